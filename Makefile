@@ -1,0 +1,58 @@
+# Two commands are enough: `make quickstart` (set-up, the main job, a report) and `make test`.
+# Both install what they need, say what they do, and download nothing the second time.
+
+SHELL := /bin/bash
+.DELETE_ON_ERROR:
+.DEFAULT_GOAL := help
+
+BIN := .venv/bin
+READY := .venv/.ready
+PROVISIONED := .venv/.provisioned
+
+.PHONY: help setup quickstart test test-fast check format lock docs clean
+
+help:  ## say what the targets do
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
+
+$(READY): requirements.lock pyproject.toml scripts/setup.sh
+	@scripts/setup.sh
+	@touch $@
+
+$(PROVISIONED): $(READY)
+	@$(BIN)/kafka-trial doctor --mend
+	@touch $@
+
+setup: $(PROVISIONED)  ## the Python environment, Java, Kafka's jars, Toxiproxy
+
+quickstart: setup  ## set up everything, try both clients in the eight cells, write a report
+	@echo "==> running: kafka-trial run 'produce/*' -c reference -c confluent-kafka"
+	@$(BIN)/kafka-trial run 'produce/*' -c reference -c confluent-kafka --seed 7
+	@echo "==> analysing with PySpark: kafka-trial report runs"
+	@$(BIN)/kafka-trial report runs
+
+test: setup  ## all tests, with real brokers
+	@$(BIN)/pytest
+
+test-fast: $(READY)  ## the tests without a JVM, under a minute
+	@$(BIN)/pytest -m 'not jvm' -n 2
+
+check: $(READY)  ## format, lint, types, who may import whom, drift of generated docs
+	@$(BIN)/ruff format --check
+	@$(BIN)/ruff check
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports --no-cache
+	@$(BIN)/python scripts/docs.py --check
+
+format: $(READY)  ## put the code in shape
+	@$(BIN)/ruff format
+	@$(BIN)/ruff check --fix
+
+docs: $(READY)  ## generate the docs that come from tables
+	@$(BIN)/python scripts/docs.py
+
+lock: $(READY)  ## resolve the dependencies anew: hashes, no addresses
+	@$(BIN)/uv pip compile --quiet --universal --generate-hashes --python-version 3.11 --no-header \
+		--no-annotate --group dev pyproject.toml -o requirements.lock
+
+clean:  ## remove the environment and the caches of tools (never runs/)
+	@rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -1,0 +1,42 @@
+"""A check: a pure function from evidence to findings, with what it declares about itself.
+
+It never runs while evidence is being collected, reads nothing but the evidence, and is merged only with a
+mutant that it catches. The docstring of its module is its published page.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from harness.evidence import Evidence
+from harness.outcome import Guarantee, Level
+from harness.rows import Finding
+
+
+class Inconclusive(Exception):
+    """Raised by a check that cannot tell, with the reason: the trial was disturbed, the client is not to blame."""
+
+
+@dataclass(frozen=True)
+class Requirement:
+    """A behaviour id of the catalogue with its level."""
+
+    id: str
+    level: Level
+
+
+@dataclass(frozen=True)
+class Check:
+    """``name`` is the anomaly's; ``guarantees`` are those that forbid it; ``channels`` the evidence it reads.
+
+    ``mutant`` names the one-defect client that shows that the check can fail.
+    """
+
+    name: str
+    summary: str
+    requirements: tuple[Requirement, ...]
+    guarantees: frozenset[Guarantee]
+    channels: frozenset[str]
+    mutant: str
+    find: Callable[[Evidence], list[Finding]]

@@ -1,0 +1,141 @@
+"""The verifiable-client contract: JSON lines between the harness and any client under test.
+
+The client is a process. It reads one command a line on stdin and writes one event a line on stdout; logs go
+to stderr. The base is Apache Kafka's own contract of its verifiable clients (same event names, so that those
+still plug in); this superset adds invoke *and* complete on the system's monotonic clock, a gapless ``seq``,
+three-valued outcomes, columns (one line for many records), declared features and a heartbeat.
+
+Order of one life: ``startup_complete``; ``configure`` -> ``configured``; any number of ``produce`` and
+``flush``; ``close`` -> ``op_complete`` of the close, ``shutdown_complete``, exit 0. End of stdin or SIGTERM means
+``close``. A command that the client does not know is answered by ``unsupported``, never by silence.
+All times are ``CLOCK_MONOTONIC`` in nanoseconds: the one time line of clients, witness and faults.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+CONTRACT_VERSION = 2
+
+Setting = str | int | bool
+
+
+class Configure(msgspec.Struct, frozen=True, tag="configure", tag_field="cmd"):
+    """Build the client. ``config`` is in the Java names; the client maps, applies and reports it."""
+
+    id: int
+    run_id: str
+    instance: str
+    role: str
+    config: dict[str, Setting]
+
+
+class Produce(msgspec.Struct, frozen=True, tag="produce", tag_field="cmd"):
+    """Send ``len(values)`` records, numbered from ``first``; ``partitions`` null leaves the choice to the client."""
+
+    id: int
+    topic: str
+    first: int
+    keys: list[str | None]
+    values: list[str]
+    partitions: list[int] | None = None
+
+
+class Flush(msgspec.Struct, frozen=True, tag="flush", tag_field="cmd"):
+    """Wait until everything sent before has a result, at most ``timeout_ms``."""
+
+    id: int
+    timeout_ms: int
+
+
+class Close(msgspec.Struct, frozen=True, tag="close", tag_field="cmd"):
+    """Close the client within ``timeout_ms`` and end the process."""
+
+    id: int
+    timeout_ms: int
+
+
+Command = Configure | Produce | Flush | Close
+
+
+class Event(msgspec.Struct, frozen=True, kw_only=True, tag_field="name"):
+    """What every event carries: its number (from 0, gapless a process) and when it was written."""
+
+    seq: int
+    mono_ns: int
+    wall_ns: int
+
+
+class StartupComplete(Event, frozen=True, kw_only=True, tag="startup_complete"):
+    """The process is up. ``client_version`` is what really runs, ``library_version`` what it wraps, if anything."""
+
+    client: str
+    client_version: str
+    language: str
+    features: list[str]
+    contract_version: int
+    library_version: str | None = None
+
+
+class Configured(Event, frozen=True, kw_only=True, tag="configured"):
+    """``applied``: Java name -> [own name, value]; ``not_set``: Java name -> why."""
+
+    id: int
+    applied: dict[str, tuple[str, Setting]]
+    not_set: dict[str, str]
+
+
+class OpInvoke(Event, frozen=True, kw_only=True, tag="op_invoke"):
+    """The client is about to do ``op``: send (records ``first`` .. ``first + count - 1``), flush or close."""
+
+    op: str
+    id: int
+    first: int = 0
+    count: int = 0
+
+
+class OpComplete(Event, frozen=True, kw_only=True, tag="op_complete"):
+    """Results, in columns of equal length. For flush and close there is one row and ``records`` is empty.
+
+    ``outcome``: ok, fail, info. ``error``: the client's own name for it, or null. ``offset`` -1: not known.
+    """
+
+    op: str
+    id: int
+    outcome: list[str]
+    error: list[str | None]
+    invoke_ns: list[int]
+    complete_ns: list[int]
+    records: list[int] = []
+    partition: list[int] = []
+    offset: list[int] = []
+
+
+class Stats(Event, frozen=True, kw_only=True, tag="stats"):
+    """The heartbeat, once a second: tells a wedged client from an idle one."""
+
+    sent: int
+    completed: int
+
+
+class Fatal(Event, frozen=True, kw_only=True, tag="fatal"):
+    """The client cannot go on, or could not be built."""
+
+    error: str
+    message: str
+
+
+class Unsupported(Event, frozen=True, kw_only=True, tag="unsupported"):
+    """The client does not know this command."""
+
+    cmd: str
+    id: int = -1
+
+
+class ShutdownComplete(Event, frozen=True, kw_only=True, tag="shutdown_complete"):
+    """The client is closed; nothing follows."""
+
+
+AnyEvent = (
+    StartupComplete | Configured | OpInvoke | OpComplete | Stats | Fatal | Unsupported | ShutdownComplete
+)

@@ -1,0 +1,190 @@
+"""The rows of evidence that the harness itself writes: frames, faults, the log, the trial's own record.
+
+Times are ``CLOCK_MONOTONIC`` nanoseconds (``_ns``). The rows of what the client said are the events of
+:mod:`harness.contract`. ``SCHEMA_VERSION`` is one number for all of them.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+import msgspec
+
+from harness.spec import FaultSpec, TrialSpec
+
+SCHEMA_VERSION = 1
+
+
+class FrameKind(StrEnum):
+    """What a row of the witness is about; ``OPAQUE`` are bytes that are no Kafka frame, passed on all the same."""
+
+    OPEN = "open"
+    REQUEST = "request"
+    RESPONSE = "response"
+    OPAQUE = "opaque"
+    CLOSE = "close"
+
+
+class ProducePart(msgspec.Struct, frozen=True):
+    """One partition of a Produce request (what is sent) or of its response (what was answered).
+
+    In a request ``base_offset`` and ``error_code`` are null; in a response the five batch fields are null.
+    """
+
+    topic: str
+    partition: int
+    producer_id: int | None = None
+    producer_epoch: int | None = None
+    base_sequence: int | None = None
+    records: int | None = None
+    crc: int | None = None
+    base_offset: int | None = None
+    error_code: int | None = None
+
+
+class Frame(msgspec.Struct, frozen=True):
+    """One frame (or one end of a connection) as it passed the witness at ``t_ns``.
+
+    ``conn`` numbers connections from 1 in order of arrival on a lane. ``error_codes`` are the non-zero ones of a
+    response. ``closed_by`` is ``client`` or ``broker`` on a close row. ``size_bytes`` includes the size field.
+    """
+
+    t_ns: int
+    lane: int
+    broker: int
+    conn: int
+    kind: FrameKind
+    size_bytes: int = 0
+    api_key: int | None = None
+    api: str | None = None
+    api_version: int | None = None
+    correlation_id: int | None = None
+    client_id: str | None = None
+    error_codes: tuple[int, ...] = ()
+    produce: tuple[ProducePart, ...] = ()
+    closed_by: str | None = None
+    note: str | None = None
+
+
+class FaultRow(msgspec.Struct, frozen=True):
+    """A fault as it really was: when it was asked for, when it was in effect, and what it hit.
+
+    ``effective_ns`` is null if it never took effect. ``hits`` counts frames or connections, as the kind says.
+    """
+
+    index: int
+    spec: FaultSpec
+    requested_ns: tuple[int, int] | None
+    effective_ns: tuple[int, int] | None
+    hits: int = 0
+
+
+class LogRecord(msgspec.Struct, frozen=True):
+    """One record as it lies in the partition's log, read back over INTERNAL; ``value`` null for control records."""
+
+    topic: str
+    partition: int
+    offset: int
+    base_offset: int
+    timestamp_ms: int
+    producer_id: int
+    producer_epoch: int
+    sequence: int
+    control: bool
+    crc_ok: bool
+    key: str | None
+    value: str | None
+    batch_crc: int | None = None
+
+
+class Phases(msgspec.Struct, frozen=True):
+    """When each phase began and when the trial ended; null where it was never reached."""
+
+    load_ns: int | None = None
+    heal_ns: int | None = None
+    final_ns: int | None = None
+    end_ns: int | None = None
+
+
+class Ending(StrEnum):
+    """How the collecting of evidence ended: only ``COMPLETE`` evidence is judged."""
+
+    COMPLETE = "complete"
+    UNSUPPORTED = "unsupported"
+    HARNESS_ERROR = "harness-error"
+
+
+class TrialRecord(msgspec.Struct, frozen=True):
+    """``trial.json``: what was run, on what, and how collecting ended."""
+
+    spec: TrialSpec
+    run_id: str
+    topic: str
+    lane: int
+    phases: Phases
+    ending: Ending
+    reason: str = ""
+    client: dict[str, str | int | bool | list[str] | None] = {}
+    not_set: dict[str, str] = {}
+    schema_version: int = SCHEMA_VERSION
+
+
+class Finding(msgspec.Struct, frozen=True):
+    """One thing that is wrong, with the rows that show it (at most ``MAX_SAMPLES``; ``count`` is never trimmed)."""
+
+    anomaly: str
+    message: str
+    count: int = 1
+    samples: tuple[dict[str, str | int | None], ...] = ()
+
+
+MAX_SAMPLES = 16
+
+
+class RequirementVerdict(msgspec.Struct, frozen=True):
+    """The judgement of one behaviour id in one trial."""
+
+    id: str
+    level: str
+    verdict: str
+    findings: tuple[Finding, ...] = ()
+
+
+class FaultVerdict(msgspec.Struct, frozen=True):
+    """The accounting of one fault, as published in a verdict."""
+
+    kind: str
+    requested_ns: tuple[int, int] | None
+    effective_ns: tuple[int, int] | None
+    hits: int
+
+
+class Delivery(msgspec.Struct, frozen=True):
+    """Counts of records: what was sent, what the client said of it, and what the log says."""
+
+    sent: int = 0
+    acked: int = 0
+    failed: int = 0
+    unknown: int = 0
+    in_log: int = 0
+    lost: int = 0
+    duplicated: int = 0
+    reordered: int = 0
+    phantom: int = 0
+
+
+class TrialVerdict(msgspec.Struct, frozen=True):
+    """``verdict.json``: the judgement of one trial (DESIGN section 8)."""
+
+    trial: str
+    client: str
+    broker: str
+    scenario: str
+    guarantee: str
+    seed: int
+    verdict: str
+    reason: str
+    requirements: tuple[RequirementVerdict, ...] = ()
+    faults: tuple[FaultVerdict, ...] = ()
+    delivery: Delivery = Delivery()
+    schema_version: int = SCHEMA_VERSION

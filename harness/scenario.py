@@ -1,0 +1,45 @@
+"""A scenario: a named situation, the guarantees it is tried under, and how its fault shows.
+
+A scenario says by which consequence its fault is known to have bitten; where none is seen the verdict is
+not-exercised, for a fault that did not fire proves nothing about the client (methodology section 4, "fault-bit
+accounting").
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from harness.dice import Dice
+from harness.evidence import Evidence
+from harness.outcome import Guarantee
+from harness.spec import FaultSpec, Workload
+
+DEFAULT_WORKLOAD = Workload()
+
+
+@dataclass(frozen=True)
+class Consequence:
+    """How often the expected effect was seen, and the sentence that says what was counted."""
+
+    count: int
+    what: str
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """One named situation; ``schedule`` draws its faults, ``consequence`` counts their effect in the evidence.
+
+    ``requirements`` are the behaviour ids that the situation exercises; checks that judge none of them are not
+    run. ``config`` overrides the profile, in the Java names. ``alone`` asks for a cluster of its own.
+    """
+
+    name: str
+    summary: str
+    requirements: tuple[str, ...]
+    schedule: Callable[[Dice], tuple[FaultSpec, ...]]
+    consequence: Callable[[Evidence], Consequence]
+    guarantees: tuple[Guarantee, ...] = (Guarantee.AT_LEAST_ONCE, Guarantee.IDEMPOTENT)
+    workload: Workload = DEFAULT_WORKLOAD
+    config: dict[str, str | int | bool] = field(default_factory=dict)
+    alone: bool = False

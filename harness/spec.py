@@ -1,0 +1,92 @@
+"""What is to be run, as plain data: triggers, faults, workloads, clients, trials, plans.
+
+Behaviour lives elsewhere (a fault's in ``faults``, a client's behind the contract); these can be stored,
+compared, generated and shrunk without importing any of it.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from harness.outcome import Guarantee
+
+
+class Elapsed(msgspec.Struct, frozen=True, tag="elapsed", tag_field="on"):
+    """A moment ``ms`` after the load phase began."""
+
+    ms: int
+
+
+class FrameSeen(msgspec.Struct, frozen=True, tag="frame", tag_field="on"):
+    """The moment when the witness saw the ``nth`` frame (from 1) of this kind since the load phase began."""
+
+    api: str
+    direction: str = "response"
+    nth: int = 1
+    partition: int | None = None
+
+
+Trigger = Elapsed | FrameSeen
+
+
+class FaultSpec(msgspec.Struct, frozen=True):
+    """One fault: ``kind`` starts at ``start`` on the lane of its trial and lasts ``duration_ms``.
+
+    ``params`` are whole numbers named with their unit, as the kind declares them; ``brokers`` are node ids,
+    empty for all.
+    """
+
+    kind: str
+    start: Trigger
+    duration_ms: int
+    params: dict[str, int] = {}
+    brokers: tuple[int, ...] = ()
+
+
+class Workload(msgspec.Struct, frozen=True):
+    """What the client is asked to send during load: ``records`` in commands of ``chunk`` every ``interval_ms``."""
+
+    records: int = 2_400
+    chunk: int = 20
+    interval_ms: int = 50
+    partitions: int = 3
+    keys: int = 40
+    value_bytes: int = 160
+
+    @property
+    def load_ms(self) -> int:
+        """How long the load phase is meant to last."""
+        return -(-self.records // self.chunk) * self.interval_ms
+
+
+class ClientRef(msgspec.Struct, frozen=True):
+    """A client under test: a registered ``name`` at a ``version``, or anybody's ``command``."""
+
+    name: str
+    version: str
+    command: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        return f"{self.name}@{self.version}"
+
+
+class TrialSpec(msgspec.Struct, frozen=True):
+    """One client@version x one broker x one scenario x one guarantee x one seed."""
+
+    trial: str
+    client: ClientRef
+    broker: str
+    scenario: str
+    guarantee: Guarantee
+    seed: int
+    workload: Workload
+    faults: tuple[FaultSpec, ...]
+    config: dict[str, str | int | bool]
+    alone: bool = False
+
+
+class Plan(msgspec.Struct, frozen=True):
+    """The trials of one run, in the order in which they start."""
+
+    seed: int
+    trials: tuple[TrialSpec, ...]

@@ -1,0 +1,164 @@
+"""The run folder: crash-safe writing while a run goes on, and reading it back afterwards.
+
+``runs/<run>/run.json`` is the plan and what it ran on; ``trials/<trial>/`` holds the rows of one trial. A file
+is written under a temporary name and renamed when it is whole, ``verdict.json`` last of all: a trial is
+finished exactly if that file exists, however the run ended. ``runs/latest`` is a pointer file.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any, TypeVar
+
+import msgspec
+
+from harness.contract import AnyEvent
+from harness.errors import EnvironmentProblem, UsageError
+from harness.evidence import Evidence
+from harness.rows import SCHEMA_VERSION, FaultRow, Frame, LogRecord, TrialRecord, TrialVerdict
+from harness.spec import Plan
+
+T = TypeVar("T")
+
+HISTORY, FAULTS, FRAMES, LOG = "history.jsonl", "faults.jsonl", "frames.jsonl", "log.jsonl"
+TRIAL, VERDICT, RUN = "trial.json", "verdict.json", "run.json"
+
+
+class RunRecord(msgspec.Struct, frozen=True):
+    """``run.json``: the plan, where it runs and how it ended (``stop_reason`` null: still running, or killed)."""
+
+    run_id: str
+    started_utc: str
+    plan: Plan
+    jobs: int
+    environment: dict[str, str]
+    command: list[str]
+    stop_reason: str | None = None
+    schema_version: int = SCHEMA_VERSION
+
+
+def write_whole(path: Path, data: bytes) -> None:
+    """Write ``data`` to ``path`` so that it is there whole or not at all. EnvironmentProblem if it cannot be."""
+    partial = path.with_name(f".{path.name}.partial")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with partial.open("wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        partial.replace(path)
+    except OSError as error:
+        raise EnvironmentProblem(
+            f"cannot write {path}: {error.strerror or error}", hint="name a writable folder with --out-dir"
+        ) from error
+
+
+def write_json(path: Path, row: Any) -> None:
+    """One struct as one JSON document."""
+    write_whole(path, msgspec.json.format(msgspec.json.encode(row), indent=1) + b"\n")
+
+
+def write_rows(path: Path, rows: Iterable[Any]) -> None:
+    """Structs as JSON lines."""
+    write_whole(path, msgspec.json.Encoder().encode_lines(list(rows)))
+
+
+def _read(path: Path, kind: Any, lines: bool) -> Any:
+    decoder = msgspec.json.Decoder(kind)
+    try:
+        data = path.read_bytes()
+        return decoder.decode_lines(data) if lines else decoder.decode(data)
+    except FileNotFoundError:
+        raise UsageError(f"{path} does not exist: {path.parent} is not a complete folder of a run") from None
+    except (OSError, msgspec.MsgspecError) as error:
+        raise UsageError(f"cannot read {path}: {error}") from error
+
+
+def read_json(path: Path, kind: type[T]) -> T:
+    """One struct from one JSON document; UsageError with the file and the place if it does not fit."""
+    row: T = _read(path, kind, lines=False)
+    return row
+
+
+def read_rows(path: Path, kind: Any) -> tuple[Any, ...]:
+    """Structs from JSON lines."""
+    return tuple(_read(path, kind, lines=True))
+
+
+class RunStore:
+    """One run's folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    @classmethod
+    def create(cls, out_dir: Path, record: RunRecord) -> RunStore:
+        """A new folder for ``record`` under ``out_dir``, and the ``latest`` pointer to it."""
+        store = cls(out_dir / record.run_id)
+        write_json(store.folder / RUN, record)
+        write_whole(out_dir / "latest", f"{record.run_id}\n".encode())
+        return store
+
+    @classmethod
+    def open(cls, path: Path) -> RunStore:
+        """The run at ``path``: its folder, or a folder of runs (then its ``latest``). UsageError for anything else."""
+        if not path.is_dir():
+            raise UsageError(
+                f"{path} is not a folder of a run", hint="kafka-trial run prints the folder of its run"
+            )
+        if not (path / RUN).exists() and (path / "latest").is_file():
+            path = path / (path / "latest").read_text().strip()
+        if not (path / RUN).exists():
+            raise UsageError(
+                f"{path} is not a run: it has no {RUN}", hint="kafka-trial run prints the folder of its run"
+            )
+        return cls(path)
+
+    @property
+    def record(self) -> RunRecord:
+        """What was planned, and how the run ended."""
+        return read_json(self.folder / RUN, RunRecord)
+
+    def stop(self, reason: str) -> None:
+        """Write down why the run ended."""
+        write_json(self.folder / RUN, msgspec.structs.replace(self.record, stop_reason=reason))
+
+    def trial_folder(self, trial: str) -> Path:
+        """Where a trial's files are."""
+        return self.folder / "trials" / trial
+
+    def finished(self, trial: str) -> bool:
+        """True if the trial was collected and judged."""
+        return (self.trial_folder(trial) / VERDICT).exists()
+
+    def write_evidence(self, evidence: Evidence) -> None:
+        """All files of a trial but its verdict."""
+        folder = self.trial_folder(evidence.record.spec.trial)
+        write_rows(folder / HISTORY, evidence.history)
+        write_rows(folder / FRAMES, evidence.frames)
+        write_rows(folder / FAULTS, evidence.faults)
+        write_rows(folder / LOG, evidence.log)
+        write_json(folder / TRIAL, evidence.record)
+
+    def read_evidence(self, trial: str) -> Evidence:
+        """What :meth:`write_evidence` wrote."""
+        folder = self.trial_folder(trial)
+        return Evidence(
+            record=read_json(folder / TRIAL, TrialRecord),
+            history=read_rows(folder / HISTORY, AnyEvent),
+            frames=read_rows(folder / FRAMES, Frame),
+            faults=read_rows(folder / FAULTS, FaultRow),
+            log=read_rows(folder / LOG, LogRecord),
+        )
+
+    def write_verdict(self, verdict: TrialVerdict) -> None:
+        """The last file of a trial: it makes it finished."""
+        write_json(self.trial_folder(verdict.trial) / VERDICT, verdict)
+
+    def verdicts(self) -> Iterator[TrialVerdict]:
+        """The verdicts of the finished trials, in the plan's order."""
+        for spec in self.record.plan.trials:
+            if self.finished(spec.trial):
+                yield read_json(self.trial_folder(spec.trial) / VERDICT, TrialVerdict)

@@ -1,0 +1,41 @@
+"""Record values that testify for themselves: run, trial, producer, number, padding, checksum.
+
+A value read back from a log says who wrote it and whether it is whole, with no table beside it.
+The text is ``kt1|run|trial|producer|n|padding|crc``: ``crc`` is the CRC-32C of all that stands before it,
+in eight hex digits.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import crc32c
+
+MAGIC = "kt1"
+
+
+class Identity(NamedTuple):
+    """Who wrote a value: ``n`` numbers the records of a producer from 0."""
+
+    run: str
+    trial: str
+    producer: str
+    n: int
+
+
+def encode(identity: Identity, size_bytes: int) -> str:
+    """The value for ``identity``, padded with dots to ``size_bytes`` where the parts leave room."""
+    head = "|".join((MAGIC, identity.run, identity.trial, identity.producer, str(identity.n)))
+    body = f"{head}|{'.' * max(0, size_bytes - len(head) - 10)}|"
+    return f"{body}{crc32c.crc32c(body.encode()):08x}"
+
+
+def decode(value: str | None) -> Identity | None:
+    """The identity in ``value``, or None if it is not one of ours or its checksum does not fit."""
+    parts = (value or "").split("|")
+    if len(parts) != 7 or parts[0] != MAGIC or not parts[4].isdecimal():
+        return None
+    body = (value or "")[:-8]
+    if f"{crc32c.crc32c(body.encode()):08x}" != parts[6]:
+        return None
+    return Identity(parts[1], parts[2], parts[3], int(parts[4]))
