@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
-from importlib.metadata import entry_points
+from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
 from harness.check import Check
@@ -13,28 +13,37 @@ from harness.scenario import Scenario
 
 
 @cache
-def table(group: str) -> dict[str, Any]:
-    """Name -> object of the entry-point group ``kafka_trial.<group>``, sorted by name.
+def _points(group: str) -> dict[str, EntryPoint]:
+    found = entry_points(group=f"kafka_trial.{group}")
+    return {point.name: point for point in sorted(found, key=lambda point: point.name)}
 
-    Raises KafkaTrialError if a registered object cannot be loaded, naming who registered it.
-    """
-    found: dict[str, Any] = {}
-    for point in sorted(entry_points(group=f"kafka_trial.{group}"), key=lambda point: point.name):
-        try:
-            found[point.name] = point.load()
-        except Exception as error:
-            owner = point.dist.name if point.dist else "an unknown distribution"
-            raise KafkaTrialError(
-                f"cannot load {group} {point.name!r} ({point.value}, registered by {owner}): {error}"
-            ) from error
-    return found
+
+def names(group: str) -> list[str]:
+    """The names of the entry-point group ``kafka_trial.<group>``, sorted; nothing is loaded."""
+    return list(_points(group))
+
+
+@cache
+def _load(group: str, name: str) -> Any:
+    point = _points(group)[name]
+    try:
+        return point.load()
+    except Exception as error:
+        owner = point.dist.name if point.dist else "an unknown distribution"
+        raise KafkaTrialError(
+            f"cannot load {group} {name!r} ({point.value}, registered by {owner}): {error}"
+        ) from error
+
+
+def table(group: str) -> dict[str, Any]:
+    """Name -> object of the group. KafkaTrialError if one cannot be loaded, naming who registered it."""
+    return {name: _load(group, name) for name in _points(group)}
 
 
 def _one(group: str, what: str, name: str) -> Any:
-    known = table(group)
-    if name not in known:
-        raise unknown(what, name, known)
-    return known[name]
+    if name not in _points(group):
+        raise unknown(what, name, _points(group))
+    return _load(group, name)
 
 
 def client(name: str) -> ClientKind:
@@ -69,4 +78,4 @@ def scenario(name: str) -> Scenario:
 
 def checks() -> dict[str, Check]:
     """All checks by name."""
-    return dict(table("checks"))
+    return table("checks")

@@ -1,0 +1,100 @@
+"""The program that stands for confluent-kafka; it runs in an environment that holds that client and nothing else.
+
+Definite failure is claimed only where ``produce()`` itself refuses the record, which then never entered
+librdkafka's queue. A delivery report with an error is ``info``, whatever the error: Python is not shown
+``rd_kafka_message_status()``, and a refusal of the last attempt (or a purge from the queue, or a topic that is
+gone) says nothing of an earlier attempt whose response was lost.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any
+
+import confluent_kafka  # type: ignore[import-not-found]
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from clients.adapters.confluent_kafka.settings import translate, unknown_property
+    from clients.adapters.python_lib.verifiable import Adapter, Result, run
+    from clients.adapters.python_lib.verifiable.adapter import Applied, NotSet
+else:
+    from settings import translate, unknown_property
+    from verifiable import Adapter, run
+
+UNKNOWN_OFFSET = -1
+MAX_BLOCK_MS = 60_000  # Java's default
+FULL_QUEUE_POLL_S = 0.01
+
+
+def first_text(version: Any) -> str:
+    """The text of a version: old releases give a pair of text and number, new ones the text alone."""
+    return str(version[0] if isinstance(version, tuple) else version)
+
+
+class ConfluentKafka(Adapter):
+    """A :class:`confluent_kafka.Producer`."""
+
+    client = "confluent-kafka"
+    client_version = first_text(confluent_kafka.version())
+    library_version = first_text(confluent_kafka.libversion())
+    language = "python/c"
+    features = ("producer", "idempotence")
+    polls = True
+
+    def configure(self, config: Mapping[str, Any]) -> tuple[Applied, NotSet]:
+        wanted, not_set = translate(config)
+        self._max_block_s = int(config.get("max.block.ms", MAX_BLOCK_MS)) / 1000
+        while True:
+            own = {name: value for group in wanted.values() for name, value in group.items()}
+            try:
+                self._producer = confluent_kafka.Producer(own)
+                break
+            except confluent_kafka.KafkaException as error:
+                name = unknown_property(error.args[0].str())
+                owner = next((java for java, group in wanted.items() if name in group), None)
+                if owner is None:
+                    raise
+                del wanted[owner]
+                not_set[owner] = f"librdkafka {self.library_version} has no property {name!r}"
+        return {
+            java: (", ".join(group), next(iter(group.values()))) for java, group in wanted.items()
+        }, not_set
+
+    def send(self, topic: str, key: str | None, value: str, partition: int | None, result: Result) -> None:
+        def delivered(error: Any, message: Any) -> None:
+            if error is None:
+                offset = message.offset()
+                result.ok(message.partition(), UNKNOWN_OFFSET if offset is None or offset < 0 else offset)
+            else:
+                result.info(error.name())
+
+        where = {} if partition is None else {"partition": partition}
+        deadline = time.monotonic() + self._max_block_s
+        while True:
+            try:
+                self._producer.produce(topic, value=value, key=key, on_delivery=delivered, **where)
+                return
+            except BufferError:
+                if time.monotonic() >= deadline:
+                    result.fail("_QUEUE_FULL")
+                    return
+                self._producer.poll(FULL_QUEUE_POLL_S)
+            except confluent_kafka.KafkaException as error:
+                result.fail(error.args[0].name())
+                return
+
+    def poll(self, timeout_s: float) -> None:
+        self._producer.poll(timeout_s)
+
+    def flush(self, timeout_s: float) -> None:
+        self._producer.flush(timeout_s)
+
+    def close(self, timeout_s: float) -> None:
+        # No purge(): a record that the client still owes a result must be seen to be owed.
+        self._producer.flush(timeout_s)
+
+
+if __name__ == "__main__":
+    run(ConfluentKafka)

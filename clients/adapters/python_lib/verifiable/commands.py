@@ -1,0 +1,46 @@
+"""Commands in: whole lines of a descriptor, and what makes one a command."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+#: The commands, and the fields without which they cannot be carried out.
+COMMANDS = {
+    "configure": ("id", "config"),
+    "produce": ("id", "topic", "first", "keys", "values"),
+    "flush": ("id", "timeout_ms"),
+    "close": ("id", "timeout_ms"),
+}
+
+
+def lines(fd: int) -> Iterator[bytes]:
+    """Lines of a descriptor, unbuffered: a reader thread in ``sys.stdin`` would block the interpreter's end."""
+    parts: list[bytes] = []
+    while True:
+        data = os.read(fd, 65536)
+        if not data:
+            break
+        *whole, rest = data.split(b"\n")
+        for line in whole:
+            parts.append(line)
+            yield b"".join(parts)
+            parts.clear()
+        parts.append(rest)
+    if any(parts):
+        yield b"".join(parts)
+
+
+def parse(line: bytes) -> dict[str, Any] | None:
+    """The command in a line; None if it is none, or a known one that lacks a field."""
+    try:
+        command = json.loads(line)
+    except ValueError:
+        return None
+    if not isinstance(command, dict) or not isinstance(command.get("cmd"), str):
+        return None
+    return command if all(field in command for field in COMMANDS.get(command["cmd"], ())) else None

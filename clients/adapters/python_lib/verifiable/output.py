@@ -1,0 +1,100 @@
+"""Events out: numbered lines on a private stdout, and the results of sends gathered into columns."""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+import time
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+RESULTS_MAX_ROWS = 500
+
+
+class Result:
+    """The place where the result of one record is put; made just before the record is handed to the client."""
+
+    __slots__ = ("_id", "_invoke_ns", "_n", "_results")
+
+    def __init__(self, results: Results, id: int, n: int) -> None:
+        self._results, self._id, self._n = results, id, n
+        self._invoke_ns = time.monotonic_ns()
+
+    def ok(self, partition: int, offset: int) -> None:
+        """Certainly written; offset -1 if the client does not know it."""
+        self._put("ok", None, partition, offset)
+
+    def fail(self, error: str) -> None:
+        """Certainly not written, and never will be."""
+        self._put("fail", error, -1, -1)
+
+    def info(self, error: str) -> None:
+        """Given up: nobody knows whether it was written."""
+        self._put("info", error, -1, -1)
+
+    def _put(self, outcome: str, error: str | None, partition: int, offset: int) -> None:
+        row = (outcome, error, self._invoke_ns, time.monotonic_ns(), self._n, partition, offset)
+        self._results.add(self._id, row)
+
+
+class Output:
+    """Events, numbered without a gap, on a private copy of stdout; whatever else prints goes to stderr."""
+
+    def __init__(self) -> None:
+        self._fd = os.dup(1)
+        os.dup2(2, 1)
+        self._lock = threading.Lock()
+        self._seq = 0
+        self._ended = False
+
+    def event(self, name: str, fields: Mapping[str, Any], last: bool = False) -> None:
+        """Write one event; nothing is written after the ``last`` one."""
+        with self._lock:
+            if self._ended:
+                return
+            self._ended = last
+            stamp = {"seq": self._seq, "mono_ns": time.monotonic_ns(), "wall_ns": time.time_ns()}
+            self._write(json.dumps({"name": name, **stamp, **fields}, separators=(",", ":")).encode() + b"\n")
+            self._seq += 1
+
+    def _write(self, line: bytes) -> None:
+        try:
+            while line:
+                line = line[os.write(self._fd, line) :]
+        except BrokenPipeError:
+            os._exit(1)  # the harness is gone, and with it everybody who could be told
+
+
+class Results:
+    """Results of sends, gathered into columns: one line a command, every 20 ms or 500 rows."""
+
+    COLUMNS = ("outcome", "error", "invoke_ns", "complete_ns", "records", "partition", "offset")
+
+    def __init__(self, output: Output) -> None:
+        self.count = 0
+        self._output = output
+        self._lock = threading.Lock()
+        self._rows: dict[int, list[tuple[Any, ...]]] = {}
+
+    def add(self, id: int, row: tuple[Any, ...]) -> None:
+        """Keep one row; the line is written later, or now if it is full."""
+        with self._lock:
+            self.count += 1
+            rows = self._rows.setdefault(id, [])
+            rows.append(row)
+            if len(rows) >= RESULTS_MAX_ROWS:
+                self._write(id)
+
+    def write(self) -> None:
+        """Write all rows that are kept."""
+        with self._lock:
+            for id in list(self._rows):
+                self._write(id)
+
+    def _write(self, id: int) -> None:
+        columns = zip(*self._rows.pop(id))  # noqa: B905 - strict= is not in Python 3.8
+        named = {name: list(column) for name, column in zip(self.COLUMNS, columns)}  # noqa: B905
+        self._output.event("op_complete", {"op": "send", "id": id, **named})

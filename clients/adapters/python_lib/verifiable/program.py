@@ -1,0 +1,206 @@
+"""The life of one client process: startup, configure, produce and flush, close.
+
+One thread reads commands, the main thread carries them out (it alone calls the adapter), one thread writes
+results and the heartbeat, so that a client that is stuck in a call is still seen to live; and where the adapter
+needs it, one thread calls its ``poll``. A defect of the program itself ends the process with a ``fatal`` event:
+exit 2 for a line that is no command, else 1.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+import time
+import traceback
+from queue import SimpleQueue
+from typing import TYPE_CHECKING, Any
+
+from .commands import lines, parse
+from .output import Output, Result, Results
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from .adapter import Adapter
+
+CONTRACT_VERSION = 2
+RESULTS_INTERVAL_S = 0.02
+STATS_INTERVAL_S = 1.0
+POLL_S = 0.1
+FLUSH_SLICE_S = 0.2
+FLUSH_PAUSE_S = 0.005
+
+#: How long a close may take that nobody commanded: end of stdin, SIGTERM, SIGINT.
+UNASKED_CLOSE_MS = 5_000
+
+
+class Program:
+    """The life of one client process: startup, configure, produce and flush, close."""
+
+    def __init__(self, adapter: Adapter, output: Output) -> None:
+        self._adapter, self._output = adapter, output
+        self._results = Results(output)
+        self._commands: SimpleQueue[dict[str, Any]] = SimpleQueue()
+        self._sent = 0
+        self._configured = False
+        self._hurried = False  # a signal asks to close: what is still queued is not begun
+        self._polling, self._beating = _Repeated(self._poll), _Repeated(self._beat)
+        self._next_stats = time.monotonic() + STATS_INTERVAL_S
+
+    def run(self) -> int:
+        """Live until closed; the exit code. Must be called on the main thread."""
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, self._hurry)
+        about = ("client", "client_version", "library_version", "language", "features")
+        named = {name: getattr(self._adapter, name) for name in about}
+        self._output.event("startup_complete", {**named, "contract_version": CONTRACT_VERSION})
+        self._guarded(self._start_threads)
+        self._guarded(self._obey)
+        return 0
+
+    def _start_threads(self) -> None:
+        threading.Thread(target=self._guarded, args=(self._read,), daemon=True).start()
+        self._beating.start(self._guarded)
+
+    def _obey(self) -> None:
+        handlers = {
+            "configure": self._configure,
+            "produce": self._produce,
+            "flush": self._flush,
+            "close": self._close,
+        }
+        while True:
+            command = self._commands.get()
+            name = command["cmd"]
+            if name not in handlers:
+                self._output.event("unsupported", {"cmd": name, "id": command.get("id", -1)})
+            elif name == "close" or not self._hurried:
+                handlers[name](command)
+            if name == "close":
+                return
+
+    def _configure(self, command: dict[str, Any]) -> None:
+        if self._configured:
+            raise RuntimeError("configured twice")
+        applied, not_set = self._adapter.configure(command["config"])
+        self._configured = True
+        self._output.event("configured", {"id": command["id"], "applied": applied, "not_set": not_set})
+        if self._adapter.polls:
+            self._polling.start(self._guarded)
+
+    def _produce(self, command: dict[str, Any]) -> None:
+        self._must_be_configured("produce")
+        id, topic, first = command["id"], command["topic"], command["first"]
+        keys, values, partitions = command["keys"], command["values"], command.get("partitions")
+        self._output.event("op_invoke", {"op": "send", "id": id, "first": first, "count": len(values)})
+        for index, value in enumerate(values):
+            self._sent += 1
+            partition = None if partitions is None else partitions[index]
+            self._adapter.send(topic, keys[index], value, partition, Result(self._results, id, first + index))
+
+    def _flush(self, command: dict[str, Any]) -> None:
+        self._must_be_configured("flush")
+        invoke_ns = self._invoke("flush", command["id"])
+        deadline = time.monotonic() + command["timeout_ms"] / 1000
+        while self._pending and not self._hurried and time.monotonic() < deadline:
+            self._adapter.flush(max(0.0, min(FLUSH_SLICE_S, deadline - time.monotonic())))
+            if self._pending:
+                time.sleep(FLUSH_PAUSE_S)  # a client may call itself flushed and still owe results
+        pending = self._pending
+        error = f"{pending} records have no result" if pending else None
+        self._complete("flush", command["id"], invoke_ns, error)
+
+    def _close(self, command: dict[str, Any]) -> None:
+        invoke_ns = self._invoke("close", command["id"])
+        self._polling.stop()
+        if self._configured:
+            self._adapter.close(command["timeout_ms"] / 1000)
+        self._complete("close", command["id"], invoke_ns, None)
+        self._beating.stop()
+        self._output.event("shutdown_complete", {}, last=True)
+
+    @property
+    def _pending(self) -> int:
+        return self._sent - self._results.count
+
+    def _invoke(self, op: str, id: int) -> int:
+        self._output.event("op_invoke", {"op": op, "id": id})
+        return time.monotonic_ns()
+
+    def _complete(self, op: str, id: int, invoke_ns: int, error: str | None) -> None:
+        complete_ns = time.monotonic_ns()
+        self._results.write()
+        row = {"outcome": ["fail" if error else "ok"], "error": [error]}
+        times = {"invoke_ns": [invoke_ns], "complete_ns": [complete_ns]}
+        self._output.event("op_complete", {"op": op, "id": id, **row, **times})
+
+    def _must_be_configured(self, command: str) -> None:
+        if not self._configured:
+            raise RuntimeError(f"{command} before configure")
+
+    def _poll(self) -> None:
+        self._adapter.poll(POLL_S)
+
+    def _beat(self) -> None:
+        time.sleep(RESULTS_INTERVAL_S)
+        self._results.write()
+        if time.monotonic() >= self._next_stats:
+            self._next_stats = time.monotonic() + STATS_INTERVAL_S
+            self._output.event("stats", {"sent": self._sent, "completed": self._results.count})
+
+    def _read(self) -> None:
+        for line in lines(0):
+            command = parse(line)
+            if command is None:
+                self._fatal("BadCommand", "not a command: " + line[:200].decode(errors="replace"), 2)
+                return
+            self._commands.put(command)
+        self._commands.put({"cmd": "close", "id": -1, "timeout_ms": UNASKED_CLOSE_MS})
+
+    def _hurry(self, number: int, frame: object) -> None:
+        self._hurried = True
+        self._commands.put({"cmd": "close", "id": -1, "timeout_ms": UNASKED_CLOSE_MS})
+
+    def _guarded(self, work: Callable[[], None]) -> None:
+        try:
+            work()
+        except Exception as error:
+            traceback.print_exc()
+            self._fatal(type(error).__name__, str(error), 1)
+
+    def _fatal(self, error: str, message: str, code: int) -> None:
+        self._results.write()
+        self._output.event("fatal", {"error": error, "message": message}, last=True)
+        sys.stderr.flush()
+        os._exit(code)  # threads of the client may be beyond stopping
+
+
+class _Repeated:
+    """A thread that does one thing again and again until it is stopped."""
+
+    def __init__(self, work: Callable[[], None]) -> None:
+        self._work = work
+        self._stopped = False
+        self._thread: threading.Thread | None = None
+
+    def start(self, guarded: Callable[[Callable[[], None]], None]) -> None:
+        self._thread = threading.Thread(target=guarded, args=(self._loop,), daemon=True)
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Return when the work that is being done is the last."""
+        self._stopped = True
+        if self._thread is not None:
+            self._thread.join()
+
+    def _loop(self) -> None:
+        while not self._stopped:
+            self._work()
+
+
+def run(make: Callable[[], Adapter]) -> None:
+    """Run the program of one adapter and exit. ``make`` builds it when stdout is already out of reach."""
+    output = Output()
+    sys.exit(Program(make(), output).run())

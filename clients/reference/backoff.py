@@ -1,0 +1,26 @@
+"""Exponential backoff with jitter, as org.apache.kafka.common.utils.ExponentialBackoff (KIP-144, KIP-580)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from clients.reference.ports import Jitter
+
+JITTER = 0.2
+FACTOR = 2
+
+
+@dataclass(frozen=True, slots=True)
+class ExponentialBackoff:
+    """initial_ms * 2^n, plus or minus 20 %, never above max_ms (capped after the jitter, as since Kafka 3.8)."""
+
+    initial_ms: int
+    max_ms: int
+    jitter: Jitter
+
+    def delay_ms(self, earlier_failures: int) -> int:
+        """How long to wait after ``earlier_failures`` + 1 failures in a row."""
+        doublings = min(max(earlier_failures, 0), 31)
+        ceiling_ms = max(self.initial_ms, self.max_ms)
+        plain_ms = min(self.initial_ms * FACTOR**doublings, ceiling_ms)
+        return min(round(plain_ms * (1 + JITTER * self.jitter())), ceiling_ms)

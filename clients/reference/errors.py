@@ -1,0 +1,63 @@
+"""What can go wrong with a send, and what is known about the record afterwards.
+
+Names are Kafka's: ``error.name`` is the name in the protocol's error table, also where the client itself gave up
+(a delivery timeout is REQUEST_TIMED_OUT, as in org.apache.kafka.common.protocol.Errors). ``error.outcome`` is the
+three-valued answer of a failed send: ``fail`` the record is certainly not in the log, ``info`` nobody knows.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from harness.errors import KafkaTrialError, UsageError
+from harness.wire.error_table import KafkaError
+
+Outcome = Literal["ok", "fail", "info"]
+
+
+class ConfigException(UsageError):
+    """A configuration that no producer can have (CLI-CFG-01, -02, -07, PRD-EXP-04)."""
+
+
+class IllegalStateError(KafkaTrialError):
+    """The application called something that the producer's state forbids, such as send() after close()."""
+
+
+class SendError(KafkaTrialError):
+    """A record was not acknowledged. ``outcome`` is ``fail`` (certainly not stored) or ``info`` (unknown)."""
+
+    name = "UNKNOWN_SERVER_ERROR"
+
+    def __init__(self, message: str, *, outcome: Outcome = "fail") -> None:
+        super().__init__(message)
+        self.outcome = outcome
+
+
+class BrokerError(SendError):
+    """The broker refused the batch with an error code, or the last of all retries did (PRD-SND-03)."""
+
+    def __init__(self, error: KafkaError, message: str, *, outcome: Outcome) -> None:
+        super().__init__(message, outcome=outcome)
+        self.name = error.name
+
+
+class TimeoutError(SendError):
+    """A limit passed: delivery.timeout.ms for a batch, max.block.ms for metadata (PRD-EXP-02, MET-11)."""
+
+    name = "REQUEST_TIMED_OUT"
+
+
+class BufferExhaustedError(TimeoutError):
+    """buffer.memory stayed full for the whole of max.block.ms (PRD-ACC-09)."""
+
+
+class RecordTooLargeError(SendError):
+    """The record alone exceeds max.request.size or buffer.memory (PRD-ACC-10)."""
+
+    name = "MESSAGE_TOO_LARGE"
+
+
+class ProducerClosedError(SendError):
+    """The producer was closed before the record had a result (PRD-CLS-04, PRD-CLS-07)."""
+
+    name = "NETWORK_EXCEPTION"

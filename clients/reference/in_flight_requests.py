@@ -1,0 +1,80 @@
+"""Requests that were written, or are being written, and have no answer yet: one FIFO queue a node.
+
+A broker answers a connection's requests in order, so the oldest request of the queue is the one that a response
+answers (NET-INF-01). A request may follow only when the one before it is written completely (NET-INF-03).
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass
+
+from clients.reference.requests import ClientRequest
+
+
+@dataclass(slots=True)
+class InFlightRequest:
+    """One written request. ``sent`` turns true when its last byte is with the operating system."""
+
+    node_id: int
+    request: ClientRequest
+    api_version: int
+    correlation_id: int
+    sent_ms: int
+    sent: bool = False
+
+    @property
+    def expires_ms(self) -> int:
+        """The first millisecond at which the answer has taken strictly longer than allowed (NET-TMO-01)."""
+        return self.sent_ms + self.request.timeout_ms + 1
+
+
+class InFlightRequests:
+    """The queues of all nodes; ``max_per_connection`` bounds each."""
+
+    def __init__(self, max_per_connection: int) -> None:
+        self._max_per_connection = max_per_connection
+        self._queues: dict[int, deque[InFlightRequest]] = {}
+
+    def add(self, request: InFlightRequest) -> None:
+        self._queues.setdefault(request.node_id, deque()).append(request)
+
+    def can_send_more(self, node_id: int) -> bool:
+        queue = self._queues.get(node_id)
+        return not queue or (queue[-1].sent and len(queue) < self._max_per_connection)
+
+    def newest(self, node_id: int) -> InFlightRequest:
+        return self._queues[node_id][-1]
+
+    def oldest(self, node_id: int) -> InFlightRequest | None:
+        queue = self._queues.get(node_id)
+        return queue[0] if queue else None
+
+    def complete_oldest(self, node_id: int) -> InFlightRequest:
+        return self._queues[node_id].popleft()
+
+    def complete_newest(self, node_id: int) -> InFlightRequest:
+        """For a request that expects no answer (NET-INF-05): it ends when it is written."""
+        return self._queues[node_id].pop()
+
+    def clear(self, node_id: int) -> list[InFlightRequest]:
+        """Take all requests of a node, oldest first (NET-INF-06)."""
+        return list(self._queues.pop(node_id, ()))
+
+    def count(self, node_id: int | None = None) -> int:
+        """Outstanding requests of a node, or of all."""
+        if node_id is not None:
+            return len(self._queues.get(node_id, ()))
+        return sum(map(len, self._queues.values()))
+
+    def nodes_with_expired_requests(self, now_ms: int) -> list[int]:
+        return [
+            node_id
+            for node_id, queue in self._queues.items()
+            if any(request.expires_ms <= now_ms for request in queue)
+        ]
+
+    def next_expiry_ms(self) -> int | None:
+        """When the first of all requests will have taken too long; None where nothing is outstanding."""
+        expiries = [request.expires_ms for queue in self._queues.values() for request in queue]
+        return min(expiries, default=None)

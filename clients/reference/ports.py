@@ -1,0 +1,56 @@
+"""The one door between the core and the network.
+
+The core never waits. ``poll()`` hands over what has happened and returns at once; how long to wait before the next
+call is the driver's affair, who knows the deadline that ``ProducerCore.run_once`` returned and the sockets.
+So the same core runs on real sockets and in virtual time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Protocol
+
+Jitter = Callable[[], float]
+"""A number in [-1, 1], a new one at each call: the only dice that the core has, and they are handed in."""
+
+INT32_MAX = 2**31 - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """A broker's address. Bootstrap addresses have the ids -1, -2, ... until Metadata tells the true ones."""
+
+    id: int
+    host: str
+    port: int
+
+
+@dataclass(slots=True)
+class Polled:
+    """What happened on the network since the last poll, by node id.
+
+    At most one ``received`` frame per node (NET-INF-09), in the order in which they arrived; a frame that was read
+    before its connection ended is handed over in a poll before the one that reports the end.
+    """
+
+    connected: list[int] = field(default_factory=list)
+    completed_sends: list[int] = field(default_factory=list)
+    received: list[tuple[int, bytes]] = field(default_factory=list)
+    disconnected: dict[int, str] = field(default_factory=dict)
+
+
+class Selector(Protocol):
+    """Connections by node id. A connection that fails is reported by ``poll``, never by an exception."""
+
+    def connect(self, node: Node) -> None:
+        """Begin to connect; the end is reported as connected or disconnected."""
+
+    def send(self, node_id: int, data: bytes) -> None:
+        """Write one whole frame. Only one may be under way per node; its end is a completed send."""
+
+    def poll(self) -> Polled:
+        """Everything that happened since the last call; never waits."""
+
+    def close(self, node_id: int) -> None:
+        """Drop the connection, if there is one, without a report."""

@@ -1,0 +1,191 @@
+"""What the client asks for: requests by value, and how each becomes a message of the negotiated version.
+
+A :class:`ClientRequest` is decided before its version is known; ``build(version)`` makes the message. Fields that a
+version does not have are left out by :func:`message_of`, so that each builder is written once.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+from clients.reference.ports import INT32_MAX
+from harness.wire.apis import Api
+from harness.wire.messages import message_class
+
+Message = Any
+"""A request or response of kio: a frozen dataclass of one API, kind and version."""
+
+
+@dataclass(frozen=True, slots=True)
+class ClientResponse:
+    """How a request ended: exactly one of a ``body``, a lost connection, or no version in common."""
+
+    body: Message | None
+    disconnected: bool = False
+    timed_out: bool = False
+    version_mismatch: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ClientRequest:
+    """A request before its version is chosen; ``lowest`` and ``highest`` narrow kio's range."""
+
+    node_id: int
+    api: Api
+    build: Callable[[int], Message]
+    on_complete: Callable[[ClientResponse, int], None]
+    timeout_ms: int
+    expects_response: bool = True
+    lowest: int | None = None
+    highest: int | None = None
+
+
+def message_of(api: Api, version: int, **values: Any) -> Message:
+    """The request message of a version, with those of ``values`` that it has a field for."""
+    return _make(message_class(api, version, "request"), **values)
+
+
+def _make(message_type: Any, **values: Any) -> Message:
+    known = {field.name for field in fields(message_type)}
+    return message_type(**{name: value for name, value in values.items() if name in known})
+
+
+def _nested(message_type: Any, name: str) -> Any:
+    """The class of a repeated field: kio keeps the classes of one message in one module."""
+    return getattr(sys.modules[message_type.__module__], name)
+
+
+def api_versions_request(version: int) -> Message:
+    return message_of(
+        Api.API_VERSIONS, version, client_software_name="kafka-trial", client_software_version="0.1.0"
+    )
+
+
+METADATA_LOWEST = 4  # the first version that says whether a topic may be created (KIP-361)
+
+
+def metadata_request(topics: Sequence[str], *, allow_auto_topic_creation: bool) -> Callable[[int], Message]:
+    """Metadata of these topics; none of them asks for the brokers alone."""
+
+    def build(version: int) -> Message:
+        message_type = message_class(Api.METADATA, version, "request")
+        topic_type = _nested(message_type, "MetadataRequestTopic")
+        return _make(
+            message_type,
+            topics=tuple(_make(topic_type, name=topic, topic_id=None) for topic in topics),
+            allow_auto_topic_creation=allow_auto_topic_creation,
+            include_cluster_authorized_operations=False,
+            include_topic_authorized_operations=False,
+        )
+
+    return build
+
+
+INIT_PRODUCER_ID_HIGHEST = 5  # 6 belongs to two-phase commit (KIP-939)
+
+
+def init_producer_id_request(version: int) -> Message:
+    """A producer id for a producer without transactions: no transactional id, no time limit (PRD-IDM-01)."""
+    return message_of(
+        Api.INIT_PRODUCER_ID,
+        version,
+        transactional_id=None,
+        transaction_timeout=timedelta(milliseconds=INT32_MAX),
+        producer_id=-1,
+        producer_epoch=-1,
+    )
+
+
+PRODUCE_LOWEST = 3  # record batch v2
+PRODUCE_BY_NAME_HIGHEST = 12  # from 13 on a topic is named by its id (KIP-516)
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionData:
+    """One batch on its way: a Produce request holds at most one a partition (PRD-ACC-05)."""
+
+    topic: str
+    topic_id: UUID | None
+    partition: int
+    records: bytes
+
+
+def produce_request(data: Sequence[PartitionData], *, acks: int, timeout_ms: int) -> Callable[[int], Message]:
+    topics: dict[str, list[PartitionData]] = {}
+    for item in data:
+        topics.setdefault(item.topic, []).append(item)
+
+    def build(version: int) -> Message:
+        message_type = message_class(Api.PRODUCE, version, "request")
+        topic_type = _nested(message_type, "TopicProduceData")
+        partition_type = _nested(message_type, "PartitionProduceData")
+        return _make(
+            message_type,
+            transactional_id=None,
+            acks=acks,
+            timeout=timedelta(milliseconds=timeout_ms),
+            topic_data=tuple(
+                _make(
+                    topic_type,
+                    name=topic,
+                    topic_id=items[0].topic_id,
+                    partition_data=tuple(
+                        partition_type(index=item.partition, records=item.records) for item in items
+                    ),
+                )
+                for topic, items in topics.items()
+            ),
+        )
+
+    return build
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionResponse:
+    """A partition's part of a Produce response; ``log_append_time_ms`` is -1 where the topic uses CreateTime."""
+
+    topic: str
+    partition: int
+    error_code: int
+    base_offset: int = -1
+    log_append_time_ms: int = -1
+    log_start_offset: int = -1
+    error_message: str | None = None
+    record_errors: tuple[tuple[int, str | None], ...] = ()
+
+
+def partition_responses(body: Message, topic_names: dict[UUID, str]) -> list[PartitionResponse]:
+    """Every partition of a Produce response, whatever its version; topics by id are named by ``topic_names``."""
+    answers = []
+    for topic in body.responses:
+        name = topic.name if hasattr(topic, "name") else topic_names.get(topic.topic_id, str(topic.topic_id))
+        for partition in topic.partition_responses:
+            appended = getattr(partition, "log_append_time", None)
+            answers.append(
+                PartitionResponse(
+                    topic=name,
+                    partition=partition.index,
+                    error_code=int(partition.error_code),
+                    base_offset=partition.base_offset,
+                    log_append_time_ms=_milliseconds(appended),
+                    log_start_offset=getattr(partition, "log_start_offset", -1),
+                    error_message=getattr(partition, "error_message", None),
+                    record_errors=tuple(
+                        (item.batch_index, item.batch_index_error_message)
+                        for item in getattr(partition, "record_errors", ())
+                    ),
+                )
+            )
+    return answers
+
+
+_EPOCH = datetime.fromtimestamp(0, UTC)
+
+
+def _milliseconds(moment: datetime | None) -> int:
+    return -1 if moment is None else (moment - _EPOCH) // timedelta(milliseconds=1)

@@ -1,0 +1,366 @@
+"""Sender: takes ready batches to the brokers and decides what each answer means.
+
+One ``step`` settles the producer id, ends what has expired, drains what is ready and writes it, one request a node.
+The answers arrive in ``poll`` of the NetworkClient and come back here, batch by batch: stored, to be sent again, or
+ended (PRD-SND). Every such decision is a small method of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+from clients.reference.config import ProducerConfig
+from clients.reference.errors import BrokerError, SendError, TimeoutError
+from clients.reference.metadata import Metadata, TopicPartition
+from clients.reference.network_client import NetworkClient
+from clients.reference.producer_batch import NO_OFFSET, NO_TIMESTAMP, ProducerBatch
+from clients.reference.record_accumulator import RecordAccumulator
+from clients.reference.requests import (
+    INIT_PRODUCER_ID_HIGHEST,
+    PRODUCE_BY_NAME_HIGHEST,
+    PRODUCE_LOWEST,
+    ClientRequest,
+    ClientResponse,
+    PartitionData,
+    PartitionResponse,
+    init_producer_id_request,
+    partition_responses,
+    produce_request,
+)
+from clients.reference.trace import BatchExpired, BatchRetried, BatchSent, Misbehaved, Trace
+from clients.reference.transaction_manager import TransactionManager
+from harness.wire.apis import Api
+from harness.wire.error_table import BY_NAME, KafkaError, error_for
+
+Done = Callable[[ProducerBatch], None]
+Batches = dict[TopicPartition, ProducerBatch]
+
+
+class Sender:
+    """``done`` is told of every batch that has taken its final state."""
+
+    def __init__(
+        self,
+        config: ProducerConfig,
+        client: NetworkClient,
+        metadata: Metadata,
+        accumulator: RecordAccumulator,
+        transactions: TransactionManager | None,
+        trace: Trace,
+        done: Done,
+    ) -> None:
+        self._config = config
+        self._client = client
+        self._metadata = metadata
+        self._accumulator = accumulator
+        self._transactions = transactions
+        self._trace = trace
+        self._done = done
+        self._in_flight: dict[ProducerBatch, None] = {}
+
+    def step(self, now_ms: int) -> int | None:
+        """Do all that can be done now; gives the time to look again, None where only the network brings news."""
+        times = [self._obtain_producer_id(now_ms)] if self._transactions else []
+        self._expire(now_ms)
+        times.append(self._send_producer_data(now_ms))
+        times.append(self._next_expiry_ms())
+        return min((time for time in times if time is not None), default=None)
+
+    # the producer id
+
+    def _obtain_producer_id(self, now_ms: int) -> int | None:
+        assert self._transactions is not None
+        self._transactions.step(now_ms)
+        if self._transactions.fatal_error:
+            self.abort_all(self._fatal, now_ms)
+            return None
+        due_ms = self._transactions.init_at_ms()
+        if due_ms is None or due_ms > now_ms:
+            return due_ms
+        node_id = self._client.least_loaded_node(now_ms)
+        if node_id is None:
+            return self._client.next_connect_ms()
+        if self._client.ready(node_id, now_ms):
+            self._transactions.initializing(now_ms)
+            request = ClientRequest(
+                node_id,
+                Api.INIT_PRODUCER_ID,
+                init_producer_id_request,
+                self._transactions.initialized,
+                timeout_ms=self._config.request_timeout_ms,
+                highest=INIT_PRODUCER_ID_HIGHEST,
+            )
+            self._client.send(request, now_ms)
+        return None
+
+    def _fatal(self, batch: ProducerBatch) -> SendError:
+        assert self._transactions is not None and self._transactions.fatal_error is not None
+        error = self._transactions.fatal_error
+        return BrokerError(
+            error,
+            f"the producer cannot go on: {error.name}",
+            outcome="info" if batch.is_in_doubt else "fail",
+        )
+
+    # sending
+
+    def _send_producer_data(self, now_ms: int) -> int | None:
+        ready = self._accumulator.ready(now_ms)
+        for topic in ready.unknown_leader_topics:
+            self._metadata.add(topic, now_ms)
+            self._metadata.request_update()
+        times = [ready.next_check_ms] + [
+            self._client.connect_at_ms(node_id)
+            for node_id in sorted(ready.nodes)
+            if not self._client.ready(node_id, now_ms)
+        ]
+        sendable = [node_id for node_id in ready.nodes if self._client.is_ready(node_id)]
+        drained = self._accumulator.drain(sendable, now_ms)
+        for node_id, batches in drained.items():
+            for batch in batches:
+                self._in_flight[batch] = None
+                if self._config.guarantee_message_order:
+                    self._accumulator.mute(batch.partition)
+            self._send_produce_request(node_id, batches, now_ms)
+        if drained:
+            return now_ms
+        return min((time for time in times if time is not None), default=None)
+
+    def _send_produce_request(self, node_id: int, batches: list[ProducerBatch], now_ms: int) -> None:
+        """One request with one batch a partition; topics go by id where every topic has one (PRD-SND-15)."""
+        data = [
+            PartitionData(
+                batch.partition[0],
+                self._metadata.topic_id(batch.partition[0]),
+                batch.partition[1],
+                batch.payload(),
+            )
+            for batch in batches
+        ]
+        by_partition = {batch.partition: batch for batch in batches}
+        request = ClientRequest(
+            node_id,
+            Api.PRODUCE,
+            produce_request(data, acks=self._config.acks, timeout_ms=self._config.request_timeout_ms),
+            partial(self._handle_produce_response, by_partition),
+            timeout_ms=self._config.request_timeout_ms,
+            expects_response=self._config.acks != 0,
+            lowest=PRODUCE_LOWEST,
+            highest=None if all(item.topic_id for item in data) else PRODUCE_BY_NAME_HIGHEST,
+        )
+        if self._client.send(request, now_ms):
+            for batch in batches:
+                self._sent(batch, node_id, now_ms)
+
+    def _sent(self, batch: ProducerBatch, node_id: int, now_ms: int) -> None:
+        batch.was_sent = batch.on_the_wire = True
+        self._trace(
+            BatchSent(
+                at_ms=now_ms,
+                batch=batch.name,
+                node=node_id,
+                attempt=batch.attempts + 1,
+                producer_id=batch.producer_id.id,
+                producer_epoch=batch.producer_id.epoch,
+                base_sequence=batch.base_sequence,
+                record_count=batch.record_count,
+            )
+        )
+
+    # answers
+
+    def _handle_produce_response(self, batches: Batches, response: ClientResponse, now_ms: int) -> None:
+        """Each partition for itself (PRD-SND-04); a request's end also frees what had expired meanwhile."""
+        late = [batch for batch in batches.values() if batch.is_done]
+        answers = self._answers(batches, response, now_ms)
+        for partition, batch in batches.items():
+            batch.on_the_wire = False
+            if partition in answers:
+                self._complete_batch(batch, answers[partition], now_ms)
+            else:  # PRD-SND-05: nobody knows, and only the delivery timeout ends it
+                batch.has_unknown_attempt = True
+        for batch in late:
+            self._let_go(batch)
+
+    def _answers(
+        self, batches: Batches, response: ClientResponse, now_ms: int
+    ) -> dict[TopicPartition, PartitionResponse]:
+        """What the response, or its absence, says of each batch."""
+        if response.disconnected:
+            return self._answer_all(batches, self._error_of_lost_request(response))
+        if response.version_mismatch:
+            error = BY_NAME["UNSUPPORTED_VERSION"]
+            return self._answer_all(batches, error, response.version_mismatch)
+        if response.body is None:
+            return self._answer_all(batches, error_for(0))
+        answers = {}
+        for answer in partition_responses(response.body, self._metadata.topic_names):
+            if (answer.topic, answer.partition) in batches:
+                answers[answer.topic, answer.partition] = answer
+            else:
+                what = f"answered for {answer.topic}-{answer.partition}, which was not asked"
+                self._trace(Misbehaved(at_ms=now_ms, who="Produce response", what=what))
+        return answers
+
+    def _error_of_lost_request(self, response: ClientResponse) -> KafkaError:
+        """NET-TMO-03: a request timeout and a lost connection are told apart, and both may be retried."""
+        return BY_NAME["REQUEST_TIMED_OUT" if response.timed_out else "NETWORK_EXCEPTION"]
+
+    def _answer_all(
+        self, batches: Batches, error: KafkaError, message: str | None = None
+    ) -> dict[TopicPartition, PartitionResponse]:
+        return {
+            partition: PartitionResponse(*partition, error.code, error_message=message)
+            for partition in batches
+        }
+
+    def _complete_batch(self, batch: ProducerBatch, answer: PartitionResponse, now_ms: int) -> None:
+        """The decision of this class: stored, once more, or over."""
+        error = error_for(answer.error_code)
+        if error.code == 0 or error.name == "DUPLICATE_SEQUENCE_NUMBER":
+            self._succeed_batch(batch, answer, now_ms)
+        elif self._can_retry(batch, error, answer, now_ms):
+            self._reenqueue_batch(batch, error, now_ms)
+        else:
+            self._fail_batch(batch, error, answer, now_ms)
+        if error.invalid_metadata:
+            self._metadata.request_update()
+
+    def _can_retry(
+        self, batch: ProducerBatch, error: KafkaError, answer: PartitionResponse, now_ms: int
+    ) -> bool:
+        if (
+            batch.is_done
+            or batch.attempts >= self._config.retries
+            or batch.has_expired(self._config.delivery_timeout_ms, now_ms)
+        ):
+            return False
+        if self._transactions:
+            return self._transactions.can_retry(batch, error, answer.log_start_offset)
+        return error.retriable
+
+    def _reenqueue_batch(self, batch: ProducerBatch, error: KafkaError, now_ms: int) -> None:
+        del self._in_flight[batch]
+        self._accumulator.unmute(batch.partition)
+        batch.has_unknown_attempt |= error.produced != "definite"
+        self._accumulator.reenqueue(batch, now_ms)
+        self._trace(
+            BatchRetried(
+                at_ms=now_ms,
+                batch=batch.name,
+                error=error.name,
+                attempts=batch.attempts,
+                retry_at_ms=batch.retry_at_ms,
+            )
+        )
+
+    def _succeed_batch(self, batch: ProducerBatch, answer: PartitionResponse, now_ms: int) -> None:
+        """An offset, or none for a duplicate that the broker no longer remembers (PRD-IDM-06)."""
+        duplicate = answer.error_code != 0
+        offset = NO_OFFSET if duplicate else answer.base_offset
+        if self._transactions:
+            self._transactions.completed(batch)
+        if batch.succeed(offset, NO_TIMESTAMP if duplicate else answer.log_append_time_ms, now_ms):
+            self._end(batch)
+
+    def _fail_batch(
+        self, batch: ProducerBatch, error: KafkaError, answer: PartitionResponse, now_ms: int
+    ) -> None:
+        outcome = batch.outcome_of(error)
+        records = f"{batch.record_count} record(s) for {batch.name.rpartition('#')[0]}"
+        detail = f": {answer.error_message}" if answer.error_message else ""
+        failure = BrokerError(error, f"{records} failed with {error.name}{detail}", outcome=outcome)
+        self._finish_badly(batch, error, failure, now_ms, self._record_errors(batch, failure, answer))
+
+    def _record_errors(
+        self, batch: ProducerBatch, failure: BrokerError, answer: PartitionResponse
+    ) -> dict[int, SendError] | None:
+        """The records that the broker named; the others of their batch failed because of them (PRD-SND-12)."""
+        if not answer.record_errors:
+            return None
+        named = dict(answer.record_errors)
+        blamed = error_for(answer.error_code)
+        errors: dict[int, SendError] = {}
+        for index in range(batch.record_count):
+            what = (
+                (named[index] or blamed.name) if index in named else "other records of its batch were invalid"
+            )
+            errors[index] = BrokerError(blamed, f"record {index} failed: {what}", outcome=failure.outcome)
+        return errors
+
+    # expiry
+
+    def _expire(self, now_ms: int) -> None:
+        """Batches in flight first: they are older (PRD-EXP-02)."""
+        limit_ms = self._config.delivery_timeout_ms
+        in_flight = [batch for batch in self._in_flight if batch.has_expired(limit_ms, now_ms)]
+        for batch in in_flight + self._accumulator.take_expired(now_ms):
+            self._expire_batch(batch, now_ms)
+
+    def _expire_batch(self, batch: ProducerBatch, now_ms: int) -> None:
+        age_ms = now_ms - batch.created_ms
+        self._trace(
+            BatchExpired(
+                at_ms=now_ms, batch=batch.name, age_ms=age_ms, was_in_flight=batch in self._in_flight
+            )
+        )
+        failure = TimeoutError(
+            f"{batch.record_count} record(s) for {batch.name.rpartition('#')[0]} expired: {age_ms} ms have passed "
+            f"since their batch was created, delivery.timeout.ms is {self._config.delivery_timeout_ms}",
+            outcome="info" if batch.is_in_doubt else "fail",
+        )
+        self._finish_badly(batch, BY_NAME["REQUEST_TIMED_OUT"], failure, now_ms)
+
+    def _next_expiry_ms(self) -> int | None:
+        """PRD-EXP-05: when to wake for the next batch that expires, in a queue or in flight."""
+        times = [batch.created_ms + self._config.delivery_timeout_ms for batch in self._in_flight]
+        queued_ms = self._accumulator.next_expiry_ms()
+        return min(times if queued_ms is None else [*times, queued_ms], default=None)
+
+    # the end of a batch
+
+    def _finish_badly(
+        self,
+        batch: ProducerBatch,
+        error: KafkaError,
+        failure: SendError,
+        now_ms: int,
+        record_errors: dict[int, SendError] | None = None,
+    ) -> None:
+        was_done = batch.is_done
+        batch.fail(failure, now_ms, record_errors)
+        if was_done:
+            return
+        if self._transactions and batch.has_sequence:
+            is_definite = failure.outcome == "fail"
+            self._transactions.failed(batch, error, is_definite=is_definite, now_ms=now_ms)
+        self._end(batch)
+
+    def _end(self, batch: ProducerBatch) -> None:
+        """Out of the books; what the network still holds is let go when its request ends (PRD-ACC-11, -12)."""
+        was_in_flight = batch in self._in_flight
+        if was_in_flight:
+            del self._in_flight[batch]
+        if not was_in_flight:
+            self._accumulator.release(batch)
+        elif not batch.on_the_wire:
+            self._let_go(batch)
+        self._done(batch)
+
+    def _let_go(self, batch: ProducerBatch) -> None:
+        """A batch is done and no request holds it: its memory is free, and its partition may go on."""
+        self._accumulator.release(batch)
+        self._accumulator.unmute(batch.partition)
+
+    def has_unfinished(self) -> bool:
+        """Is there a batch, queued or in flight, without its final state?"""
+        return bool(self._in_flight) or self._accumulator.has_queued()
+
+    def abort_all(self, error_for_batch: Callable[[ProducerBatch], SendError], now_ms: int) -> None:
+        """End every batch, queued or in flight, with an error (PRD-CLS-04)."""
+        in_flight = list(self._in_flight)
+        for batch in in_flight:
+            batch.abort(error_for_batch(batch), now_ms)
+        for batch in in_flight + self._accumulator.abort_queued(error_for_batch, now_ms):
+            self._end(batch)

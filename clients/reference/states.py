@@ -1,0 +1,192 @@
+"""Every state machine of the producer, as data.
+
+A machine is a table (state, event) -> next state. What is absent is illegal: asking for it raises
+:class:`IllegalTransition` and changes nothing. The tables say *which* moves exist; the component that owns a
+machine says what else happens on the way. Documentation is generated from these tables, and tests enumerate
+every pair.
+
+Four machines:
+
+* CONNECTION, one per node (ClusterConnectionStates, KIP-35): a node is usable only after it told its API versions.
+* BATCH, one per batch (Sender and ProducerBatch.finalState): a batch is queued or in flight until it takes exactly
+  one final state. Results that come after a failure are known and ignored; after a success nothing may come.
+* PRODUCER_ID, one per idempotent producer (the part of TransactionManager.State that needs no transactional id).
+* LIFE, one per producer: open, closing (draining), closed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import Enum
+from typing import Generic, TypeVar
+
+S = TypeVar("S", bound=Enum)
+E = TypeVar("E", bound=Enum)
+
+
+class IllegalTransition(RuntimeError):
+    """A component asked for a move that its table does not have: a defect of ours, never of the network."""
+
+
+@dataclass(frozen=True)
+class Machine(Generic[S, E]):
+    """A named transition table."""
+
+    name: str
+    initial: S
+    transitions: Mapping[tuple[S, E], S]
+
+    def after(self, state: S, event: E) -> S:
+        """The next state; raises IllegalTransition where the table has no entry."""
+        try:
+            return self.transitions[state, event]
+        except KeyError:
+            raise IllegalTransition(f"{self.name}: no {event.value} from {state.value}") from None
+
+    def allows(self, state: S, event: E) -> bool:
+        return (state, event) in self.transitions
+
+
+class ConnectionState(Enum):
+    DISCONNECTED = "DISCONNECTED"
+    CONNECTING = "CONNECTING"
+    CHECKING_API_VERSIONS = "CHECKING_API_VERSIONS"
+    READY = "READY"
+
+
+class ConnectionEvent(Enum):
+    CONNECT = "connect"
+    CONNECTED = "connected"
+    LOWER_API_VERSIONS = "lower-api-versions"
+    API_VERSIONS = "api-versions"
+    DISCONNECT = "disconnect"
+
+
+_C, _CE = ConnectionState, ConnectionEvent
+CONNECTION: Machine[ConnectionState, ConnectionEvent] = Machine(
+    "connection",
+    _C.DISCONNECTED,
+    {
+        (_C.DISCONNECTED, _CE.CONNECT): _C.CONNECTING,
+        (_C.CONNECTING, _CE.CONNECTED): _C.CHECKING_API_VERSIONS,
+        (_C.CONNECTING, _CE.DISCONNECT): _C.DISCONNECTED,
+        (_C.CHECKING_API_VERSIONS, _CE.LOWER_API_VERSIONS): _C.CHECKING_API_VERSIONS,
+        (_C.CHECKING_API_VERSIONS, _CE.API_VERSIONS): _C.READY,
+        (_C.CHECKING_API_VERSIONS, _CE.DISCONNECT): _C.DISCONNECTED,
+        (_C.READY, _CE.DISCONNECT): _C.DISCONNECTED,
+    },
+)
+
+
+class BatchState(Enum):
+    OPEN = "OPEN"
+    CLOSED = "CLOSED"
+    IN_FLIGHT = "IN_FLIGHT"
+    SUCCEEDED = "SUCCEEDED"
+    FAILED = "FAILED"
+    ABORTED = "ABORTED"
+
+    @property
+    def is_final(self) -> bool:
+        return self in (BatchState.SUCCEEDED, BatchState.FAILED, BatchState.ABORTED)
+
+
+class BatchEvent(Enum):
+    CLOSE = "close"
+    DRAIN = "drain"
+    REENQUEUE = "reenqueue"
+    SUCCEED = "succeed"
+    FAIL = "fail"
+    ABORT = "abort"
+
+
+_B, _BE = BatchState, BatchEvent
+BATCH: Machine[BatchState, BatchEvent] = Machine(
+    "batch",
+    _B.OPEN,
+    {
+        (_B.OPEN, _BE.CLOSE): _B.CLOSED,
+        (_B.OPEN, _BE.FAIL): _B.FAILED,
+        (_B.OPEN, _BE.ABORT): _B.ABORTED,
+        (_B.CLOSED, _BE.DRAIN): _B.IN_FLIGHT,
+        (_B.CLOSED, _BE.FAIL): _B.FAILED,
+        (_B.CLOSED, _BE.ABORT): _B.ABORTED,
+        (_B.IN_FLIGHT, _BE.REENQUEUE): _B.CLOSED,
+        (_B.IN_FLIGHT, _BE.SUCCEED): _B.SUCCEEDED,
+        (_B.IN_FLIGHT, _BE.FAIL): _B.FAILED,
+        (_B.IN_FLIGHT, _BE.ABORT): _B.ABORTED,
+        (_B.FAILED, _BE.SUCCEED): _B.FAILED,
+        (_B.FAILED, _BE.FAIL): _B.FAILED,
+        (_B.ABORTED, _BE.SUCCEED): _B.ABORTED,
+        (_B.ABORTED, _BE.FAIL): _B.ABORTED,
+    },
+)
+
+
+class ProducerIdState(Enum):
+    UNINITIALIZED = "UNINITIALIZED"
+    INITIALIZING = "INITIALIZING"
+    READY = "READY"
+    FATAL_ERROR = "FATAL_ERROR"
+
+
+class ProducerIdEvent(Enum):
+    INITIALIZE = "initialize"
+    INITIALIZED = "initialized"
+    EPOCH_EXHAUSTED = "epoch-exhausted"
+    FATAL = "fatal"
+
+
+_P, _PE = ProducerIdState, ProducerIdEvent
+PRODUCER_ID: Machine[ProducerIdState, ProducerIdEvent] = Machine(
+    "producer-id",
+    _P.UNINITIALIZED,
+    {
+        (_P.UNINITIALIZED, _PE.INITIALIZE): _P.INITIALIZING,
+        (_P.INITIALIZING, _PE.INITIALIZED): _P.READY,
+        (_P.READY, _PE.EPOCH_EXHAUSTED): _P.UNINITIALIZED,
+        (_P.UNINITIALIZED, _PE.FATAL): _P.FATAL_ERROR,
+        (_P.INITIALIZING, _PE.FATAL): _P.FATAL_ERROR,
+        (_P.READY, _PE.FATAL): _P.FATAL_ERROR,
+    },
+)
+
+
+class LifeState(Enum):
+    OPEN = "OPEN"
+    CLOSING = "CLOSING"
+    CLOSED = "CLOSED"
+
+
+class LifeEvent(Enum):
+    CLOSE = "close"
+    DRAINED = "drained"
+    FORCE = "force"
+
+
+_L, _LE = LifeState, LifeEvent
+LIFE: Machine[LifeState, LifeEvent] = Machine(
+    "life",
+    _L.OPEN,
+    {
+        (_L.OPEN, _LE.CLOSE): _L.CLOSING,
+        (_L.CLOSING, _LE.CLOSE): _L.CLOSING,
+        (_L.CLOSED, _LE.CLOSE): _L.CLOSED,
+        (_L.CLOSING, _LE.DRAINED): _L.CLOSED,
+        (_L.CLOSING, _LE.FORCE): _L.CLOSED,
+    },
+)
+
+MACHINES: tuple[
+    Machine[ConnectionState, ConnectionEvent]
+    | Machine[BatchState, BatchEvent]
+    | Machine[ProducerIdState, ProducerIdEvent]
+    | Machine[LifeState, LifeEvent],
+    ...,
+] = (
+    CONNECTION,
+    BATCH,
+    PRODUCER_ID,
+    LIFE,
+)

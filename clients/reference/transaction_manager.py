@@ -1,0 +1,293 @@
+"""TransactionManager, its idempotent part: who we are to the brokers, and which sequence number comes next.
+
+A producer id and an epoch come from a broker (InitProducerId). Per partition every batch gets the next sequence
+numbers when it is first drained, and keeps them for all its attempts; so a broker can tell a repeated batch from a
+new one (KIP-98). Three things can break the chain, and each has one answer:
+
+* a sent batch ends and nobody knows whether it was stored: the partition is *unresolved*, nothing new goes out until
+  its other batches are settled; then the chain continues if it is whole, or the epoch is raised (PRD-EXP-06);
+* a batch is refused for good: its numbers are missing, so the epoch is raised (PRD-IDM-13);
+* the next expected batch is refused as out of order: the broker's chain differs, so the epoch is raised (PRD-IDM-09).
+
+Raising the epoch needs no broker (KIP-360): the partition's batches are restamped from sequence 0. It waits until
+no request holds any of them, so that no batch is ever on the wire under two identities. Other partitions follow
+when their own batches are settled (PRD-IDM-10).
+
+Transactions will add their states to the same class; the sequence rules stay.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from clients.reference.backoff import ExponentialBackoff
+from clients.reference.config import MAX_IN_FLIGHT_IDEMPOTENT, ProducerConfig
+from clients.reference.metadata import TopicPartition
+from clients.reference.ports import Jitter
+from clients.reference.producer_batch import NO_PRODUCER_ID, ProducerBatch, ProducerId
+from clients.reference.requests import ClientResponse
+from clients.reference.states import PRODUCER_ID, ProducerIdEvent, ProducerIdState
+from clients.reference.trace import (
+    ProducerIdAssigned,
+    SequenceResolved,
+    SequencesRestarted,
+    SequenceUnresolved,
+    StateChanged,
+    Trace,
+)
+from harness.wire.error_table import BY_NAME, KafkaError, error_for
+from harness.wire.records import increment_sequence
+
+LAST_EPOCH = 2**15 - 1
+NONE_ACKED = -1
+_OUT_OF_ORDER = BY_NAME["OUT_OF_ORDER_SEQUENCE_NUMBER"].code
+_UNKNOWN_PRODUCER = BY_NAME["UNKNOWN_PRODUCER_ID"].code
+_FATAL = frozenset(
+    BY_NAME[name].code
+    for name in (
+        "CLUSTER_AUTHORIZATION_FAILED",
+        "TRANSACTIONAL_ID_AUTHORIZATION_FAILED",
+        "PRODUCER_FENCED",
+        "UNSUPPORTED_VERSION",
+    )
+)
+
+
+@dataclass(slots=True)
+class PartitionSequences:
+    """One partition's chain. ``in_flight`` are its batches that have a sequence and no final state, in order."""
+
+    producer_id: ProducerId
+    next_sequence: int = 0
+    last_acked_sequence: int = NONE_ACKED
+    last_acked_batch: int = 0
+    unresolved_from: int | None = None
+    unresolved_batch: int = 0
+    in_flight: list[ProducerBatch] = field(default_factory=list)
+
+    def is_next(self, sequence: int) -> bool:
+        """Is this the number that the broker expects, as far as we were told?"""
+        return increment_sequence(self.last_acked_sequence, 1) == sequence
+
+    def forget(self, batch: ProducerBatch) -> None:
+        if batch in self.in_flight:
+            self.in_flight.remove(batch)
+
+
+class TransactionManager:
+    """One producer's identity and its sequences by partition."""
+
+    def __init__(self, config: ProducerConfig, jitter: Jitter, trace: Trace) -> None:
+        self._trace = trace
+        self._backoff = ExponentialBackoff(config.retry_backoff_ms, config.retry_backoff_max_ms, jitter)
+        self._sequences: dict[TopicPartition, PartitionSequences] = {}
+        self._to_restart: dict[TopicPartition, None] = {}
+        self._init_attempts = 0
+        self._init_at_ms = 0
+        self._is_initializing = False
+        self.state = PRODUCER_ID.initial
+        self.producer_id = NO_PRODUCER_ID
+        self.fatal_error: KafkaError | None = None
+
+    # the identity
+
+    def init_at_ms(self) -> int | None:
+        """When to ask for a producer id; None where there is no need, or the question is on its way."""
+        wanted = self.state in (ProducerIdState.UNINITIALIZED, ProducerIdState.INITIALIZING)
+        return self._init_at_ms if wanted and not self._is_initializing else None
+
+    def initializing(self, now_ms: int) -> None:
+        """The question is asked."""
+        self._is_initializing = True
+        if self.state is ProducerIdState.UNINITIALIZED:
+            self._move(ProducerIdEvent.INITIALIZE, now_ms)
+
+    def initialized(self, response: ClientResponse, now_ms: int) -> None:
+        """A broker answered, or the connection was lost: an identity, another try, or the end (PRD-IDM-01)."""
+        self._is_initializing = False
+        if response.version_mismatch:
+            self.fail_fatally(BY_NAME["UNSUPPORTED_VERSION"], now_ms)
+            return
+        error = BY_NAME["NETWORK_EXCEPTION"]
+        if response.body is not None:
+            error = error_for(int(response.body.error_code))
+        if error.code == 0 and response.body is not None:
+            self._init_attempts = 0
+            self._move(ProducerIdEvent.INITIALIZED, now_ms)
+            self._assume(ProducerId(response.body.producer_id, response.body.producer_epoch), now_ms)
+        elif error.retriable:
+            self._init_at_ms = now_ms + self._backoff.delay_ms(self._init_attempts)
+            self._init_attempts += 1
+        else:
+            self.fail_fatally(error, now_ms)
+
+    def fail_fatally(self, error: KafkaError, now_ms: int) -> None:
+        if self.state is not ProducerIdState.FATAL_ERROR:
+            self.fatal_error = error
+            self._move(ProducerIdEvent.FATAL, now_ms, error.name)
+
+    def _assume(self, producer_id: ProducerId, now_ms: int, *, bumped_locally: bool = False) -> None:
+        """Take an identity on; the partitions that asked for it begin at 0 under it."""
+        self.producer_id = producer_id
+        self._trace(
+            ProducerIdAssigned(
+                at_ms=now_ms,
+                producer_id=producer_id.id,
+                producer_epoch=producer_id.epoch,
+                bumped_locally=bumped_locally,
+            )
+        )
+        for partition in self._to_restart:
+            self._restart(partition, now_ms)
+        self._to_restart.clear()
+
+    # the sequences
+
+    def may_drain(self, batch: ProducerBatch) -> bool:
+        """May this batch, the oldest of its queue, go out now?"""
+        if not self.producer_id.is_valid or batch.partition in self._to_restart:
+            return False
+        entry = self._entry(batch.partition)
+        if batch.has_sequence:  # a retry: only the lowest sequence goes, until it succeeds (PRD-IDM-07)
+            return not entry.in_flight or entry.in_flight[0] is batch
+        if entry.unresolved_from is not None:
+            return False
+        if entry.in_flight and entry.producer_id != self.producer_id:
+            return False
+        return len(entry.in_flight) < MAX_IN_FLIGHT_IDEMPOTENT  # what a broker remembers (PRD-IDM-04)
+
+    def assign_sequence(self, batch: ProducerBatch) -> None:
+        """A batch is drained for the first time: the next numbers are its own, for good."""
+        entry = self._entry(batch.partition)
+        if entry.producer_id != self.producer_id:  # PRD-IDM-10: nothing is in flight, may_drain saw to it
+            entry = self._sequences[batch.partition] = PartitionSequences(self.producer_id)
+        batch.assign_sequence(entry.producer_id, entry.next_sequence)
+        entry.next_sequence = increment_sequence(entry.next_sequence, batch.record_count)
+        entry.in_flight.append(batch)
+
+    def completed(self, batch: ProducerBatch) -> None:
+        """The broker has this batch; news even where the batch had expired for the caller."""
+        entry = self._entry(batch.partition)
+        entry.forget(batch)
+        if batch.producer_id == entry.producer_id and batch.number > entry.last_acked_batch:
+            entry.last_acked_batch = batch.number
+            entry.last_acked_sequence = batch.last_sequence
+
+    def failed(self, batch: ProducerBatch, error: KafkaError, *, is_definite: bool, now_ms: int) -> None:
+        """A batch with a sequence ended badly: for good, or without anybody knowing (PRD-IDM-13)."""
+        entry = self._entry(batch.partition)
+        entry.forget(batch)
+        if error.code in _FATAL:
+            self.fail_fatally(error, now_ms)
+        elif batch.producer_id != entry.producer_id:
+            return  # its chain has ended already
+        elif is_definite:
+            self.request_restart(batch.partition)
+        else:
+            self._mark_unresolved(entry, batch, now_ms)
+
+    def can_retry(self, batch: ProducerBatch, error: KafkaError, log_start_offset: int) -> bool:
+        """May a refused batch be sent again? Asks for an epoch bump where only that lets it succeed."""
+        if self.state is ProducerIdState.FATAL_ERROR:
+            return False
+        if error.code == _OUT_OF_ORDER:
+            self._judge_out_of_order(batch)
+            return True
+        if error.code == _UNKNOWN_PRODUCER:
+            known = log_start_offset >= 0
+            if known and not batch.sequence_was_reset:
+                self.request_restart(batch.partition)
+            return True
+        return error.retriable
+
+    def _judge_out_of_order(self, batch: ProducerBatch) -> None:
+        """A gap before this batch will close by itself if an earlier batch is on its way (PRD-IDM-08, -09)."""
+        entry = self._entry(batch.partition)
+        if entry.unresolved_from is None:
+            gap = entry.is_next(batch.base_sequence)
+        else:
+            gap = entry.unresolved_from == batch.base_sequence
+        if gap:
+            self.request_restart(batch.partition)
+
+    def request_restart(self, partition: TopicPartition) -> None:
+        """This partition needs a new epoch; it is raised by the next ``step`` that may."""
+        self._to_restart[partition] = None
+
+    def step(self, now_ms: int) -> None:
+        """Settle what is unresolved and raise the epoch where it was asked for."""
+        for partition, entry in self._sequences.items():
+            if entry.unresolved_from is not None and not entry.in_flight:
+                continued = entry.is_next(entry.next_sequence)
+                entry.unresolved_from = None
+                self._trace(SequenceResolved(at_ms=now_ms, partition=_name(partition), continued=continued))
+                if not continued:
+                    self.request_restart(partition)
+        if self._to_restart and self.state is ProducerIdState.READY and not self._any_on_the_wire():
+            self._bump_epoch(now_ms)
+
+    def _any_on_the_wire(self) -> bool:
+        return any(
+            batch.on_the_wire for partition in self._to_restart for batch in self._entry(partition).in_flight
+        )
+
+    def _bump_epoch(self, now_ms: int) -> None:
+        """One epoch further; at the last one a new producer id must be asked for (PRD-IDM-11)."""
+        if self.producer_id.epoch == LAST_EPOCH:
+            self._move(ProducerIdEvent.EPOCH_EXHAUSTED, now_ms)
+            self.producer_id = NO_PRODUCER_ID
+            self._init_at_ms = now_ms
+            return
+        self._assume(ProducerId(self.producer_id.id, self.producer_id.epoch + 1), now_ms, bumped_locally=True)
+
+    def _restart(self, partition: TopicPartition, now_ms: int) -> None:
+        """Begin again at 0: the partition's batches, in order, under the current identity."""
+        old = self._entry(partition)
+        entry = self._sequences[partition] = PartitionSequences(self.producer_id, in_flight=old.in_flight)
+        for batch in entry.in_flight:
+            batch.restart_sequence(self.producer_id, entry.next_sequence)
+            entry.next_sequence = increment_sequence(entry.next_sequence, batch.record_count)
+        self._trace(
+            SequencesRestarted(
+                at_ms=now_ms,
+                partition=_name(partition),
+                producer_epoch=self.producer_id.epoch,
+                rewritten_batches=len(entry.in_flight),
+            )
+        )
+
+    def _mark_unresolved(self, entry: PartitionSequences, batch: ProducerBatch, now_ms: int) -> None:
+        if entry.unresolved_from is not None and batch.number < entry.unresolved_batch:
+            return
+        entry.unresolved_from = increment_sequence(batch.last_sequence, 1)
+        entry.unresolved_batch = batch.number
+        self._trace(
+            SequenceUnresolved(
+                at_ms=now_ms, partition=_name(batch.partition), next_sequence=entry.unresolved_from
+            )
+        )
+
+    def _entry(self, partition: TopicPartition) -> PartitionSequences:
+        entry = self._sequences.get(partition)
+        if entry is None:
+            entry = self._sequences[partition] = PartitionSequences(self.producer_id)
+        return entry
+
+    def _move(self, event: ProducerIdEvent, now_ms: int, detail: str = "") -> None:
+        before = self.state
+        self.state = PRODUCER_ID.after(before, event)
+        self._trace(
+            StateChanged(
+                at_ms=now_ms,
+                machine=PRODUCER_ID.name,
+                subject="",
+                before=before.value,
+                cause=event.value,
+                after=self.state.value,
+                detail=detail,
+            )
+        )
+
+
+def _name(partition: TopicPartition) -> str:
+    return f"{partition[0]}-{partition[1]}"

@@ -1,0 +1,66 @@
+"""The broker answers, and the answers never arrive.
+
+## What it does
+For the duration of the fault requests reach the broker and are applied, and every byte of every response is thrown
+away. At its end all connections are closed. A client that waits shorter than that has closed them already.
+
+## What it probes
+The difference between at-least-once and exactly-once: the client must send again what the broker has already got.
+Without idempotence the log holds it twice; with it the broker knows the sequence numbers and answers the second
+time without appending. This is also where request timeouts show.
+
+## How it is made
+A ``timeout`` toxic with timeout 0 downstream, on live and on later connections: it reads, acknowledges on the level
+of TCP, and discards. At the end the proxy is disabled, the toxic removed, the proxy enabled again, within a few
+milliseconds: connections with a hole in their stream must not live on, and toxics leave an idle proxy safely.
+
+## Where it is seen
+The client sees silence, then the end of the connection. At the witness the responses pass as if nothing were wrong: a
+hit is a response that passed the witness during the fault.
+
+## What it cannot do
+Drop one response and let the next one through; drop whole frames only (the first response may be torn if the fault
+begins in the middle of it). Connections opened during the fault are as silent as the others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from faults import listener
+from faults.kind import Fault, each, passed, remove, toxic_name
+from harness.ports import FaultKind, Proxy
+from harness.rows import FaultRow, Frame, FrameKind
+from harness.spec import FaultSpec
+
+
+class DroppedResponse(Fault):
+    """The fault kind ``dropped_response``."""
+
+    name = "dropped_response"
+    summary = "requests are applied, their responses thrown away; then the connections are closed"
+
+    async def start(self, spec: FaultSpec, proxies: Sequence[Proxy]) -> None:
+        """Throw responses away."""
+        await each(
+            proxies, lambda proxy: proxy.add_toxic(toxic_name(spec), "timeout", "downstream", 1.0, timeout=0)
+        )
+
+    async def stop(self, spec: FaultSpec, proxies: Sequence[Proxy]) -> None:
+        """Close the connections, and let responses through again."""
+
+        async def restore(proxy: Proxy) -> None:
+            try:
+                await listener.close(proxy, toxic_name(spec))
+                await remove(proxy, toxic_name(spec))
+            finally:
+                await listener.reopen(proxy, toxic_name(spec))
+
+        await each(proxies, restore)
+
+    def hits(self, row: FaultRow, frames: Sequence[Frame]) -> int:
+        """Responses thrown away."""
+        return sum(1 for _ in passed(row, frames, (FrameKind.RESPONSE,)))
+
+
+FAULT: FaultKind = DroppedResponse()

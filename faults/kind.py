@@ -1,0 +1,93 @@
+"""What the kinds of fault share: their parameters, acting on all brokers at once, and counting what was hit.
+
+A kind is its module: the docstring is its published page, ``FAULT`` its one object, which has no state of its own.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import zlib
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Sequence
+from contextlib import suppress
+from typing import Any, TypeVar
+
+import msgspec
+
+from faults.toxiproxy_errors import NotFound
+from harness.errors import UsageError, unknown
+from harness.ports import FaultParam, Proxy
+from harness.rows import FaultRow, Frame, FrameKind
+from harness.spec import FaultSpec
+
+T = TypeVar("T")
+
+#: How much later than the fault's end the witness may see a connection close that the fault closed.
+GRACE_NS = 200_000_000
+
+
+class Fault:
+    """The defaults of a kind: live world only, no parameters, nothing to prepare."""
+
+    name: str
+    summary: str
+    worlds: frozenset[str] = frozenset({"live"})
+    params: tuple[FaultParam, ...] = ()
+
+    async def prepare(self, spec: FaultSpec, proxies: Sequence[Proxy]) -> None:
+        """Check the parameters before anything runs. UsageError, in one sentence."""
+        self.values(spec)
+
+    def values(self, spec: FaultSpec) -> dict[str, int]:
+        """The value of every parameter, defaults filled in. UsageError for an unknown name or one out of bounds."""
+        known = {param.name: param for param in self.params}
+        for name, value in spec.params.items():
+            if name not in known:
+                raise unknown(f"parameter of fault {self.name!r}", name, known)
+            if not known[name].low <= value <= known[name].high:
+                raise UsageError(
+                    f"{name} of fault {self.name!r} must be {known[name].low} to {known[name].high}, not {value}"
+                )
+        return {name: spec.params.get(name, param.default) for name, param in known.items()}
+
+
+def toxic_name(spec: FaultSpec) -> str:
+    """The name of the toxics of ``spec``; different specs have different ones, so that faults can overlap."""
+    return f"{spec.kind}-{zlib.crc32(msgspec.json.encode(spec, order='deterministic')):08x}"
+
+
+async def each(things: Iterable[T], act: Callable[[T], Coroutine[Any, Any, None]]) -> None:
+    """``act`` on all at once, on every one of them even if some fail; then raise the first error."""
+    results = await asyncio.gather(*(act(thing) for thing in things), return_exceptions=True)
+    for result in results:
+        if isinstance(result, BaseException):
+            raise result
+
+
+async def remove(proxy: Proxy, toxic: str) -> None:
+    """Remove a toxic that may never have been added."""
+    with suppress(NotFound):
+        await proxy.remove_toxic(toxic)
+
+
+def passed(row: FaultRow, frames: Iterable[Frame], kinds: Iterable[FrameKind]) -> Iterator[Frame]:
+    """The frames of those kinds that passed the witness while the fault was in effect, on the brokers it was on."""
+    return _within(row, frames, kinds, grace_ns=0)
+
+
+def cut(row: FaultRow, frames: Iterable[Frame]) -> Iterator[Frame]:
+    """The ends of connections that came from the client's side, where the proxy is, while the fault was in effect."""
+    closed = _within(row, frames, (FrameKind.CLOSE,), grace_ns=GRACE_NS)
+    return (frame for frame in closed if frame.closed_by == "client")
+
+
+def _within(
+    row: FaultRow, frames: Iterable[Frame], kinds: Iterable[FrameKind], grace_ns: int
+) -> Iterator[Frame]:
+    if row.effective_ns is None:
+        return
+    began_ns, ended_ns = row.effective_ns
+    wanted = frozenset(kinds)
+    for frame in frames:
+        on_target = not row.spec.brokers or frame.broker in row.spec.brokers
+        if on_target and frame.kind in wanted and began_ns <= frame.t_ns <= ended_ns + grace_ns:
+            yield frame

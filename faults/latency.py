@@ -1,0 +1,87 @@
+"""Every byte arrives later.
+
+## What it does
+While the fault lasts, requests reach the broker ``upstream_ms`` later and responses reach the client ``downstream_ms``
+later. Order is kept and nothing is lost; requests that follow each other overlap on the way as they would on a long
+line. When it ends, what is still on the way arrives at once.
+
+## What it probes
+Pipelining (more than one request in flight), batching while answers are late, and the client's clocks: a delay above
+its request timeout makes it give up on requests that the broker applies.
+
+## How it is made
+A ``latency`` toxic in each direction with a delay, jitter 0, on live and on later connections. At the end the delay
+is first set to 0, which lets go of what is held, and then the toxic is removed.
+
+## Where it is seen
+The client's acknowledgements take at least the added delay. At the witness, behind the proxy, requests come late and
+responses are still on time: a hit is a frame, of a delayed direction, that passed the witness during the fault.
+
+## What it cannot do
+Delay one frame and not the next; delay the opening of a connection (the proxy accepts at once) or a FIN with nothing
+behind it; slow the bytes down (that is bandwidth).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from faults.kind import Fault, each, passed, remove, toxic_name
+from harness.errors import UsageError
+from harness.ports import FaultKind, FaultParam, Proxy
+from harness.rows import FaultRow, Frame, FrameKind
+from harness.spec import FaultSpec
+
+_DELAYED = {"upstream": FrameKind.REQUEST, "downstream": FrameKind.RESPONSE}
+
+
+class Latency(Fault):
+    """The fault kind ``latency``."""
+
+    name = "latency"
+    summary = "requests and responses arrive later, in order, none lost"
+    params: tuple[FaultParam, ...] = (
+        FaultParam("upstream_ms", 0, 0, 600_000, "how much later requests reach the broker"),
+        FaultParam("downstream_ms", 0, 0, 600_000, "how much later responses reach the client"),
+    )
+
+    async def prepare(self, spec: FaultSpec, proxies: Sequence[Proxy]) -> None:
+        """Check the parameters; a delay of 0 both ways is no fault."""
+        if not self._delays(spec):
+            raise UsageError("fault 'latency' needs upstream_ms or downstream_ms above 0")
+
+    async def start(self, spec: FaultSpec, proxies: Sequence[Proxy]) -> None:
+        """Add the delay."""
+        delays = self._delays(spec)
+
+        async def add(place: tuple[Proxy, str]) -> None:
+            proxy, stream = place
+            name = f"{toxic_name(spec)}-{stream}"
+            await proxy.add_toxic(name, "latency", stream, 1.0, latency=delays[stream], jitter=0)
+
+        await each(_places(proxies, delays), add)
+
+    async def stop(self, spec: FaultSpec, proxies: Sequence[Proxy]) -> None:
+        """Take the delay away."""
+
+        async def take(place: tuple[Proxy, str]) -> None:
+            proxy, stream = place
+            await remove(proxy, f"{toxic_name(spec)}-{stream}")
+
+        await each(_places(proxies, self._delays(spec)), take)
+
+    def hits(self, row: FaultRow, frames: Sequence[Frame]) -> int:
+        """Frames that passed in a delayed direction."""
+        kinds = [_DELAYED[stream] for stream in self._delays(row.spec)]
+        return sum(1 for _ in passed(row, frames, kinds))
+
+    def _delays(self, spec: FaultSpec) -> dict[str, int]:
+        values = self.values(spec)
+        return {stream: ms for stream in _DELAYED if (ms := values[f"{stream}_ms"])}
+
+
+def _places(proxies: Sequence[Proxy], delays: dict[str, int]) -> Iterator[tuple[Proxy, str]]:
+    return ((proxy, stream) for proxy in proxies for stream in delays)
+
+
+FAULT: FaultKind = Latency()

@@ -1,0 +1,253 @@
+"""Toxiproxy under our control: one server a run, one proxy for every broker of every lane.
+
+The server is started for the run and ended with it, or it is the one that ``TOXIPROXY_URL`` names; then our proxies
+are removed at the end, and those that a killed run left behind at the beginning. Calls to the control API block, so
+they run in threads; every answer but yes is an error of the environment (:mod:`faults.toxiproxy_errors`).
+
+Rules that keep the control API of 2.12 alive: a toxic that holds bytes back is made harmless before it is removed;
+toxics are removed in the reverse order of their adding; and a server that has once failed to answer is not trusted
+again (``alive`` stays false).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import os
+import re
+import socket
+import urllib.parse
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
+from pathlib import Path
+from subprocess import STDOUT
+from typing import TypeVar
+
+from faults.toxics import HARMLESS, checked
+from faults.toxiproxy_api import ControlledProxy, ControlledServer, Endpoint
+from faults.toxiproxy_errors import ControlPlaneWedged, NotFound, PortInUse, ServerGone, ToxiproxyError
+from harness.errors import EnvironmentProblem, UsageError
+from harness.ports import Address, LaneAddress, Proxy, ProxyServer
+from harness.ports_block import port_block
+from harness.processes import Child, spawn, stop
+from harness.provision.toxiproxy import toxiproxy_server
+
+T = TypeVar("T")
+
+URL = "TOXIPROXY_URL"
+VERSION = re.compile(r"2\.12\.\d+")
+HOSTS = ("127.0.0.1", "localhost", "::1")
+PREFIX = "kafka-trial-"
+START_TIMEOUT_S = 10.0
+POLL_S = 0.02
+#: A socket that refuses tells of an end a little earlier than the process table does.
+EXIT_TIMEOUT_S = 1.0
+#: What a toxic held when it was made harmless leaves within this time; removing it earlier would wait inside the
+#: server, with the proxy locked.
+DRAIN_S = 0.05
+
+
+class Toxiproxy:
+    """The proxy kind ``toxiproxy``."""
+
+    name = "toxiproxy"
+
+    def server(self, log_dir: Path) -> AbstractAsyncContextManager[ProxyServer]:
+        """A server for one run; its log is ``toxiproxy.log`` in ``log_dir``.
+
+        Raises EnvironmentProblem if it does not start, UsageError for a ``TOXIPROXY_URL`` that is not local.
+        """
+        url = os.environ.get(URL)
+        return _borrowed(url) if url else _started(log_dir)
+
+
+TOXIPROXY = Toxiproxy()
+
+
+@asynccontextmanager
+async def _started(log_dir: Path) -> AsyncIterator[ProxyServer]:
+    binary = await asyncio.to_thread(toxiproxy_server)
+    await asyncio.to_thread(log_dir.mkdir, parents=True, exist_ok=True)
+    log = log_dir / "toxiproxy.log"
+    with port_block(1) as ports:
+        process = await spawn(
+            [binary, "-host", "127.0.0.1", "-port", str(ports[0])], stdout=log, stderr=STDOUT
+        )
+        try:
+            server = Server(Endpoint(("127.0.0.1", ports[0])), process, log)
+            await server.ready()
+            yield server
+        finally:
+            await stop(process)
+
+
+@asynccontextmanager
+async def _borrowed(url: str) -> AsyncIterator[ProxyServer]:
+    server = Server(Endpoint(_local_address(url)))
+    await server.ready()
+    await server.sweep()
+    try:
+        yield server
+    finally:
+        await server.remove_all()
+
+
+def _local_address(url: str) -> Address:
+    parts = urllib.parse.urlsplit(url if "//" in url else f"//{url}")
+    try:
+        port = parts.port or 8474
+    except ValueError:
+        port = 0
+    if parts.scheme not in ("", "http") or parts.hostname not in HOSTS or not port:
+        raise UsageError(
+            f"{URL}={url} names no Toxiproxy on this machine: our proxies lead to 127.0.0.1 alone",
+            hint=f"{URL}=http://127.0.0.1:8474, or unset it to have a server started",
+        )
+    return ("127.0.0.1" if parts.hostname == "localhost" else str(parts.hostname), port)
+
+
+class Server:
+    """A running server: ``process`` and ``log`` are those of a server of our own."""
+
+    def __init__(self, endpoint: Endpoint, process: Child | None = None, log: Path | None = None) -> None:
+        self._endpoint = endpoint
+        self._control = ControlledServer(endpoint)
+        self._process = process
+        self._log = log
+        self._created: list[ControlledProxy] = []
+        self._broken = False
+
+    async def create(self, address: LaneAddress) -> Proxy:
+        """A new enabled proxy for ``address``. PortInUse if something else listens on its advertised port."""
+        listen, upstream = ("{}:{}".format(*end) for end in (address.advertised, address.witness))
+        name = f"{PREFIX}lane{address.lane}-broker{address.broker}-{address.advertised[1]}"
+        try:
+            proxy = await self.call(self._control.create, upstream, name, listen)
+        except PortInUse as error:
+            raise PortInUse(f"Toxiproxy cannot listen on {listen}: something else does") from error
+        self._created.append(proxy)
+        return LaneProxy(self, proxy, address)
+
+    async def alive(self) -> bool:
+        """True if the server answers and always has."""
+        try:
+            await self.call(self._control.version)
+        except ToxiproxyError:
+            return False
+        return not self._broken
+
+    async def ready(self) -> None:
+        """Wait until the server answers; EnvironmentProblem if it does not, or is of another version."""
+        deadline = asyncio.get_running_loop().time() + START_TIMEOUT_S
+        while True:
+            try:
+                version = await asyncio.to_thread(self._control.version)
+                break
+            except ServerGone as error:
+                if not self._is_starting() or asyncio.get_running_loop().time() > deadline:
+                    raise await self._explained(error) from error
+                await asyncio.sleep(POLL_S)
+        if not VERSION.fullmatch(version):
+            raise EnvironmentProblem(
+                f"Toxiproxy {version} runs on port {self._endpoint.address[1]}, but 2.12 is needed: "
+                "the same toxic means something else in other versions"
+            )
+
+    async def sweep(self) -> None:
+        """Remove proxies of ours that lead nowhere: a witness listens as long as its run lives."""
+        for name, proxy in (await self.call(self._control.proxies)).items():
+            if name.startswith(PREFIX) and not await asyncio.to_thread(_listens, proxy.upstream):
+                with suppress(NotFound):
+                    await self.call(proxy.destroy)
+
+    async def remove_all(self) -> None:
+        """Remove the proxies created here, the last one first."""
+        while self._created:
+            with suppress(NotFound):
+                await self.call(self._created.pop().destroy)
+
+    async def call(self, function: Callable[..., T], *args: object, **kwargs: object) -> T:
+        """Run a blocking control call in a thread, and remember if the server proves unfit."""
+        try:
+            return await asyncio.to_thread(functools.partial(function, *args, **kwargs))
+        except (ControlPlaneWedged, ServerGone) as error:
+            self._broken = True
+            raise await self._explained(error) from error
+
+    def _is_starting(self) -> bool:
+        return self._process is not None and self._process.returncode is None
+
+    async def _explained(self, error: ToxiproxyError) -> ToxiproxyError:
+        if self._process is None or self._log is None or not isinstance(error, ServerGone):
+            return error
+        try:
+            await asyncio.wait_for(self._process.wait(), EXIT_TIMEOUT_S)
+        except TimeoutError:
+            return error
+        said = (await asyncio.to_thread(self._log.read_text, errors="replace")).splitlines()[-3:]
+        return ServerGone(
+            f"toxiproxy-server (pid {self._process.pid}) has ended by itself, exit code {self._process.returncode}; "
+            f"its log {self._log} ends with: {' | '.join(said)}"
+        )
+
+
+def _listens(upstream: str) -> bool:
+    host, _, port = upstream.rpartition(":")
+    try:
+        socket.create_connection((host.strip("[]"), int(port)), timeout=1.0).close()
+    except (OSError, ValueError):
+        return False
+    return True
+
+
+class LaneProxy:
+    """One proxy of one lane on one broker (:class:`harness.ports.Proxy`)."""
+
+    def __init__(self, server: Server, proxy: ControlledProxy, address: LaneAddress) -> None:
+        self._server = server
+        self._proxy = proxy
+        self._address = address
+        self._toxics: dict[str, tuple[str, str, dict[str, int]]] = {}
+
+    @property
+    def address(self) -> LaneAddress:
+        """Where it listens and where it leads."""
+        return self._address
+
+    async def add_toxic(self, name: str, kind: str, stream: str, toxicity: float, **attributes: int) -> None:
+        """Add a toxic to live and to later connections. UsageError for values that :mod:`faults.toxics` forbids."""
+        values = checked(kind, stream, toxicity, attributes)
+        row = {"name": name, "type": kind, "stream": stream, "toxicity": toxicity, "attributes": values}
+        await self._server.call(self._proxy.add_toxic, **row)
+        self._toxics[name] = (kind, stream, values)
+
+    async def update_toxic(self, name: str, toxicity: float | None = None, **attributes: int) -> None:
+        """Change a toxic in place. NotFound if there is none of that name."""
+        if name not in self._toxics:
+            raise NotFound(f"Toxiproxy: {self._proxy.name} has no toxic {name!r}")
+        kind, stream, values = self._toxics[name]
+        values = checked(kind, stream, 1.0 if toxicity is None else toxicity, values | attributes)
+        change = {"attributes": values} | ({} if toxicity is None else {"toxicity": toxicity})
+        await self._server.call(self._proxy.update_toxic, name, change)
+        self._toxics[name] = (kind, stream, values)
+
+    async def remove_toxic(self, name: str) -> None:
+        """Remove a toxic; what it holds passes first. NotFound if there is none of that name."""
+        kind, _, _ = self._toxics.get(name, ("", "", {}))
+        if kind in HARMLESS:
+            await self.update_toxic(name, **HARMLESS[kind])
+            await asyncio.sleep(DRAIN_S)
+        await self._server.call(self._proxy.destroy_toxic, name)
+        self._toxics.pop(name, None)
+
+    async def enable(self) -> None:
+        """Listen again."""
+        await self._server.call(self._proxy.enable)
+
+    async def disable(self) -> None:
+        """Close every connection, and refuse new ones until enabled."""
+        await self._server.call(self._proxy.disable)
+
+    async def pristine(self) -> bool:
+        """True if the server says that the proxy is enabled and carries no toxic."""
+        return await self._server.call(self._proxy.is_pristine)

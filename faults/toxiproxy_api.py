@@ -1,0 +1,183 @@
+"""Toxiproxy's control API, blocking, one server an object.
+
+Built on ``toxiproxy-python``: its :class:`Toxiproxy` and :class:`Proxy` are the object model. What it lacks is added
+here by overriding: an address of its own for every object (the library has one for the whole process), updates of
+toxics (PATCH), a timeout on every call, no proxy settings from the environment, and errors that say what happened
+instead of ``False`` or a JSON error. Names are restricted, because the library's URLs do not quote them.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import requests
+import toxiproxy
+from toxiproxy.toxic import Toxic
+
+from faults.toxiproxy_errors import (
+    BadRequest,
+    ControlPlaneWedged,
+    NotFound,
+    PortInUse,
+    ProxyExists,
+    ServerGone,
+    ToxicExists,
+    ToxiproxyError,
+)
+from harness.ports import Address
+
+#: Healthy answers take milliseconds; a removal that is stuck gives up after 25 s by itself, which is too late.
+CONNECT_TIMEOUT_S = 1.0
+READ_TIMEOUT_S = 4.0
+
+_NAME = re.compile(r"[A-Za-z0-9_.-]+")
+
+
+class Endpoint:
+    """One server's API. Safe to use from several threads: nothing is shared between calls but settings."""
+
+    def __init__(self, address: Address) -> None:
+        self.address = address
+        self._url = "http://{}:{}".format(*address)
+
+    def call(self, method: str, path: str, body: Any = None) -> Any:
+        """The decoded answer (None if it is empty). Raises a :class:`ToxiproxyError` for all that is not success."""
+        try:
+            response = self._request(method, path, body)
+        except requests.Timeout as error:
+            raise self._wedged(f"{method} {path} was not answered in time") from error
+        except requests.RequestException as error:
+            raise self._gone() from error
+        if response.status_code in (200, 201):
+            return _decoded(response)
+        if response.status_code == 204:
+            return None
+        raise self._error(method, path, response)
+
+    def version(self) -> str:
+        """The server's version, ``2.12.0``; the one call that takes no lock."""
+        return str(self.call("GET", "/version")["version"])
+
+    def _request(self, method: str, path: str, body: Any) -> requests.Response:
+        with requests.Session() as session:
+            session.trust_env = False
+            timeout = (CONNECT_TIMEOUT_S, READ_TIMEOUT_S)
+            return session.request(
+                method, self._url + path, json=body, timeout=timeout, allow_redirects=False
+            )
+
+    def _error(self, method: str, path: str, response: requests.Response) -> ToxiproxyError:
+        said = _message(response)
+        about = f"Toxiproxy answered {response.status_code} to {method} {path}: {said}"
+        if response.status_code == 503:
+            return self._wedged(f"{method} {path} gave up on a lock")
+        if response.status_code == 409:
+            return ToxicExists(about) if "toxic" in said else ProxyExists(about)
+        if response.status_code == 500 and "address already in use" in said:
+            return PortInUse(about)
+        return {400: BadRequest, 404: NotFound}.get(response.status_code, ToxiproxyError)(about)
+
+    def _wedged(self, what: str) -> ToxiproxyError:
+        try:
+            self._request("GET", "/version", None)
+            alive = "it still tells its version, so its control plane is wedged"
+        except requests.Timeout:
+            alive = "it does not even tell its version"
+        except requests.RequestException:
+            return self._gone()
+        return ControlPlaneWedged(f"Toxiproxy at {self._url}: {what}; {alive}")
+
+    def _gone(self) -> ServerGone:
+        return ServerGone(f"Toxiproxy at {self._url} is gone: nothing answers there any more")
+
+
+def _decoded(response: requests.Response) -> Any:
+    try:
+        return response.json()
+    except requests.JSONDecodeError as error:
+        raise ToxiproxyError(f"Toxiproxy answered {response.url} with something that is not JSON") from error
+
+
+def _message(response: requests.Response) -> str:
+    try:
+        return str(response.json()["error"])
+    except (requests.JSONDecodeError, KeyError, TypeError):
+        return response.text.strip()[:200] or "no reason given"
+
+
+class ControlledProxy(toxiproxy.Proxy):  # type: ignore[misc]  # the library is untyped
+    """A proxy of ``endpoint``; the values are those that the server gave."""
+
+    def __init__(self, endpoint: Endpoint, **values: Any) -> None:
+        super().__init__(**values)
+        self._endpoint = endpoint
+        self._path = f"/proxies/{self.name}"
+
+    def toxics(self) -> dict[str, Toxic]:
+        """The toxics by name, as the server has them now, in the order in which they were added."""
+        return {row["name"]: Toxic(**row) for row in self._endpoint.call("GET", f"{self._path}/toxics")}
+
+    def is_pristine(self) -> bool:
+        """One look at the server: enabled, and no toxic."""
+        row = self._endpoint.call("GET", self._path)
+        return bool(row["enabled"]) and not row["toxics"]
+
+    def add_toxic(self, **toxic: Any) -> None:
+        """Add ``name, type, stream, toxicity, attributes``; all are sent, none is left to a default."""
+        _check_name(toxic["name"])
+        self._endpoint.call("POST", f"{self._path}/toxics", toxic)
+
+    def update_toxic(self, name: str, change: dict[str, Any]) -> None:
+        """Change ``toxicity``, ``attributes`` or both; the server ignores anything else."""
+        self._endpoint.call("PATCH", f"{self._path}/toxics/{name}", change)
+
+    def destroy_toxic(self, name: str) -> None:
+        """Remove a toxic."""
+        self._endpoint.call("DELETE", f"{self._path}/toxics/{name}")
+
+    def destroy(self) -> None:
+        """Remove the proxy and close its connections."""
+        self._endpoint.call("DELETE", self._path)
+
+    def enable(self) -> None:
+        """Listen."""
+        self._switch(True)
+
+    def disable(self) -> None:
+        """Stop listening and close every connection."""
+        self._switch(False)
+
+    def _switch(self, enabled: bool) -> None:
+        self._endpoint.call("PATCH", self._path, {"enabled": enabled})
+        self.enabled = enabled
+
+
+class ControlledServer(toxiproxy.Toxiproxy):  # type: ignore[misc]  # the library is untyped
+    """The server at ``endpoint``."""
+
+    def __init__(self, endpoint: Endpoint) -> None:
+        self._endpoint = endpoint
+
+    def proxies(self) -> dict[str, ControlledProxy]:
+        """Every proxy by name."""
+        rows = self._endpoint.call("GET", "/proxies")
+        return {name: self._controlled(row) for name, row in rows.items()}
+
+    def create(self, upstream: str, name: str, listen: str, enabled: bool = True) -> ControlledProxy:
+        """A new proxy from ``listen`` to ``upstream``, both ``host:port``."""
+        _check_name(name)
+        row = {"name": name, "listen": listen, "upstream": upstream, "enabled": enabled}
+        return self._controlled(self._endpoint.call("POST", "/proxies", row))
+
+    def version(self) -> str:
+        """The server's version."""
+        return self._endpoint.version()
+
+    def _controlled(self, row: dict[str, Any]) -> ControlledProxy:
+        return ControlledProxy(self._endpoint, **row)
+
+
+def _check_name(name: str) -> None:
+    if not _NAME.fullmatch(name):
+        raise BadRequest(f"Toxiproxy: {name!r} is no name for a proxy or a toxic")

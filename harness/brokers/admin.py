@@ -1,0 +1,186 @@
+"""What the harness itself asks of a cluster over INTERNAL: metadata, topics, offsets, and the bytes of a log.
+
+One version of each request is spoken, one that every Kafka from 3.1 to 4.x knows (checked against ApiVersions on each
+connection); Fetch stays at 12, the last that names topics instead of numbering them. An error that Kafka calls
+retriable is retried until a deadline, any other is raised at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from datetime import timedelta
+
+from kio.schema.create_topics.v7 import CreateTopicsRequest, CreateTopicsResponse
+from kio.schema.create_topics.v7.request import CreatableTopic, CreatableTopicConfig
+from kio.schema.errors import ErrorCode
+from kio.schema.fetch.v12 import FetchRequest, FetchResponse
+from kio.schema.fetch.v12.request import FetchPartition, FetchTopic
+from kio.schema.fetch.v12.response import PartitionData
+from kio.schema.list_offsets.v7 import ListOffsetsRequest, ListOffsetsResponse
+from kio.schema.list_offsets.v7.request import ListOffsetsPartition, ListOffsetsTopic
+from kio.schema.metadata.v12 import MetadataRequest, MetadataResponse
+from kio.schema.metadata.v12.request import MetadataRequestTopic
+from kio.schema.types import BrokerId, TopicName
+from kio.static.primitive import i8, i16, i32, i32Timedelta, i64
+
+from harness.brokers.connection import Connection, NotYet, require
+from harness.brokers.deadline import insist
+from harness.errors import KafkaTrialError
+from harness.ports import Address
+
+TIMEOUT_S = 30.0
+FETCH_BYTES = 2**20
+EARLIEST, LATEST = -2, -1
+
+#: ListOffsets sees the high watermark as a consumer, and the log's end (records not yet replicated included) under
+#: the replica id that Kafka reserves for debugging: ``ListOffsetsRequest.DEBUGGING_REPLICA_ID``.
+_CONSUMER, _DEBUGGING = BrokerId(-1), BrokerId(-2)
+
+
+class Admin:
+    """Asks the nodes that ``nodes()`` names at the moment: node id -> INTERNAL address."""
+
+    def __init__(self, nodes: Callable[[], Mapping[int, Address]]) -> None:
+        self._nodes = nodes
+        self._connections: dict[int, Connection] = {}
+
+    def close(self) -> None:
+        """Drop all connections."""
+        for connection in self._connections.values():
+            connection.close()
+
+    async def api_versions(self, node_id: int) -> Mapping[int, tuple[int, int]]:
+        """Api key -> lowest and highest version that a node speaks."""
+        return await self._to(node_id).versions()
+
+    async def metadata(self, node_id: int, topic: str | None = None) -> MetadataResponse:
+        """What a node knows of the brokers and of one topic. NotYet: it does not answer."""
+        return await self._to(node_id).request(metadata_request(topic), MetadataResponse)
+
+    async def create_topic(
+        self,
+        topic: str,
+        partitions: int,
+        replication_factor: int = -1,
+        config: Mapping[str, str] | None = None,
+    ) -> None:
+        """Create a topic and wait until every node names a leader of every partition, and each leader leads.
+
+        ``replication_factor`` -1 is the cluster's default. KafkaTrialError: refused, or not within 30 s.
+        """
+        request = _create_topics_request(topic, partitions, replication_factor, config or {})
+        attempts = 0
+
+        async def create() -> None:
+            nonlocal attempts
+            attempts += 1
+            answer = await self._to(self._any_node()).request(request, CreateTopicsResponse)
+            [result] = answer.topics
+            if attempts > 1 and result.error_code == ErrorCode.topic_already_exists:
+                return  # an attempt whose answer was lost
+            require(result.error_code, f"creating topic {topic!r} ({result.error_message})")
+
+        async def led() -> None:
+            for node_id in self._nodes():
+                if len(await self._leaders(node_id, topic)) != partitions:
+                    raise NotYet(f"broker {node_id} does not know every partition of {topic!r}")
+            for partition in range(partitions):
+                await self.log_end(topic, partition)
+
+        await insist(f"creating topic {topic!r}", TIMEOUT_S, create)
+        await insist(f"electing the leaders of {topic!r}", TIMEOUT_S, led)
+
+    async def partitions(self, topic: str) -> list[int]:
+        """The partitions of a topic, in order. NotYet: one has no leader at the moment."""
+        return sorted(await self._leaders(self._any_node(), topic))
+
+    async def list_offsets(self, topic: str, partition: int, timestamp: int) -> int:
+        """The offset at ``timestamp`` (ms), or EARLIEST: the log's start, or LATEST: the high watermark."""
+        return await self._list_offsets(topic, partition, timestamp, _CONSUMER)
+
+    async def log_end(self, topic: str, partition: int) -> int:
+        """The offset after the leader's last record, replicated or not."""
+        return await self._list_offsets(topic, partition, LATEST, _DEBUGGING)
+
+    async def fetch(self, topic: str, partition: int, offset: int) -> PartitionData:
+        """What the leader holds from ``offset`` on (read_uncommitted), about 1 MiB of it, without waiting for more."""
+        leader = await self._leader(topic, partition)
+        answer = await leader.request(_fetch_request(topic, partition, offset), FetchResponse)
+        require(answer.error_code, f"fetching {topic}-{partition}")
+        [data] = answer.responses[0].partitions
+        require(data.error_code, f"fetching {topic}-{partition} from offset {offset}")
+        return data
+
+    async def _list_offsets(self, topic: str, partition: int, timestamp: int, replica_id: BrokerId) -> int:
+        wanted = ListOffsetsPartition(partition_index=i32(partition), timestamp=i64(timestamp))
+        request = ListOffsetsRequest(
+            replica_id=replica_id,
+            isolation_level=i8(0),
+            topics=(ListOffsetsTopic(name=TopicName(topic), partitions=(wanted,)),),
+        )
+        leader = await self._leader(topic, partition)
+        answer = await leader.request(request, ListOffsetsResponse)
+        [found] = answer.topics[0].partitions
+        require(found.error_code, f"listing the offsets of {topic}-{partition}")
+        return found.offset
+
+    async def _leader(self, topic: str, partition: int) -> Connection:
+        leaders = await self._leaders(self._any_node(), topic)
+        if partition not in leaders:
+            raise NotYet(f"{topic}-{partition} has no leader")
+        return self._to(leaders[partition])
+
+    async def _leaders(self, node_id: int, topic: str) -> dict[int, int]:
+        """Partition -> leader, as ``node_id`` knows them."""
+        [found] = (await self.metadata(node_id, topic)).topics
+        require(found.error_code, f"asking broker {node_id} for {topic!r}")
+        for partition in found.partitions:
+            require(partition.error_code, f"asking broker {node_id} for {topic}-{partition.partition_index}")
+        return {partition.partition_index: partition.leader_id for partition in found.partitions}
+
+    def _any_node(self) -> int:
+        nodes = self._nodes()
+        if not nodes:
+            raise KafkaTrialError("no broker of the cluster is up")
+        return min(nodes)
+
+    def _to(self, node_id: int) -> Connection:
+        address = self._nodes().get(node_id)
+        if address is None:
+            raise NotYet(f"broker {node_id} is not up")
+        return self._connections.setdefault(node_id, Connection(address))
+
+
+def metadata_request(topic: str | None) -> MetadataRequest:
+    """Metadata for the brokers and for one topic (none: the brokers alone); it creates nothing."""
+    return MetadataRequest(
+        topics=() if topic is None else (MetadataRequestTopic(topic_id=None, name=TopicName(topic)),),
+        allow_auto_topic_creation=False,
+        include_topic_authorized_operations=False,
+    )
+
+
+def _create_topics_request(
+    topic: str, partitions: int, replication_factor: int, config: Mapping[str, str]
+) -> CreateTopicsRequest:
+    wanted = CreatableTopic(
+        name=TopicName(topic),
+        num_partitions=i32(partitions),
+        replication_factor=i16(replication_factor),
+        assignments=(),
+        configs=tuple(CreatableTopicConfig(name=name, value=value) for name, value in config.items()),
+    )
+    return CreateTopicsRequest(topics=(wanted,))
+
+
+def _fetch_request(topic: str, partition: int, offset: int) -> FetchRequest:
+    wanted = FetchPartition(
+        partition=i32(partition), fetch_offset=i64(offset), partition_max_bytes=i32(FETCH_BYTES)
+    )
+    return FetchRequest(
+        max_wait=i32Timedelta.parse(timedelta(0)),
+        min_bytes=i32(0),
+        max_bytes=i32(FETCH_BYTES),
+        topics=(FetchTopic(topic=TopicName(topic), partitions=(wanted,)),),
+        forgotten_topics_data=(),
+    )

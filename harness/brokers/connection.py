@@ -1,0 +1,122 @@
+"""One connection of the harness to one broker: requests go one at a time, and an answer is the right one or none.
+
+A connection that failed in any way is dropped, for a late answer to an abandoned request must not be taken for the
+answer to the next; the next request opens a new one.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from typing import Any, TypeVar
+
+from kio.schema.api_versions.v0 import ApiVersionsRequest, ApiVersionsResponse
+
+from harness.errors import KafkaTrialError
+from harness.ports import Address
+from harness.wire.apis import api_name
+from harness.wire.error_table import error_for
+from harness.wire.errors import WireError
+from harness.wire.frames import MAX_FRAME_BYTES
+from harness.wire.messages import decode_response, encode_request
+from harness.wire.versions import UnsupportedVersion, negotiate
+
+CLIENT_ID = "kafka-trial"
+REQUEST_TIMEOUT_S = 5.0
+
+Answer = TypeVar("Answer")
+
+
+class NotYet(KafkaTrialError):
+    """An answer, or the lack of one, that may be better the next time."""
+
+
+class Connection:
+    """Speaks to the broker at ``address`` in messages of ``kio``, each class at the version it is made for."""
+
+    def __init__(self, address: Address) -> None:
+        self.address = address
+        self._streams: tuple[asyncio.StreamReader, asyncio.StreamWriter] | None = None
+        self._versions: Mapping[int, tuple[int, int]] = {}
+        self._correlation_id = 0
+        self._turn = asyncio.Lock()
+
+    async def request(self, message: Any, answer: type[Answer]) -> Answer:
+        """The broker's answer to ``message``, of the class ``answer``.
+
+        NotYet: there was none within 5 s. KafkaTrialError: this broker does not speak that version.
+        """
+        async with self._turn:
+            try:
+                async with asyncio.timeout(REQUEST_TIMEOUT_S):
+                    if self._streams is None:
+                        await self._open()
+                    _speaks(self._versions, message)
+                    return await self._exchange(message, answer)
+            except UnsupportedVersion as error:
+                raise KafkaTrialError(f"{self._name(message)}: {error}") from error
+            except (OSError, EOFError, WireError) as error:  # TimeoutError is an OSError
+                self.close()
+                raise NotYet(f"{self._name(message)}: {_why(error)}") from error
+            except BaseException:
+                self.close()
+                raise
+
+    async def versions(self) -> Mapping[int, tuple[int, int]]:
+        """Api key -> lowest and highest version that the broker speaks."""
+        answer = await self.request(ApiVersionsRequest(), ApiVersionsResponse)
+        require(answer.error_code, "ApiVersions")
+        return {api.api_key: (api.min_version, api.max_version) for api in answer.api_keys}
+
+    def close(self) -> None:
+        """Drop the connection, if there is one."""
+        if self._streams is not None:
+            self._streams[1].transport.abort()
+            self._streams = None
+
+    async def _open(self) -> None:
+        self._streams = await asyncio.open_connection(*self.address)
+        answer = await self._exchange(ApiVersionsRequest(), ApiVersionsResponse)
+        require(answer.error_code, "ApiVersions")
+        self._versions = {api.api_key: (api.min_version, api.max_version) for api in answer.api_keys}
+
+    async def _exchange(self, message: Any, answer: type[Answer]) -> Answer:
+        assert self._streams is not None
+        reader, writer = self._streams
+        self._correlation_id = (self._correlation_id + 1) % 2**31
+        writer.write(encode_request(message, self._correlation_id, CLIENT_ID))
+        await writer.drain()
+        size_bytes = int.from_bytes(await reader.readexactly(4))
+        if size_bytes > MAX_FRAME_BYTES:
+            raise WireError(f"a frame of {size_bytes} bytes")
+        payload = await reader.readexactly(size_bytes)
+        correlation_id, found = decode_response(payload, message.__api_key__, message.__version__)
+        if correlation_id != self._correlation_id or not isinstance(found, answer):
+            raise WireError(f"the answer to another request ({correlation_id})")
+        return found
+
+    def _name(self, message: Any) -> str:
+        return f"{api_name(message.__api_key__)} to {self.address[0]}:{self.address[1]}"
+
+
+def _speaks(versions: Mapping[int, tuple[int, int]], message: Any) -> None:
+    negotiate(message.__api_key__, versions, lowest=message.__version__, highest=message.__version__)
+
+
+def _why(error: BaseException) -> str:
+    match error:
+        case TimeoutError():
+            return f"no answer within {REQUEST_TIMEOUT_S:g} s"
+        case EOFError():
+            return "the broker closed the connection"
+        case OSError():
+            return error.strerror or str(error)
+        case _:
+            return str(error)
+
+
+def require(code: int, what: str) -> None:
+    """Raise unless ``code`` is 0: NotYet for a retriable error, KafkaTrialError for any other."""
+    if code:
+        error = error_for(code)
+        raise (NotYet if error.retriable else KafkaTrialError)(f"{what} was answered {error.name}")

@@ -1,0 +1,31 @@
+"""Waiting for the better answer: attempts in short, growing pauses until one succeeds or time is up."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import TypeVar
+
+from harness.brokers.connection import NotYet
+from harness.errors import KafkaTrialError
+
+FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.005, 0.05
+
+T = TypeVar("T")
+
+
+async def insist(what: str, timeout_s: float, attempt: Callable[[], Awaitable[T]]) -> T:
+    """The first result of ``attempt`` that is not NotYet. KafkaTrialError: there was none within ``timeout_s``."""
+    reason = "there was no answer at all"
+    pause_s = FIRST_PAUSE_S
+    try:
+        async with asyncio.timeout(timeout_s):
+            while True:
+                try:
+                    return await attempt()
+                except NotYet as not_yet:
+                    reason = str(not_yet)
+                await asyncio.sleep(pause_s)
+                pause_s = min(2 * pause_s, LONGEST_PAUSE_S)
+    except TimeoutError:
+        raise KafkaTrialError(f"{what}: not within {timeout_s:g} s; at last: {reason}") from None

@@ -1,0 +1,210 @@
+"""Real Apache Kafka as processes of this machine: KRaft, each node broker and controller in one, all on 127.0.0.1.
+
+A cluster belongs to one run: its ports are a free block, its data lives in a scratch folder, both vanish with it; the
+nodes' logs are kept. It is handed out when every listener of every node is ready by protocol, never before.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import shutil
+import uuid
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from harness import processes
+from harness.brokers import settings
+from harness.brokers.admin import Admin
+from harness.brokers.connection import NotYet
+from harness.brokers.deadline import insist
+from harness.brokers.layout import ClusterId, Layout
+from harness.brokers.log_reader import read_log
+from harness.brokers.node import Node, State
+from harness.brokers.readiness import assert_ready
+from harness.errors import BrokerDied, KafkaTrialError
+from harness.ports import Address, LaneAddress
+from harness.ports_block import port_block
+from harness.provision.java import find_java
+from harness.provision.kafka import VERSIONS, kafka_jars
+from harness.rows import LogRecord
+
+START_TIMEOUT_S = 60.0
+
+
+class LocalCluster:
+    """A running cluster (``ports.Cluster``); :meth:`LocalKind.cluster` starts and removes it."""
+
+    def __init__(
+        self, cluster_id: ClusterId, layout: Layout, java: tuple[str, ...], folder: Path, log_dir: Path
+    ) -> None:
+        self.version = cluster_id.version
+        self.cluster_id = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
+        self._layout = layout
+        self._java = java
+        self._folder = folder
+        self._nodes = {
+            node.node_id: Node(
+                node.node_id,
+                (*self._jvm(), "kafka.Kafka", self._properties(node.node_id)),
+                log_dir / f"node-{node.node_id}.log",
+            )
+            for node in layout.nodes
+        }
+        self.admin = Admin(self._internal)
+
+    @property
+    def node_ids(self) -> tuple[int, ...]:
+        """The ids of all nodes, up or not."""
+        return tuple(self._nodes)
+
+    @property
+    def addresses(self) -> tuple[LaneAddress, ...]:
+        """The chains of all lanes on all nodes."""
+        return self._layout.addresses
+
+    def died(self) -> str | None:
+        """Which node ended by itself, with the end of its log; None while none did."""
+        return next((reason for node in self._nodes.values() if (reason := node.died())), None)
+
+    async def create_topic(
+        self, topic: str, partitions: int, config: Mapping[str, str] | None = None
+    ) -> None:
+        """Create a topic with as many replicas as there are nodes; every broker knows its leaders afterwards."""
+        await self.admin.create_topic(topic, partitions, len(self._nodes), config)
+
+    async def read_log(self, topic: str) -> list[LogRecord]:
+        """Every record of the topic, in order of partition and offset (:mod:`harness.brokers.log_reader`)."""
+        return await read_log(self.admin, topic)
+
+    async def stop(self, node_id: int) -> None:
+        """End a node in good order; its data stays."""
+        await self._nodes[node_id].stop()
+
+    async def kill(self, node_id: int) -> None:
+        """End a node by SIGKILL; its data stays."""
+        await self._nodes[node_id].kill()
+
+    async def restart(self, node_id: int) -> None:
+        """Start a node on the data it had (stopping it first if it is up), and wait until all that are up are ready.
+
+        After a kill this takes the controller's ``broker.session.timeout.ms``, 9 s: only then may the id be used again.
+        """
+        node = self._nodes[node_id]
+        await node.stop()
+        await node.start()
+        await self._until_ready()
+
+    async def pause(self, node_id: int) -> None:
+        """Freeze a node: its connections stay open, nobody answers."""
+        self._nodes[node_id].pause()
+
+    async def resume(self, node_id: int) -> None:
+        """Let a frozen node go on."""
+        self._nodes[node_id].resume()
+
+    async def start(self) -> None:
+        """Format and start all nodes. BrokerDied: one of them did not get ready within 60 s."""
+        for node in self._layout.nodes:
+            folder = self._node_folder(node.node_id)
+            folder.mkdir()
+            properties = settings.server_properties(self._layout, node, folder / "data")
+            self._properties(node.node_id).write_text(settings.render(properties))
+        _, name, text = settings.logging(self.version, self._folder)
+        (self._folder / name).write_text(text)
+        await self._format()
+        for running in self._nodes.values():
+            await running.start()
+        await self._until_ready()
+
+    async def close(self) -> None:
+        """Remove all processes at once (the data goes with them, so a good order would gain nothing)."""
+        self.admin.close()
+        for node in self._nodes.values():
+            await node.remove()
+
+    async def _format(self) -> None:
+        children = []
+        try:
+            for node in self._nodes.values():
+                tool = (*self._jvm(), "kafka.tools.StorageTool", "format", "--cluster-id", self.cluster_id)
+                argv = (*tool, "--config", self._properties(node.node_id))
+                children.append(await processes.spawn(argv, stdout=node.log, stderr=node.log))
+            for child, node in zip(children, self._nodes.values(), strict=True):
+                async with asyncio.timeout(START_TIMEOUT_S):
+                    if await child.wait() != 0:
+                        raise BrokerDied(
+                            f"broker {node.node_id}'s data could not be formatted:\n{node.tail()}"
+                        )
+        except TimeoutError:
+            raise BrokerDied(f"formatting the brokers' data took more than {START_TIMEOUT_S:g} s") from None
+        finally:
+            for child in children:
+                if child.returncode is None:
+                    await processes.stop(child, grace_s=0)
+
+    async def _until_ready(self) -> None:
+        up = self._internal().keys()
+        nodes = [node for node in self._layout.nodes if node.node_id in up]
+        waiting = [at for node in nodes for at in (node.internal, *(lane.listener for lane in node.lanes))]
+
+        async def ready() -> None:
+            if (reason := self.died()) is not None:
+                raise BrokerDied(reason)
+            while waiting:
+                told = self._layout.told(waiting[0])
+                await assert_ready(waiting[0], self.cluster_id, {node_id: told[node_id] for node_id in up})
+                del waiting[0]
+
+        try:
+            await insist("starting the brokers", START_TIMEOUT_S, ready)
+        except BrokerDied:
+            raise
+        except KafkaTrialError as error:
+            logs = "\n".join(self._nodes[node_id].tail() for node_id in up)
+            raise BrokerDied(f"{error}; the end of the logs:\n{logs}") from error
+
+    def _internal(self) -> dict[int, Address]:
+        return {n.node_id: n.internal for n in self._layout.nodes if self._nodes[n.node_id].state is State.UP}
+
+    def _jvm(self) -> tuple[str, ...]:
+        return (*self._java, settings.logging(self.version, self._folder)[0])
+
+    def _node_folder(self, node_id: int) -> Path:
+        return self._folder / f"node-{node_id}"
+
+    def _properties(self, node_id: int) -> Path:
+        return self._node_folder(node_id) / "server.properties"
+
+
+class LocalKind:
+    """``local:VERSIONxNODES`` (``ports.BrokerKind``)."""
+
+    name = "local"
+    summary = "Apache Kafka as processes of this machine (KRaft), 1 or 3 nodes"
+
+    def validate(self, broker_id: str) -> None:
+        """UsageError unless ``broker_id`` is a known version, with or without a number of nodes."""
+        ClusterId.parse(broker_id, VERSIONS)
+
+    @asynccontextmanager
+    async def cluster(self, broker_id: str, lanes: int, log_dir: Path) -> AsyncIterator[LocalCluster]:
+        """A cluster with ``lanes`` lanes, ready, and gone afterwards; its logs are ``log_dir/node-N.log``."""
+        wanted = ClusterId.parse(broker_id, VERSIONS)
+        java = await asyncio.to_thread(find_java)
+        dist = await asyncio.to_thread(kafka_jars, wanted.version)
+        jvm = (str(java.path), *settings.JVM_OPTIONS, "-cp", dist.classpath)
+        log_dir.mkdir(parents=True, exist_ok=True)
+        with port_block(Layout.ports_needed(wanted.nodes, lanes)) as ports:
+            folder = processes.scratch_dir()
+            cluster = LocalCluster(wanted, Layout.deal(ports, wanted.nodes, lanes), jvm, folder, log_dir)
+            try:
+                await cluster.start()
+                yield cluster
+            finally:
+                await cluster.close()
+                await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
+
+
+LOCAL = LocalKind()

@@ -1,0 +1,110 @@
+"""The ground truth: every record of a topic as it lies in the log, read back as raw batches from the leaders.
+
+The log is read to its end, not to the high watermark of the moment: a record that the leader has and that is still
+being replicated is waited for, so that "not in the log" is never said of a record that appears a moment later.
+"""
+
+from __future__ import annotations
+
+import asyncio
+
+from harness.brokers.admin import EARLIEST, TIMEOUT_S, Admin
+from harness.brokers.connection import NotYet
+from harness.brokers.deadline import insist
+from harness.errors import KafkaTrialError
+from harness.rows import LogRecord
+from harness.wire.errors import WireError
+from harness.wire.records import (
+    NO_SEQUENCE,
+    BatchHeader,
+    Record,
+    RecordBatch,
+    control_type,
+    increment_sequence,
+    read_batches,
+)
+
+
+async def read_log(admin: Admin, topic: str) -> list[LogRecord]:
+    """All records of all partitions, in order of partition and offset, control records included.
+
+    KafkaTrialError: a part of the log could not be read within 30 s, or is not a sequence of record batches.
+    """
+    partitions = await insist(
+        f"finding the partitions of {topic!r}", TIMEOUT_S, lambda: admin.partitions(topic)
+    )
+    return [row for partition in partitions for row in await _read_partition(admin, topic, partition)]
+
+
+async def _read_partition(admin: Admin, topic: str, partition: int) -> list[LogRecord]:
+    name = f"reading {topic}-{partition}"
+    rows: list[LogRecord] = []
+    offset = await insist(name, TIMEOUT_S, lambda: admin.list_offsets(topic, partition, EARLIEST))
+
+    async def piece() -> list[RecordBatch] | None:
+        end = await admin.log_end(topic, partition)
+        if offset == end:
+            return None
+        if offset > end:
+            raise KafkaTrialError(
+                f"{topic}-{partition} ends at {end} after records up to {offset} were read from it"
+            )
+        data = await admin.fetch(topic, partition, offset)
+        try:
+            # Decoding takes time, and the event loop is carrying other trials' frames.
+            batches = await asyncio.to_thread(lambda: list(read_batches(data.records or b"")))
+        except WireError as error:
+            raise KafkaTrialError(
+                f"the log of {topic}-{partition} cannot be read from offset {offset}: {error}"
+            ) from error
+        if not batches:
+            raise NotYet(f"its high watermark is {data.high_watermark}, its end {end}")
+        return batches
+
+    while (batches := await insist(f"{name} from offset {offset}", TIMEOUT_S, piece)) is not None:
+        rows += [
+            row for batch in batches for row in log_records(topic, partition, batch) if row.offset >= offset
+        ]
+        offset = max(offset, batches[-1].header.last_offset) + 1
+    return rows
+
+
+def log_records(topic: str, partition: int, batch: RecordBatch) -> list[LogRecord]:
+    """The rows of one batch. Bytes that are no UTF-8 are escaped; a control record's key is its type.
+
+    A batch that its CRC contradicts is one row at its base offset, ``crc_ok`` False and nothing in it.
+    """
+    header = batch.header
+
+    def row(record: Record, key: str | None, value: str | None) -> LogRecord:
+        return LogRecord(
+            topic=topic,
+            partition=partition,
+            offset=record.offset,
+            base_offset=header.base_offset,
+            timestamp_ms=record.timestamp_ms,
+            producer_id=header.producer_id,
+            producer_epoch=header.producer_epoch,
+            sequence=_sequence(header, record.offset),
+            control=header.is_control,
+            crc_ok=batch.crc_ok,
+            key=key,
+            value=value,
+            batch_crc=header.crc,
+        )
+
+    if not batch.crc_ok:
+        return [row(Record(header.base_offset, header.max_timestamp_ms, None, None), None, None)]
+    if header.is_control:
+        return [row(record, control_type(record), None) for record in batch.records]
+    return [row(record, _text(record.key), _text(record.value)) for record in batch.records]
+
+
+def _sequence(header: BatchHeader, offset: int) -> int:
+    if header.base_sequence == NO_SEQUENCE:
+        return NO_SEQUENCE
+    return increment_sequence(header.base_sequence, offset - header.base_offset)
+
+
+def _text(data: bytes | None) -> str | None:
+    return None if data is None else data.decode(errors="backslashreplace")

@@ -1,0 +1,131 @@
+"""One broker process: started, stopped, killed, paused and resumed on purpose; anything else is its own death.
+
+The states and what moves them are one table. An action that is not in it is refused; a node that ended by itself
+refuses every action, so that no restart can hide a death.
+"""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Sequence
+from enum import StrEnum
+from pathlib import Path
+
+from harness import processes
+from harness.errors import BrokerDied, KafkaTrialError
+
+TAIL_LINES = 20
+TAIL_BYTES = 16_384
+STOP_GRACE_S = 15.0
+
+
+class State(StrEnum):
+    """What a node is meant to be."""
+
+    DOWN = "down"
+    UP = "up"
+    PAUSED = "paused"
+
+
+TRANSITIONS: dict[tuple[State, str], State] = {
+    (State.DOWN, "start"): State.UP,
+    (State.UP, "stop"): State.DOWN,
+    (State.UP, "kill"): State.DOWN,
+    (State.UP, "pause"): State.PAUSED,
+    (State.PAUSED, "resume"): State.UP,
+    (State.PAUSED, "stop"): State.DOWN,
+    (State.PAUSED, "kill"): State.DOWN,
+    # Whoever ends a fault may not know how far its start came: these change nothing.
+    (State.DOWN, "stop"): State.DOWN,
+    (State.DOWN, "kill"): State.DOWN,
+    (State.UP, "resume"): State.UP,
+}
+
+
+class Node:
+    """The process of one broker, run by ``argv``, writing to ``log``."""
+
+    def __init__(self, node_id: int, argv: Sequence[str | Path], log: Path) -> None:
+        self.node_id = node_id
+        self.log = log
+        self.state = State.DOWN
+        self._argv = tuple(argv)
+        self._process: processes.Child | None = None
+
+    @property
+    def pid(self) -> int | None:
+        """The process id while there is a process that was not stopped on purpose."""
+        return self._process.pid if self._process is not None else None
+
+    def died(self) -> str | None:
+        """How the process ended by itself, with the end of its log; None if it did not."""
+        if self._process is None or self._process.returncode is None:
+            return None
+        code = self._process.returncode
+        how = f"exit code {code}" if code >= 0 else signal.Signals(-code).name
+        return f"broker {self.node_id} ended by itself ({how}); the end of {self.log}:\n{self.tail()}"
+
+    def tail(self) -> str:
+        """The last lines of the log."""
+        with self.log.open("rb") as file:
+            file.seek(max(0, self.log.stat().st_size - TAIL_BYTES))
+            lines = file.read().decode(errors="backslashreplace").splitlines()
+        return "\n".join(lines[-TAIL_LINES:])
+
+    async def start(self) -> None:
+        """Start the process; whether it is ready is for others to ask."""
+        after = self._after("start")
+        self._process = await processes.spawn(self._argv, stdout=self.log, stderr=self.log)
+        self.state = after
+
+    async def stop(self) -> None:
+        """End it in good order (SIGTERM: the broker hands its leaderships over first)."""
+        await self._end("stop", STOP_GRACE_S)
+
+    async def kill(self) -> None:
+        """End it at once (SIGKILL)."""
+        await self._end("kill", 0)
+
+    def pause(self) -> None:
+        """Freeze it (SIGSTOP): its connections stay open and nobody answers."""
+        self._signal("pause", signal.SIGSTOP)
+
+    def resume(self) -> None:
+        """Let a frozen one go on (SIGCONT)."""
+        self._signal("resume", signal.SIGCONT)
+
+    async def remove(self) -> None:
+        """End whatever there is, in any state, dead ones included: nothing is left afterwards."""
+        process, self._process, self.state = self._process, None, State.DOWN
+        if process is not None:
+            _kill(process)
+            await process.wait()
+
+    def _after(self, action: str) -> State:
+        if (reason := self.died()) is not None:
+            raise BrokerDied(reason)
+        after = TRANSITIONS.get((self.state, action))
+        if after is None:
+            raise KafkaTrialError(f"broker {self.node_id} is {self.state}: it cannot {action}")
+        return after
+
+    async def _end(self, action: str, grace_s: float) -> None:
+        self.state = self._after(action)
+        process, self._process = self._process, None
+        if process is None:
+            return
+        if grace_s:
+            await processes.stop(process, grace_s)
+        else:
+            _kill(process)
+            await process.wait()
+
+    def _signal(self, action: str, number: signal.Signals) -> None:
+        self.state = self._after(action)
+        assert self._process is not None
+        self._process.send_signal(number)
+
+
+def _kill(process: processes.Child) -> None:
+    if process.returncode is None:
+        process.kill()

@@ -1,0 +1,106 @@
+"""What a node is told: ``server.properties`` and the configuration of its log, rendered from the layout. Pure.
+
+The settings make a cluster quick to start and hold still under observation: no topic appears unasked, no leader
+moves to balance load, nothing in a log is deleted before it has been read back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from harness.brokers.layout import Layout, NodeLayout
+from harness.ports import Address
+
+JVM_OPTIONS = (
+    "-Xmx512m",
+    "-XX:TieredStopAtLevel=1",
+    "-XX:+UseSerialGC",
+    "-XX:+ExitOnOutOfMemoryError",
+    "-Djava.net.preferIPv4Stack=true",
+)
+
+_LOG4J2 = """\
+appender.stdout.type = Console
+appender.stdout.name = STDOUT
+appender.stdout.layout.type = PatternLayout
+appender.stdout.layout.pattern = [%d] %p %m (%c)%n
+rootLogger.level = INFO
+rootLogger.appenderRef.stdout.ref = STDOUT
+"""
+
+_RELOAD4J = """\
+log4j.rootLogger = INFO, stdout
+log4j.appender.stdout = org.apache.log4j.ConsoleAppender
+log4j.appender.stdout.layout = org.apache.log4j.PatternLayout
+log4j.appender.stdout.layout.ConversionPattern = [%d] %p %m (%c)%n
+"""
+
+
+def server_properties(layout: Layout, node: NodeLayout, data: Path) -> dict[str, str]:
+    """The settings of ``node`` (KRaft, broker and controller in one), with its log in ``data``."""
+    return _addresses(layout, node) | _durability(len(layout.nodes)) | _QUIET | {"log.dirs": str(data)}
+
+
+def _addresses(layout: Layout, node: NodeLayout) -> dict[str, str]:
+    lanes = {f"LANE{address.lane}": address for address in node.lanes}
+    bound = {"CONTROLLER": node.controller, "INTERNAL": node.internal}
+    bound |= {name: address.listener for name, address in lanes.items()}
+    told = {"INTERNAL": node.internal} | {name: address.advertised for name, address in lanes.items()}
+    return {
+        "process.roles": "broker,controller",
+        "node.id": str(node.node_id),
+        "controller.quorum.voters": ",".join(f"{n.node_id}@{_authority(n.controller)}" for n in layout.nodes),
+        "listeners": _listeners(bound),
+        "advertised.listeners": _listeners(told),
+        "listener.security.protocol.map": ",".join(f"{name}:PLAINTEXT" for name in bound),
+        "inter.broker.listener.name": "INTERNAL",
+        "controller.listener.names": "CONTROLLER",
+    }
+
+
+def _authority(address: Address) -> str:
+    return f"{address[0]}:{address[1]}"
+
+
+def _listeners(named: Mapping[str, Address]) -> str:
+    return ",".join(f"{name}://{_authority(address)}" for name, address in named.items())
+
+
+def _durability(nodes: int) -> dict[str, str]:
+    replicas, in_sync = str(min(3, nodes)), str(min(2, nodes))
+    return {
+        "default.replication.factor": replicas,
+        "min.insync.replicas": in_sync,
+        "offsets.topic.replication.factor": replicas,
+        "transaction.state.log.replication.factor": replicas,
+        "transaction.state.log.min.isr": in_sync,
+        "share.coordinator.state.topic.replication.factor": replicas,
+        "share.coordinator.state.topic.min.isr": in_sync,
+    }
+
+
+_QUIET = {
+    "auto.create.topics.enable": "false",
+    "auto.leader.rebalance.enable": "false",
+    "group.initial.rebalance.delay.ms": "0",
+    "log.cleaner.dedupe.buffer.size": "4194304",
+    "log.retention.ms": "-1",
+    "num.network.threads": "1",
+    "num.partitions": "1",
+    "offsets.topic.num.partitions": "4",
+    "share.coordinator.state.topic.num.partitions": "4",
+    "transaction.state.log.num.partitions": "4",
+}
+
+
+def render(properties: Mapping[str, str]) -> str:
+    """Java's ``.properties`` syntax, for values without line breaks; a backslash is the one thing to escape."""
+    return "".join(f"{name}={value.replace(chr(92), chr(92) * 2)}\n" for name, value in properties.items())
+
+
+def logging(version: str, folder: Path) -> tuple[str, str, str]:
+    """How a broker of ``version`` is made to log to standard output: JVM option, file name, the file's text."""
+    if int(version.partition(".")[0]) >= 4:
+        return f"-Dlog4j2.configurationFile={folder / 'log4j2.properties'}", "log4j2.properties", _LOG4J2
+    return f"-Dlog4j.configuration=file:{folder / 'log4j.properties'}", "log4j.properties", _RELOAD4J

@@ -1,0 +1,122 @@
+"""Running a plan: one cluster a broker, one lane a job, every trial collected, judged and stored as it ends.
+
+The run owns everything that it starts. A trial is finished when its verdict is written; a run that was killed
+goes on where it stopped, with the trials that have none.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from itertools import groupby
+
+from harness import registry
+from harness.errors import BrokerDied
+from harness.evidence import Evidence
+from harness.judge import judge
+from harness.lane import Lane, open_lanes
+from harness.live import LiveTrial
+from harness.ports import Cluster, InstalledClient, Launch
+from harness.rows import TrialVerdict
+from harness.spec import ClientRef, TrialSpec
+from harness.store import RunStore
+
+#: A cluster that dies is replaced, but not for ever: the third death is the machine's.
+MAX_CLUSTERS = 3
+
+
+@dataclass(frozen=True)
+class Campaign:
+    """What carries a plan out. ``began`` and ``ended`` tell whoever watches (progress)."""
+
+    store: RunStore
+    clients: Mapping[ClientRef, InstalledClient]
+    jobs: int
+    began: Callable[[TrialSpec], None]
+    ended: Callable[[TrialVerdict], None]
+
+    async def run(self) -> None:
+        """Run every trial of the store's plan that has no verdict yet."""
+        plan = self.store.record.plan
+        numbered = [
+            (index, spec) for index, spec in enumerate(plan.trials) if not self.store.finished(spec.trial)
+        ]
+        for (broker, alone), group in groupby(sorted(numbered, key=_cluster_of), key=_cluster_of):
+            waiting = deque(group)
+            if alone:
+                while waiting:
+                    await self._on_clusters(broker, deque([waiting.popleft()]), lanes=1)
+            else:
+                await self._on_clusters(broker, waiting, lanes=min(self.jobs, len(waiting)))
+
+    async def _on_clusters(self, broker: str, waiting: deque[tuple[int, TrialSpec]], lanes: int) -> None:
+        for _ in range(MAX_CLUSTERS):
+            await self._on_one_cluster(broker, waiting, lanes)
+            if not waiting:
+                return
+        raise BrokerDied(f"{MAX_CLUSTERS} clusters of {broker} died; {len(waiting)} trials were not run")
+
+    async def _on_one_cluster(self, broker: str, waiting: deque[tuple[int, TrialSpec]], lanes: int) -> None:
+        kind, _, broker_id = broker.partition(":")
+        logs = self.store.folder / "logs"
+        async with (
+            registry.broker(kind).cluster(broker_id, lanes, logs / broker.replace(":", "-")) as cluster,
+            registry.proxy("toxiproxy").server(logs) as server,
+            open_lanes(cluster, server) as opened,
+            asyncio.TaskGroup() as group,
+        ):
+            for lane in opened:
+                group.create_task(self._work(cluster, lane, waiting))
+
+    async def _work(self, cluster: Cluster, lane: Lane, waiting: deque[tuple[int, TrialSpec]]) -> None:
+        while waiting and cluster.died() is None:
+            index, spec = waiting.popleft()
+            self.began(spec)
+            trial = LiveTrial(
+                spec=spec,
+                run_id=self.store.record.run_id,
+                topic=f"{self.store.record.run_id}-{index}",
+                cluster=cluster,
+                lane=lane,
+                client=self.clients[spec.client],
+                folder=self.store.trial_folder(spec.trial),
+            )
+            evidence = await trial.run()
+            verdict = await asyncio.to_thread(self._conclude, evidence, spec)
+            self.ended(verdict)
+
+    def _conclude(self, evidence: Evidence, spec: TrialSpec) -> TrialVerdict:
+        self.store.write_evidence(evidence)
+        verdict = judge(evidence, registry.scenario(spec.scenario), registry.checks())
+        self.store.write_verdict(verdict)
+        return verdict
+
+
+def _cluster_of(numbered: tuple[int, TrialSpec]) -> tuple[str, bool]:
+    _, spec = numbered
+    return spec.broker, spec.alone
+
+
+def install(refs: Iterable[ClientRef]) -> dict[ClientRef, InstalledClient]:
+    """Make every client runnable, each once. Raises what :meth:`ports.ClientKind.install` raises."""
+    return {ref: installed(ref) for ref in dict.fromkeys(refs)}
+
+
+def installed(ref: ClientRef) -> InstalledClient:
+    """One client, ready to run: by its kind, or by the user's own command."""
+    launch = Launch(ref.command, {}) if ref.command else registry.client(ref.name).install(ref.version)
+    return InstalledClient(ref, launch)
+
+
+def rejudge(store: RunStore) -> list[TrialVerdict]:
+    """Judge the stored evidence of every finished trial again, and replace its verdict."""
+    verdicts = []
+    for spec in store.record.plan.trials:
+        if store.finished(spec.trial):
+            evidence = store.read_evidence(spec.trial)
+            verdict = judge(evidence, registry.scenario(spec.scenario), registry.checks())
+            store.write_verdict(verdict)
+            verdicts.append(verdict)
+    return verdicts

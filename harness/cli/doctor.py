@@ -1,0 +1,42 @@
+"""``kafka-trial doctor``: each prerequisite with its state, and the one command that mends what is missing."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from harness.cli.output import print_json
+from harness.cli.screen import console, say
+from harness.provision.prerequisites import State, check_all, mend_all
+
+GLYPHS = {
+    State.OK: "[green]✔ ok[/]",
+    State.MISSING: "[yellow]○ missing[/]",
+    State.BROKEN: "[bold red]✗ broken[/]",
+}
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("doctor")(doctor)
+
+
+def doctor(
+    mend: Annotated[
+        bool, typer.Option("--mend", help="Get what is missing, where that is possible.")
+    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="An array of objects on stdout.")] = False,
+) -> int:
+    """Say what this machine has and lacks; exit 3 if a run could not work."""
+    if mend:
+        mend_all(say)
+    found = check_all()
+    if as_json:
+        print_json(found)
+    else:
+        for one in found:
+            console.print(f"{GLYPHS[one.state]} {one.name}: {one.detail}", soft_wrap=True)
+            if one.state is not State.OK and one.mend:
+                say(f"    mend: {one.mend}")
+    return 3 if any(one.required and one.state is not State.OK for one in found) else 0

@@ -1,0 +1,78 @@
+"""``kafka-trial explain``: the published page of a fault, check, scenario, client, broker or verdict."""
+
+from __future__ import annotations
+
+import sys
+from inspect import getdoc
+from typing import Annotated, Any
+
+import typer
+
+from harness import registry
+from harness.check import Check
+from harness.cli.output import print_json
+from harness.errors import unknown
+from harness.outcome import Verdict
+from harness.scenario import Scenario
+
+VERDICTS = {
+    Verdict.PASS: "Every requirement that was judged holds, and the fault was seen to bite.",
+    Verdict.FAIL: "At least one requirement is violated; the findings say by which rows.",
+    Verdict.EXPECTED_FAIL: "It fails as the list of known failures says it does.",
+    Verdict.UNEXPECTED_PASS: "It is listed as a known failure and passes: the list must be mended.",
+    Verdict.NOT_EXERCISED: "Nothing was wrong, but the fault was not seen to bite: this proves nothing.",
+    Verdict.INCONCLUSIVE: "The trial was disturbed (a starved machine, for instance): nobody is to blame.",
+    Verdict.UNSUPPORTED: "The client says that it cannot do this.",
+    Verdict.HARNESS_ERROR: "The harness, the environment or the adapter failed: no word about the client.",
+}
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("explain")(explain)
+
+
+def explain(
+    name: Annotated[
+        str, typer.Argument(metavar="ID", help="A name from `list`, a requirement id, or a verdict.")
+    ],
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")] = False,
+) -> int:
+    """Explain a fault, check, scenario, client, broker, requirement id or verdict."""
+    pages = _pages()
+    if name not in pages:
+        raise unknown("id", name, pages)
+    if as_json:
+        print_json({"name": name, "text": pages[name]})
+    else:
+        sys.stdout.write(pages[name] + "\n")
+    return 0
+
+
+def _pages() -> dict[str, str]:
+    pages = {str(verdict): f"{verdict}\n\n{text}" for verdict, text in VERDICTS.items()}
+    for group in ("brokers", "clients", "faults", "checks", "scenarios"):
+        for name, entry in registry.table(group).items():
+            pages[name] = f"{name} ({group[:-1]})\n\n{entry.summary}\n\n{_body(entry)}".rstrip()
+    for check in registry.checks().values():
+        for requirement in check.requirements:
+            title = f"{requirement.id} ({requirement.level})\n"
+            page = pages.setdefault(requirement.id, title)
+            pages[requirement.id] = f"{page}\njudged by the check {check.name!r}: {check.summary}"
+    return pages
+
+
+def page_of(entry: Any) -> str:
+    """The published page of a fault, check or other registered object: the docstring of its module."""
+    module = sys.modules[entry.find.__module__ if isinstance(entry, Check) else type(entry).__module__]
+    return getdoc(module) or ""
+
+
+def _body(entry: Any) -> str:
+    if isinstance(entry, Scenario):
+        return (
+            f"guarantees: {', '.join(entry.guarantees)}\nrequirements: {', '.join(entry.requirements)}\n"
+            f"workload: {entry.workload.records} records in {entry.workload.load_ms} ms\n"
+            f"shows by: {getdoc(entry.consequence)}"
+        )
+    return page_of(entry)

@@ -1,0 +1,89 @@
+"""``kafka-trial list``: what there is, by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Annotated, Any
+
+import typer
+from rich.table import Table
+
+from harness import registry
+from harness.check import Check
+from harness.cli.output import print_json
+from harness.cli.screen import console
+from harness.errors import unknown
+from harness.ports import BrokerKind, ClientKind, FaultKind
+from harness.scenario import Scenario
+
+Row = dict[str, Any]
+
+
+def _client(kind: ClientKind) -> Row:
+    return {"language": kind.language, "default_version": kind.default_version, "summary": kind.summary}
+
+
+def _broker(kind: BrokerKind) -> Row:
+    return {"ids": list(kind.examples), "summary": kind.summary}
+
+
+def _fault(kind: FaultKind) -> Row:
+    params = {param.name: [param.low, param.high] for param in kind.params}
+    return {"worlds": sorted(kind.worlds), "params": params, "summary": kind.summary}
+
+
+def _scenario(scenario: Scenario) -> Row:
+    return {
+        "guarantees": list(scenario.guarantees),
+        "requirements": list(scenario.requirements),
+        "summary": scenario.summary,
+    }
+
+
+def _check(check: Check) -> Row:
+    return {
+        "requirements": [f"{requirement.id} {requirement.level}" for requirement in check.requirements],
+        "guarantees": sorted(check.guarantees),
+        "mutant": check.mutant,
+        "summary": check.summary,
+    }
+
+
+COLUMNS: dict[str, Callable[[Any], Row]] = {
+    "clients": _client,
+    "brokers": _broker,
+    "faults": _fault,
+    "scenarios": _scenario,
+    "checks": _check,
+}
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("list")(list_)
+
+
+def list_(
+    what: Annotated[str, typer.Argument(help=", ".join(COLUMNS))],
+    as_json: Annotated[bool, typer.Option("--json", help="An array of objects on stdout.")] = False,
+) -> int:
+    """List clients, brokers, faults, scenarios or checks."""
+    if what not in COLUMNS:
+        raise unknown("list", what, COLUMNS)
+    rows = [{"name": name} | COLUMNS[what](entry) for name, entry in registry.table(what).items()]
+    if as_json:
+        print_json(rows)
+        return 0
+    table = Table(*(rows[0] if rows else ["name"]), box=None, pad_edge=False)
+    for row in rows:
+        table.add_row(*(_text(value) for value in row.values()))
+    console.print(table)
+    return 0
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, list):
+        return ", ".join(map(str, value))
+    if isinstance(value, dict):
+        return ", ".join(f"{name} {low}..{high}" for name, (low, high) in value.items())
+    return str(value)

@@ -1,0 +1,87 @@
+"""``kafka-trial``: the command line. One file a command; other packages add theirs by entry point.
+
+Data goes to stdout, everything human to stderr. An error that a user can meet is one sentence (and a hint) and
+an exit code; a traceback is a defect of ours. Exit codes: 0 all allowed, 1 a confirmed disagreement, 2 usage,
+3 harness or environment, 4 inconclusive, 5 nothing selected, 130 and 143 interrupted.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import sys
+from typing import NoReturn
+
+import typer
+
+from harness import processes, registry
+from harness.cli import doctor, explain, judging, listing, running, schema
+from harness.cli.screen import say
+from harness.errors import KafkaTrialError, first_of
+
+app = typer.Typer(
+    name="kafka-trial",
+    help="Puts Kafka clients on trial: real brokers, real faults, verdicts anyone can check.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+for command in (running, judging, listing, explain, doctor, schema):
+    command.register(app)
+
+
+def main() -> NoReturn:
+    """The console script."""
+    sys.exit(call(sys.argv[1:]))
+
+
+def call(argv: list[str]) -> int:
+    """Run one command; its exit code."""
+    try:
+        for register in registry.table("commands").values():
+            register(app)
+        processes.sweep()
+        result = app(_with_command(argv), standalone_mode=False)
+        return result if isinstance(result, int) else 0
+    except KafkaTrialError as error:
+        return _told(error)
+    except ExceptionGroup as group:
+        if (known := first_of(group)) is None:
+            raise
+        return _told(known)
+    except typer.Exit as exit_:
+        return exit_.exit_code
+    except (typer.Abort, KeyboardInterrupt):
+        say("interrupted; what was finished is kept")
+        return 130
+    except BrokenPipeError:
+        # Whoever read our output went away; stdout must not be flushed into the closed pipe at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 141
+    except Exception as error:
+        if (usage := _usage(error)) is None:
+            raise
+        say(f"error: {usage}")
+        return 2
+
+
+def _with_command(argv: list[str]) -> list[str]:
+    """What stands behind ``--`` is one command line, not more names."""
+    if "--" not in argv:
+        return argv
+    at = argv.index("--")
+    return [*argv[:at], "--command", shlex.join(argv[at + 1 :])]
+
+
+def _told(error: KafkaTrialError) -> int:
+    say(f"error: {error}")
+    if error.hint:
+        say(f"hint: {error.hint}")
+    return error.exit_code
+
+
+def _usage(error: Exception) -> str | None:
+    """The sentence of a usage error of the option parser, which brings its own copy of click's classes."""
+    format_message = getattr(error, "format_message", None)
+    return str(format_message()) if format_message is not None else None

@@ -1,0 +1,124 @@
+"""What a person sees, on stderr: sentences, the matrix, progress. Nothing here decides anything."""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
+from rich.table import Table
+
+from harness.outcome import Verdict
+from harness.rows import TrialVerdict
+from harness.spec import TrialSpec
+
+console = Console(stderr=True, highlight=False)
+
+#: Meaning survives without colour: glyph and word, the colour comes on top.
+GLYPHS = {
+    Verdict.PASS: ("✔", "green"),
+    Verdict.FAIL: ("✗", "bold red"),
+    Verdict.EXPECTED_FAIL: ("x", "yellow"),
+    Verdict.UNEXPECTED_PASS: ("!", "bold yellow"),
+    Verdict.NOT_EXERCISED: ("○", "yellow"),
+    Verdict.INCONCLUSIVE: ("?", "yellow"),
+    Verdict.UNSUPPORTED: ("–", "dim"),
+    Verdict.HARNESS_ERROR: ("⚠", "bold magenta"),
+}
+
+
+def say(sentence: str) -> None:
+    """One line for a person, whole however narrow the terminal."""
+    console.print(sentence, markup=False, soft_wrap=True)
+
+
+def shown(verdict: str) -> str:
+    """A verdict as glyph and word, in rich's markup."""
+    glyph, style = GLYPHS[Verdict(verdict)]
+    return f"[{style}]{glyph} {verdict}[/]"
+
+
+def matrix(verdicts: Sequence[TrialVerdict]) -> Table:
+    """Cells (scenario x guarantee) against clients; several seeds or brokers in a cell are counted."""
+    clients = sorted({verdict.client for verdict in verdicts})
+    table = Table("scenario", "guarantee", *clients, box=None, pad_edge=False)
+    cells = sorted({(verdict.scenario, verdict.guarantee) for verdict in verdicts})
+    for scenario, guarantee in cells:
+        row = []
+        for client in clients:
+            cell = Counter(
+                v.verdict
+                for v in verdicts
+                if (v.scenario, v.guarantee, v.client) == (scenario, guarantee, client)
+            )
+            many = cell.total() > 1
+            row.append(
+                ", ".join(f"{shown(v)}{f' {n}' if many else ''}" for v, n in sorted(cell.items())) or ""
+            )
+        table.add_row(scenario, guarantee, *row)
+    return table
+
+
+def summary(verdicts: Iterable[TrialVerdict]) -> None:
+    """The matrix, then every trial that is not a pass with its reason."""
+    verdicts = list(verdicts)
+    console.print(matrix(verdicts))
+    for verdict in verdicts:
+        if verdict.verdict != Verdict.PASS:
+            console.print(f"{shown(verdict.verdict)} {verdict.trial}", soft_wrap=True)
+            say(f"    {verdict.reason}")
+
+
+class Watcher:
+    """Progress: a bar with the time left on a terminal, a line a trial elsewhere."""
+
+    def __init__(self, total: int, quiet: bool) -> None:
+        self._quiet, self._total, self._done = quiet, total, 0
+        self._bar: Progress | None = None
+        if console.is_terminal and not quiet:
+            self._bar = Progress(
+                TextColumn("{task.description}"),
+                BarColumn(),
+                MofNCompleteColumn(),
+                TimeElapsedColumn(),
+                TextColumn("eta"),
+                TimeRemainingColumn(elapsed_when_finished=True),
+                console=console,
+                transient=True,
+            )
+            self._task = self._bar.add_task("starting", total=total)
+
+    def __enter__(self) -> Watcher:
+        if self._bar:
+            self._bar.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._bar:
+            self._bar.stop()
+        sys.stderr.flush()
+
+    def began(self, spec: TrialSpec) -> None:
+        """A trial starts."""
+        if self._bar:
+            self._bar.update(self._task, description=f"{spec.scenario} {spec.client}")
+
+    def ended(self, verdict: TrialVerdict) -> None:
+        """A trial has its verdict."""
+        self._done += 1
+        if self._bar:
+            self._bar.update(self._task, advance=1)
+        elif not self._quiet:
+            say(
+                f"[{self._done}/{self._total}] {verdict.verdict}: {verdict.scenario} {verdict.guarantee} "
+                f"{verdict.client} seed {verdict.seed}"
+            )

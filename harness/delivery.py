@@ -1,0 +1,178 @@
+"""What became of every record: the client's word held against the log. Pure views, each defined once, here.
+
+The log is what was read back after healing; control records are no records. A *copy* of record n is a log record
+with n's intact value, written by this run, trial and producer. Then:
+
+- **in log**: the records in the log, whoever wrote them;
+- **lost**: acknowledged records without a copy;
+- **duplicated**: copies beyond each record's first, over all partitions;
+- **reordered**: among the first copies of acknowledged records in one partition, in log order, those that stand
+  behind a record that was sent later;
+- **phantom**: log records that nobody sent (no intact value, another writer's, a number that was never handed to
+  the client), and copies of records of which the client said that they were certainly not written.
+
+So ``in log = distinct copies + duplicated + records without an identity of ours``.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from harness.evidence import Evidence, Send
+from harness.outcome import Outcome
+from harness.rows import Delivery, LogRecord
+from harness.workload import key_of
+
+#: How much of a damaged value is shown.
+SHOWN = 80
+
+
+@dataclass(frozen=True, slots=True)
+class Inversion:
+    """Record ``n`` stands in its partition behind ``overtaken_by``, which was sent after it."""
+
+    n: int
+    overtaken_by: int
+    record: LogRecord
+
+
+@dataclass(frozen=True, slots=True)
+class Phantom:
+    """A log record that should not be there, and the half-sentence that says why."""
+
+    record: LogRecord
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Corruption:
+    """``what`` is wrong at a place, with what should be there and what is; ``n`` None: record unknown."""
+
+    what: str
+    partition: int
+    offset: int
+    n: int | None = None
+    expected: str | None = None
+    found: str | None = None
+
+
+def place(record: LogRecord) -> tuple[int, int]:
+    """``(partition, offset)``."""
+    return record.partition, record.offset
+
+
+def acknowledged(evidence: Evidence) -> dict[int, Send]:
+    """The records that the client reported as written."""
+    return {n: send for n, send in evidence.sends.items() if send.outcome is Outcome.OK}
+
+
+def lost(evidence: Evidence) -> list[Send]:
+    """Acknowledged records without a copy. With acks other than all that is no broken promise: the caller's matter."""
+    return [send for n, send in acknowledged(evidence).items() if n not in evidence.copies]
+
+
+def duplicates(evidence: Evidence) -> dict[int, list[LogRecord]]:
+    """Record number -> all its copies by ``(partition, offset)``, of the records with at least two."""
+    return {n: sorted(copies, key=place) for n, copies in evidence.copies.items() if len(copies) > 1}
+
+
+def surplus(evidence: Evidence) -> int:
+    """How many copies there are beyond each record's first."""
+    return sum(len(copies) - 1 for copies in evidence.copies.values())
+
+
+def inversions(evidence: Evidence) -> list[Inversion]:
+    """Acknowledged records whose first copy in a partition stands behind a later-sent one's first copy."""
+    acked = acknowledged(evidence)
+    highest: dict[int, int] = {}
+    seen: set[tuple[int, int]] = set()
+    found = []
+    for record, n in _copies_in_log_order(evidence):
+        if n not in acked or (record.partition, n) in seen:
+            continue
+        seen.add((record.partition, n))
+        top = highest.setdefault(record.partition, n)
+        if n < top:
+            found.append(Inversion(n, top, record))
+        highest[record.partition] = max(n, top)
+    return found
+
+
+def phantoms(evidence: Evidence) -> list[Phantom]:
+    """Log records that nobody sent, or that the client denies."""
+    found = []
+    for record, identity in zip(evidence.log, evidence.identities, strict=True):
+        if record.control:
+            continue
+        if identity is None:
+            found.append(Phantom(record, "has no intact value of ours"))
+        elif not evidence.is_ours(identity):
+            found.append(Phantom(record, "was written by somebody else"))
+        elif identity.n not in evidence.sends:
+            found.append(Phantom(record, "was never handed to the client"))
+        elif evidence.sends[identity.n].outcome is Outcome.FAIL:
+            found.append(Phantom(record, "was reported as certainly not written"))
+    return found
+
+
+def corruptions(evidence: Evidence) -> list[Corruption]:
+    """What the log holds otherwise than it was sent, then acknowledgements that point to the wrong place."""
+    return [*_altered(evidence), *_misplaced(evidence), *_shared_places(evidence)]
+
+
+def count(evidence: Evidence) -> Delivery:
+    """The counts that a verdict publishes."""
+    outcomes = Counter(send.outcome for send in evidence.sends.values())
+    return Delivery(
+        sent=len(evidence.sends),
+        acked=outcomes[Outcome.OK],
+        failed=outcomes[Outcome.FAIL],
+        unknown=outcomes[Outcome.INFO],
+        in_log=sum(not record.control for record in evidence.log),
+        lost=len(lost(evidence)),
+        duplicated=surplus(evidence),
+        reordered=len(inversions(evidence)),
+        phantom=len(phantoms(evidence)),
+    )
+
+
+def _copies_in_log_order(evidence: Evidence) -> list[tuple[LogRecord, int]]:
+    pairs = ((record, n) for n, copies in evidence.copies.items() for record in copies)
+    return sorted(pairs, key=lambda pair: place(pair[0]))
+
+
+def _altered(evidence: Evidence) -> Iterator[Corruption]:
+    workload = evidence.record.spec.workload
+    for record, identity in zip(evidence.log, evidence.identities, strict=True):
+        n = identity.n if identity is not None and evidence.is_ours(identity) else None
+        if not record.crc_ok:
+            yield Corruption("the batch does not match its CRC", *place(record), n)
+        if record.control:
+            continue
+        if identity is None:
+            yield Corruption("the value is not intact", *place(record), found=(record.value or "")[:SHOWN])
+        if n is not None and record.key != (key := key_of(workload, n)):
+            yield Corruption("the key is not the one that was sent", *place(record), n, key, record.key)
+
+
+def _misplaced(evidence: Evidence) -> Iterator[Corruption]:
+    """Acknowledgements of a place where the record is not, though it is elsewhere (else it is lost)."""
+    for n, send in acknowledged(evidence).items():
+        places = {place(copy) for copy in evidence.copies.get(n, ())}
+        at = (send.partition, send.offset)
+        if send.offset >= 0 and places and at not in places:
+            where = ", ".join(f"{partition}/{offset}" for partition, offset in sorted(places))
+            yield Corruption("a record was acknowledged where it is not", *at, n, where, "{}/{}".format(*at))
+
+
+def _shared_places(evidence: Evidence) -> Iterator[Corruption]:
+    """Acknowledgements of a place that was acknowledged for an earlier record already."""
+    taken: dict[tuple[int, int], int] = {}
+    for n, send in acknowledged(evidence).items():
+        at = (send.partition, send.offset)
+        if send.offset >= 0 and taken.setdefault(at, n) != n:
+            yield Corruption(
+                "two records were acknowledged at one place", *at, n, None, f"record {taken[at]}"
+            )

@@ -1,0 +1,198 @@
+"""From evidence to a verdict: every relevant check is asked, and a pass has to be earned.
+
+A verdict is a pass only if the trial was collected whole, every fault was in effect and its consequence was seen,
+at least one requirement was checked, and no check found anything, crashed, or could not tell. In every other case
+the worst thing comes first (:data:`harness.outcome.SEVERITY`): a violation outranks a fault that did not bite.
+Pure: yesterday's evidence gives the same verdict today.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from harness import delivery
+from harness.check import Check, Inconclusive, Requirement
+from harness.evidence import Evidence
+from harness.outcome import Guarantee, Verdict, worst
+from harness.rows import Delivery, Ending, FaultRow, FaultVerdict, Finding, RequirementVerdict, TrialVerdict
+from harness.scenario import Scenario
+
+ENDINGS = {Ending.UNSUPPORTED: Verdict.UNSUPPORTED, Ending.HARNESS_ERROR: Verdict.HARNESS_ERROR}
+
+
+class Unsupported(Exception):
+    """Raised by a check of something that this client, so configured, does not claim; with the reason."""
+
+
+@dataclass(frozen=True)
+class Clause(Requirement):
+    """A requirement that binds under some guarantees only."""
+
+    guarantees: frozenset[Guarantee] = frozenset(Guarantee)
+
+
+@dataclass(frozen=True)
+class Opinion:
+    """What one check says of one trial; ``reason`` is empty for a pass and begins with the check's name otherwise."""
+
+    verdict: Verdict
+    reason: str
+    findings: tuple[Finding, ...] = ()
+
+
+@dataclass(frozen=True)
+class _Ruling:
+    """One requirement as judged, and the opinion that decided it."""
+
+    requirement: Requirement
+    decisive: Opinion
+    findings: tuple[Finding, ...]
+
+
+def judge(evidence: Evidence, scenario: Scenario, checks: Mapping[str, Check]) -> TrialVerdict:
+    """The verdict of one trial. Never raises for what a check or a scenario does: that is a harness-error."""
+    if (early := _not_judged(evidence)) is not None:
+        return _verdict(evidence, early.verdict, early.reason)
+    try:
+        bitten = _bitten(evidence, scenario)
+        counts = delivery.count(evidence)
+    except Exception as error:
+        return _verdict(
+            evidence, Verdict.HARNESS_ERROR, f"the evidence cannot be accounted for: {_told(error)}"
+        )
+    if bitten.verdict is Verdict.PASS and not counts.acked:
+        bitten = Opinion(Verdict.NOT_EXERCISED, "the client acknowledged nothing")
+    rulings = _rulings(evidence, scenario, checks, bitten)
+    return _verdict(evidence, *_summary(rulings, bitten), rulings=rulings, counts=counts)
+
+
+def relevant(check: Check, scenario: Scenario, guarantee: Guarantee) -> tuple[Requirement, ...]:
+    """The requirements that ``check`` judges in a trial of ``scenario`` under ``guarantee``; none: it is not asked."""
+    if guarantee not in check.guarantees:
+        return ()
+    return tuple(
+        requirement
+        for requirement in check.requirements
+        if requirement.id in scenario.requirements
+        and not (isinstance(requirement, Clause) and guarantee not in requirement.guarantees)
+    )
+
+
+def _not_judged(evidence: Evidence) -> Opinion | None:
+    """The opinion on a trial that gives no verdict about the client, None if it does."""
+    record = evidence.record
+    if record.ending is not Ending.COMPLETE:
+        return Opinion(ENDINGS[record.ending], record.reason or f"collecting ended as {record.ending}")
+    idempotent = record.spec.guarantee in (Guarantee.IDEMPOTENT, Guarantee.TRANSACTIONAL)
+    for setting in ("acks", "enable.idempotence") if idempotent else ("acks",):
+        if setting in record.not_set:
+            return Opinion(Verdict.UNSUPPORTED, f"the client cannot set {setting}: {record.not_set[setting]}")
+    return None
+
+
+def _bitten(evidence: Evidence, scenario: Scenario) -> Opinion:
+    """PASS with what was counted if every fault bit, NOT_EXERCISED with the first reason why not otherwise."""
+    for index in range(len(evidence.record.spec.faults)):
+        row = next((row for row in evidence.faults if row.index == index), None)
+        if (reason := _idle(row, index)) is not None:
+            return Opinion(Verdict.NOT_EXERCISED, reason)
+    seen = scenario.consequence(evidence)
+    verdict = Verdict.PASS if seen.count > 0 else Verdict.NOT_EXERCISED
+    return Opinion(verdict, f"{seen.count} {seen.what}")
+
+
+def _idle(row: FaultRow | None, index: int) -> str | None:
+    if row is None:
+        return f"fault {index} left no trace"
+    named = f"fault {index} ({row.spec.kind})"
+    if row.effective_ns is None:
+        return f"{named} never took effect"
+    return f"{named} touched nothing" if row.hits <= 0 else None
+
+
+def _ask(check: Check, evidence: Evidence) -> Opinion:
+    try:
+        findings = tuple(check.find(evidence))
+    except Inconclusive as doubt:
+        return Opinion(Verdict.INCONCLUSIVE, f"{check.name}: {doubt}")
+    except Unsupported as lack:
+        return Opinion(Verdict.UNSUPPORTED, f"{check.name}: {lack}")
+    except Exception as error:
+        return Opinion(Verdict.HARNESS_ERROR, f"{check.name}: the check crashed: {_told(error)}")
+    if findings:
+        return Opinion(Verdict.FAIL, f"{findings[0].anomaly}: {findings[0].message}", findings)
+    return Opinion(Verdict.PASS, "")
+
+
+def _rulings(
+    evidence: Evidence, scenario: Scenario, checks: Mapping[str, Check], bitten: Opinion
+) -> tuple[_Ruling, ...]:
+    """One ruling a requirement, by id: the worst opinion of its checks, and no pass for a fault that did not bite."""
+    asked: dict[str, tuple[Requirement, list[Opinion]]] = {}
+    for _, check in sorted(checks.items()):
+        if requirements := relevant(check, scenario, evidence.record.spec.guarantee):
+            opinion = _ask(check, evidence)
+            for requirement in requirements:
+                asked.setdefault(requirement.id, (requirement, []))[1].append(opinion)
+    return tuple(_rule(*asked[requirement_id], bitten) for requirement_id in sorted(asked))
+
+
+def _rule(requirement: Requirement, opinions: list[Opinion], bitten: Opinion) -> _Ruling:
+    verdict = worst(opinion.verdict for opinion in opinions)
+    decisive = next(opinion for opinion in opinions if opinion.verdict is verdict)
+    findings = tuple(finding for opinion in opinions for finding in opinion.findings)
+    return _Ruling(requirement, bitten if verdict is Verdict.PASS else decisive, findings)
+
+
+def _summary(rulings: tuple[_Ruling, ...], bitten: Opinion) -> tuple[Verdict, str]:
+    """The trial's verdict and its sentence. What the client does not claim counts only if nothing else was checked."""
+    if not rulings:
+        return Verdict.NOT_EXERCISED, "no check judges this scenario under this guarantee"
+    claimed = [ruling for ruling in rulings if ruling.decisive.verdict is not Verdict.UNSUPPORTED]
+    verdict = worst(ruling.decisive.verdict for ruling in claimed or rulings)
+    if verdict is Verdict.PASS:
+        return verdict, f"{len(claimed)} requirements held; {bitten.reason}"
+    reasons = _distinct(ruling.decisive.reason for ruling in rulings if ruling.decisive.verdict is verdict)
+    more = f" (and {len(reasons) - 1} more)" if len(reasons) > 1 else ""
+    return verdict, reasons[0] + more
+
+
+def _verdict(
+    evidence: Evidence,
+    verdict: Verdict,
+    reason: str,
+    *,
+    rulings: tuple[_Ruling, ...] = (),
+    counts: Delivery | None = None,
+) -> TrialVerdict:
+    spec = evidence.record.spec
+    return TrialVerdict(
+        trial=spec.trial,
+        client=str(spec.client),
+        broker=spec.broker,
+        scenario=spec.scenario,
+        guarantee=spec.guarantee,
+        seed=spec.seed,
+        verdict=verdict,
+        reason=reason,
+        requirements=tuple(
+            RequirementVerdict(
+                ruling.requirement.id, ruling.requirement.level, ruling.decisive.verdict, ruling.findings
+            )
+            for ruling in rulings
+        ),
+        faults=tuple(
+            FaultVerdict(row.spec.kind, row.requested_ns, row.effective_ns, row.hits)
+            for row in evidence.faults
+        ),
+        delivery=counts or Delivery(),
+    )
+
+
+def _told(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}"
+
+
+def _distinct(reasons: Iterable[str]) -> list[str]:
+    return list(dict.fromkeys(reasons))

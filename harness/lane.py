@@ -1,0 +1,53 @@
+"""A lane: one isolated path to a cluster. On every broker it is a proxy, a witness behind it, and a listener.
+
+``client -> proxy -> witness -> broker``. The brokers advertise the proxies' addresses, so whoever bootstraps
+through a lane stays on it, and a fault on one lane is no business of its neighbours.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+
+from harness.errors import EnvironmentProblem
+from harness.ports import Cluster, Proxy, ProxyServer
+from harness.witness import WitnessLane
+
+
+@dataclass(frozen=True)
+class Lane:
+    """One lane of a running cluster, ready for one trial at a time."""
+
+    number: int
+    proxies: tuple[Proxy, ...]
+    witness: WitnessLane
+
+    @property
+    def bootstrap(self) -> str:
+        """What clients on this lane are given as ``bootstrap.servers``."""
+        return ",".join("{}:{}".format(*proxy.address.advertised) for proxy in self.proxies)
+
+    async def assert_pristine(self) -> None:
+        """Raise EnvironmentProblem if a fault is left on the lane: no later trial may inherit it."""
+        for proxy in self.proxies:
+            if not await proxy.pristine():
+                raise EnvironmentProblem(
+                    f"lane {self.number}: the proxy of broker {proxy.address.broker} still carries a fault"
+                )
+
+
+@asynccontextmanager
+async def open_lanes(cluster: Cluster, server: ProxyServer) -> AsyncIterator[tuple[Lane, ...]]:
+    """All lanes of ``cluster``, their witnesses listening and their proxies enabled; closed at exit."""
+    numbers = sorted({address.lane for address in cluster.addresses})
+    async with AsyncExitStack() as stack:
+        lanes = []
+        for number in numbers:
+            addresses = [address for address in cluster.addresses if address.lane == number]
+            witness = WitnessLane(number)
+            stack.push_async_callback(witness.close)
+            await witness.open(addresses)
+            proxies = [await server.create(address) for address in addresses]
+            lanes.append(Lane(number, tuple(proxies), witness))
+        yield tuple(lanes)

@@ -1,0 +1,164 @@
+"""LiveWorld: one trial against a real cluster, from a fresh topic to the evidence. It collects; it never judges.
+
+Three phases. *load*: the client sends, the faults come and go. *heal*: no fault is left, and the client has
+its delivery timeout and a margin to give every record a result. *final*: the client is closed and the log is
+read back over INTERNAL. A trial that cannot be finished has an ending that says why, never a verdict.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable
+from pathlib import Path
+from typing import TypeVar
+
+from msgspec.structs import asdict
+
+from harness.contract import AnyEvent, StartupComplete
+from harness.conversation import ConfigRefused, Conversation
+from harness.errors import BrokerDied, KafkaTrialError, first_of
+from harness.evidence import PRODUCER, Evidence
+from harness.inject import Injector, sleep_until
+from harness.lane import Lane
+from harness.ports import Cluster, InstalledClient
+from harness.rows import Ending, Frame, LogRecord, Phases, TrialRecord
+from harness.spec import TrialSpec
+from harness.workload import commands
+
+T = TypeVar("T")
+
+#: How long after its own delivery timeout a client may take to say so before we stop waiting (not a verdict:
+#: the check on pending records has its own, stated slack).
+HEAL_MARGIN_MS = 10_000
+STARTUP_TIMEOUT_S = 60.0
+CLOSE_TIMEOUT_MS = 10_000
+WATCH_INTERVAL_S = 0.25
+
+
+class LiveTrial:
+    """One run of one :class:`TrialSpec` on one lane. ``run()`` always gives evidence, whatever happened."""
+
+    def __init__(
+        self,
+        spec: TrialSpec,
+        run_id: str,
+        topic: str,
+        cluster: Cluster,
+        lane: Lane,
+        client: InstalledClient,
+        folder: Path,
+    ) -> None:
+        self._spec, self._run_id, self._topic = spec, run_id, topic
+        self._cluster, self._lane, self._client, self._folder = cluster, lane, client, folder
+        self._history: list[AnyEvent] = []
+        self._frames: list[Frame] = []
+        self._log: list[LogRecord] = []
+        self._injector = Injector(spec.faults, lane)
+        self._phases = Phases()
+        self._startup: StartupComplete | None = None
+        self._not_set: dict[str, str] = {}
+
+    async def run(self) -> Evidence:
+        """Collect. Errors of brokers, proxies and adapters become the ending; cancellation passes through."""
+        ending, reason = Ending.COMPLETE, ""
+        self._lane.witness.record(self._frames.append)
+        try:
+            await _unless_died(self._cluster, self._collect())
+        except ConfigRefused as refused:
+            ending, reason = Ending.UNSUPPORTED, str(refused)
+        except KafkaTrialError as error:
+            ending, reason = Ending.HARNESS_ERROR, str(error)
+        except ExceptionGroup as group:
+            known = first_of(group)
+            if known is None:
+                raise
+            ending, reason = Ending.HARNESS_ERROR, str(known)
+        finally:
+            self._lane.witness.record(None)
+        self._mark(end_ns=time.monotonic_ns())
+        return self._evidence(ending, reason)
+
+    async def _collect(self) -> None:
+        await self._lane.assert_pristine()
+        await self._cluster.create_topic(self._topic, self._spec.workload.partitions)
+        await self._injector.prepare()
+        self._folder.mkdir(parents=True, exist_ok=True)
+        async with Conversation(
+            self._client.launch, self._folder / "client.log", self._history.append
+        ) as client:
+            self._startup = await client.startup(STARTUP_TIMEOUT_S)
+            bootstrap = {"bootstrap.servers": self._lane.bootstrap, "client.id": PRODUCER}
+            configured = await client.configure(self._run_id, PRODUCER, self._spec.config | bootstrap)
+            self._not_set = configured.not_set
+            await self._load(client)
+            await self._heal(client)
+            self._mark(final_ns=time.monotonic_ns())
+            await client.close(CLOSE_TIMEOUT_MS)
+        self._log = await self._cluster.read_log(self._topic)
+
+    async def _load(self, client: Conversation) -> None:
+        load_ns = time.monotonic_ns()
+        self._mark(load_ns=load_ns)
+        async with asyncio.TaskGroup() as group:
+            faults = group.create_task(self._injector.run(load_ns))
+            for at_ms, command in commands(self._spec, self._run_id, self._topic):
+                await sleep_until(load_ns + at_ms * 1_000_000)
+                await client.produce(command)
+            # A fault whose trigger has not come by the end of load never will: nothing more is sent.
+            await sleep_until(load_ns + self._spec.workload.load_ms * 1_000_000)
+            await self._overdue(faults, load_ns)
+
+    async def _overdue(self, faults: asyncio.Task[None], load_ns: int) -> None:
+        """Let running windows end by themselves; give up on triggers that never came."""
+        while not faults.done() and self._injector.holding:
+            await asyncio.wait({faults}, timeout=WATCH_INTERVAL_S)
+        faults.cancel()
+
+    async def _heal(self, client: Conversation) -> None:
+        await self._lane.assert_pristine()
+        self._mark(heal_ns=time.monotonic_ns())
+        delivery_ms = int(self._spec.config["delivery.timeout.ms"])
+        await client.flush(delivery_ms + HEAL_MARGIN_MS)
+
+    def _mark(self, **moments: int) -> None:
+        self._phases = Phases(**(asdict(self._phases) | moments))
+
+    def _evidence(self, ending: Ending, reason: str) -> Evidence:
+        frames = tuple(self._frames)
+        record = TrialRecord(
+            spec=self._spec,
+            run_id=self._run_id,
+            topic=self._topic,
+            lane=self._lane.number,
+            phases=self._phases,
+            ending=ending,
+            reason=reason,
+            client=_about(self._startup),
+            not_set=self._not_set,
+        )
+        return Evidence(
+            record, tuple(self._history), frames, self._injector.accounted(frames), tuple(self._log)
+        )
+
+
+def _about(startup: StartupComplete | None) -> dict[str, str | int | bool | list[str] | None]:
+    if startup is None:
+        return {}
+    told = asdict(startup)
+    return {key: told[key] for key in ("client", "client_version", "library_version", "language", "features")}
+
+
+async def _unless_died(cluster: Cluster, work: Awaitable[T]) -> T:
+    """``work``'s result, or BrokerDied as soon as a broker has ended by itself; ``work`` is then cancelled."""
+    task = asyncio.ensure_future(work)
+    try:
+        while not task.done():
+            if (reason := cluster.died()) is not None:
+                raise BrokerDied(reason)
+            await asyncio.wait({task}, timeout=WATCH_INTERVAL_S)
+        return task.result()
+    finally:
+        if not task.done():
+            task.cancel()
+            await asyncio.wait({task})

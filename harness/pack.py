@@ -1,0 +1,275 @@
+"""Packs a run: the finished trials' folders become one Parquet data set a table, which is what Spark reads.
+
+Trials stream through one at a time, one row group each, so memory is bounded by the largest trial. Packing is
+deterministic (the same folders give the same bytes) and replaces what was packed before in one rename: a run
+has all of its tables or none. The columns are those of :mod:`harness.tables`.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from harness.errors import EnvironmentProblem, KafkaTrialError
+from harness.evidence import Evidence
+from harness.outcome import Verdict
+from harness.rows import SCHEMA_VERSION, Ending, FrameKind, TrialVerdict
+from harness.store import RunStore
+from harness.tables import DELIVERY, TABLES, Columns
+
+
+def key_of(w, n):
+    return f"k{n % w.keys}" if w.keys else None  # TEMP
+
+
+ARROW_TYPES: Mapping[str, pa.DataType] = {
+    "string": pa.string(),
+    "long": pa.int64(),
+    "bool": pa.bool_(),
+    "longs": pa.list_(pa.int64()),
+}
+
+ColumnData = dict[str, list[Any]]
+
+
+@dataclass(frozen=True)
+class PackedTrial:
+    """What the columns of one trial are made of."""
+
+    run: str
+    evidence: Evidence
+    verdict: TrialVerdict
+
+
+def arrow_schema(columns: Columns) -> pa.Schema:
+    """The Arrow schema of one table of columns, with the schema version in its metadata."""
+    fields = [
+        pa.field(name, ARROW_TYPES[kind.removesuffix("?")], nullable=kind.endswith("?"))
+        for name, kind in columns.items()
+    ]
+    return pa.schema(fields, metadata={"kafka_trial.schema_version": str(SCHEMA_VERSION)})
+
+
+SCHEMAS: Mapping[str, pa.Schema] = {table: arrow_schema(columns) for table, columns in TABLES.items()}
+
+
+def pack(store: RunStore) -> Path:
+    """Pack every finished trial of ``store``; returns ``runs/<run>/tables``.
+
+    Raises UsageError for a file that is no evidence, KafkaTrialError for rows that no column can hold,
+    EnvironmentProblem where the folder cannot be written.
+    """
+    final = store.folder / "tables"
+    partial = store.folder / ".tables.partial"
+    retired = store.folder / ".tables.retired"
+    try:
+        for leftover in (partial, retired):
+            shutil.rmtree(leftover, ignore_errors=True)
+        _write(store, partial)
+        if final.exists():
+            final.rename(retired)
+        partial.rename(final)
+        shutil.rmtree(retired, ignore_errors=True)
+    except OSError as error:
+        raise EnvironmentProblem(f"cannot write {final}: {error.strerror or error}") from error
+    return final
+
+
+def _write(store: RunStore, folder: Path) -> None:
+    run = store.record.run_id
+    with ExitStack() as stack:
+        writers = {}
+        for table, schema in SCHEMAS.items():
+            (folder / table).mkdir(parents=True)
+            path = folder / table / "part-0.parquet"
+            writers[table] = stack.enter_context(pq.ParquetWriter(path, schema, compression="zstd"))
+        for verdict in store.verdicts():
+            trial = PackedTrial(run, store.read_evidence(verdict.trial), verdict)
+            for table, writer in writers.items():
+                writer.write_batch(_batch(table, trial))
+
+
+def _batch(table: str, trial: PackedTrial) -> pa.RecordBatch:
+    schema = SCHEMAS[table]
+    columns = {"trial": [], **COLUMNS[table](trial)}
+    rows = max(map(len, columns.values()))
+    columns["trial"] = [trial.verdict.trial] * rows
+    try:
+        return pa.RecordBatch.from_pydict(columns, schema=schema)
+    except (ValueError, TypeError, OverflowError) as error:
+        raise KafkaTrialError(
+            f"the {table} of trial {trial.verdict.trial} do not fit their columns: {error}"
+        ) from error
+
+
+def _trials(trial: PackedTrial) -> ColumnData:
+    record, verdict = trial.evidence.record, trial.verdict
+    spec, phases = record.spec, record.phases
+    return _one_row(
+        schema_version=SCHEMA_VERSION,
+        run=trial.run,
+        client=str(spec.client),
+        client_name=spec.client.name,
+        client_version=spec.client.version,
+        reported_version=_text(record.client.get("client_version")),
+        library_version=_text(record.client.get("library_version")),
+        language=_text(record.client.get("language")),
+        broker=spec.broker,
+        scenario=spec.scenario,
+        guarantee=spec.guarantee.value,
+        seed=spec.seed,
+        verdict=verdict.verdict,
+        reason=verdict.reason,
+        ending=record.ending.value,
+        topic=record.topic,
+        lane=record.lane,
+        counted=_counted(trial),
+        records=spec.workload.records,
+        partitions=spec.workload.partitions,
+        keys=spec.workload.keys,
+        codec=_text(spec.config.get("compression.type")),
+        acks=_text(spec.config.get("acks")),
+        idempotent=spec.config.get("enable.idempotence"),
+        max_in_flight=spec.config.get("max.in.flight.requests.per.connection"),
+        delivery_timeout_ms=spec.config.get("delivery.timeout.ms"),
+        request_timeout_ms=spec.config.get("request.timeout.ms"),
+        **msgspec.structs.asdict(phases),
+    )
+
+
+def _counted(trial: PackedTrial) -> bool:
+    """True if the judge counted delivery: not where it ruled on nothing, since there was nothing to judge."""
+    verdict = trial.verdict
+    ruled = verdict.requirements or verdict.verdict not in (Verdict.UNSUPPORTED, Verdict.HARNESS_ERROR)
+    return trial.evidence.record.ending is Ending.COMPLETE and bool(ruled)
+
+
+def _delivery(trial: PackedTrial) -> ColumnData:
+    return _fields([trial.verdict.delivery], DELIVERY)
+
+
+def _requirements(trial: PackedTrial) -> ColumnData:
+    rows = trial.verdict.requirements
+    return _fields(rows, ("id", "level", "verdict")) | {
+        "findings": [sum(finding.count for finding in row.findings) for row in rows],
+        "first_message": [row.findings[0].message if row.findings else None for row in rows],
+    }
+
+
+def _findings(trial: PackedTrial) -> ColumnData:
+    rows = [(row.id, finding) for row in trial.verdict.requirements for finding in row.findings]
+    return {
+        "requirement": [requirement for requirement, _ in rows],
+        **_fields([finding for _, finding in rows], ("anomaly", "message", "count")),
+        "samples_json": [_json(finding.samples) for _, finding in rows],
+    }
+
+
+def _operations(trial: PackedTrial) -> ColumnData:
+    sends = list(trial.evidence.sends.values())
+    workload = trial.evidence.record.spec.workload
+    return _fields(sends, ("n", "invoke_ns", "complete_ns", "error")) | {
+        "key": [key_of(workload, send.n) for send in sends],
+        "outcome": [send.outcome.value for send in sends],
+        "partition": [send.partition if send.partition >= 0 else None for send in sends],
+        "offset": [send.offset if send.offset >= 0 else None for send in sends],
+    }
+
+
+def _log_records(trial: PackedTrial) -> ColumnData:
+    log, identities = trial.evidence.log, trial.evidence.identities
+    plain = [name for name in TABLES["log_records"] if name in LOG_FIELDS]
+    return _fields(log, plain) | {
+        "value_bytes": [None if row.value is None else len(row.value.encode()) for row in log],
+        "intact": [identity is not None for identity in identities],
+        "identity_run": [identity and identity.run for identity in identities],
+        "identity_trial": [identity and identity.trial for identity in identities],
+        "identity_producer": [identity and identity.producer for identity in identities],
+        "identity_n": [None if identity is None else identity.n for identity in identities],
+    }
+
+
+LOG_FIELDS = frozenset(
+    ("topic", "partition", "offset", "base_offset", "timestamp_ms", "producer_id", "producer_epoch")
+    + ("sequence", "control", "crc_ok", "batch_crc", "key")
+)
+
+
+def _frames(trial: PackedTrial) -> ColumnData:
+    frames = trial.evidence.frames
+    plain = [name for name in TABLES["frames"] if name not in ("trial", "frame", "kind")]
+    return _fields(frames, plain) | {
+        "frame": list(range(len(frames))),
+        "kind": [frame.kind.value for frame in frames],
+    }
+
+
+def _produce_parts(trial: PackedTrial) -> ColumnData:
+    rows = [
+        (number, frame, part)
+        for number, frame in enumerate(trial.evidence.frames)
+        if frame.kind in (FrameKind.REQUEST, FrameKind.RESPONSE)
+        for part in frame.produce
+    ]
+    plain = [name for name in TABLES["produce_parts"] if name not in ("trial", "frame", "t_ns", "kind")]
+    return _fields([part for _, _, part in rows], plain) | {
+        "frame": [number for number, _, _ in rows],
+        "t_ns": [frame.t_ns for _, frame, _ in rows],
+        "kind": [frame.kind.value for _, frame, _ in rows],
+    }
+
+
+def _faults(trial: PackedTrial) -> ColumnData:
+    rows = trial.evidence.faults
+    windows = {
+        f"{window}_{end}_ns": [
+            span and span[place] for span in (getattr(row, f"{window}_ns") for row in rows)
+        ]
+        for window in ("requested", "effective")
+        for place, end in enumerate(("start", "end"))
+    }
+    return _fields(rows, ("index", "hits")) | {
+        "kind": [row.spec.kind for row in rows],
+        "start_json": [_json(row.spec.start) for row in rows],
+        "params_json": [_json(row.spec.params) for row in rows],
+        "duration_ms": [row.spec.duration_ms for row in rows],
+        **windows,
+    }
+
+
+COLUMNS: Mapping[str, Callable[[PackedTrial], ColumnData]] = {
+    "trials": _trials,
+    "delivery": _delivery,
+    "requirements": _requirements,
+    "findings": _findings,
+    "operations": _operations,
+    "log_records": _log_records,
+    "frames": _frames,
+    "produce_parts": _produce_parts,
+    "faults": _faults,
+}
+
+
+def _fields(rows: Iterable[Any], names: Iterable[str]) -> ColumnData:
+    rows = list(rows)
+    return {name: [getattr(row, name) for row in rows] for name in names}
+
+
+def _one_row(**values: Any) -> ColumnData:
+    return {name: [value] for name, value in values.items()}
+
+
+def _text(value: object) -> str | None:
+    return None if value is None else str(value)
+
+
+def _json(value: Any) -> str:
+    return msgspec.json.encode(value, order="deterministic").decode()

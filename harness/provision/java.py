@@ -1,0 +1,105 @@
+"""Java 17 or later: the one thing that is asked of the machine (Kafka's brokers and Spark run on it)."""
+
+from __future__ import annotations
+
+import logging
+import os
+import re
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from harness.errors import EnvironmentProblem
+from harness.provision.tools import attempt, excerpt
+
+OLDEST = 17
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Java:
+    """A Java launcher and the major version it starts."""
+
+    path: Path
+    version: int
+
+    @property
+    def home(self) -> Path:
+        """What ``JAVA_HOME`` must say for Spark to start this Java and no other."""
+        return self.path.resolve().parent.parent
+
+
+def find_java() -> Java:
+    """The first Java 17+ of ``JAVA_HOME`` and PATH. EnvironmentProblem: there is none."""
+    seen = []
+    for path in _launchers():
+        version = _version(path)
+        if version is not None and version >= OLDEST:
+            return Java(path, version)
+        seen.append(f"{path} is {f'Java {version}' if version else 'broken'}")
+    found = f" ({'; '.join(seen)})" if seen else ""
+    raise EnvironmentProblem(
+        f"Java {OLDEST} or later was not found by JAVA_HOME or PATH{found}", hint=install_hint()
+    )
+
+
+def _launchers() -> Iterator[Path]:
+    home = os.environ.get("JAVA_HOME")
+    if home and (Path(home) / "bin" / "java").exists():
+        yield Path(home) / "bin" / "java"
+    if on_path := shutil.which("java"):
+        yield Path(on_path)
+
+
+def _version(java: Path) -> int | None:
+    try:
+        said = attempt([java, "-version"], timeout_s=30).output
+    except EnvironmentProblem:
+        return None
+    number = re.search(r'version "(?:1\.)?(\d+)', said)
+    return int(number[1]) if number else None
+
+
+def install_hint() -> str:
+    """The one command that brings Java, or what to do where we do not know one."""
+    if shutil.which("apt-get"):
+        return f"{'' if os.geteuid() == 0 else 'sudo '}apt-get install -y {_package()}"
+    return "install a Java 17 runtime with this system's package manager, or let JAVA_HOME name one"
+
+
+def _package() -> str:
+    """The oldest headless runtime that suits and that this distribution has (Debian 12: 17, Debian 13: 21)."""
+    try:
+        said = attempt(
+            ["apt-cache", "search", "--names-only", r"^openjdk-[0-9]+-jre-headless$"], timeout_s=60
+        ).output
+    except EnvironmentProblem:
+        said = ""
+    offered = sorted(int(number) for number in re.findall(r"^openjdk-(\d+)-jre-headless", said, re.MULTILINE))
+    return f"openjdk-{next((n for n in offered if n >= OLDEST), OLDEST)}-jre-headless"
+
+
+def ensure_java() -> Java:
+    """Java 17+, installed from the distribution where there is none and we may. EnvironmentProblem: we may not."""
+    try:
+        return find_java()
+    except EnvironmentProblem:
+        if not shutil.which("apt-get") or (as_root := _as_root()) is None:
+            raise
+    quiet, env = [*as_root, "apt-get", "-qq"], {"DEBIAN_FRONTEND": "noninteractive"}
+    attempt([*quiet, "update"], env=env, timeout_s=300)
+    package = _package()
+    log.info("installing %s", package)
+    ended = attempt([*quiet, "install", "-y", "--no-install-recommends", package], env=env, timeout_s=900)
+    if ended.returncode != 0:
+        why = excerpt(ended.output, "E: ")
+        raise EnvironmentProblem(f"{package} could not be installed: {why}", hint=install_hint())
+    return find_java()
+
+
+def _as_root() -> list[str] | None:
+    if os.geteuid() == 0:
+        return []
+    may = shutil.which("sudo") and attempt(["sudo", "-n", "true"], timeout_s=10).returncode == 0
+    return ["sudo", "-n"] if may else None

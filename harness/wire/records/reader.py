@@ -1,0 +1,61 @@
+"""Reading batches: from a Fetch response, a Produce request, or a log."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from crc32c import crc32c
+
+from harness.wire.errors import WireError
+from harness.wire.records import model
+from harness.wire.records.codecs import decompress
+from harness.wire.records.encoding import read_records
+from harness.wire.records.model import BatchHeader, RecordBatch
+
+#: A batch may not decompress to more than this, unless the caller says otherwise.
+MAX_DECOMPRESSED_BYTES: Final = 256 * 1024 * 1024
+
+
+def read_batches(
+    data: bytes | bytearray | memoryview, *, max_decompressed_bytes: int = MAX_DECOMPRESSED_BYTES
+) -> Iterator[RecordBatch]:
+    """The batches of a ``records`` field, one at a time.
+
+    A last batch that is cut off is left out: brokers cut where the fetch size ends. A batch whose CRC does not
+    match comes with ``crc_ok`` False and no records. Raises :class:`WireError` at the first batch that is
+    something else than format 2, is broken in spite of its CRC, or decompresses to more than the limit.
+    """
+    with memoryview(data) as view:
+        for header, begin in _headers(view):
+            end = begin + header.size_bytes
+            if crc32c(view[begin + model.CRC_COVERS_FROM : end]) != header.crc:
+                yield RecordBatch(header, (), crc_ok=False)
+                continue
+            section = bytes(view[begin + model.BATCH_OVERHEAD_BYTES : end])
+            plain = decompress(header.codec, section, max_decompressed_bytes)
+            yield RecordBatch(header, read_records(plain, header), crc_ok=True)
+
+
+def read_headers(data: bytes | bytearray | memoryview) -> Iterator[BatchHeader]:
+    """The headers alone: nothing is decompressed and no CRC is checked."""
+    with memoryview(data) as view:
+        for header, _ in _headers(view):
+            yield header
+
+
+def _headers(view: memoryview) -> Iterator[tuple[BatchHeader, int]]:
+    """Each whole batch's header and where the batch begins."""
+    at = 0
+    while len(view) - at >= model.CRC_AT:
+        length = int.from_bytes(view[at + 8 : at + model.LENGTH_EXCLUDES_BYTES], "big", signed=True)
+        magic = view[at + model.CRC_AT - 1]
+        if magic != model.MAGIC:
+            raise WireError(f"the batch at byte {at} has the format (magic) {magic}; only 2 is read")
+        end = at + model.LENGTH_EXCLUDES_BYTES + length
+        if end < at + model.BATCH_OVERHEAD_BYTES:
+            raise WireError(f"the batch at byte {at} claims a length of {length} bytes, less than its header")
+        if end > len(view):
+            return
+        yield BatchHeader(*model.HEADER.unpack_from(view, at)), at
+        at = end

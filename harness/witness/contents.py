@@ -1,0 +1,114 @@
+"""What a frame says, as far as evidence needs it: error codes of any response, and the partitions of Produce.
+
+Every function takes the payload of a frame that has been passed on already, and raises WireError if its body cannot
+be read. Messages are ``kio``'s dataclasses; which fields of a class hold error codes
+is found once a class.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, fields, is_dataclass
+from functools import cache
+from typing import Any
+from uuid import UUID
+
+from harness.rows import ProducePart
+from harness.wire.apis import Api
+from harness.wire.messages import decode_request, decode_response
+from harness.wire.records import read_headers
+
+#: Topic id -> name, as learnt from Metadata responses; Produce names topics by id from version 13 on (KIP-516).
+TopicNames = dict[UUID, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Contents:
+    """What a body says. ``answered`` False: a request that will have no response (Produce with acks=0)."""
+
+    produce: tuple[ProducePart, ...] = ()
+    error_codes: tuple[int, ...] = ()
+    answered: bool = True
+
+
+def request_contents(payload: bytes, api_key: int, names: TopicNames) -> Contents:
+    """The facts of a whole request payload; of all requests only Produce has any."""
+    if api_key != Api.PRODUCE:
+        return Contents()
+    _, message = decode_request(payload)
+    return Contents(produce=tuple(_sent(message, names)), answered=message.acks != 0)
+
+
+def response_contents(payload: bytes, api_key: int, api_version: int, names: TopicNames) -> Contents:
+    """The facts of a whole response payload to a request of that key and version. Learns topic names from Metadata."""
+    _, message = decode_response(payload, api_key, api_version)
+    if api_key == Api.METADATA:
+        _learn(message, names)
+    parts = tuple(_answered(message, names)) if api_key == Api.PRODUCE else ()
+    return Contents(produce=parts, error_codes=tuple(_error_codes(message)))
+
+
+def _sent(message: Any, names: TopicNames) -> Iterator[ProducePart]:
+    for topic in message.topic_data:
+        name = _name(topic, names)
+        for partition in topic.partition_data:
+            headers = list(read_headers(partition.records)) if partition.records else []
+            if not headers:
+                yield ProducePart(name, int(partition.index))
+            for header in headers:
+                yield ProducePart(
+                    topic=name,
+                    partition=int(partition.index),
+                    producer_id=header.producer_id,
+                    producer_epoch=header.producer_epoch,
+                    base_sequence=header.base_sequence,
+                    records=header.record_count,
+                    crc=header.crc,
+                )
+
+
+def _answered(message: Any, names: TopicNames) -> Iterator[ProducePart]:
+    for topic in message.responses:
+        name = _name(topic, names)
+        for partition in topic.partition_responses:
+            yield ProducePart(
+                topic=name,
+                partition=int(partition.index),
+                base_offset=int(partition.base_offset),
+                error_code=int(partition.error_code),
+            )
+
+
+def _name(topic: Any, names: TopicNames) -> str:
+    if hasattr(topic, "name"):
+        return str(topic.name)
+    return names.get(topic.topic_id, str(topic.topic_id))
+
+
+def _learn(message: Any, names: TopicNames) -> None:
+    for topic in message.topics:
+        topic_id = getattr(topic, "topic_id", None)
+        if topic_id is not None and topic.name is not None:
+            names[topic_id] = str(topic.name)
+
+
+def _error_codes(message: Any) -> Iterator[int]:
+    kind: type = type(message)
+    codes, nested = _error_fields(kind)
+    for name in codes:
+        if (code := int(getattr(message, name))) != 0:
+            yield code
+    for name in nested:
+        value = getattr(message, name)
+        for child in value if isinstance(value, tuple) else (value,):
+            if is_dataclass(child):
+                yield from _error_codes(child)
+
+
+@cache
+def _error_fields(kind: type) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The fields of a message class that are error codes, and those that may hold classes with such fields."""
+    names = [field.name for field in fields(kind)]
+    codes = tuple(name for name in names if name.endswith("error_code"))
+    plain = {field.name for field in fields(kind) if "kafka_type" in field.metadata}
+    return codes, tuple(name for name in names if name not in plain and name not in codes)

@@ -1,0 +1,111 @@
+"""The witness of one lane: a listener in front of every broker, and where the rows of a trial go.
+
+A connection belongs to the recording under which it was opened. What still passes on it when the next trial is
+being recorded is nobody's evidence, and is dropped.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+from collections.abc import Callable, Sequence
+
+from harness.errors import EnvironmentProblem
+from harness.ports import LaneAddress
+from harness.rows import Frame
+from harness.witness.contents import TopicNames
+from harness.witness.relay import Relay
+from harness.witness.splitter import WHOLE_LIMIT_BYTES
+from harness.witness.transcript import Transcript
+
+Sink = Callable[[Frame], None]
+
+BACKLOG = 512
+
+
+class WitnessLane:
+    """The relays of lane ``lane``. All methods belong to one event loop."""
+
+    def __init__(self, lane: int, whole_limit_bytes: int = WHOLE_LIMIT_BYTES) -> None:
+        self._lane = lane
+        self._whole_limit_bytes = whole_limit_bytes
+        self._servers: list[asyncio.Server] = []
+        self._relays: set[Relay] = set()
+        self._numbers = itertools.count(1)
+        self._names: TopicNames = {}
+        self._recording = 0
+        self._sink: Sink | None = None
+        self._watchers: list[Sink] = []
+        #: Why the rows of this recording cannot be trusted, if so: a sink or a watcher raised, or our reading did.
+        self.failure: str | None = None
+
+    @property
+    def open_connections(self) -> int:
+        """How many connections are open now, those of earlier trials included."""
+        return len(self._relays)
+
+    async def open(self, addresses: Sequence[LaneAddress]) -> None:
+        """Listen on the ``witness`` address of each. EnvironmentProblem if one is taken; then none is left open."""
+        for address in addresses:
+            try:
+                await self._listen(address)
+            except OSError as error:
+                await self.close()
+                raise EnvironmentProblem(
+                    "the witness cannot listen on {}:{}: {}".format(*address.witness, error.strerror or error)
+                ) from error
+
+    async def close(self) -> None:
+        """Stop listening and reset what is open; returns when every socket is closed."""
+        for server in self._servers:
+            server.close()
+        relays = list(self._relays)
+        for relay in relays:
+            relay.abort()
+        await asyncio.gather(*(relay.done.wait() for relay in relays))
+        await asyncio.gather(*(server.wait_closed() for server in self._servers))
+        self._servers.clear()
+
+    def record(self, sink: Sink | None) -> None:
+        """From now on the rows of newly opened connections go to ``sink``; those of older ones go nowhere."""
+        self._recording += 1
+        self.failure = None
+        self._sink = sink
+
+    def watch(self, callback: Sink) -> None:
+        """Also call ``callback`` with every row, right after its bytes have been passed on."""
+        self._watchers.append(callback)
+
+    def unwatch(self, callback: Sink) -> None:
+        """Undo :meth:`watch`."""
+        self._watchers.remove(callback)
+
+    async def _listen(self, address: LaneAddress) -> None:
+        loop = asyncio.get_running_loop()
+        server = await loop.create_server(
+            lambda: self._relay(address).client, *address.witness, backlog=BACKLOG
+        )
+        self._servers.append(server)
+
+    def _relay(self, address: LaneAddress) -> Relay:
+        transcript = Transcript(
+            self._lane, address.broker, next(self._numbers), self._names, self._whole_limit_bytes
+        )
+        recording = self._recording
+
+        def emit(row: Frame) -> None:
+            if recording == self._recording:
+                self._give(row)
+
+        relay = Relay(address.listener, transcript, emit, self._fail, self._relays.discard)
+        self._relays.add(relay)
+        return relay
+
+    def _fail(self, error: Exception) -> None:
+        self.failure = self.failure or f"the witness of lane {self._lane} lost a row: {error!r}"
+
+    def _give(self, row: Frame) -> None:
+        if self._sink is not None:
+            self._sink(row)
+        for watcher in tuple(self._watchers):
+            watcher(row)

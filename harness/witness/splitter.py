@@ -1,0 +1,77 @@
+"""Where one frame ends and the next begins, in bounded memory.
+
+A stream of Kafka frames is ``size (int32) payload`` over and over. The splitter keeps a whole payload up to a
+limit; of a larger one it keeps the beginning, enough for the header, and counts the rest. It changes nothing:
+the bytes have already been passed on by whoever feeds it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+SIZE_BYTES = 4
+#: A response is at least its correlation id.
+MIN_PAYLOAD_BYTES = 4
+#: ``socket.request.max.bytes`` of the broker is 100 MiB, ``fetch.max.bytes`` of a client goes higher; what claims
+#: to be larger than this is no Kafka frame (an HTTP request or a TLS handshake claims more than 300 MB).
+MAX_PAYLOAD_BYTES = 256 * 2**20
+WHOLE_LIMIT_BYTES = 16 * 2**20
+HEAD_BYTES = 4 * 2**10
+
+
+class NotAFrame(ValueError):
+    """These bytes are not a Kafka frame; nothing after them on this connection can be read either."""
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """One frame: its ``size_bytes`` with the size field, and its payload, of which only the head if not ``whole``."""
+
+    size_bytes: int
+    payload: bytes
+    whole: bool
+
+
+class FrameSplitter:
+    """One direction of one connection."""
+
+    def __init__(self, whole_limit_bytes: int = WHOLE_LIMIT_BYTES) -> None:
+        self._limit = whole_limit_bytes
+        self._kept = bytearray()
+        self._size: int | None = None
+        self._left = 0
+
+    @property
+    def pending_bytes(self) -> int:
+        """How much of an unfinished frame has been seen, its size field included."""
+        return len(self._kept) if self._size is None else SIZE_BYTES + self._size - self._left
+
+    def feed(self, data: bytes) -> Iterator[Piece]:
+        """The frames that ``data`` completes. NotAFrame: a size that no Kafka frame has."""
+        view = memoryview(data)
+        while view:
+            if self._size is None:
+                view = self._read_size(view)
+                continue
+            part = view[: self._left]
+            keep = self._size if self._size <= self._limit else HEAD_BYTES
+            self._kept += part[: max(0, keep - len(self._kept))]
+            self._left -= len(part)
+            view = view[len(part) :]
+            if self._left == 0:
+                piece = Piece(SIZE_BYTES + self._size, bytes(self._kept), whole=len(self._kept) == self._size)
+                self._kept.clear()
+                self._size = None
+                yield piece
+
+    def _read_size(self, view: memoryview) -> memoryview:
+        missing = SIZE_BYTES - len(self._kept)
+        self._kept += view[:missing]
+        if len(self._kept) == SIZE_BYTES:
+            size = int.from_bytes(self._kept, signed=True)
+            if not MIN_PAYLOAD_BYTES <= size <= MAX_PAYLOAD_BYTES:
+                raise NotAFrame(f"a frame cannot be {size} bytes long")
+            self._size = self._left = size
+            self._kept.clear()
+        return view[missing:]

@@ -1,0 +1,36 @@
+"""What the client is asked to send: a trial's workload as timed commands. Pure; the runner keeps the time.
+
+Records are numbered from 0 in the order in which they are sent. A record's key depends on its number alone, so
+whoever reads the log back knows which key belongs to which record; its value testifies for itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from harness.contract import Produce
+from harness.evidence import PRODUCER
+from harness.spec import TrialSpec, Workload
+from harness.value import Identity, encode
+
+
+def key_of(workload: Workload, n: int) -> str | None:
+    """The key of record ``n``; None for a workload without keys."""
+    return f"k{n % workload.keys}" if workload.keys else None
+
+
+def commands(spec: TrialSpec, run_id: str, topic: str) -> Iterator[tuple[int, Produce]]:
+    """``(at_ms since load began, command)`` in order of time; ids from 1; the client chooses the partitions."""
+    load = spec.workload
+    for chunk, first in enumerate(range(0, load.records, load.chunk)):
+        numbers = range(first, min(first + load.chunk, load.records))
+        yield (
+            chunk * load.interval_ms,
+            Produce(
+                id=chunk + 1,
+                topic=topic,
+                first=first,
+                keys=[key_of(load, n) for n in numbers],
+                values=[encode(Identity(run_id, topic, PRODUCER, n), load.value_bytes) for n in numbers],
+            ),
+        )

@@ -1,0 +1,74 @@
+"""All that Spark is asked about a run: the transforms, chained, and their results as plain rows.
+
+Everything that leaves Spark is small (per trial, not per record) and leaves it as an Arrow table, so that it can be
+written beside the report and drawn without Spark.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+
+from harness.errors import UsageError
+from harness.rows import SCHEMA_VERSION
+from reports.load import load
+from reports.transforms import agreement, coverage, delivery, latency, matrix, wire
+
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Analysis:
+    """Result table -> rows. The tables are those of :func:`results`."""
+
+    tables: Mapping[str, pa.Table]
+
+    def rows(self, table: str) -> list[Row]:
+        """The rows of one table, in its order."""
+        rows: list[Row] = self.tables[table].to_pylist()
+        return rows
+
+    def by_trial(self, table: str) -> dict[str, list[Row]]:
+        """Trial -> its rows of one table, in its order."""
+        grouped: dict[str, list[Row]] = {}
+        for row in self.rows(table):
+            grouped.setdefault(row["trial"], []).append(row)
+        return grouped
+
+
+def results(tables: Mapping[str, DataFrame]) -> dict[str, DataFrame]:
+    """Result table -> DataFrame, from the packed tables."""
+    trials, operations, faults = tables["trials"], tables["operations"], tables["faults"]
+    recomputed = delivery.delivery(trials, operations, tables["log_records"]).cache()
+    disagreements = agreement.disagreements(trials, tables["delivery"], recomputed).cache()
+    published = matrix.published(trials, disagreements)
+    resent = wire.resent(tables["produce_parts"]).cache()
+    return {
+        "delivery": recomputed,
+        "disagreements": disagreements,
+        "compared": agreement.compared(trials),
+        "trials": published,
+        "matrix": matrix.matrix(published),
+        "coverage": coverage.coverage(trials, tables["requirements"]),
+        "latency": latency.phases(operations, faults),
+        "latency_windows": latency.windows(trials, operations),
+        "recovery": latency.recovery(operations, faults),
+        "resent": resent,
+        "traffic": wire.traffic(tables["frames"], resent),
+    }
+
+
+def analyse(spark: SparkSession, base: str) -> Analysis:
+    """Run every transform over the tables packed at ``base``.
+
+    Raises UsageError if they are not tables of this version.
+    """
+    arrow = {name: frame.toArrow() for name, frame in results(load(spark, base)).items()}
+    versions = set(arrow["trials"]["schema_version"].to_pylist()) - {SCHEMA_VERSION}
+    if versions:
+        raise UsageError(f"{base} has rows of schema version {min(versions)}; this version reads {SCHEMA_VERSION}")
+    return Analysis(arrow)

@@ -1,0 +1,24 @@
+"""The Spark schemas of the packed tables, derived from the one table of columns in :mod:`harness.tables`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from pyspark.sql.types import ArrayType, BooleanType, DataType, LongType, StringType, StructField, StructType
+
+from harness.tables import TABLES, Columns
+
+SPARK_TYPES: Mapping[str, DataType] = {
+    "string": StringType(),
+    "long": LongType(),
+    "bool": BooleanType(),
+    "longs": ArrayType(LongType()),
+}
+
+
+def spark_schema(columns: Columns) -> StructType:
+    """What Spark reads a table as. Every field is nullable: Spark's Parquet reader forgets that one is not."""
+    return StructType([StructField(name, SPARK_TYPES[kind.removesuffix("?")]) for name, kind in columns.items()])
+
+
+SCHEMAS: Mapping[str, StructType] = {table: spark_schema(columns) for table, columns in TABLES.items()}

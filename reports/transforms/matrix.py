@@ -1,0 +1,29 @@
+"""Client x scenario x guarantee: the worst verdict of a cell, and the trials it stands for."""
+
+from __future__ import annotations
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F  # noqa: N812
+
+from harness.outcome import SEVERITY, Verdict
+
+
+def published(trials: DataFrame, disagreements: DataFrame) -> DataFrame:
+    """``trials`` with the verdict that may be published: none of a trial on which the judgements disagree."""
+    doubted = disagreements.select("trial").distinct().withColumn("doubted", F.lit(True))
+    verdict = F.when(F.col("doubted"), Verdict.HARNESS_ERROR.value).otherwise(F.col("verdict"))
+    return trials.join(doubted, "trial", how="left").withColumn("verdict", verdict).select(*trials.columns)
+
+
+def matrix(trials: DataFrame) -> DataFrame:
+    """``broker, scenario, guarantee, client, verdict, trials[seed, verdict, trial]``, one row a cell."""
+    severity = F.array_position(F.array(*(F.lit(verdict.value) for verdict in SEVERITY)), F.col("verdict"))
+    return (
+        trials.groupBy("broker", "scenario", "guarantee", "client")
+        .agg(
+            F.min_by("verdict", severity).alias("verdict"),
+            F.array_sort(F.collect_list(F.struct("seed", "verdict", "trial"))).alias("trials"),
+        )
+        .select("broker", "scenario", "guarantee", "client", "verdict", "trials")
+        .orderBy("broker", "scenario", "guarantee", "client")
+    )

@@ -1,0 +1,170 @@
+"""Produce attempts as the witness saw them: which request put which batch into the log, and how it was answered.
+
+An :class:`Attempt` is one partition of one Produce request. A client may send the same records in several attempts;
+each attempt that the broker appended left a batch in the log. ``origins`` finds the attempt behind a batch: by the
+base offset in its answer; where no answer was written (the connection died first) by the bytes (CRC), else by
+producer id, epoch and sequence, else by the number of records. Times are the witness's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+from harness.evidence import Evidence
+from harness.rows import Frame, FrameKind, LogRecord, ProducePart
+
+PRODUCE = "Produce"
+
+
+class BatchPlace(NamedTuple):
+    """Where a batch lies in the log."""
+
+    partition: int
+    base_offset: int
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """``answered_ns`` None: no answer passed the witness; ``closed_ns`` None: the connection outlived the trial."""
+
+    conn: int
+    sent_ns: int
+    part: ProducePart
+    answered_ns: int | None = None
+    base_offset: int = -1
+    error_code: int | None = None
+    closed_ns: int | None = None
+
+    @property
+    def accepted(self) -> bool:
+        """True if the broker answered that the batch is in its log."""
+        return self.error_code == 0 and self.base_offset >= 0
+
+    @property
+    def place(self) -> BatchPlace:
+        """Where the broker said that it put the batch."""
+        return BatchPlace(self.part.partition, self.base_offset)
+
+    @property
+    def sequence(self) -> tuple[int, ...] | None:
+        """``(producer id, epoch, base sequence)``, None for a batch without."""
+        part = self.part
+        if part.producer_id is None or part.producer_id < 0:
+            return None
+        return part.producer_id, part.producer_epoch or 0, part.base_sequence or 0
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """A batch of the log, by its first record."""
+
+    first: LogRecord
+    records: int
+
+    @property
+    def sequence(self) -> tuple[int, ...] | None:
+        """As :attr:`Attempt.sequence`."""
+        first = self.first
+        return None if first.producer_id < 0 else (first.producer_id, first.producer_epoch, first.sequence)
+
+
+def batch_place(record: LogRecord) -> BatchPlace:
+    """Where the batch of ``record`` lies."""
+    return BatchPlace(record.partition, record.base_offset)
+
+
+def attempts(evidence: Evidence) -> list[Attempt]:
+    """All attempts, in the order in which they passed the witness."""
+    closed = {frame.conn: frame.t_ns for frame in reversed(evidence.frames) if frame.kind is FrameKind.CLOSE}
+    made: list[Attempt] = []
+    asked: dict[tuple[int, int | None], list[int]] = {}
+    for frame in evidence.frames:
+        if frame.api != PRODUCE:
+            continue
+        request = (frame.conn, frame.correlation_id)
+        if frame.kind is FrameKind.REQUEST:
+            asked[request] = list(range(len(made), len(made) + len(frame.produce)))
+            made += [
+                Attempt(frame.conn, frame.t_ns, part, closed_ns=closed.get(frame.conn))
+                for part in frame.produce
+            ]
+        elif frame.kind is FrameKind.RESPONSE:
+            for index in asked.pop(request, ()):
+                made[index] = _answered(made[index], frame)
+    return made
+
+
+def undecoded(evidence: Evidence) -> int:
+    """How many rows of the witness may hide an attempt: foreign bytes, and Produce requests that it could not read."""
+    return sum(
+        frame.kind is FrameKind.OPAQUE
+        or (frame.kind is FrameKind.REQUEST and frame.api == PRODUCE and not frame.produce)
+        for frame in evidence.frames
+    )
+
+
+def origins(evidence: Evidence, made: Iterable[Attempt]) -> dict[BatchPlace, Attempt]:
+    """The attempt behind each batch of the log, where one is found; no attempt stands behind two batches."""
+    waiting = _batches(evidence)
+    found: dict[BatchPlace, Attempt] = {}
+    silent: list[Attempt] = []
+    for attempt in made:
+        if not attempt.accepted:
+            silent.append(attempt)
+        elif waiting.pop(attempt.place, None) is not None:
+            found[attempt.place] = attempt
+    for same in (_same_bytes, _same_sequence, _same_size):
+        for place in sorted(waiting):
+            batch = waiting[place]
+            match = next((a for a in silent if a.part.partition == place.partition and same(a, batch)), None)
+            if match is not None:
+                found[place] = match
+                silent.remove(match)
+                del waiting[place]
+    return found
+
+
+def sent_again(made: Iterable[Attempt]) -> dict[Attempt, Attempt]:
+    """Attempt -> the next one with the same batch: same producer id, epoch and sequence, or the same bytes."""
+    latest: dict[tuple[object, ...], Attempt] = {}
+    again: dict[Attempt, Attempt] = {}
+    for attempt in made:
+        key = (attempt.part.topic, attempt.part.partition, attempt.sequence or attempt.part.crc)
+        if key in latest:
+            again[latest[key]] = attempt
+        latest[key] = attempt
+    return again
+
+
+def _answered(attempt: Attempt, answer: Frame) -> Attempt:
+    part = next((part for part in answer.produce if part.partition == attempt.part.partition), None)
+    if part is None:
+        return replace(attempt, answered_ns=answer.t_ns)
+    offset = -1 if part.base_offset is None else part.base_offset
+    return replace(attempt, answered_ns=answer.t_ns, base_offset=offset, error_code=part.error_code)
+
+
+def _batches(evidence: Evidence) -> dict[BatchPlace, Batch]:
+    batches: dict[BatchPlace, Batch] = {}
+    for record in evidence.log:
+        if record.control:
+            continue
+        known = batches.get(batch_place(record))
+        first = record if known is None or record.offset < known.first.offset else known.first
+        batches[batch_place(record)] = Batch(first, 1 if known is None else known.records + 1)
+    return batches
+
+
+def _same_bytes(attempt: Attempt, batch: Batch) -> bool:
+    return attempt.part.crc is not None and attempt.part.crc == batch.first.batch_crc
+
+
+def _same_sequence(attempt: Attempt, batch: Batch) -> bool:
+    return attempt.sequence is not None and attempt.sequence == batch.sequence
+
+
+def _same_size(attempt: Attempt, batch: Batch) -> bool:
+    # A broker may rewrite a batch (and its CRC), for instance into another compression.
+    return attempt.sequence == batch.sequence and attempt.part.records == batch.records

@@ -1,0 +1,71 @@
+"""# corrupted
+
+## What it does
+
+Compares what was sent with what is in the log, and where it was acknowledged with where it is: value against its
+checksum, batch against its CRC, key against the key of that record, acknowledged partition and offset against the
+place in the log, and acknowledgements with one another.
+
+## Why it is bad
+
+A damaged value is garbage that every consumer reads from now on. A wrong offset or partition in an acknowledgement
+breaks whoever stores positions, and shows that the client has mixed up whose answer it got.
+
+## How it is judged per guarantee
+
+Forbidden under all. An acknowledgement without an offset is no claim and is not judged; with several copies (allowed
+under at-least-once) the place of any of them will do. A record that is nowhere in the log is ``lost``, not corrupted.
+
+## What it needs
+
+The history and the raw record batches of the log.
+
+## References
+
+PRD-ACC-12 (KAFKA-19012), PRD-SND-01. Jepsen's ``inconsistent-offsets``; ``offset already taken`` in Redpanda's suite.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+from harness import delivery
+from harness.check import Check, Requirement
+from harness.delivery import Corruption
+from harness.evidence import Evidence
+from harness.outcome import Level
+from harness.rows import Finding
+from suites.checks.findings import Sample, finding, some
+from suites.checks.promises import EVERY
+
+
+def find(evidence: Evidence) -> list[Finding]:
+    """One finding a reason, each counting places."""
+    by_reason: dict[str, list[Corruption]] = defaultdict(list)
+    for corruption in delivery.corruptions(evidence):
+        by_reason[corruption.what].append(corruption)
+    return [
+        finding("corrupted", f"{some(len(found), 'place')}: {what}", len(found), map(_sample, found))
+        for what, found in by_reason.items()
+    ]
+
+
+def _sample(found: Corruption) -> Sample:
+    return {
+        "n": found.n,
+        "partition": found.partition,
+        "offset": found.offset,
+        "expected": found.expected,
+        "found": found.found,
+    }
+
+
+CHECK = Check(
+    name="corrupted",
+    summary="Records that are in the log otherwise than they were sent, or elsewhere than they were acknowledged.",
+    requirements=(Requirement("PRD-ACC-12", Level.MUST), Requirement("PRD-SND-01", Level.MUST)),
+    guarantees=EVERY,
+    channels=frozenset({"history", "log"}),
+    mutant="corrupts_on_retry",
+    find=find,
+)

@@ -1,0 +1,135 @@
+"""Why a client sent a batch again, as far as the witness can tell: the rules of E2E-DEL-03.
+
+A retry needs a cause, and the cause must have come before it:
+
+- the broker answered the earlier attempt with an error; or
+- the earlier attempt's connection ended before its answer can have reached the client; or
+- no answer reached the client within request.timeout.ms.
+
+An answer that passed the witness may still be lost on its way: during a fault that withholds bytes, or because
+the connection ended while the answer was in transit. Nothing explains a retry of a record that the client had
+reported as written already. Every comparison of two moments allows ``SLACK_NS``: rows of different connections
+are stamped by one busy process.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+
+from harness.evidence import Evidence
+from harness.outcome import Outcome
+from harness.rows import FrameKind, LogRecord
+from suites.checks.attempts import PRODUCE, Attempt, BatchPlace, attempts, batch_place, origins
+from suites.checks.disturbance import NS_PER_MS
+
+SLACK_NS = 500 * NS_PER_MS
+#: Faults that lose an answer only together with its connection. Of any other kind we assume that it may withhold
+#: answers: rather a duplicate too many explained than a client accused wrongly.
+NEVER_WITHHOLDS = frozenset({"latency", "disconnect", "reset", "refuse"})
+REQUEST_TIMEOUT = "request.timeout.ms"
+
+
+@dataclass(frozen=True)
+class Explainer:
+    """The rules, applied to the evidence of one trial."""
+
+    evidence: Evidence
+
+    @cached_property
+    def attempts(self) -> list[Attempt]:
+        """All Produce attempts in the order of time."""
+        return attempts(self.evidence)
+
+    @cached_property
+    def _origins(self) -> dict[BatchPlace, Attempt]:
+        return origins(self.evidence, self.attempts)
+
+    @cached_property
+    def _withheld(self) -> list[tuple[int, int]]:
+        rows = (row for row in self.evidence.faults if row.spec.kind not in NEVER_WITHHOLDS)
+        return [row.effective_ns for row in rows if row.effective_ns is not None]
+
+    @cached_property
+    def _transit_ns(self) -> int:
+        """The longest that bytes may take between client and witness, one way."""
+        beds = (row.spec.params for row in self.evidence.faults if row.spec.kind == "latency")
+        return SLACK_NS + sum(max(bed.values(), default=0) for bed in beds) * NS_PER_MS
+
+    @cached_property
+    def _failures(self) -> list[int]:
+        """When anything failed on the lane: a connection ended, a Produce error passed, a request timed out."""
+        frames, limit_ns = self.evidence.frames, self._timeout_ns
+        ends = [frame.t_ns for frame in frames if frame.kind is FrameKind.CLOSE]
+        errors = [frame.t_ns for frame in frames if frame.api == PRODUCE and frame.error_codes]
+        late = [a for a in self.attempts if a.answered_ns is None or a.answered_ns - a.sent_ns >= limit_ns]
+        return ends + errors + [attempt.sent_ns + limit_ns for attempt in late]
+
+    def origin(self, record: LogRecord) -> Attempt | None:
+        """The attempt that put ``record`` into the log, None if the witness saw none that can have."""
+        return self._origins.get(batch_place(record))
+
+    def why_not(self, n: int, copies: Sequence[LogRecord]) -> str | None:
+        """None if every further copy of record ``n`` is explained, else the half-sentence that says what is not."""
+        made = [self.origin(copy) for copy in copies]
+        known = sorted((attempt for attempt in made if attempt is not None), key=lambda a: a.sent_ns)
+        if len(known) < len(made):
+            return "no Produce request that the witness saw put it there"
+        if len(set(known)) < len(known):
+            return "it was twice in one request"
+        for earlier, later in pairwise(known):
+            if self._told_before(n, later):
+                return "it was sent again after it had been reported as written"
+            if not self._caused(earlier, later) and not self._caused_in_reverse(earlier, later):
+                return "it was sent again although nothing was wrong with the earlier request"
+        return None
+
+    def overtaking_is_explained(self, n: int, record: LogRecord) -> bool:
+        """True if something failed between the call that sent ``n`` and the request that brought its first copy.
+
+        The attempt that was lost need not have reached the witness, so any failure on the lane will do.
+        """
+        send, origin = self.evidence.sends[n], self.origin(record)
+        until_ns = (origin.sent_ns if origin else send.complete_ns or send.invoke_ns) + self._transit_ns
+        return any(send.invoke_ns - SLACK_NS <= t_ns <= until_ns for t_ns in self._failures)
+
+    @property
+    def _timeout_ns(self) -> int:
+        return int(self.evidence.record.spec.config[REQUEST_TIMEOUT]) * NS_PER_MS
+
+    def _told_before(self, n: int, attempt: Attempt) -> bool:
+        send = self.evidence.sends.get(n)
+        if send is None or send.complete_ns is None or send.outcome is not Outcome.OK:
+            return False
+        return send.complete_ns < attempt.sent_ns - self._transit_ns
+
+    def _caused(self, earlier: Attempt, later: Attempt) -> bool:
+        if earlier.answered_ns is not None and earlier.error_code != 0:
+            return True
+        return self._lost_with_connection(earlier, later) or self._timed_out(earlier, later)
+
+    def _caused_in_reverse(self, earlier: Attempt, later: Attempt) -> bool:
+        """True if ``later`` may be the older one: bytes held back on a dead connection can pass after the retry."""
+        return later.sent_ns - earlier.sent_ns <= self._transit_ns and self._caused(later, earlier)
+
+    def _lost_with_connection(self, earlier: Attempt, later: Attempt) -> bool:
+        if earlier.closed_ns is None or earlier.closed_ns > later.sent_ns + self._transit_ns:
+            return False
+        answered_ns = earlier.answered_ns
+        return (
+            answered_ns is None
+            or self._may_be_withheld(answered_ns)
+            or earlier.closed_ns <= answered_ns + self._transit_ns
+        )
+
+    def _timed_out(self, earlier: Attempt, later: Attempt) -> bool:
+        limit_ns = self._timeout_ns - self._transit_ns
+        answered_ns = earlier.answered_ns
+        in_time = answered_ns is not None and answered_ns - earlier.sent_ns < limit_ns
+        lost = not in_time or self._may_be_withheld(answered_ns or 0)
+        return later.sent_ns - earlier.sent_ns >= limit_ns and lost
+
+    def _may_be_withheld(self, t_ns: int) -> bool:
+        return any(begin - SLACK_NS <= t_ns <= end + SLACK_NS for begin, end in self._withheld)

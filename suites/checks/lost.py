@@ -1,0 +1,65 @@
+"""# lost
+
+## What it does
+
+Looks for records that the client reported as written, with acks=all, and that are nowhere in the log.
+
+## Why it is bad
+
+The application was told that the record is safe and has forgotten it. Nobody will send it again; this is the one
+failure that no consumer can notice and no retry can mend.
+
+## How it is judged per guarantee
+
+- **at-least-once, idempotent, transactional**: forbidden. One is enough.
+- **at-most-once**: not judged; such a client does not promise that what it sent arrives.
+
+A record without a result, or with an error, may be missing under every guarantee. A record that was damaged on the
+way counts as lost as well: what was acknowledged is not there.
+
+## What it needs
+
+The client's history, and every partition read back to its end on a listener that no fault touches, after healing.
+Settings: acks=all; with less the broker itself may lose what it has acknowledged.
+
+## References
+
+E2E-DEL-01 (KIP-679), E2E-DEL-02 (KIP-98). Jepsen's ``lost-write``; ``acked missing`` in Kafka's own system tests.
+"""
+
+from __future__ import annotations
+
+from harness import delivery
+from harness.check import Check, Requirement
+from harness.evidence import Evidence
+from harness.judge import Clause, Unsupported
+from harness.outcome import Level
+from harness.rows import Finding
+from suites.checks.findings import finding, of_send, some
+from suites.checks.promises import DURABLE, EXACTLY_ONCE
+
+
+def find(evidence: Evidence) -> list[Finding]:
+    """At most one finding, with one count a lost record. Unsupported unless acks=all."""
+    acks = str(evidence.record.spec.config.get("acks"))
+    if acks not in ("all", "-1"):
+        raise Unsupported(f"acks={acks} promises nothing about a record that a broker acknowledged")
+    lost = delivery.lost(evidence)
+    if not lost:
+        return []
+    message = f"{some(len(lost), 'acknowledged record')} not in the log"
+    return [finding("lost", message, len(lost), map(of_send, lost))]
+
+
+CHECK = Check(
+    name="lost",
+    summary="Records that the client reported as written and that are not in the log.",
+    requirements=(
+        Requirement("E2E-DEL-01", Level.MUST),
+        Clause("E2E-DEL-02", Level.MUST, EXACTLY_ONCE),
+    ),
+    guarantees=DURABLE,
+    channels=frozenset({"history", "log"}),
+    mutant="acknowledges_before_response",
+    find=find,
+)

@@ -1,0 +1,16 @@
+"""Which guarantee binds which requirement: the sets that the checks share."""
+
+from __future__ import annotations
+
+from harness.evidence import Evidence
+from harness.outcome import Guarantee
+
+AT_LEAST_ONCE = frozenset({Guarantee.AT_LEAST_ONCE})
+EXACTLY_ONCE = frozenset({Guarantee.IDEMPOTENT, Guarantee.TRANSACTIONAL})
+DURABLE = AT_LEAST_ONCE | EXACTLY_ONCE
+EVERY = frozenset(Guarantee)
+
+
+def exactly_once(evidence: Evidence) -> bool:
+    """True if the client promised that each record is in the log once and in order."""
+    return evidence.record.spec.guarantee in EXACTLY_ONCE

@@ -1,0 +1,92 @@
+"""# reordered
+
+## What it does
+
+Compares, in each partition, the order in which acknowledged records were sent with the order of their first copies
+in the log.
+
+## Why it is bad
+
+Whoever reads the partition sees the newer state overwritten by the older one. Order within a partition is what Kafka
+offers instead of a global order; a client that breaks it breaks every consumer that relies on it.
+
+## How it is judged per guarantee
+
+- **idempotent, transactional**: forbidden; sequence numbers exist for this, with up to five requests in flight.
+- **at-least-once, max.in.flight.requests.per.connection=1**: forbidden; nothing can overtake.
+- **at-least-once, more in flight**: allowed if explained: between the call that sent the overtaken record and the
+  request that brought it, a connection ended, a Produce error came back, or a request timed out.
+- **at-most-once**: as at-least-once; without a retry there is no explanation.
+
+Only first copies count: a late duplicate is no reordering.
+
+## What it needs
+
+The history and the log; to explain, the witness's frames. Where the client's process stood still or the witness
+could not read part of the traffic, an unexplained overtaking is inconclusive.
+
+## References
+
+PRD-SND-14, PRD-ACC-08, E2E-DEL-02, E2E-DEL-03, PRD-IDM-07 (KIP-98). Jepsen's ``nonmonotonic-send``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from harness import delivery
+from harness.check import Check, Inconclusive, Requirement
+from harness.delivery import Inversion
+from harness.evidence import Evidence
+from harness.judge import Clause
+from harness.outcome import Level
+from harness.rows import Finding
+from suites.checks.attempts import undecoded
+from suites.checks.disturbance import doubt_if_starved
+from suites.checks.explain import Explainer
+from suites.checks.findings import Sample, finding, of_copy, some
+from suites.checks.promises import AT_LEAST_ONCE, EVERY, EXACTLY_ONCE, exactly_once
+
+IN_FLIGHT = "max.in.flight.requests.per.connection"
+
+
+def find(evidence: Evidence) -> list[Finding]:
+    """At most one finding; it counts the records that were overtaken."""
+    inversions = delivery.inversions(evidence)
+    if exactly_once(evidence) or evidence.record.spec.config.get(IN_FLIGHT) == 1:
+        return _finding("reordered", inversions, "overtaken in the log by records that were sent later")
+    explainer = Explainer(evidence)
+    bare = [found for found in inversions if not explainer.overtaking_is_explained(found.n, found.record)]
+    if not bare:
+        return []
+    message = "overtaken in the log although nothing had failed"
+    doubt_if_starved(evidence, message)
+    if hidden := undecoded(evidence):
+        raise Inconclusive(f"{message}, but the witness could not read {some(hidden, 'frame')}")
+    return _finding("unexplained reorder", bare, message)
+
+
+def _finding(anomaly: str, inversions: Sequence[Inversion], message: str) -> list[Finding]:
+    if not inversions:
+        return []
+    count = len(inversions)
+    return [finding(anomaly, f"{some(count, 'record')} {message}", count, map(_sample, inversions))]
+
+
+def _sample(found: Inversion) -> Sample:
+    return of_copy(found.record, found.n) | {"overtaken_by": found.overtaken_by}
+
+
+CHECK = Check(
+    name="reordered",
+    summary="Acknowledged records that stand in a partition behind records that were sent after them.",
+    requirements=(
+        Requirement("PRD-SND-14", Level.MUST),
+        Clause("E2E-DEL-02", Level.MUST, EXACTLY_ONCE),
+        Clause("E2E-DEL-03", Level.MUST, AT_LEAST_ONCE),
+    ),
+    guarantees=EVERY,
+    channels=frozenset({"history", "log", "frames", "faults"}),
+    mutant="reorders_on_retry",
+    find=find,
+)

@@ -1,0 +1,206 @@
+"""The cases of the contract: each asks one thing of a client, and returns if it was done.
+
+What every line must obey anyway (numbers without a gap, our clock, one result a record, answers to what was asked)
+is checked by the conversation in all of them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from harness.contract import AnyEvent, Fatal, OpComplete, OpInvoke, Produce, Setting, ShutdownComplete, Stats
+from harness.conversation import ConfigRefused, Conversation
+from harness.outcome import Outcome
+
+UNKNOWN_COMMAND = "recite_a_poem"
+RECORDS = 3
+DELIVERY_TIMEOUT_MS = 3_000
+CLOSE_TIMEOUT_MS = 1_000
+
+
+class Unmannerly(Exception):
+    """The client did something else than the case asks; the sentence says what."""
+
+
+class Heard:
+    """What a client has said so far."""
+
+    def __init__(self) -> None:
+        self.events: list[AnyEvent] = []
+        self._news = asyncio.Event()
+
+    def __call__(self, event: AnyEvent) -> None:
+        self.events.append(event)
+        self._news.set()
+
+    async def wait_for(self, kind: type[AnyEvent], count: int) -> None:
+        """Wait until it has said ``count`` events of a kind."""
+        while sum(isinstance(event, kind) for event in self.events) < count:
+            self._news.clear()
+            await self._news.wait()
+
+
+@dataclass(frozen=True)
+class Guest:
+    """One client process, what it has said, how late it may be, and an address that refuses it."""
+
+    says: Conversation
+    heard: Heard
+    patience_s: float
+    nowhere: str
+
+    def config(self, delivery_timeout_ms: int = DELIVERY_TIMEOUT_MS) -> dict[str, Setting]:
+        """A full, legal configuration."""
+        return {
+            "acks": "all",
+            "bootstrap.servers": self.nowhere,
+            "client.id": "contract",
+            "delivery.timeout.ms": delivery_timeout_ms,
+            "enable.idempotence": False,
+            "linger.ms": 5,
+            "max.block.ms": 2_000,
+            "reconnect.backoff.max.ms": 1_000,
+            "request.timeout.ms": 1_000,
+        }
+
+    async def configured(self, **options: int) -> None:
+        """Start it up and configure it."""
+        await self.says.startup(self.patience_s)
+        await self.says.configure("contract", "p1", self.config(**options), timeout_s=self.patience_s)
+
+    async def send(self) -> None:
+        """Have it send a few records."""
+        numbers = range(RECORDS)
+        values = [f"value {n}" for n in numbers]
+        await self.says.produce(Produce(0, "contract", 0, [f"k{n}" for n in numbers], values))
+
+    async def must_leave(self, why: str) -> None:
+        """It must say ``shutdown_complete`` and exit with 0."""
+        code = await self.says.ended(self.patience_s)
+        if code != 0 or not isinstance(self.heard.events[-1], ShutdownComplete):
+            raise Unmannerly(f"expected shutdown_complete and exit 0 after {why}, got exit {code}")
+
+
+async def startup(guest: Guest) -> None:
+    """It introduces itself: who it is, which version really runs, in which language."""
+    event = await guest.says.startup(guest.patience_s)
+    for name in ("client", "client_version", "language"):
+        if not getattr(event, name):
+            raise Unmannerly(f"expected a text in {name} of startup_complete, got none")
+
+
+async def unknown_command(guest: Guest) -> None:
+    """It answers a command that it does not know by unsupported, and lives on."""
+    await guest.says.startup(guest.patience_s)
+    await guest.says.ask_unknown(UNKNOWN_COMMAND, guest.patience_s)
+    await guest.says.close(CLOSE_TIMEOUT_MS)
+
+
+async def garbage_line(guest: Guest) -> None:
+    """It gives up with fatal and a non-zero exit on a line that is no command."""
+    await guest.says.startup(guest.patience_s)
+    await guest.says.say(b"this is no command")
+    code = await guest.says.ended(guest.patience_s)
+    if code == 0 or not isinstance(guest.heard.events[-1], Fatal):
+        raise Unmannerly(f"expected fatal and a non-zero exit after a garbage line, got exit {code}")
+
+
+async def sigterm(guest: Guest) -> None:
+    """SIGTERM makes it close and exit with 0."""
+    await guest.says.startup(guest.patience_s)
+    guest.says.terminate()
+    await guest.must_leave("SIGTERM")
+
+
+async def end_of_input(guest: Guest) -> None:
+    """The end of its stdin makes it close and exit with 0."""
+    await guest.configured()
+    guest.says.hang_up()
+    await guest.must_leave("the end of stdin")
+
+
+async def heartbeat(guest: Guest) -> None:
+    """It shows that it lives: stats each second, also while nothing happens."""
+    await guest.says.startup(guest.patience_s)
+    try:
+        await asyncio.wait_for(guest.heard.wait_for(Stats, count=2), guest.patience_s)
+    except TimeoutError:
+        raise Unmannerly(f"expected stats each second, got not two in {guest.patience_s:g} s") from None
+
+
+async def configuration(guest: Guest) -> None:
+    """It accounts for every setting: applied under which name, or not set and why."""
+    await guest.says.startup(guest.patience_s)
+    config = guest.config()
+    answer = await guest.says.configure("contract", "p1", config, timeout_s=guest.patience_s)
+    accounted = sorted([*answer.applied, *answer.not_set])
+    if accounted != sorted(config):
+        odd = sorted(set(accounted) ^ set(config)) or sorted(set(answer.applied) & set(answer.not_set))
+        raise Unmannerly(
+            f"expected each setting once in applied or not_set, which is not so for {', '.join(odd)}"
+        )
+
+
+async def bad_setting(guest: Guest) -> None:
+    """It does not take a value that makes no sense."""
+    await guest.says.startup(guest.patience_s)
+    config = guest.config() | {"acks": "banana"}
+    try:
+        answer = await guest.says.configure("contract", "p1", config, timeout_s=guest.patience_s)
+    except ConfigRefused:
+        return
+    if "acks" not in answer.not_set:
+        raise Unmannerly("expected acks=banana to be refused or not set, it was applied")
+
+
+async def dead_address(guest: Guest) -> None:
+    """It acknowledges nothing that nobody received, and still answers a flush."""
+    await guest.configured()
+    await guest.send()
+    answer = await guest.says.flush(2 * DELIVERY_TIMEOUT_MS)
+    if answer is None:
+        raise Unmannerly("expected an answer to flush within its timeout, got nothing")
+    if sum(event.count for event in guest.heard.events if isinstance(event, OpInvoke)) != RECORDS:
+        raise Unmannerly(f"expected op_invoke for {RECORDS} records before the answer to flush")
+    results = [event for event in guest.heard.events if isinstance(event, OpComplete) and event.op == "send"]
+    if any(outcome == Outcome.OK for event in results for outcome in event.outcome):
+        raise Unmannerly("a record is acknowledged although no broker was there")
+    if answer.outcome == [Outcome.OK] and guest.says.outstanding:
+        raise Unmannerly(f"flush is ok although {guest.says.outstanding} records have no result")
+    await guest.says.close(CLOSE_TIMEOUT_MS)
+
+
+async def close_in_time(guest: Guest) -> None:
+    """It closes within the time that it is given, whatever it still has to send."""
+    await guest.configured(delivery_timeout_ms=300_000)
+    await guest.send()
+    if await guest.says.close(CLOSE_TIMEOUT_MS) is None:
+        raise Unmannerly("expected an answer to close within its timeout, got nothing")
+
+
+Case = Callable[[Guest], Awaitable[None]]
+
+CASES: dict[str, Case] = {
+    "startup": startup,
+    "unknown-command": unknown_command,
+    "garbage-line": garbage_line,
+    "sigterm": sigterm,
+    "end-of-input": end_of_input,
+    "heartbeat": heartbeat,
+    "configuration": configuration,
+    "bad-setting": bad_setting,
+    "dead-address": dead_address,
+    "close-in-time": close_in_time,
+}
+
+
+@contextmanager
+def refusing_port() -> Iterator[int]:
+    """A port of 127.0.0.1 that is taken and does not listen: whoever connects is refused."""
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        yield taken.getsockname()[1]

@@ -1,0 +1,48 @@
+"""Running the cases of the contract against one launch, each with a process of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from harness.conversation import GRACE_S, ConfigRefused, Conversation
+from harness.errors import ClientBroken
+from harness.ports import Launch
+from harness.processes import scratch_dir
+from suites.contract.cases import CASES, Guest, Heard, Unmannerly, refusing_port
+
+
+@dataclass(frozen=True)
+class CaseResult:
+    """What came of one case; ``detail`` is the client's offence, or what the case is about if there is none."""
+
+    case: str
+    passed: bool
+    detail: str
+
+
+async def check_contract(
+    launch: Launch,
+    cases: Iterable[str] = tuple(CASES),
+    *,
+    patience_s: float = GRACE_S,
+    folder: Path | None = None,
+) -> list[CaseResult]:
+    """Run ``cases`` one after the other. ``patience_s`` is how late an answer may be, ``folder`` keeps the logs.
+
+    EnvironmentProblem if the launch cannot be started at all.
+    """
+    logs = folder or scratch_dir()
+    return [await _check(case, launch, patience_s, logs / f"{case}.log") for case in cases]
+
+
+async def _check(case: str, launch: Launch, patience_s: float, log: Path) -> CaseResult:
+    heard = Heard()
+    try:
+        with refusing_port() as port:
+            async with Conversation(launch, log, heard, grace_s=patience_s) as conversation:
+                await CASES[case](Guest(conversation, heard, patience_s, f"127.0.0.1:{port}"))
+    except (ClientBroken, ConfigRefused, Unmannerly) as offence:
+        return CaseResult(case, False, str(offence))
+    return CaseResult(case, True, (CASES[case].__doc__ or "").splitlines()[0])

@@ -1,0 +1,89 @@
+"""Producing while the network misbehaves: 2,400 keyed records over six seconds, several partitions, acks=all.
+
+Every schedule leaves the start quiet, and is over before the load is, so that each trial holds its own control:
+traffic before, between and after the faults. The same seed gives every client and both guarantees the same windows.
+"""
+
+from __future__ import annotations
+
+from harness.dice import Dice
+from harness.scenario import DEFAULT_WORKLOAD, Scenario
+from harness.spec import Elapsed, FaultSpec
+from suites.scenarios import consequence
+from suites.scenarios.windows import windows
+
+LOAD_MS = DEFAULT_WORKLOAD.load_ms
+
+DELIVERY = ("E2E-DEL-01", "E2E-DEL-02", "E2E-DEL-03", "PRD-ACC-12", "PRD-SND-01", "PRD-SND-14")
+CLOSING = ("PRD-CLS-01", "PRD-CLS-03")
+EXPIRY = ("PRD-EXP-01",)
+
+
+def _calm(_: Dice) -> tuple[FaultSpec, ...]:
+    return ()
+
+
+def _latency(dice: Dice) -> tuple[FaultSpec, ...]:
+    spans = windows(dice, count=2, duration_ms=(1_200, 1_800), gap_ms=500, load_ms=LOAD_MS)
+    return tuple(
+        FaultSpec(
+            kind="latency",
+            start=Elapsed(start_ms),
+            duration_ms=duration_ms,
+            params={"upstream_ms": dice.between(50, 250), "downstream_ms": dice.between(50, 250)},
+        )
+        for start_ms, duration_ms in spans
+    )
+
+
+def _disconnect(dice: Dice) -> tuple[FaultSpec, ...]:
+    # On loopback a request is answered within a millisecond, and a cut would hit nothing in flight. The latency
+    # keeps requests on their way to the broker and answers on their way back at every moment.
+    bed = FaultSpec(
+        kind="latency",
+        start=Elapsed(200),
+        duration_ms=LOAD_MS - 300,
+        params={"upstream_ms": dice.between(60, 120), "downstream_ms": dice.between(60, 120)},
+    )
+    cuts = windows(dice, count=3, duration_ms=(0, 200), gap_ms=800, load_ms=LOAD_MS)
+    return (bed, *(FaultSpec("disconnect", Elapsed(start_ms), duration_ms) for start_ms, duration_ms in cuts))
+
+
+def _dropped_response(dice: Dice) -> tuple[FaultSpec, ...]:
+    spans = windows(dice, count=3, duration_ms=(800, 1_500), gap_ms=250, load_ms=LOAD_MS)
+    return tuple(
+        FaultSpec("dropped_response", Elapsed(start_ms), duration_ms) for start_ms, duration_ms in spans
+    )
+
+
+CALM = Scenario(
+    name="produce/calm",
+    summary="No fault at all: what a client gets wrong here it gets wrong everywhere.",
+    requirements=DELIVERY + CLOSING,
+    schedule=_calm,
+    consequence=consequence.traffic,
+)
+
+LATENCY = Scenario(
+    name="produce/latency",
+    summary="Twice for a second or two, every byte takes 50 to 250 ms longer in each direction.",
+    requirements=DELIVERY + CLOSING + EXPIRY,
+    schedule=_latency,
+    consequence=consequence.delayed,
+)
+
+DISCONNECT = Scenario(
+    name="produce/disconnect",
+    summary="Three times all connections are closed with requests and answers in flight on them.",
+    requirements=DELIVERY + CLOSING + EXPIRY,
+    schedule=_disconnect,
+    consequence=consequence.cut_in_flight,
+)
+
+DROPPED_RESPONSE = Scenario(
+    name="produce/dropped-response",
+    summary="Three times the broker's answers are swallowed for about a second, then the connections are closed.",
+    requirements=DELIVERY + CLOSING + EXPIRY,
+    schedule=_dropped_response,
+    consequence=consequence.answers_dropped,
+)

@@ -1,0 +1,18 @@
+"""Dies while it sends."""
+
+from __future__ import annotations
+
+import os
+
+from polite import Polite
+from verifiable import run
+
+
+class Broken(Polite):
+    def send(self, topic, key, value, partition, result):
+        print("segmentation fault, more or less")
+        os._exit(3)
+
+
+if __name__ == "__main__":
+    run(Broken)

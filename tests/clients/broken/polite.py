@@ -1,0 +1,34 @@
+"""A client without fault, and without Kafka: it gives up on every record when it is flushed or closed.
+
+The broken clients beside it differ from it in one thing each.
+"""
+
+from __future__ import annotations
+
+from verifiable import Adapter, run
+
+
+class Polite(Adapter):
+    client = "polite"
+    client_version = "1.0"
+
+    def configure(self, config):
+        if config.get("acks") not in ("all", None):
+            raise ValueError("acks must be all")
+        self.owed = []
+        return {name: (name, value) for name, value in config.items()}, {}
+
+    def send(self, topic, key, value, partition, result):
+        self.owed.append(result)
+
+    def flush(self, timeout_s):
+        while self.owed:
+            self.owed.pop(0).info("NobodyThere")
+
+    def close(self, timeout_s):
+        self.flush(timeout_s)
+
+
+if __name__ == "__main__":
+    print("a library that prints to stdout does no harm")
+    run(Polite)

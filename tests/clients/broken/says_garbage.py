@@ -1,0 +1,20 @@
+"""Lets a line slip into stdout that is no event."""
+
+from __future__ import annotations
+
+import os
+
+from polite import Polite
+from verifiable import run
+
+STDOUT = os.dup(1)  # before the library takes it
+
+
+class Broken(Polite):
+    def configure(self, config):
+        os.write(STDOUT, b'{"name": "configured", oops\n')
+        return super().configure(config)
+
+
+if __name__ == "__main__":
+    run(Broken)

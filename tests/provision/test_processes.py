@@ -1,0 +1,280 @@
+"""Whatever is started is stopped: by stop, by the warden, by the next command."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import select
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from itertools import pairwise
+from pathlib import Path
+
+import psutil
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from harness import processes
+from harness.errors import EnvironmentProblem
+from harness.processes import PIPE, leftovers, owner, scratch_dir, spawn, stop, sweep
+
+PATIENCE_MS = 20_000
+# a child that leaves a grandchild in a session of its own, and says its id
+DAEMON = "setsid sh -c 'echo $$; exec sleep 1000' & exec sleep 1000"
+
+HARNESS = f"""
+import asyncio, json, os, sys
+from harness import processes
+
+async def main():
+    child = await processes.spawn(["sh", "-c", {DAEMON!r}], stdout=processes.PIPE)
+    daemon = int(await child.stdout.readline())
+    folder = processes.scratch_dir()
+    folder.joinpath("file").write_text("x")
+    warden = processes._warden[1].pid
+    print(json.dumps({{"child": child.pid, "daemon": daemon, "folder": str(folder), "warden": warden}}), flush=True)
+    await asyncio.to_thread(sys.stdin.read)
+    os.kill(child.pid, 0)
+
+asyncio.run(main())
+"""
+
+
+def ended(pid: int, timeout_ms: int = PATIENCE_MS) -> bool:
+    """Wait for a process, anybody's child, to end (a zombie has ended)."""
+    try:
+        pidfd = os.pidfd_open(pid)
+    except ProcessLookupError:
+        return True
+    poll = select.poll()
+    poll.register(pidfd, select.POLLIN)
+    try:
+        return bool(poll.poll(timeout_ms))
+    finally:
+        os.close(pidfd)
+
+
+class Harness:
+    """A harness process that has a child, a grandchild, a scratch folder and a warden, and ends when told."""
+
+    def __init__(self) -> None:
+        root = str(Path(processes.__file__).parents[1])
+        self.process = subprocess.Popen(
+            [sys.executable, "-c", HARNESS],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            env={**os.environ, "PYTHONPATH": root},
+        )
+        assert self.process.stdout is not None
+        told = json.loads(self.process.stdout.readline())
+        self.child, self.daemon, self.warden = int(told["child"]), int(told["daemon"]), int(told["warden"])
+        self.folder = Path(told["folder"])
+
+    def close(self) -> None:
+        self.process.kill()
+        self.process.communicate()
+        for pid in (self.warden, self.child, self.daemon):
+            assert ended(pid)
+
+
+@pytest.fixture
+def harness(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Harness]:
+    monkeypatch.setenv("TMPDIR", str(tmp_path))  # so that no other command can sweep its folder
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    harness = Harness()
+    try:
+        yield harness
+    finally:
+        harness.close()
+
+
+def test_kill_minus_nine_leaves_nothing(harness: Harness) -> None:
+    assert harness.folder.exists()
+    harness.process.kill()
+    assert ended(harness.child)
+    assert ended(harness.daemon)
+    assert ended(harness.warden)
+    assert not harness.folder.exists()
+
+
+def test_a_regular_end_has_cleaned_up_before_it_returns(harness: Harness) -> None:
+    harness.process.communicate()
+    assert harness.process.returncode == 0
+    assert all(ended(pid, timeout_ms=0) for pid in (harness.child, harness.daemon, harness.warden))
+    assert not harness.folder.exists()
+
+
+def test_the_warden_outlives_signals_that_end_others(harness: Harness) -> None:
+    warden = Path(f"/proc/{harness.warden}/status")
+
+    def ignored() -> int:
+        return int(warden.read_text().partition("SigIgn:")[2].split()[0], 16)
+
+    while not ignored() >> (signal.SIGHUP - 1) & 1:  # the last that it comes to ignore
+        assert not ended(harness.warden, timeout_ms=5)
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        os.kill(harness.warden, number)
+    harness.process.kill()
+    assert ended(harness.child)
+    assert ended(harness.warden)
+    assert not harness.folder.exists()
+
+
+def test_the_next_command_sweeps_when_the_warden_was_killed_too(harness: Harness) -> None:
+    os.kill(harness.warden, signal.SIGKILL)
+    assert ended(harness.warden)
+    assert harness.folder not in leftovers().folders
+    harness.process.kill()
+    harness.process.wait()
+    assert harness.folder in leftovers().folders
+    assert f"folder {harness.folder}" in sweep()
+    assert not harness.folder.exists()
+    assert ended(harness.child)  # by this sweep, or by one that somebody else began meanwhile
+    assert ended(harness.daemon)
+
+
+def test_the_living_are_left_alone(harness: Harness) -> None:
+    ours = scratch_dir()
+    sweep()
+    assert ours.exists()
+    assert harness.folder.exists()
+    assert not ended(harness.child, timeout_ms=0)
+    assert not ended(harness.daemon, timeout_ms=0)
+    ours.rmdir()
+
+
+@pytest.mark.parametrize(("field", "value", "is_swept"), [(1, "1", True), (2, "1", False), (0, "x", False)])
+def test_an_owner_is_more_than_a_process_id(field: int, value: str, is_swept: bool) -> None:
+    """Another start time under our process id is a dead owner; another namespace's owner is not ours to judge."""
+    forged = owner().split(":")
+    forged[field] = value
+    sleeper = subprocess.Popen(["sleep", "1000"], env={**os.environ, processes.OWNER: ":".join(forged)})
+    try:
+        sweep()
+        assert ended(sleeper.pid, timeout_ms=0) is is_swept
+    finally:
+        sleeper.kill()
+        sleeper.wait()
+
+
+def test_stop_lets_a_child_end_in_its_own_way() -> None:
+    async def main() -> int:
+        child = await spawn(
+            ["sh", "-c", "trap 'exit 7' TERM; echo ready; while :; do sleep 0.01; done"], stdout=PIPE
+        )
+        assert child.stdout is not None
+        await child.stdout.readline()
+        return await stop(child)
+
+    assert asyncio.run(main()) == 7
+
+
+def test_stop_kills_who_will_not_end() -> None:
+    async def main() -> int:
+        child = await spawn(["sh", "-c", "trap '' TERM; echo ready; while :; do sleep 1; done"], stdout=PIPE)
+        assert child.stdout is not None
+        await child.stdout.readline()
+        return await stop(child, grace_s=0.01)
+
+    assert asyncio.run(main()) == -signal.SIGKILL
+
+
+def test_stop_takes_daemons_along_though_they_hold_the_pipe() -> None:
+    async def main() -> None:
+        child = await spawn(["sh", "-c", DAEMON], stdout=PIPE)
+        assert child.stdout is not None
+        daemon = int(await child.stdout.readline())
+        assert os.getsid(daemon) != os.getsid(child.pid)
+        assert await stop(child) == -signal.SIGTERM
+        assert ended(daemon, timeout_ms=0)
+        assert await child.stdout.read() == b""
+
+    asyncio.run(main())
+
+
+def test_wait_returns_though_nobody_reads_the_output() -> None:
+    async def main() -> int:
+        child = await spawn(["yes"], stdout=PIPE, line_limit_bytes=1024)
+        assert child.stdout is not None
+        await child.stdout.readline()
+        code = await stop(child)
+        await child.stdout.read()
+        return code
+
+    assert asyncio.run(main()) == -signal.SIGTERM
+
+
+def test_stop_wakes_a_paused_child_to_let_it_end() -> None:
+    async def main() -> int:
+        child = await spawn(["sleep", "1000"])
+        os.kill(child.pid, signal.SIGSTOP)
+        return await stop(child)
+
+    assert asyncio.run(main()) == -signal.SIGTERM
+
+
+def test_stop_that_is_cancelled_kills_at_once() -> None:
+    async def main() -> None:
+        child = await spawn(["sh", "-c", "trap '' TERM; echo ready; while :; do sleep 1; done"], stdout=PIPE)
+        assert child.stdout is not None
+        await child.stdout.readline()
+        stopping = asyncio.create_task(stop(child, grace_s=3600))
+        await asyncio.sleep(0)
+        stopping.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await stopping
+        assert await child.wait() == -signal.SIGKILL
+
+    asyncio.run(main())
+
+
+def test_stop_of_one_child_spares_the_others() -> None:
+    async def main() -> None:
+        first, second = await spawn(["sleep", "1000"]), await spawn(["sleep", "1000"])
+        await stop(first)
+        assert second.returncode is None
+        assert not ended(second.pid, timeout_ms=0)
+        await stop(second)
+
+    asyncio.run(main())
+
+
+def test_output_is_appended_to_a_file(tmp_path: Path) -> None:
+    async def main() -> None:
+        for _ in range(2):
+            child = await spawn(
+                ["sh", "-c", "echo out; echo err >&2"], stdout=tmp_path / "log", stderr=tmp_path / "log"
+            )
+            assert await child.wait() == 0
+
+    asyncio.run(main())
+    assert (tmp_path / "log").read_text() == "out\nerr\n" * 2
+
+
+def test_what_cannot_be_started_is_an_environment_problem(tmp_path: Path) -> None:
+    with pytest.raises(EnvironmentProblem, match="no-such-program cannot be started: No such file"):
+        asyncio.run(spawn([tmp_path / "no-such-program"]))
+
+
+def test_a_child_is_marked_and_has_a_session_of_its_own() -> None:
+    async def main() -> None:
+        child = await spawn(["sleep", "1000"], env={"PATH": os.environ["PATH"]})
+        assert psutil.Process(child.pid).environ()[processes.OWNER].startswith(f"{owner()}/")
+        assert os.getsid(child.pid) == child.pid
+        await stop(child)
+
+    asyncio.run(main())
+
+
+@given(st.dictionaries(st.integers(1, 9), st.integers(0, 9)), st.integers(1, 9))
+def test_a_walk_to_the_ancestors_ends(parents: dict[int, int], pid: int) -> None:
+    """Also when ids that were used again make the table of parents circular."""
+    walked = list(processes._lineage(pid, parents))
+    assert len(walked) == len(set(walked))
+    assert walked[:1] == ([pid] if pid in parents else [])
+    assert all(parents[child] == parent for child, parent in pairwise(walked))

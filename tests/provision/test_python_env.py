@@ -1,0 +1,103 @@
+"""A Python environment for one client (here from a folder of wheels: no network)."""
+
+from __future__ import annotations
+
+import subprocess
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harness.errors import EnvironmentProblem, UsageError
+from harness.provision import python_env as module
+from harness.provision.python_env import pinned_env, python_env
+
+WHEEL = """Wheel-Version: 1.0
+Generator: kafka-trial
+Root-Is-Purelib: true
+Tag: py3-none-any
+"""
+
+
+@pytest.fixture
+def wheels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with ``tiny-trial`` 1.0 and 1.1, which is all that uv knows; and an empty cache."""
+    folder = tmp_path / "wheels"
+    folder.mkdir()
+    for version in ("1.0", "1.1"):
+        info = f"tiny_trial-{version}.dist-info"
+        files = {
+            "tiny_trial.py": f"version = {version!r}\n",
+            f"{info}/METADATA": f"Metadata-Version: 2.1\nName: tiny-trial\nVersion: {version}\n",
+            f"{info}/WHEEL": WHEEL,
+        }
+        files[f"{info}/RECORD"] = "".join(f"{name},,\n" for name in [*files, f"{info}/RECORD"])
+        with zipfile.ZipFile(folder / f"tiny_trial-{version}-py3-none-any.whl", "w") as wheel:
+            for name, content in files.items():
+                wheel.writestr(name, content)
+    monkeypatch.setenv("UV_NO_INDEX", "1")
+    monkeypatch.setenv("UV_FIND_LINKS", str(folder))
+    monkeypatch.setenv("UV_CACHE_DIR", str(tmp_path / "uv"))
+    monkeypatch.setenv("KAFKA_TRIAL_CACHE", str(tmp_path / "cache"))
+    return folder
+
+
+def tiny_version(python: Path) -> str:
+    said = subprocess.run(
+        [python, "-c", "import tiny_trial; print(tiny_trial.version)"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return said.stdout.strip()
+
+
+def test_each_version_has_an_environment_of_its_own(wheels: Path) -> None:
+    old, new = python_env("tiny-trial==1.0"), python_env("tiny-trial==1.1")
+    assert (tiny_version(old), tiny_version(new)) == ("1.0", "1.1")
+
+
+def test_the_second_time_uv_is_not_asked(wheels: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = python_env("tiny-trial==1.0")
+
+    def refuse(*args: Any, **kwargs: Any) -> None:
+        raise AssertionError("a tool was started")
+
+    monkeypatch.setattr(module, "attempt", refuse)
+    assert python_env("tiny-trial==1.0") == first
+
+
+def test_a_path_is_a_requirement_too(wheels: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("UV_FIND_LINKS")
+    assert tiny_version(python_env(str(wheels / "tiny_trial-1.1-py3-none-any.whl"))) == "1.1"
+
+
+def test_a_version_that_is_not_there_names_the_newest(wheels: Path) -> None:
+    with pytest.raises(UsageError, match=r"tiny-trial==2\.0 does not exist; the newest tiny-trial is 1\.1"):
+        python_env("tiny-trial==2.0")
+
+
+def test_a_package_that_is_not_there(wheels: Path) -> None:
+    with pytest.raises(UsageError, match=r"^tiny-trail==1\.0 does not exist$"):
+        python_env("tiny-trail==1.0")
+
+
+def test_what_is_no_requirement(wheels: Path) -> None:
+    with pytest.raises(UsageError, match="'tiny-trial=1' is not a Python requirement"):
+        python_env("tiny-trial=1")
+
+
+def test_no_network_is_not_the_users_mistake(wheels: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("UV_NO_INDEX")
+    monkeypatch.delenv("UV_FIND_LINKS")
+    monkeypatch.setenv("UV_OFFLINE", "1")
+    with pytest.raises(EnvironmentProblem, match="could not be installed"):
+        python_env("tiny-trial==1.0")
+
+
+def test_pins_without_the_right_hash_are_refused(wheels: Path, tmp_path: Path) -> None:
+    pins = tmp_path / "pins.txt"
+    pins.write_text(f"tiny-trial==1.0 --hash=sha256:{'0' * 64}\n")
+    with pytest.raises(EnvironmentProblem, match=r"could not be installed: .*[Hh]ash"):
+        pinned_env("tiny-trial", pins)

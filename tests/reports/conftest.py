@@ -1,0 +1,352 @@
+"""Runs without a broker: folders written by the harness's own writers, with histories that we make up."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from harness.contract import AnyEvent, Configured, OpComplete, OpInvoke, StartupComplete
+from harness.evidence import PRODUCER, Evidence
+from harness.outcome import Guarantee
+from harness.plan import producer_config
+from harness.rows import (
+    Delivery,
+    Ending,
+    FaultRow,
+    FaultVerdict,
+    Finding,
+    Frame,
+    FrameKind,
+    LogRecord,
+    Phases,
+    ProducePart,
+    RequirementVerdict,
+    TrialRecord,
+    TrialVerdict,
+)
+from harness.spec import ClientRef, Elapsed, FaultSpec, Plan, TrialSpec, Workload
+from harness.store import RunRecord, RunStore
+from harness.value import Identity, encode
+
+MS = 1_000_000
+LOAD_NS = 50_000_000_000
+RUN = "run-1"
+
+CLIENTS = (ClientRef("confluent-kafka", "2.3.0"), ClientRef("reference", "0.1.0"))
+
+
+@dataclass
+class Story:
+    """A trial in the making: lists that a test may bend before it is written."""
+
+    spec: TrialSpec
+    topic: str
+    history: list[AnyEvent] = field(default_factory=list)
+    frames: list[Frame] = field(default_factory=list)
+    faults: list[FaultRow] = field(default_factory=list)
+    log: list[LogRecord] = field(default_factory=list)
+    ending: Ending = Ending.COMPLETE
+    delivery: Delivery = Delivery()
+    requirements: tuple[RequirementVerdict, ...] = ()
+    verdict: str = "pass"
+    reason: str = "nothing was lost"
+
+    def say(self, kind: type[AnyEvent], t_ns: int, **values: object) -> None:
+        self.history.append(kind(seq=len(self.history), mono_ns=t_ns, wall_ns=t_ns, **values))
+
+    def send(self, n: int, t_ns: int) -> None:
+        self.say(OpInvoke, t_ns, op="send", id=n, first=n, count=1)
+
+    def result(
+        self, n: int, invoke_ns: int, complete_ns: int, outcome: str, partition: int = -1, offset: int = -1
+    ) -> None:
+        self.say(
+            OpComplete,
+            complete_ns,
+            op="send",
+            id=n,
+            outcome=[outcome],
+            error=[None if outcome == "ok" else "TIMED_OUT"],
+            invoke_ns=[invoke_ns],
+            complete_ns=[complete_ns],
+            records=[n],
+            partition=[partition],
+            offset=[offset],
+        )
+
+    def store(self, n: int, partition: int, **changes: object) -> LogRecord:
+        """Append record ``n`` to the log, by default whole and our own."""
+        offset = sum(record.partition == partition for record in self.log)
+        values: dict[str, object] = {
+            "topic": self.topic,
+            "partition": partition,
+            "offset": offset,
+            "base_offset": offset,
+            "timestamp_ms": 1_700_000_000_000 + n,
+            "producer_id": 7,
+            "producer_epoch": 0,
+            "sequence": offset,
+            "control": False,
+            "crc_ok": True,
+            "key": f"k{n % self.spec.workload.keys}",
+            "value": encode(Identity(RUN, self.topic, PRODUCER, n), self.spec.workload.value_bytes),
+        }
+        record = LogRecord(**(values | changes))
+        self.log.append(record)
+        return record
+
+    def evidence(self, run_id: str = RUN) -> Evidence:
+        phases = Phases(LOAD_NS, LOAD_NS + 6_000 * MS, LOAD_NS + 8_000 * MS, LOAD_NS + 9_000 * MS)
+        record = TrialRecord(
+            spec=self.spec,
+            run_id=run_id,
+            topic=self.topic,
+            lane=0,
+            phases=phases,
+            ending=self.ending,
+            client={"client_version": self.spec.client.version, "language": "python", "features": ["idempotence"]},
+            not_set={"max.block.ms": "librdkafka has no such setting"},
+        )
+        return Evidence(record, *map(tuple, (self.history, self.frames, self.faults, self.log)))
+
+    def judgement(self) -> TrialVerdict:
+        spec = self.spec
+        return TrialVerdict(
+            trial=spec.trial,
+            client=str(spec.client),
+            broker=spec.broker,
+            scenario=spec.scenario,
+            guarantee=spec.guarantee.value,
+            seed=spec.seed,
+            verdict=self.verdict,
+            reason=self.reason,
+            requirements=self.requirements,
+            faults=tuple(
+                FaultVerdict(row.spec.kind, row.requested_ns, row.effective_ns, row.hits) for row in self.faults
+            ),
+            delivery=self.delivery,
+        )
+
+
+def new_story(
+    trial: str,
+    *,
+    client: ClientRef = CLIENTS[1],
+    guarantee: Guarantee = Guarantee.AT_LEAST_ONCE,
+    scenario: str = "produce/dropped-response",
+    seed: int = 7,
+    workload: Workload | None = None,
+    acks: str = "all",
+) -> Story:
+    spec = TrialSpec(
+        trial=trial,
+        client=client,
+        broker="local:4.3.1x1",
+        scenario=scenario,
+        guarantee=guarantee,
+        seed=seed,
+        workload=workload or Workload(),
+        faults=(),
+        config=producer_config(guarantee, "zstd", {"acks": acks}),
+    )
+    return Story(spec, topic=f"t-{trial}")
+
+
+def full_story(trial: str, **choices: object) -> Story:
+    """A whole trial of a well-behaved client: batches a partition, two dropped-response windows, retries.
+
+    Under at-least-once each batch whose answer was dropped lies in the log twice, and the verdict counts it.
+    """
+    story = new_story(trial, **choices)
+    work, dice = story.spec.workload, Random(trial)
+    windows = [] if story.spec.scenario == "produce/calm" else [(1_200, 2_300), (3_600, 4_700)]
+    story.say(
+        StartupComplete,
+        LOAD_NS - 900 * MS,
+        client=story.spec.client.name,
+        client_version=story.spec.client.version,
+        language="python",
+        features=[],
+        contract_version=2,
+    )
+    applied = {name: (name, value) for name, value in story.spec.config.items()}
+    story.say(Configured, LOAD_NS - 800 * MS, id=0, applied=applied, not_set={})
+    conn = _Connection(story, windows)
+    for first in range(0, work.records, work.chunk):
+        t_ms = first // work.chunk * work.interval_ms
+        story.say(OpInvoke, LOAD_NS + t_ms * MS, op="send", id=first, first=first, count=work.chunk)
+        for partition in range(work.partitions):
+            batch = [n for n in range(first, min(first + work.chunk, work.records)) if n % work.partitions == partition]
+            conn.produce(batch, partition, t_ms, dice)
+    story.frames.sort(key=lambda frame: frame.t_ns)
+    for index, (start, end) in enumerate(windows):
+        asked = (LOAD_NS + start * MS, LOAD_NS + end * MS)
+        really = (asked[0] + 40 * MS, asked[1] + 25 * MS)
+        hits = sum(frame.kind is FrameKind.RESPONSE and really[0] <= frame.t_ns < really[1] for frame in story.frames)
+        spec = FaultSpec("dropped_response", Elapsed(start), end - start)
+        story.faults.append(FaultRow(index, spec, asked, really, hits))
+    extra = len(story.log) - work.records
+    story.delivery = Delivery(
+        sent=work.records, acked=work.records, in_log=len(story.log), duplicated=extra
+    )
+    level = RequirementVerdict("E2E-DEL-01", "MUST", "pass")
+    story.requirements = (level, RequirementVerdict("E2E-DEL-02", "MUST", "pass"))
+    return story
+
+
+@dataclass
+class _Connection:
+    story: Story
+    windows: list[tuple[int, int]]
+    number: int = 0
+    correlation: int = 0
+
+    def produce(self, batch: list[int], partition: int, t_ms: float, dice: Random) -> None:
+        """Send a batch, in a window in vain at first: it is answered, the answer dropped, the batch sent again."""
+        window = next((w for w in self.windows if w[0] + 40 <= t_ms + 8 < w[1] + 25), None)
+        idempotent = self.story.spec.guarantee is Guarantee.IDEMPOTENT
+        sent_ms = t_ms + dice.uniform(5, 9)
+        stored = self._exchange(batch, partition, sent_ms, dice, append=True)
+        done_ms = sent_ms + dice.uniform(2, 12)
+        if window:
+            done_ms = window[1] + 25 + dice.uniform(100, 220)
+            again = self._exchange(batch, partition, done_ms - 5, dice, append=not idempotent)
+            stored = again or stored
+        invoke_ns = self.story.history[-1].mono_ns
+        self.story.history.insert(
+            len(self.story.history),
+            OpComplete(
+                seq=0,
+                mono_ns=int(LOAD_NS + done_ms * MS),
+                wall_ns=0,
+                op="send",
+                id=batch[0],
+                outcome=["ok"] * len(batch),
+                error=[None] * len(batch),
+                invoke_ns=[LOAD_NS + int(t_ms * MS)] * len(batch),
+                complete_ns=[int(LOAD_NS + done_ms * MS)] * len(batch),
+                records=batch,
+                partition=[partition] * len(batch),
+                offset=[record.offset for record in stored] if stored else [-1] * len(batch),
+            ),
+        )
+        assert invoke_ns
+
+    def _exchange(
+        self, batch: list[int], partition: int, t_ms: float, dice: Random, *, append: bool
+    ) -> list[LogRecord]:
+        story, t_ns = self.story, int(LOAD_NS + t_ms * MS)
+        self.correlation += 1
+        base = sum(record.partition == partition for record in story.log)
+        stored = [story.store(n, partition, base_offset=base, batch_crc=batch[0] * 8 + partition) for n in batch] if append else []
+        sent = ProducePart(story.topic, partition, -1, -1, -1, len(batch), batch[0] * 8 + partition)
+        answer = ProducePart(story.topic, partition, base_offset=base, error_code=0)
+        for kind, part, at_ns in (
+            (FrameKind.REQUEST, sent, t_ns),
+            (FrameKind.RESPONSE, answer, t_ns + int(dice.uniform(0.4, 1.9) * MS)),
+        ):
+            story.frames.append(
+                Frame(
+                    t_ns=at_ns,
+                    lane=0,
+                    broker=1,
+                    conn=1 + sum(t_ms > end for _, end in self.windows),
+                    kind=kind,
+                    size_bytes=len(batch) * 180,
+                    api_key=0,
+                    api="Produce",
+                    api_version=11,
+                    correlation_id=self.correlation,
+                    client_id="p1",
+                    produce=(part,),
+                )
+            )
+        return stored
+
+
+def write_run(
+    folder: Path, stories: Iterable[Story], *, planned: Iterable[TrialSpec] = (), run_id: str = RUN
+) -> RunStore:
+    """A run of ``stories``, all finished, and of ``planned`` trials that never were."""
+    stories = list(stories)
+    plan = Plan(seed=7, trials=(*(story.spec for story in stories), *planned))
+    record = RunRecord(
+        run_id=run_id,
+        started_utc="2026-03-01T10:20:30Z",
+        plan=plan,
+        jobs=2,
+        environment={"kafka": "4.3.1", "python": "3.11.2"},
+        command=["kafka-trial", "run", "produce/dropped-response", "--seed", "7"],
+        stop_reason="completed",
+    )
+    store = RunStore.create(folder, record)
+    for story in stories:
+        store.write_evidence(story.evidence(run_id))
+        store.write_verdict(story.judgement())
+    return store
+
+
+def random_story(trial: str, dice: Random) -> Story:
+    """A trial in which anything may have happened, mostly wrong: for counting, not for judging."""
+    story = new_story(trial, acks=dice.choice(["all", "all", "all", "1"]), workload=Workload(records=12, keys=3))
+    if dice.random() < 0.1:
+        story.ending = Ending.HARNESS_ERROR
+    numbers = list(range(dice.randint(0, 12)))
+    for n in numbers:
+        story.send(n, LOAD_NS + n * MS)
+    offsets: dict[int, int] = {}
+    for n in dice.sample(numbers, k=dice.randint(0, len(numbers))):
+        outcome = dice.choice(["ok", "ok", "ok", "fail", "info"])
+        partition = dice.randrange(2)
+        offsets[partition] = offsets.get(partition, -1) + 1
+        story.result(n, LOAD_NS + n * MS, LOAD_NS + (n + 5) * MS, outcome, partition, offsets[partition])
+    for _ in range(dice.randint(0, 20)):
+        n, partition = dice.randrange(14), dice.randrange(2)
+        change = dice.choice([_WHOLE, _WHOLE, _WHOLE, _WHOLE, _control, _damaged, _foreign_run, _foreign_producer])
+        story.store(n, partition, **change(story, n))
+    return story
+
+
+def _WHOLE(story: Story, n: int) -> dict[str, object]:  # noqa: N802
+    return {}
+
+
+def _control(story: Story, n: int) -> dict[str, object]:
+    return {"control": True, "key": None, "value": None}
+
+
+def _damaged(story: Story, n: int) -> dict[str, object]:
+    return {"value": encode(Identity(RUN, story.topic, PRODUCER, n), 80)[:-1] + "!"}
+
+
+def _foreign_run(story: Story, n: int) -> dict[str, object]:
+    return {"value": encode(Identity("another", story.topic, PRODUCER, n), 80)}
+
+
+def _foreign_producer(story: Story, n: int) -> dict[str, object]:
+    return {"value": encode(Identity(RUN, story.topic, "p2", n), 80)}
+
+
+@pytest.fixture
+def story() -> Callable[..., Story]:
+    return new_story
+
+
+@pytest.fixture
+def whole_story() -> Callable[..., Story]:
+    return full_story
+
+
+@pytest.fixture
+def any_story() -> Callable[[str, Random], Story]:
+    return random_story
+
+
+@pytest.fixture
+def run_of(tmp_path: Path) -> Iterator[Callable[..., RunStore]]:
+    numbers = iter(range(1_000))
+    yield lambda *stories, **more: write_run(tmp_path / f"runs-{next(numbers)}", stories, **more)

@@ -1,0 +1,154 @@
+"""Laws of the checks: a faithful trial is never accused, and every single seeded corruption is found by its check."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from msgspec.structs import replace
+
+from harness import delivery
+from harness.outcome import Guarantee
+from suites.checks import corrupted, delivery_timeout, duplicate, lost, phantom, reordered, still_pending
+
+CHECKS = [
+    module.CHECK
+    for module in (lost, duplicate, reordered, phantom, corrupted, delivery_timeout, still_pending)
+]
+GUARANTEES = st.sampled_from([Guarantee.AT_LEAST_ONCE, Guarantee.IDEMPOTENT])
+
+
+def total(findings):
+    return sum(finding.count for finding in findings)
+
+
+@given(data=st.data(), guarantee=GUARANTEES)
+def test_a_faithful_trial_is_never_accused(faithful, data, guarantee):
+    evidence = data.draw(faithful(guarantee)).evidence()
+
+    assert {check.name: check.find(evidence) for check in CHECKS} == {check.name: [] for check in CHECKS}
+
+
+@given(data=st.data(), guarantee=GUARANTEES)
+def test_every_log_record_is_a_copy_a_surplus_copy_or_nobodys(faithful, data, guarantee):
+    story = data.draw(faithful(guarantee))
+    foreign = data.draw(st.integers(0, 3))
+    story.log += [story.record(0, 0, value=f"foreign {n}", offset=1_000 + n) for n in range(foreign)]
+    evidence = story.evidence()
+    counts = delivery.count(evidence)
+
+    assert counts.in_log == len(evidence.copies) + counts.duplicated + foreign
+    assert counts.sent == counts.acked + counts.failed + counts.unknown
+    assert (counts.lost, counts.phantom) == (0, foreign)
+
+
+@given(data=st.data(), guarantee=GUARANTEES)
+def test_one_dropped_record_is_lost(faithful, data, guarantee):
+    story = data.draw(faithful(guarantee, outcomes=("ok",)))
+    victim = data.draw(st.sampled_from(sorted(story.called_ms)))
+    copies = {id(copy) for copy in story.evidence().copies[victim]}
+    story.log = [record for record in story.log if id(record) not in copies]
+    evidence = story.evidence()
+
+    (finding,) = lost.CHECK.find(evidence)
+    assert (finding.anomaly, finding.count, finding.samples[0]["n"]) == ("lost", 1, victim)
+    assert delivery.count(evidence).lost == 1
+
+
+@given(data=st.data(), guarantee=GUARANTEES)
+def test_one_copy_that_no_request_brought_is_a_duplicate(faithful, data, guarantee):
+    story = data.draw(faithful(guarantee))
+    before = delivery.count(story.evidence()).duplicated
+    copy = data.draw(st.sampled_from(story.log))
+    n = next(n for n, copies in story.evidence().copies.items() if copy in copies)
+    story.append([n], copy.partition, batch_crc=1)
+    evidence = story.evidence()
+
+    (finding,) = duplicate.CHECK.find(evidence)
+    assert finding.count == 1
+    assert delivery.count(evidence).duplicated == before + 1
+
+
+@given(data=st.data())
+def test_two_swapped_records_are_reordered(faithful, data):
+    story = data.draw(faithful(Guarantee.IDEMPOTENT, outcomes=("ok",)))
+    first = data.draw(st.integers(0, len(story.log) - 1))
+    second = data.draw(st.integers(0, len(story.log) - 1))
+    a, b = story.log[first], story.log[second]
+    assume(first != second and a.partition == b.partition)
+    story.log[first] = replace(a, key=b.key, value=b.value)
+    story.log[second] = replace(b, key=a.key, value=a.value)
+    evidence = story.evidence()
+
+    (finding,) = reordered.CHECK.find(evidence)
+    assert finding.count == delivery.count(evidence).reordered >= 1
+    assert corrupted.CHECK.find(evidence)
+
+
+@given(data=st.data(), guarantee=GUARANTEES)
+def test_one_altered_value_is_corrupted(faithful, data, guarantee):
+    story = data.draw(faithful(guarantee))
+    index = data.draw(st.integers(0, len(story.log) - 1))
+    whole = story.log[index]
+    at = data.draw(st.integers(0, len(whole.value) - 1))
+    changed = whole.value[:at] + chr(ord(whole.value[at]) ^ 1) + whole.value[at + 1 :]
+    story.log[index] = replace(whole, value=changed)
+    evidence = story.evidence()
+
+    by_reason = {finding.message: finding.count for finding in corrupted.CHECK.find(evidence)}
+    assert by_reason["1 place: the value is not intact"] == 1
+    assert delivery.count(evidence).phantom == 1
+
+
+@given(data=st.data(), guarantee=GUARANTEES)
+def test_one_altered_key_is_corrupted(faithful, data, guarantee):
+    story = data.draw(faithful(guarantee))
+    index = data.draw(st.integers(0, len(story.log) - 1))
+    story.log[index] = replace(story.log[index], key=data.draw(st.sampled_from([None, "", "K0"])))
+
+    assert total(corrupted.CHECK.find(story.evidence())) == 1
+
+
+@given(data=st.data(), guarantee=GUARANTEES)
+def test_one_broken_crc_is_corrupted(faithful, data, guarantee):
+    story = data.draw(faithful(guarantee))
+    index = data.draw(st.integers(0, len(story.log) - 1))
+    story.log[index] = replace(story.log[index], crc_ok=False)
+
+    assert total(corrupted.CHECK.find(story.evidence())) == 1
+
+
+@given(data=st.data(), guarantee=GUARANTEES)
+def test_one_invented_record_is_a_phantom(faithful, data, guarantee):
+    story = data.draw(faithful(guarantee))
+    invented = len(story.called_ms) + data.draw(st.integers(0, 5))
+    story.append([invented], data.draw(st.integers(0, 1)))
+    evidence = story.evidence()
+
+    assert total(phantom.CHECK.find(evidence)) == delivery.count(evidence).phantom == 1
+
+
+@given(data=st.data(), guarantee=GUARANTEES)
+def test_one_result_that_never_came_is_still_pending(faithful, data, guarantee):
+    story = data.draw(faithful(guarantee))
+    silent = data.draw(st.sampled_from(sorted(story.called_ms)))
+    story.history = [event for event in story.history if getattr(event, "records", None) != [silent]]
+
+    (finding,) = still_pending.CHECK.find(story.evidence())
+    assert (finding.count, finding.samples[0]["n"]) == (1, silent)
+
+
+@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.name)
+def test_every_check_is_a_page_and_names_its_mutant(check):
+    page = __import__(check.find.__module__, fromlist=["_"]).__doc__
+
+    assert page.startswith(f"# {check.name}\n")
+    headings = [line for line in page.splitlines() if line.startswith("## ")]
+    assert headings == [
+        "## What it does",
+        "## Why it is bad",
+        "## How it is judged per guarantee",
+        "## What it needs",
+        "## References",
+    ]
+    assert check.mutant and check.requirements and check.guarantees

@@ -1,0 +1,116 @@
+"""Codecs: round trips, the Java client's framings, broken data, and data that is too much."""
+
+from __future__ import annotations
+
+import gzip
+import random
+from contextlib import suppress
+
+import cramjam
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from harness.wire.errors import WireError
+from harness.wire.records.codecs import Codec, compress, decompress
+
+PACKING = [codec for codec in Codec if codec is not Codec.NONE]
+LIMIT = 1 << 20
+
+plain = st.binary(max_size=2000) | st.builds(
+    lambda unit, times: unit * times, st.binary(min_size=1, max_size=8), st.integers(1, 20_000)
+)
+
+
+@pytest.mark.parametrize("codec", list(Codec))
+@given(data=plain)
+def test_round_trip(codec: Codec, data: bytes) -> None:
+    assert decompress(codec, compress(codec, data), LIMIT) == data
+
+
+@pytest.mark.parametrize("codec", list(Codec))
+def test_many_blocks_that_do_not_compress(codec: Codec) -> None:
+    data = random.Random(7).randbytes(300_000)
+    packed = compress(codec, data)
+    assert decompress(codec, packed, LIMIT) == data
+    assert compress(codec, data) == packed, "the same records must give the same bytes"
+
+
+@pytest.mark.parametrize("codec", PACKING)
+@given(size=st.integers(2, 100_000))
+def test_the_limit_is_exact(codec: Codec, size: int) -> None:
+    packed = compress(codec, bytes(size))
+    assert decompress(codec, packed, size) == bytes(size)
+    with pytest.raises(WireError, match="more than the limit"):
+        decompress(codec, packed, size - 1)
+
+
+@pytest.mark.parametrize("codec", PACKING)
+def test_a_bomb_is_refused(codec: Codec) -> None:
+    packed = compress(codec, bytes(64 * LIMIT))
+    with pytest.raises(WireError, match="more than the limit of 1048576 bytes"):
+        decompress(codec, packed, LIMIT)
+
+
+@pytest.mark.parametrize("codec", PACKING)
+@given(garbage=st.binary(max_size=100))
+def test_garbage_is_a_wire_error(codec: Codec, garbage: bytes) -> None:
+    with suppress(WireError):
+        decompress(codec, garbage, LIMIT)
+
+
+@pytest.mark.parametrize("codec", PACKING)
+@given(data=st.binary(min_size=1, max_size=300), where=st.data())
+def test_damage_never_raises_anything_else(codec: Codec, data: bytes, where: st.DataObject) -> None:
+    packed = bytearray(compress(codec, data))
+    at = where.draw(st.integers(0, len(packed) - 1))
+    packed[at] ^= where.draw(st.integers(1, 255))
+    with suppress(WireError):
+        decompress(codec, bytes(packed), LIMIT)
+
+
+@pytest.mark.parametrize("codec", PACKING)
+def test_every_cut_is_refused(codec: Codec) -> None:
+    packed = compress(codec, b"kafka " * 50)
+    # A xerial stream has no end mark: cut between two blocks it is a whole, shorter one.
+    whole = {16} if codec is Codec.SNAPPY else set()
+    for end in set(range(len(packed))) - whole:
+        with pytest.raises(WireError):
+            decompress(codec, packed[:end], LIMIT)
+
+
+def test_gzip_is_gzip() -> None:
+    assert gzip.decompress(compress(Codec.GZIP, b"kafka")) == b"kafka"
+    assert decompress(Codec.GZIP, gzip.compress(b"kafka"), LIMIT) == b"kafka"
+
+
+def test_snappy_is_written_in_xerial_blocks() -> None:
+    data = bytes(32 * 1024) + b"tail"
+    packed = compress(Codec.SNAPPY, data)
+    assert packed.startswith(b"\x82SNAPPY\x00" + bytes.fromhex("00000001 00000001"))
+    first = int.from_bytes(packed[16:20], "big")
+    assert bytes(cramjam.snappy.decompress_raw(packed[20 : 20 + first])) == bytes(32 * 1024)
+    assert bytes(cramjam.snappy.decompress_raw(packed[24 + first :])) == b"tail"
+
+
+@given(plain)
+def test_bare_snappy_is_read_too(data: bytes) -> None:
+    assert decompress(Codec.SNAPPY, bytes(cramjam.snappy.compress_raw(data)), LIMIT) == data
+
+
+def test_snappy_that_claims_four_gigabytes() -> None:
+    with pytest.raises(WireError, match="more than the limit"):
+        decompress(Codec.SNAPPY, b"\xff\xff\xff\xff\x0f123", LIMIT)
+
+
+def test_snappy_blocks_share_the_limit() -> None:
+    packed = compress(Codec.SNAPPY, bytes(3 * 32 * 1024))
+    with pytest.raises(WireError, match="more than the limit"):
+        decompress(Codec.SNAPPY, packed, 2 * 32 * 1024)
+
+
+def test_lz4_is_a_frame_of_independent_blocks() -> None:
+    packed = compress(Codec.LZ4, b"kafka" * 100)
+    assert packed[:4] == bytes.fromhex("04224d18")
+    version, independent = packed[4] >> 6, packed[4] & 0x20
+    assert (version, independent) == (1, 0x20)

@@ -1,0 +1,93 @@
+"""Frames survive any cutting of the stream; a size that cannot be true is refused (NET-INF-10)."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from harness.wire.errors import FrameError, WireError
+from harness.wire.frames import FrameReader, frame
+
+payloads = st.lists(st.binary(max_size=40), max_size=6)
+
+
+def drain(reader: FrameReader) -> list[bytes]:
+    out = []
+    while (payload := reader.next_frame()) is not None:
+        out.append(payload)
+    return out
+
+
+def test_a_frame_is_its_size_and_its_payload() -> None:
+    assert frame(b"kafka") == b"\x00\x00\x00\x05kafka"
+    assert frame(b"") == b"\x00\x00\x00\x00"
+
+
+@given(payloads, st.data())
+def test_any_cutting_gives_the_same_payloads(sent: list[bytes], data: st.DataObject) -> None:
+    stream = b"".join(map(frame, sent))
+    cuts = sorted(data.draw(st.lists(st.integers(0, len(stream)), max_size=8)))
+    reader = FrameReader()
+    received = []
+    for begin, end in zip([0, *cuts], [*cuts, len(stream)], strict=True):
+        reader.feed(stream[begin:end])
+        received += drain(reader)
+    assert received == sent
+    assert reader.pending_bytes == 0
+
+
+@given(payloads)
+def test_byte_by_byte(sent: list[bytes]) -> None:
+    reader = FrameReader()
+    received = []
+    for byte in b"".join(map(frame, sent)):
+        reader.feed(bytes([byte]))
+        received += drain(reader)
+    assert received == sent
+
+
+@given(payloads, st.binary(min_size=1, max_size=20), st.data())
+def test_a_torn_tail_is_kept_and_never_given_out(sent: list[bytes], last: bytes, data: st.DataObject) -> None:
+    whole = frame(last)
+    tail = whole[: data.draw(st.integers(0, len(whole) - 1))]
+    reader = FrameReader()
+    reader.feed(b"".join(map(frame, sent)) + tail)
+    assert drain(reader) == sent
+    assert reader.pending_bytes == len(tail)
+    reader.feed(whole[len(tail) :])
+    assert drain(reader) == [last]
+
+
+def test_an_empty_payload_is_a_payload() -> None:
+    reader = FrameReader()
+    reader.feed(frame(b""))
+    assert reader.next_frame() == b""
+    assert reader.next_frame() is None
+
+
+@pytest.mark.parametrize("size", [-1, -(2**31), 11, 2**31 - 1])
+def test_an_impossible_size_is_an_error_for_good(size: int) -> None:
+    reader = FrameReader(max_frame_bytes=10)
+    reader.feed(frame(b"0123456789") + size.to_bytes(4, "big", signed=True))
+    assert reader.next_frame() == b"0123456789"
+    for _ in range(2):
+        with pytest.raises(FrameError, match=str(size)):
+            reader.next_frame()
+        reader.feed(b"more")
+
+
+def test_a_frame_error_is_a_wire_error() -> None:
+    assert issubclass(FrameError, WireError)
+    assert issubclass(WireError, ValueError)
+
+
+@given(st.binary(max_size=64))
+def test_garbage_gives_payloads_or_a_frame_error(garbage: bytes) -> None:
+    reader = FrameReader(max_frame_bytes=32)
+    reader.feed(garbage)
+    try:
+        given_out = drain(reader)
+    except FrameError:
+        return
+    assert garbage.startswith(b"".join(map(frame, given_out)))

@@ -1,0 +1,219 @@
+"""Messages: every API and version, written by kio, read by us, held against kio's own reader."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import MISSING, fields, is_dataclass, replace
+from datetime import UTC, datetime, timedelta
+from types import NoneType, UnionType
+from typing import Any, get_args, get_origin
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from kio.schema.errors import ErrorCode
+from kio.schema.index import api_key_map
+from kio.serial import entity_reader as kio_reader
+
+from harness.wire.apis import Api, api_name
+from harness.wire.errors import WireError
+from harness.wire.frames import FrameReader
+from harness.wire.headers import (
+    RequestHeader,
+    read_request_header,
+    read_response_header,
+    write_request_header,
+    write_response_header,
+)
+from harness.wire.messages import (
+    client_versions,
+    decode_request,
+    decode_response,
+    encode_request,
+    encode_response,
+    message_class,
+)
+
+INTS = {"int8": 8, "int16": 16, "int32": 32, "int64": 64}
+PLAIN: dict[str, st.SearchStrategy[Any]] = {
+    **{name: st.integers(-(2 ** (bits - 1)), 2 ** (bits - 1) - 1) for name, bits in INTS.items()},
+    "uint16": st.integers(0, 2**16 - 1),
+    "bool": st.booleans(),
+    "float64": st.floats(allow_nan=False),
+    "string": st.text(st.characters(exclude_categories=["Cs"]), max_size=5),
+    "bytes": st.binary(max_size=5),
+    "records": st.binary(max_size=5),
+    "error_code": st.sampled_from(ErrorCode),
+    "uuid": st.none() | st.uuids().filter(lambda value: value.int != 0),
+    "timedelta_i32": st.integers(-(2**31), 2**31 - 1).map(lambda ms: timedelta(milliseconds=ms)),
+    "timedelta_i64": st.integers(-(2**40), 2**40).map(lambda ms: timedelta(milliseconds=ms)),
+    "datetime_i64": st.integers(0, 2**41).map(
+        lambda ms: datetime(1970, 1, 1, tzinfo=UTC) + timedelta(milliseconds=ms)
+    ),
+}
+
+
+def without_none(annotation: Any) -> tuple[Any, bool]:
+    if get_origin(annotation) is UnionType:
+        return next(part for part in get_args(annotation) if part is not NoneType), True
+    return annotation, False
+
+
+def messages(entity: Any) -> st.SearchStrategy[Any]:
+    """Any value of one of kio's classes."""
+    parts = {}
+    for field in fields(entity):
+        annotation, nullable = without_none(field.type)
+        is_array = get_origin(annotation) is tuple
+        item = without_none(get_args(annotation)[0])[0] if is_array else annotation
+        value = messages(item) if is_dataclass(item) else PLAIN[field.metadata["kafka_type"]]
+        if is_array:
+            value = st.lists(value, max_size=2).map(tuple)
+        if nullable:
+            value = st.none() | value
+        if "tag" in field.metadata and field.default is not MISSING:
+            value = st.just(field.default) | (value.filter(lambda v: v is not None) if nullable else value)
+        parts[field.name] = value
+    return st.builds(entity, **parts)
+
+
+def payload_of(framed: bytes) -> bytes:
+    reader = FrameReader()
+    reader.feed(framed)
+    payload = reader.next_frame()
+    assert payload is not None
+    assert reader.pending_bytes == 0
+    return payload
+
+
+@pytest.mark.parametrize("api", list(Api), ids=api_name)
+@given(data=st.data())
+@settings(max_examples=10, deadline=None)
+def test_requests_round_trip_and_kio_reads_the_same(api: Api, data: st.DataObject) -> None:
+    version = data.draw(st.integers(*client_versions(api)), label="version")
+    entity = message_class(api, version, "request")
+    message = data.draw(messages(entity), label="message")
+    payload = payload_of(encode_request(message, 5, "c"))
+    assert decode_request(payload) == (RequestHeader(api, version, 5, "c"), message)
+    _, at = read_request_header(payload)
+    assert kio_reader(entity)(payload, at) == (message, len(payload) - at)
+
+
+@pytest.mark.parametrize("api", list(Api), ids=api_name)
+@given(data=st.data())
+@settings(max_examples=10, deadline=None)
+def test_responses_round_trip_and_kio_reads_the_same(api: Api, data: st.DataObject) -> None:
+    version = data.draw(st.integers(*client_versions(api)), label="version")
+    entity = message_class(api, version, "response")
+    message = data.draw(messages(entity), label="message")
+    payload = payload_of(encode_response(message, -9))
+    assert decode_response(payload, api, version) == (-9, message)
+    _, at = read_response_header(payload, api, version)
+    assert kio_reader(entity)(payload, at) == (message, len(payload) - at)
+
+
+@pytest.mark.parametrize("api", list(Api), ids=api_name)
+@given(data=st.data())
+@settings(max_examples=10, deadline=None)
+def test_hostile_bytes_are_a_message_or_a_wire_error(api: Api, data: st.DataObject) -> None:
+    version = data.draw(st.integers(*client_versions(api)), label="version")
+    small = st.sampled_from([0, 0, 0, 1, 2, 3, 0x7F, 0x80, 0xFF])
+    body = data.draw(st.binary(max_size=60) | st.lists(small, max_size=60).map(bytes), label="body")
+    request = write_request_header(RequestHeader(api, version, 0, None)) + body
+    response = write_response_header(api, version, 0) + body
+    with suppress(WireError):
+        decode_request(request)
+    with suppress(WireError):
+        decode_response(response, api, version)
+
+
+@given(st.binary(max_size=40), st.integers(-(2**15), 2**15 - 1), st.integers(-(2**15), 2**15 - 1))
+def test_garbage_is_a_wire_error(garbage: bytes, api_key: int, version: int) -> None:
+    with suppress(WireError):
+        decode_request(garbage)
+    with suppress(WireError):
+        decode_response(garbage, api_key, version)
+
+
+def test_a_claim_of_two_thousand_million_topics_is_refused() -> None:
+    # kio's own reader would reserve the memory, and end the process.
+    header = write_request_header(RequestHeader(Api.METADATA, 1, 0, None))
+    with pytest.raises(WireError, match="claims 2147483647 elements"):
+        decode_request(header + (2**31 - 1).to_bytes(4, "big"))
+    flexible = write_request_header(RequestHeader(Api.METADATA, 9, 0, None))
+    with pytest.raises(WireError, match="claims 4294967294 elements"):
+        decode_request(flexible + b"\xff\xff\xff\xff\x0f")
+
+
+def heartbeat_response(error_code: int) -> bytes:
+    return write_response_header(Api.HEARTBEAT, 4, 1) + bytes(4) + error_code.to_bytes(2, "big") + b"\x00"
+
+
+def test_golden_heartbeat() -> None:
+    heartbeat = message_class(Api.HEARTBEAT, 4, "request")
+    message = heartbeat(group_id="g", generation_id=1, member_id="m", group_instance_id=None)
+    golden = bytes.fromhex("000c 0004 00000002 0001 63 00") + b"\x02g\x00\x00\x00\x01\x02m\x00\x00"
+    assert encode_request(message, 2, "c") == len(golden).to_bytes(4, "big") + golden
+    assert decode_request(golden) == (RequestHeader(12, 4, 2, "c"), message)
+
+
+def test_error_codes_known_and_unknown() -> None:
+    _, known = decode_response(heartbeat_response(27), Api.HEARTBEAT, 4)
+    assert known.error_code is ErrorCode.rebalance_in_progress
+    _, unknown = decode_response(heartbeat_response(999), Api.HEARTBEAT, 4)
+    assert unknown.error_code == 999
+
+
+def test_unknown_tagged_fields_are_skipped() -> None:
+    payload = heartbeat_response(0)[:-1] + bytes.fromhex("01 63 02 abcd")
+    assert decode_response(payload, Api.HEARTBEAT, 4) == decode_response(
+        heartbeat_response(0), Api.HEARTBEAT, 4
+    )
+
+
+def test_a_tagged_field_must_fill_its_size() -> None:
+    api_versions = message_class(Api.API_VERSIONS, 3, "response")
+    message = api_versions(error_code=ErrorCode.none, api_keys=(), throttle_time=timedelta(0))
+    message = replace(message, finalized_features_epoch=5)
+    payload = payload_of(encode_response(message, 1))
+    assert decode_response(payload, Api.API_VERSIONS, 3) == (1, message)
+    # tag 1, eight bytes: made nine, with a ninth behind them
+    longer = payload.replace(b"\x01\x08" + bytes(7) + b"\x05", b"\x01\x09" + bytes(7) + b"\x05\x00")
+    assert longer != payload
+    with pytest.raises(WireError, match="finalized_features_epoch has 9 bytes and takes 8"):
+        decode_response(longer, Api.API_VERSIONS, 3)
+
+
+def test_a_broker_that_does_not_know_the_api_versions_version() -> None:
+    old = message_class(Api.API_VERSIONS, 0, "response")(
+        error_code=ErrorCode.unsupported_version, api_keys=()
+    )
+    payload = payload_of(encode_response(old, 3))
+    assert decode_response(payload, Api.API_VERSIONS, 4) == (3, old)
+
+
+def test_bytes_left_over_are_an_error() -> None:
+    with pytest.raises(WireError, match="1 bytes are left over behind a HeartbeatResponse"):
+        decode_response(heartbeat_response(0) + b"x", Api.HEARTBEAT, 4)
+
+
+@pytest.mark.parametrize(("api_key", "version"), [(0, 2), (0, 99), (7, 0), (-1, 0)])
+def test_what_kio_does_not_speak(api_key: int, version: int) -> None:
+    with pytest.raises(WireError):
+        message_class(api_key, version, "request")
+    with pytest.raises(WireError):
+        decode_request(write_request_header(RequestHeader(api_key, version, 0, None)))
+
+
+def test_a_message_that_cannot_be_written() -> None:
+    heartbeat = message_class(Api.HEARTBEAT, 4, "request")
+    message = heartbeat(group_id="g", generation_id=2**31, member_id="m", group_instance_id=None)
+    with pytest.raises(WireError, match="HeartbeatRequest cannot be written"):
+        encode_request(message, 2, "c")
+
+
+def test_the_apis_are_kios() -> None:
+    assert {int(api): api.name.lower() for api in Api} == dict(api_key_map)
+    for api in Api:
+        for version in client_versions(api):
+            assert message_class(api, version, "request").__name__.startswith(api_name(api))

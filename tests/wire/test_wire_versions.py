@@ -1,0 +1,49 @@
+"""The version spoken is the highest in common, or none at all (NET-CON-04)."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from harness.wire.apis import Api
+from harness.wire.errors import WireError
+from harness.wire.messages import client_versions
+from harness.wire.versions import UnsupportedVersion, negotiate
+
+bounds = st.none() | st.integers(0, 20)
+
+
+@given(st.sampled_from(list(Api)), st.integers(0, 20), st.integers(0, 20), bounds, bounds)
+def test_the_highest_in_common(
+    api: Api, low: int, high: int, lowest: int | None, highest: int | None
+) -> None:
+    assume(low <= high)
+    ours_low, ours_high = client_versions(api)
+    common = [
+        version
+        for version in range(ours_low, ours_high + 1)
+        if low <= version <= high
+        and (lowest is None or version >= lowest)
+        and (highest is None or version <= highest)
+    ]
+    if common:
+        assert negotiate(api, {api: (low, high)}, lowest, highest) == max(common)
+    else:
+        with pytest.raises(UnsupportedVersion):
+            negotiate(api, {api: (low, high)}, lowest, highest)
+
+
+def test_the_sentences() -> None:
+    with pytest.raises(
+        UnsupportedVersion,
+        match="no version of Produce in common: the client speaks 3 to 13, the broker 0 to 2",
+    ):
+        negotiate(Api.PRODUCE, {Api.PRODUCE: (0, 2)})
+    with pytest.raises(UnsupportedVersion, match="the broker does not offer InitProducerId"):
+        negotiate(Api.INIT_PRODUCER_ID, {Api.PRODUCE: (3, 13)})
+
+
+def test_an_api_that_nobody_knows() -> None:
+    with pytest.raises(WireError):
+        negotiate(999, {999: (0, 1)})

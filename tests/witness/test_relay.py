@@ -1,0 +1,316 @@
+"""The relay on real sockets: a client, the witness of one lane, and a server of our own behind it."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import struct
+from collections.abc import AsyncIterator, Callable, Coroutine
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from harness.errors import EnvironmentProblem
+from harness.ports import LaneAddress
+from harness.ports_block import port_block
+from harness.rows import Frame, FrameKind
+from harness.witness import WitnessLane
+from harness.witness.relay import HIGH_WATER_BYTES, Relay
+from harness.witness.transcript import Transcript
+
+PLACES = st.lists(st.integers(0, 2**16), max_size=20)
+RST = struct.pack("ii", 1, 0)
+CHUNK_BYTES = 256 * 2**10  # what asyncio reads at once
+
+
+@dataclass
+class Ends:
+    """Both ends of one connection through the witness."""
+
+    lane: WitnessLane
+    rows: list[Frame]
+    client_in: asyncio.StreamReader
+    client_out: asyncio.StreamWriter
+    broker_in: asyncio.StreamReader
+    broker_out: asyncio.StreamWriter
+
+    async def rows_until(self, kind: FrameKind) -> list[Frame]:
+        """The rows, once one of that kind is there."""
+        seen = asyncio.Event()
+
+        def watch(row: Frame) -> None:
+            if row.kind == kind:
+                seen.set()
+
+        self.lane.watch(watch)
+        if all(row.kind != kind for row in self.rows):
+            await seen.wait()
+        self.lane.unwatch(watch)
+        return self.rows
+
+
+@asynccontextmanager
+async def accepting() -> AsyncIterator[tuple[int, asyncio.Queue[Any]]]:
+    """A server that queues its connections as (reader, writer)."""
+    accepted: asyncio.Queue[Any] = asyncio.Queue()
+    writers: list[asyncio.StreamWriter] = []
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writers.append(writer)
+        accepted.put_nowait((reader, writer))
+
+    server = await asyncio.start_server(serve, "127.0.0.1", 0)
+    try:
+        yield server.sockets[0].getsockname()[1], accepted
+    finally:
+        server.close()
+        for writer in writers:
+            writer.transport.abort()
+        await server.wait_closed()
+
+
+@asynccontextmanager
+async def witnessed(lane: WitnessLane | None = None) -> AsyncIterator[Ends]:
+    lane = lane or WitnessLane(0)
+    rows: list[Frame] = []
+    async with accepting() as (port, accepted):
+        with port_block(2) as ports:
+            address = LaneAddress(0, 1, *(("127.0.0.1", at) for at in (*ports, port)))
+            await lane.open([address])
+            lane.record(rows.append)
+            client_in, client_out = await asyncio.open_connection(*address.witness)
+            try:
+                yield Ends(lane, rows, client_in, client_out, *await accepted.get())
+            finally:
+                client_out.transport.abort()
+                await lane.close()
+
+
+def run(scenario: Callable[[Ends], Coroutine[Any, Any, None]]) -> None:
+    async def main() -> None:
+        async with asyncio.timeout(30), witnessed() as ends:
+            await scenario(ends)
+
+    asyncio.run(main())
+
+
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(up=st.binary(max_size=4000), down=st.binary(max_size=4000), places=PLACES)
+def test_bytes_arrive_unchanged_both_ways(
+    up: bytes, down: bytes, places: list[int], chunked: Callable[[bytes, list[int]], list[bytes]]
+) -> None:
+    async def scenario(ends: Ends) -> None:
+        for chunk in chunked(up, places):
+            ends.client_out.write(chunk)
+            await ends.client_out.drain()
+        for chunk in chunked(down, places):
+            ends.broker_out.write(chunk)
+            await ends.broker_out.drain()
+        ends.client_out.write_eof()
+        ends.broker_out.write_eof()
+        assert await ends.broker_in.read() == up
+        assert await ends.client_in.read() == down
+        assert ends.lane.failure is None
+
+    run(scenario)
+
+
+def test_a_large_stream_of_garbage_arrives_unchanged() -> None:
+    data = bytes(range(251)) * 40_000
+
+    async def scenario(ends: Ends) -> None:
+        reading = asyncio.create_task(ends.broker_in.read())
+        ends.client_out.write(data)
+        await ends.client_out.drain()
+        ends.client_out.write_eof()
+        assert await reading == data
+        assert (await ends.rows_until(FrameKind.OPAQUE))[1].note is not None
+
+    run(scenario)
+
+
+def test_frames_are_recorded_with_their_connection(make: Any) -> None:
+    async def scenario(ends: Ends) -> None:
+        ends.client_out.write(make.produce(4))
+        assert await ends.broker_in.readexactly(len(make.produce(4))) == make.produce(4)
+        ends.broker_out.write(make.produced(4))
+        assert await ends.client_in.readexactly(len(make.produced(4))) == make.produced(4)
+        ends.client_out.close()
+        rows = await ends.rows_until(FrameKind.CLOSE)
+        assert [(row.kind, row.lane, row.broker, row.conn) for row in rows] == [
+            (kind, 0, 1, 1) for kind in ("open", "request", "response", "close")
+        ]
+        assert [row.t_ns for row in rows] == sorted(row.t_ns for row in rows)
+
+    run(scenario)
+
+
+def test_the_end_of_one_direction_leaves_the_other_open() -> None:
+    async def scenario(ends: Ends) -> None:
+        ends.client_out.write(b"last words")
+        ends.client_out.write_eof()
+        assert await ends.broker_in.read() == b"last words"
+        ends.broker_out.write(b"an answer")
+        assert await ends.client_in.readexactly(9) == b"an answer"
+        ends.broker_out.write_eof()
+        assert await ends.client_in.read() == b""
+
+    run(scenario)
+
+
+@pytest.mark.parametrize("who", ["client", "broker"])
+def test_a_reset_is_passed_on_as_a_reset(who: str) -> None:
+    async def scenario(ends: Ends) -> None:
+        dying = ends.client_out if who == "client" else ends.broker_out
+        left = ends.broker_in if who == "client" else ends.client_in
+        dying.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RST)
+        dying.transport.abort()
+        with pytest.raises(ConnectionResetError):
+            await left.read()
+        rows = await ends.rows_until(FrameKind.CLOSE)
+        assert (rows[-1].closed_by, rows[-1].note) == (who, "reset")
+
+    run(scenario)
+
+
+@pytest.mark.parametrize("who", ["client", "broker"])
+def test_a_close_is_passed_on_as_a_close(who: str) -> None:
+    async def scenario(ends: Ends) -> None:
+        leaving = ends.client_out if who == "client" else ends.broker_out
+        left = ends.broker_in if who == "client" else ends.client_in
+        leaving.close()
+        assert await left.read() == b""
+        rows = await ends.rows_until(FrameKind.CLOSE)
+        assert (rows[-1].closed_by, rows[-1].note) == (who, None)
+
+    run(scenario)
+
+
+def test_a_slow_reader_holds_the_sender_and_not_the_memory() -> None:
+    data = bytes(64 * 2**20)
+    relays: list[Relay] = []
+
+    async def main() -> None:
+        async with asyncio.timeout(60), accepting() as (port, accepted):
+
+            def relayed() -> asyncio.Protocol:
+                ignore: Callable[[Any], None] = lambda _: None  # noqa: E731
+                transcript = Transcript(0, 1, 1, {})
+                relays.append(Relay(("127.0.0.1", port), transcript, ignore, ignore, ignore))
+                return relays[0].client
+
+            server = await asyncio.get_running_loop().create_server(relayed, "127.0.0.1", 0)
+            address = server.sockets[0].getsockname()
+            _, client_out = await asyncio.open_connection(*address)
+            broker_in, broker_out = await accepted.get()
+            broker_out.transport.pause_reading()
+            client_out.write(data)
+            while relays[0].client.transport.is_reading():
+                await asyncio.sleep(0)
+            assert relays[0].broker.transport.get_write_buffer_size() <= HIGH_WATER_BYTES + CHUNK_BYTES
+            assert client_out.transport.get_write_buffer_size() > 0
+            client_out.write_eof()
+            broker_out.transport.resume_reading()
+            received = 0
+            while chunk := await broker_in.read(2**20):
+                received += len(chunk)
+            assert received == len(data)
+            relays[0].abort()
+            await relays[0].done.wait()
+            client_out.transport.abort()
+            server.close()
+            await server.wait_closed()
+
+    asyncio.run(main())
+
+
+def test_a_broker_that_cannot_be_reached() -> None:
+    async def main() -> None:
+        lane = WitnessLane(0)
+        rows: list[Frame] = []
+        closed = asyncio.Event()
+        lane.record(rows.append)
+        lane.watch(lambda row: closed.set() if row.kind == FrameKind.CLOSE else None)
+        with port_block(3) as ports:
+            address = LaneAddress(0, 1, *(("127.0.0.1", port) for port in ports))
+            await lane.open([address])
+            reader, writer = await asyncio.open_connection(*address.witness)
+            with pytest.raises(ConnectionResetError):
+                await reader.read()
+            await closed.wait()
+            assert rows[-1].closed_by == "broker"
+            assert str(rows[-1].note).startswith("the broker could not be reached: ")
+            writer.transport.abort()
+            await lane.close()
+            assert lane.open_connections == 0
+
+    asyncio.run(main())
+
+
+def test_connections_are_numbered_and_counted_and_closed_with_the_lane() -> None:
+    async def scenario(ends: Ends) -> None:
+        address = ends.client_out.get_extra_info("peername")
+        opened = asyncio.Event()
+        ends.lane.watch(lambda row: opened.set())
+        reader, writer = await asyncio.open_connection(*address)
+        await opened.wait()
+        assert ends.lane.open_connections == 2
+        assert [row.conn for row in ends.rows if row.kind == FrameKind.OPEN] == [1, 2]
+        await ends.lane.close()
+        assert ends.lane.open_connections == 0
+        with pytest.raises(ConnectionResetError):
+            await reader.read()
+        writer.transport.abort()
+
+    run(scenario)
+
+
+def test_a_connection_of_an_earlier_trial_is_nobodys_evidence(make: Any) -> None:
+    async def scenario(ends: Ends) -> None:
+        later: list[Frame] = []
+        watched: list[Frame] = []
+        ends.lane.record(later.append)
+        ends.lane.watch(watched.append)
+        ends.client_out.write(make.versions(1))
+        await ends.broker_in.readexactly(len(make.versions(1)))
+        assert later == watched == []
+        assert [row.kind for row in ends.rows] == ["open"]
+
+    run(scenario)
+
+
+def test_a_sink_that_fails_leaves_the_stream_alone_and_is_told(make: Any) -> None:
+    async def scenario(ends: Ends) -> None:
+        def full(row: Frame) -> None:
+            raise OSError("no space")
+
+        ends.lane.watch(full)
+        for n in (1, 2):
+            ends.client_out.write(make.versions(n))
+            assert await ends.broker_in.readexactly(len(make.versions(n))) == make.versions(n)
+        assert ends.lane.failure is not None
+        assert "no space" in ends.lane.failure
+        ends.lane.unwatch(full)
+        ends.lane.record(None)
+        assert ends.lane.failure is None
+
+    run(scenario)
+
+
+def test_a_port_that_is_taken() -> None:
+    async def main() -> None:
+        with port_block(3) as ports, socket.create_server(("127.0.0.1", ports[2])):
+            free, taken = (
+                LaneAddress(0, 1, ("127.0.0.1", ports[0]), ("127.0.0.1", port), ("127.0.0.1", 1))
+                for port in ports[1:]
+            )
+            lane = WitnessLane(0)
+            with pytest.raises(EnvironmentProblem, match=f"cannot listen on 127.0.0.1:{ports[2]}"):
+                await lane.open([free, taken])
+            socket.create_server(("127.0.0.1", ports[1])).close()
+
+    asyncio.run(main())

@@ -1,0 +1,66 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from harness.witness.splitter import HEAD_BYTES, FrameSplitter, NotAFrame, Piece
+
+PLACES = st.lists(st.integers(0, 2**16), max_size=30)
+
+
+def framed(payload: bytes) -> bytes:
+    return len(payload).to_bytes(4) + payload
+
+
+@given(payloads=st.lists(st.binary(min_size=4, max_size=200)), places=PLACES)
+def test_any_fragmentation_gives_the_same_frames(
+    payloads: list[bytes], places: list[int], chunked: Callable[[bytes, list[int]], list[bytes]]
+) -> None:
+    splitter = FrameSplitter()
+    stream = b"".join(map(framed, payloads))
+    pieces = [piece for chunk in chunked(stream, places) for piece in splitter.feed(chunk)]
+    assert pieces == [Piece(4 + len(payload), payload, True) for payload in payloads]
+    assert splitter.pending_bytes == 0
+
+
+@given(payload=st.binary(min_size=4, max_size=60), places=PLACES, kept=st.integers(0, 63))
+def test_pending_bytes_are_what_no_frame_has_yet(
+    payload: bytes, places: list[int], kept: int, chunked: Callable[[bytes, list[int]], list[bytes]]
+) -> None:
+    beginning = framed(payload)[: min(kept, len(payload) + 3)]
+    splitter = FrameSplitter()
+    assert [piece for chunk in chunked(beginning, places) for piece in splitter.feed(chunk)] == []
+    assert splitter.pending_bytes == len(beginning)
+
+
+@given(size=st.integers(HEAD_BYTES + 1, 3 * HEAD_BYTES), places=PLACES)
+def test_a_frame_over_the_limit_is_counted_and_only_its_head_is_kept(
+    size: int, places: list[int], chunked: Callable[[bytes, list[int]], list[bytes]]
+) -> None:
+    splitter = FrameSplitter(whole_limit_bytes=HEAD_BYTES)
+    payload = bytes(range(256)) * (size // 256 + 1)
+    stream = framed(payload[:size]) + framed(b"next")
+    pieces = [piece for chunk in chunked(stream, places) for piece in splitter.feed(chunk)]
+    assert pieces == [Piece(4 + size, payload[:HEAD_BYTES], False), Piece(8, b"next", True)]
+
+
+def test_a_claim_of_a_large_frame_reserves_nothing() -> None:
+    splitter = FrameSplitter()
+    assert list(splitter.feed((200 * 2**20).to_bytes(4) + b"beginning")) == []
+    assert splitter.pending_bytes == 13
+
+
+@pytest.mark.parametrize("size", [-1, 0, 3, 2**31 - 1])
+def test_a_size_that_no_frame_has(size: int) -> None:
+    with pytest.raises(NotAFrame, match=str(size)):
+        list(FrameSplitter().feed(size.to_bytes(4, signed=True)))
+
+
+def test_frames_in_front_of_a_broken_one_are_kept() -> None:
+    pieces = FrameSplitter().feed(framed(b"good") + b"\xff\xff\xff\xff")
+    assert next(pieces).payload == b"good"
+    with pytest.raises(NotAFrame):
+        next(pieces)
