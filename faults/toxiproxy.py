@@ -24,10 +24,10 @@ from subprocess import STDOUT
 from typing import TypeVar
 
 from faults.toxics import HARMLESS, checked
-from faults.toxiproxy_api import ControlledProxy, ControlledServer, Endpoint
+from faults.toxiproxy_api import READ_TIMEOUT_S, ControlledProxy, ControlledServer, Endpoint
 from faults.toxiproxy_errors import ControlPlaneWedged, NotFound, PortInUse, ServerGone, ToxiproxyError
 from harness.errors import EnvironmentProblem, UsageError
-from harness.ports import Address, LaneAddress, Proxy, ProxyServer
+from harness.ports import Address, LaneAddress, Proxy, ProxyKind, ProxyServer
 from harness.ports_block import port_block
 from harness.processes import Child, spawn, stop
 from harness.provision.toxiproxy import toxiproxy_server
@@ -52,20 +52,23 @@ class Toxiproxy:
 
     name = "toxiproxy"
 
+    def __init__(self, timeout_s: float = READ_TIMEOUT_S) -> None:
+        self._timeout_s = timeout_s
+
     def server(self, log_dir: Path) -> AbstractAsyncContextManager[ProxyServer]:
         """A server for one run; its log is ``toxiproxy.log`` in ``log_dir``.
 
         Raises EnvironmentProblem if it does not start, UsageError for a ``TOXIPROXY_URL`` that is not local.
         """
         url = os.environ.get(URL)
-        return _borrowed(url) if url else _started(log_dir)
+        return _borrowed(url, self._timeout_s) if url else _started(log_dir, self._timeout_s)
 
 
-TOXIPROXY = Toxiproxy()
+TOXIPROXY: ProxyKind = Toxiproxy()
 
 
 @asynccontextmanager
-async def _started(log_dir: Path) -> AsyncIterator[ProxyServer]:
+async def _started(log_dir: Path, timeout_s: float) -> AsyncIterator[ProxyServer]:
     binary = await asyncio.to_thread(toxiproxy_server)
     await asyncio.to_thread(log_dir.mkdir, parents=True, exist_ok=True)
     log = log_dir / "toxiproxy.log"
@@ -74,7 +77,7 @@ async def _started(log_dir: Path) -> AsyncIterator[ProxyServer]:
             [binary, "-host", "127.0.0.1", "-port", str(ports[0])], stdout=log, stderr=STDOUT
         )
         try:
-            server = Server(Endpoint(("127.0.0.1", ports[0])), process, log)
+            server = Server(Endpoint(("127.0.0.1", ports[0]), timeout_s), process, log)
             await server.ready()
             yield server
         finally:
@@ -82,8 +85,8 @@ async def _started(log_dir: Path) -> AsyncIterator[ProxyServer]:
 
 
 @asynccontextmanager
-async def _borrowed(url: str) -> AsyncIterator[ProxyServer]:
-    server = Server(Endpoint(_local_address(url)))
+async def _borrowed(url: str, timeout_s: float) -> AsyncIterator[ProxyServer]:
+    server = Server(Endpoint(_local_address(url), timeout_s))
     await server.ready()
     await server.sweep()
     try:

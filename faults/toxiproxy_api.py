@@ -37,8 +37,9 @@ _NAME = re.compile(r"[A-Za-z0-9_.-]+")
 class Endpoint:
     """One server's API. Safe to use from several threads: nothing is shared between calls but settings."""
 
-    def __init__(self, address: Address) -> None:
+    def __init__(self, address: Address, timeout_s: float = READ_TIMEOUT_S) -> None:
         self.address = address
+        self._timeout_s = timeout_s
         self._url = "http://{}:{}".format(*address)
 
     def call(self, method: str, path: str, body: Any = None) -> Any:
@@ -62,7 +63,7 @@ class Endpoint:
     def _request(self, method: str, path: str, body: Any) -> requests.Response:
         with requests.Session() as session:
             session.trust_env = False
-            timeout = (CONNECT_TIMEOUT_S, READ_TIMEOUT_S)
+            timeout = (CONNECT_TIMEOUT_S, self._timeout_s)
             return session.request(
                 method, self._url + path, json=body, timeout=timeout, allow_redirects=False
             )

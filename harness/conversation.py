@@ -73,6 +73,7 @@ class Conversation:
         self._configuring: int | None = None
         self._error: ClientBroken | None = None
         self._lines = 0
+        self._news = asyncio.Event()
         self.settled = asyncio.Event()
         self.settled.set()
 
@@ -153,6 +154,23 @@ class Conversation:
     def outstanding(self) -> int:
         """How many records that were asked for have no result yet."""
         return self._rules.outstanding
+
+    @property
+    def error(self) -> ClientBroken | None:
+        """Why the conversation is over, if it ended badly."""
+        return self._error
+
+    async def until(self, seen: Callable[[], bool], timeout_s: float) -> bool:
+        """Wait until ``seen()`` is true after some event; False if it is not in time."""
+        try:
+            async with asyncio.timeout(timeout_s):
+                while not seen():
+                    self._raise_if_over()
+                    self._news.clear()
+                    await self._news.wait()
+        except TimeoutError:
+            return False
+        return True
 
     @property
     def notes(self) -> list[str]:
@@ -267,6 +285,7 @@ class Conversation:
     def _hear(self, event: AnyEvent) -> None:
         self._record(event)
         self._settle()
+        self._news.set()
         match event:
             case StartupComplete():
                 self._name = f"{event.client}@{event.client_version}"
@@ -299,6 +318,7 @@ class Conversation:
         if not self._over.done():
             self._error = error
             self._over.set_result(None)
+            self._news.set()
 
     def _raise_if_over(self) -> None:
         if self._over.done():

@@ -210,7 +210,7 @@ def sweep(owner: str | None = None) -> list[str]:
     folders = list(_scratch_dirs(belongs))
     for folder in folders:
         shutil.rmtree(folder, ignore_errors=True)
-    return [*killed, *(f"folder {folder}" for folder in folders)]
+    return [*killed, *(f"folder {folder}" for folder in folders if not folder.exists())]
 
 
 def _of_the_dead(mark: str) -> bool:

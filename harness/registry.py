@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any
+
+from typer import Typer
 
 from harness.check import Check
 from harness.errors import KafkaTrialError, unknown
@@ -73,6 +76,12 @@ def fault(name: str) -> FaultKind:
 def scenario(name: str) -> Scenario:
     """The scenario of that name."""
     found: Scenario = _one("scenarios", "scenario", name)
+    return found
+
+
+def command(name: str) -> Callable[[Typer], None]:
+    """The function that adds the command of that name to the command line."""
+    found: Callable[[Typer], None] = _one("commands", "command", name)
     return found
 
 

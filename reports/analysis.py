@@ -16,7 +16,7 @@ from pyspark.sql import DataFrame, SparkSession
 from harness.errors import UsageError
 from harness.rows import SCHEMA_VERSION
 from reports.load import load
-from reports.transforms import agreement, coverage, delivery, latency, matrix, wire
+from reports.transforms import agreement, coverage, delivery, latency, matrix, measurements, wire
 
 Row = dict[str, Any]
 
@@ -47,6 +47,9 @@ def results(tables: Mapping[str, DataFrame]) -> dict[str, DataFrame]:
     disagreements = agreement.disagreements(trials, tables["delivery"], recomputed).cache()
     published = matrix.published(trials, disagreements)
     resent = wire.resent(tables["produce_parts"]).cache()
+    traffic = wire.traffic(tables["frames"], resent)
+    recovery = latency.recovery(operations, faults)
+    sends = latency.classified(operations, faults)
     return {
         "delivery": recomputed,
         "disagreements": disagreements,
@@ -54,11 +57,13 @@ def results(tables: Mapping[str, DataFrame]) -> dict[str, DataFrame]:
         "trials": published,
         "matrix": matrix.matrix(published),
         "coverage": coverage.coverage(trials, tables["requirements"]),
-        "latency": latency.phases(operations, faults),
+        "latency": latency.phases(sends),
+        "latency_cells": latency.cells(trials, sends),
         "latency_windows": latency.windows(trials, operations),
-        "recovery": latency.recovery(operations, faults),
+        "recovery": recovery,
         "resent": resent,
-        "traffic": wire.traffic(tables["frames"], resent),
+        "traffic": traffic,
+        "measurements": measurements.measurements(trials, recomputed, traffic, recovery),
     }
 
 

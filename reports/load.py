@@ -9,13 +9,9 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
 from harness.errors import UsageError
-from harness.tables import Columns
-from reports.schema import SCHEMAS, SPARK_TYPES
+from reports.schema import SCHEMAS
 
-Frames = Mapping[str, DataFrame]
-
-
-def load(spark: SparkSession, base: str) -> Frames:
+def load(spark: SparkSession, base: str) -> Mapping[str, DataFrame]:
     """Table name -> DataFrame of ``base/<table>``.
 
     Raises UsageError if a table is missing, or has other columns than ours: it was packed by another version.

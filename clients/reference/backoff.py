@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from clients.reference.ports import Jitter
 
 JITTER = 0.2
-FACTOR = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,5 +21,5 @@ class ExponentialBackoff:
         """How long to wait after ``earlier_failures`` + 1 failures in a row."""
         doublings = min(max(earlier_failures, 0), 31)
         ceiling_ms = max(self.initial_ms, self.max_ms)
-        plain_ms = min(self.initial_ms * FACTOR**doublings, ceiling_ms)
+        plain_ms = min(self.initial_ms << doublings, ceiling_ms)
         return min(round(plain_ms * (1 + JITTER * self.jitter())), ceiling_ms)

@@ -1,61 +1,21 @@
 """Sends that must wait: for a topic's metadata, or for memory. The waiting is a value here, never a sleep.
 
 One limit, max.block.ms, covers both waits (MET-14). A driver with threads blocks the caller until the send is settled;
-a driver in virtual time looks at ``delivery`` when it likes.
+a driver in virtual time looks at the delivery when it likes. Sends are looked at first come, first served.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
-from clients.reference.buffer_pool import Grant, Waiter
-from clients.reference.errors import SendError
-from clients.reference.producer_batch import Callback, Headers, ProducerBatch, RecordMetadata
-
-
-@dataclass(slots=True, eq=False)
-class Delivery:
-    """One record's fate: blocked at first perhaps, then in a batch or failed, in the end ``is_done``."""
-
-    timestamp_ms: int
-    batch: ProducerBatch | None = None
-    index: int = 0
-    failure: SendError | None = None
-
-    @property
-    def is_blocked(self) -> bool:
-        return self.batch is None and self.failure is None
-
-    @property
-    def is_done(self) -> bool:
-        """The result is known and the callbacks of the batch have run."""
-        return self.failure is not None or (self.batch is not None and self.batch.is_published)
-
-    @property
-    def error(self) -> SendError | None:
-        """Why the record was not acknowledged; None for a stored one, and for one that is not done."""
-        return self.failure or (self.batch.error_of(self.index) if self.batch else None)
-
-    @property
-    def metadata(self) -> RecordMetadata:
-        """Where the record is; only for a done delivery without error."""
-        if self.batch is None or self.batch.result is None or self.error:
-            raise ValueError("this record is not acknowledged")
-        return self.batch.metadata_of(self.index, self.timestamp_ms)
-
-
-@dataclass(slots=True)
-class Outgoing:
-    """A record on its way into a batch, with all that the way needs."""
-
-    topic: str
-    partition: int | None
-    key: bytes | None
-    value: bytes | None
-    headers: Headers
-    timestamp_ms: int
-    callback: Callback | None
-    size_bytes: int
+from clients.reference.buffer_pool import BufferPool, Grant, Waiter
+from clients.reference.config import ProducerConfig
+from clients.reference.delivery import Outgoing
+from clients.reference.errors import BrokerError, BufferExhaustedError, SendError, TimeoutError
+from clients.reference.metadata import Metadata, TopicMetadata
+from clients.reference.trace import SendBlocked, Trace
+from harness.outcome import Outcome
 
 
 @dataclass(slots=True, eq=False)
@@ -63,8 +23,6 @@ class BlockedSend:
     """A record that found no metadata or no memory; ``waiter`` is its place in the line for memory."""
 
     outgoing: Outgoing
-    delivery: Delivery
-    since_ms: int
     expires_ms: int
     seen_update: int
     waiter: Waiter | None = None
@@ -73,3 +31,111 @@ class BlockedSend:
     def granted(self, grant: Grant) -> None:
         """Its turn has come; the record is appended in the next round, not within the pool's."""
         self.waiter, self.grant = None, grant
+
+
+class BlockedSends:
+    """``append`` puts a record into a batch if it can, with memory that was waited for; ``fail`` ends it."""
+
+    def __init__(
+        self,
+        config: ProducerConfig,
+        metadata: Metadata,
+        pool: BufferPool,
+        trace: Trace,
+        append: Callable[[Outgoing, TopicMetadata, int, Grant | None], bool],
+        fail: Callable[[Outgoing, SendError], None],
+    ) -> None:
+        self._config = config
+        self._metadata = metadata
+        self._pool = pool
+        self._trace = trace
+        self._append = append
+        self._fail = fail
+        self._blocked: list[BlockedSend] = []
+
+    def add(self, outgoing: Outgoing, memory_bytes: int, now_ms: int) -> None:
+        """A record found no metadata, or no memory: ``memory_bytes`` is what it would take."""
+        blocked = BlockedSend(outgoing, now_ms + self._config.max_block_ms, self._metadata.update_version)
+        self._blocked.append(blocked)
+        if topic_with_partition(self._metadata, outgoing):
+            self._wait_for_memory(blocked, memory_bytes, now_ms)
+        else:
+            self._metadata.request_update_for(outgoing.topic)
+            self._trace(SendBlocked(at_ms=now_ms, topic=outgoing.topic, waiting_for="metadata"))
+
+    def progress(self, memory_for: Callable[[int], int], now_ms: int) -> None:
+        """Let each go as far as it can."""
+        waiting, self._blocked = self._blocked, []
+        for blocked in waiting:
+            if not self._settle(blocked, memory_for, now_ms):
+                self._blocked.append(blocked)
+
+    def next_ms(self, now_ms: int) -> int | None:
+        """When to look again: now, where memory was granted meanwhile, else at the first limit."""
+        return min((now_ms if each.grant else each.expires_ms for each in self._blocked), default=None)
+
+    def give_up(self, error: Callable[[], SendError]) -> None:
+        """End all of them."""
+        for blocked in self._blocked:
+            self._end(blocked, error())
+        self._blocked = []
+
+    def _settle(self, blocked: BlockedSend, memory_for: Callable[[int], int], now_ms: int) -> bool:
+        """True where the wait is over, for better or worse."""
+        outgoing = blocked.outgoing
+        if blocked.waiter is None:
+            refusal = self._metadata.topic_errors.get(outgoing.topic)
+            if refusal and not refusal.retriable:  # MET-13: waiting would not help
+                what = f"topic {outgoing.topic!r}: {refusal.name}"
+                self._end(blocked, BrokerError(refusal, what, outcome=Outcome.FAIL))
+                return True
+            known = topic_with_partition(self._metadata, outgoing)
+            if known and self._append(outgoing, known, now_ms, blocked.grant):
+                return True
+            if known:
+                self._wait_for_memory(blocked, memory_for(outgoing.size_bytes), now_ms)
+            else:
+                self._ask_again(blocked, now_ms)
+        if now_ms < blocked.expires_ms:
+            return False
+        self._end(blocked, self._timeout(blocked))
+        return True
+
+    def _wait_for_memory(self, blocked: BlockedSend, memory_bytes: int, now_ms: int) -> None:
+        blocked.waiter = self._pool.wait(memory_bytes, blocked.granted)
+        self._trace(SendBlocked(at_ms=now_ms, topic=blocked.outgoing.topic, waiting_for="memory"))
+
+    def _ask_again(self, blocked: BlockedSend, now_ms: int) -> None:
+        """Metadata came without what is waited for: once more, after its backoff (MET-11, -12)."""
+        if blocked.seen_update != self._metadata.update_version:
+            blocked.seen_update = self._metadata.update_version
+            self._metadata.add(blocked.outgoing.topic, now_ms)
+            self._metadata.request_update_for(blocked.outgoing.topic)
+
+    def _timeout(self, blocked: BlockedSend) -> SendError:
+        limit = f"within max.block.ms ({self._config.max_block_ms} ms)"
+        outgoing = blocked.outgoing
+        if blocked.waiter:
+            return BufferExhaustedError(f"no memory for a record of {outgoing.size_bytes} bytes {limit}")
+        known = self._metadata.topics.get(outgoing.topic)
+        if known is None:
+            return TimeoutError(f"topic {outgoing.topic!r} did not appear in metadata {limit}")
+        return TimeoutError(
+            f"partition {outgoing.partition} of topic {outgoing.topic!r}, which has {len(known.partitions)}, "
+            f"did not appear in metadata {limit}"
+        )
+
+    def _end(self, blocked: BlockedSend, failure: SendError) -> None:
+        if blocked.waiter:
+            self._pool.give_up(blocked.waiter)
+        if blocked.grant:
+            self._pool.give_back(blocked.grant)
+        self._fail(blocked.outgoing, failure)
+
+
+def topic_with_partition(metadata: Metadata, outgoing: Outgoing) -> TopicMetadata | None:
+    """The topic's metadata, if it has partitions, and the one that the record wants (MET-12)."""
+    known = metadata.topics.get(outgoing.topic)
+    if known is None or not known.partitions:
+        return None
+    return known if outgoing.partition is None or outgoing.partition < len(known.partitions) else None

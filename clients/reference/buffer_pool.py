@@ -1,7 +1,8 @@
 """BufferPool: how many bytes all batches together may hold (buffer.memory), and who is next when they are held.
 
 Python owns the bytes themselves; the pool is the account of them. Who finds no room waits in line, and nobody
-overtakes: while somebody waits, newcomers wait behind (PRD-ACC-09). Every grant is given back exactly once (PRD-ACC-11).
+overtakes: while somebody waits, newcomers wait behind (PRD-ACC-09). Every grant is given back exactly once
+(PRD-ACC-11).
 """
 
 from __future__ import annotations

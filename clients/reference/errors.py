@@ -2,17 +2,14 @@
 
 Names are Kafka's: ``error.name`` is the name in the protocol's error table, also where the client itself gave up
 (a delivery timeout is REQUEST_TIMED_OUT, as in org.apache.kafka.common.protocol.Errors). ``error.outcome`` is the
-three-valued answer of a failed send: ``fail`` the record is certainly not in the log, ``info`` nobody knows.
+three-valued answer of a failed send: FAIL the record is certainly not in the log, INFO nobody knows.
 """
 
 from __future__ import annotations
 
-from typing import Literal
-
 from harness.errors import KafkaTrialError, UsageError
+from harness.outcome import Outcome
 from harness.wire.error_table import KafkaError
-
-Outcome = Literal["ok", "fail", "info"]
 
 
 class ConfigException(UsageError):
@@ -24,11 +21,11 @@ class IllegalStateError(KafkaTrialError):
 
 
 class SendError(KafkaTrialError):
-    """A record was not acknowledged. ``outcome`` is ``fail`` (certainly not stored) or ``info`` (unknown)."""
+    """A record was not acknowledged. ``outcome`` is FAIL (certainly not stored) or INFO (unknown)."""
 
     name = "UNKNOWN_SERVER_ERROR"
 
-    def __init__(self, message: str, *, outcome: Outcome = "fail") -> None:
+    def __init__(self, message: str, *, outcome: Outcome = Outcome.FAIL) -> None:
         super().__init__(message)
         self.outcome = outcome
 

@@ -1,4 +1,7 @@
-"""Who asks for Metadata, and when: one question at a time, to the least loaded node (DefaultMetadataUpdater in Java)."""
+"""Who asks for Metadata, and when: one question at a time, to the least loaded node.
+
+``NetworkClient.DefaultMetadataUpdater`` in Java.
+"""
 
 from __future__ import annotations
 

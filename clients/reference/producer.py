@@ -10,27 +10,22 @@ from __future__ import annotations
 from collections import deque
 from dataclasses import dataclass
 
-from clients.reference.blocked_sends import BlockedSend, Delivery, Outgoing
+from clients.reference import failures
+from clients.reference.blocked_sends import BlockedSends, topic_with_partition
+from clients.reference.buffer_pool import Grant
 from clients.reference.config import ProducerConfig
-from clients.reference.errors import (
-    BrokerError,
-    BufferExhaustedError,
-    IllegalStateError,
-    ProducerClosedError,
-    RecordTooLargeError,
-    SendError,
-    TimeoutError,
-)
+from clients.reference.delivery import Delivery, Outgoing
+from clients.reference.errors import IllegalStateError, ProducerClosedError, RecordTooLargeError, SendError
 from clients.reference.metadata import Metadata, TopicMetadata
 from clients.reference.metadata_updater import MetadataUpdater
 from clients.reference.network_client import NetworkClient
 from clients.reference.partitioner import Partitioner
 from clients.reference.ports import Jitter, Selector
 from clients.reference.producer_batch import Callback, Headers, ProducerBatch
-from clients.reference.record_accumulator import Appended, RecordAccumulator
+from clients.reference.record_accumulator import RecordAccumulator
 from clients.reference.sender import Sender
 from clients.reference.states import LIFE, LifeEvent, LifeState
-from clients.reference.trace import Misbehaved, SendBlocked, StateChanged, Trace, no_trace
+from clients.reference.trace import Misbehaved, StateChanged, Trace, no_trace
 from clients.reference.transaction_manager import TransactionManager
 from harness.errors import UsageError
 from harness.wire.records import BATCH_OVERHEAD_BYTES, record_size_bytes
@@ -48,14 +43,6 @@ class Components:
     batch: type[ProducerBatch] = ProducerBatch
     accumulator: type[RecordAccumulator] = RecordAccumulator
     sender: type[Sender] = Sender
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class FailedSend:
-    """A record that never got into a batch, and whom to tell."""
-
-    delivery: Delivery
-    callback: Callback | None
 
 
 class ProducerCore:
@@ -83,10 +70,13 @@ class ProducerCore:
         self._sender = made.sender(
             config, self._client, self._metadata, self._accumulator, transactions, trace, self._publish_later
         )
-        self._blocked: list[BlockedSend] = []
-        self._to_publish: deque[ProducerBatch | FailedSend] = deque()
+        self._blocked = BlockedSends(
+            config, self._metadata, self._accumulator.pool, trace, self._append, self._fail
+        )
+        self._to_publish: deque[ProducerBatch | Outgoing] = deque()
         self._life = LIFE.initial
         self._force_at_ms: int | None = None
+        self._wants_round = False
 
     # records
 
@@ -112,24 +102,22 @@ class ProducerCore:
         if timestamp_ms < 0 or (partition is not None and partition < 0):
             raise UsageError("neither a record's timestamp nor its partition may be negative")
         size_bytes = record_size_bytes(key, value, headers)
-        out = Outgoing(topic, partition, key, value, headers, timestamp_ms, callback, size_bytes)
         delivery = Delivery(timestamp_ms)
-        failure = self._refusal(out)
+        out = Outgoing(topic, partition, key, value, headers, timestamp_ms, callback, size_bytes, delivery)
+        failure = self._refusal(size_bytes)
         if failure:
-            self._fail(FailedSend(delivery, callback), failure)
+            self._fail(out, failure)
             return delivery, True
         self._metadata.add(topic, now_ms)
-        known = self._known(out)
-        appended = self._append(out, known, now_ms) if known else None
-        if appended:
-            delivery.batch, delivery.index = appended.batch, appended.index
-            return delivery, appended.wake
-        self._block(out, delivery, now_ms)
-        return delivery, True
+        known = topic_with_partition(self._metadata, out)
+        if known is None or not self._append(out, known, now_ms):
+            self._blocked.add(out, self._accumulator.memory_for(size_bytes), now_ms)
+            return delivery, True
+        return delivery, self._wants_round
 
-    def _refusal(self, out: Outgoing) -> SendError | None:
+    def _refusal(self, size_bytes: int) -> SendError | None:
         """Why a record cannot be sent at all: too large (PRD-ACC-10), or a producer that cannot go on."""
-        whole_bytes = out.size_bytes + BATCH_OVERHEAD_BYTES
+        whole_bytes = size_bytes + BATCH_OVERHEAD_BYTES
         for setting, limit in (
             ("max.request.size", self._config.max_request_size),
             ("buffer.memory", self._config.buffer_memory),
@@ -137,110 +125,25 @@ class ProducerCore:
             if whole_bytes > limit:
                 return RecordTooLargeError(f"the record takes {whole_bytes} bytes, {setting} is {limit}")
         fatal = self._transactions.fatal_error if self._transactions else None
-        if fatal:
-            return BrokerError(fatal, f"the producer cannot go on: {fatal.name}", outcome="fail")
-        return None
+        return failures.cannot_go_on(fatal) if fatal else None
 
-    def _known(self, out: Outgoing) -> TopicMetadata | None:
-        """The topic's metadata, if it has the partition that the record wants (MET-12)."""
-        known = self._metadata.topics.get(out.topic)
-        if known is None or not known.partitions:
-            return None
-        return known if out.partition is None or out.partition < len(known.partitions) else None
-
-    def _append(
-        self, out: Outgoing, known: TopicMetadata, now_ms: int, blocked: BlockedSend | None = None
-    ) -> Appended | None:
+    def _append(self, out: Outgoing, known: TopicMetadata, now_ms: int, grant: Grant | None = None) -> bool:
+        """Choose the partition and put the record into a batch; False where there is no memory for one."""
         partition = out.partition
         if partition is None:
             partition = self._partitioner.partition(out.topic, known, out.key)
-        appended = self._accumulator.append(
-            (out.topic, partition),
-            out.timestamp_ms,
-            out.key,
-            out.value,
-            out.headers,
-            out.callback,
-            out.size_bytes,
-            now_ms,
-            blocked.grant if blocked else None,
-        )
-        if appended and out.partition is None:
+        appended = self._accumulator.append(out, (out.topic, partition), now_ms, grant)
+        if appended is None:
+            return False
+        out.delivery.batch, out.delivery.index = appended.batch, appended.index
+        self._wants_round = appended.wake
+        if out.partition is None and out.key is None:
             self._partitioner.appended(out.topic, known, out.size_bytes, appended.batch_is_full)
-        return appended
+        return True
 
-    # sends that wait
-
-    def _block(self, out: Outgoing, delivery: Delivery, now_ms: int) -> None:
-        expires_ms = now_ms + self._config.max_block_ms
-        blocked = BlockedSend(out, delivery, now_ms, expires_ms, self._metadata.update_version)
-        self._blocked.append(blocked)
-        if self._known(out):
-            self._wait_for_memory(blocked, now_ms)
-        else:
-            self._metadata.request_update_for(out.topic)
-            self._trace(SendBlocked(at_ms=now_ms, topic=out.topic, waiting_for="metadata"))
-
-    def _wait_for_memory(self, blocked: BlockedSend, now_ms: int) -> None:
-        needed = self._accumulator.memory_for(blocked.outgoing.size_bytes)
-        blocked.waiter = self._accumulator.pool.wait(needed, blocked.granted)
-        self._trace(SendBlocked(at_ms=now_ms, topic=blocked.outgoing.topic, waiting_for="memory"))
-
-    def _progress_blocked(self, now_ms: int) -> None:
-        """Let every blocked send go as far as it can, first come first served."""
-        still_blocked = []
-        for blocked in self._blocked:
-            self._progress(blocked, now_ms)
-            if blocked.delivery.is_blocked:
-                still_blocked.append(blocked)
-        self._blocked = still_blocked
-
-    def _progress(self, blocked: BlockedSend, now_ms: int) -> None:
-        out, delivery = blocked.outgoing, blocked.delivery
-        error = self._metadata.topic_errors.get(out.topic)
-        known = self._known(out)
-        if blocked.waiter is None:
-            if error and not error.retriable:  # MET-13: waiting would not help
-                self._unblock(
-                    blocked, BrokerError(error, f"topic {out.topic!r}: {error.name}", outcome="fail")
-                )
-                return
-            appended = self._append(out, known, now_ms, blocked) if known else None
-            if appended:
-                delivery.batch, delivery.index = appended.batch, appended.index
-                return
-            if known:
-                self._wait_for_memory(blocked, now_ms)
-            elif blocked.seen_update != self._metadata.update_version:
-                blocked.seen_update = self._metadata.update_version
-                self._metadata.add(out.topic, now_ms)
-                self._metadata.request_update_for(out.topic)
-        if now_ms >= blocked.expires_ms:
-            self._unblock(blocked, self._block_timeout(blocked))
-
-    def _block_timeout(self, blocked: BlockedSend) -> SendError:
-        limit = f"within max.block.ms ({self._config.max_block_ms} ms)"
-        out = blocked.outgoing
-        if blocked.waiter:
-            return BufferExhaustedError(f"no memory for a record of {out.size_bytes} bytes {limit}")
-        known = self._metadata.topics.get(out.topic)
-        if known is None:
-            return TimeoutError(f"topic {out.topic!r} did not appear in metadata {limit}")
-        return TimeoutError(
-            f"partition {out.partition} of topic {out.topic!r}, which has {len(known.partitions)}, "
-            f"did not appear in metadata {limit}"
-        )
-
-    def _unblock(self, blocked: BlockedSend, failure: SendError) -> None:
-        if blocked.waiter:
-            self._accumulator.pool.give_up(blocked.waiter)
-        if blocked.grant:
-            self._accumulator.pool.give_back(blocked.grant)
-        self._fail(FailedSend(blocked.delivery, blocked.outgoing.callback), failure)
-
-    def _fail(self, failed: FailedSend, failure: SendError) -> None:
-        failed.delivery.failure = failure
-        self._to_publish.append(failed)
+    def _fail(self, out: Outgoing, failure: SendError) -> None:
+        out.delivery.failure = failure
+        self._to_publish.append(out)
 
     # rounds
 
@@ -253,15 +156,14 @@ class ProducerCore:
         if self._life is LifeState.CLOSED:
             return None
         self._client.poll(now_ms)
-        self._progress_blocked(now_ms)
+        self._blocked.progress(self._accumulator.memory_for, now_ms)
         self._updater.maybe_update(now_ms)
         times = [
             self._sender.step(now_ms),
             self._updater.maybe_update(now_ms),
             self._client.next_deadline_ms(),
         ]
-        times += [now_ms if blocked.grant else blocked.expires_ms for blocked in self._blocked]
-        times.append(self._maybe_finish_closing(now_ms))
+        times += [self._blocked.next_ms(now_ms), self._maybe_finish_closing(now_ms)]
         return min((time for time in times if time is not None), default=None)
 
     def publish(self, now_ms: int) -> bool:
@@ -310,9 +212,7 @@ class ProducerCore:
             earlier = [] if self._force_at_ms is None else [self._force_at_ms]
             self._force_at_ms = min([*earlier, now_ms + max(timeout_ms, 0)])
         self._accumulator.close()
-        for blocked in self._blocked:
-            self._unblock(blocked, ProducerClosedError("the producer was closed while send() was waiting"))
-        self._blocked = []
+        self._blocked.give_up(lambda: ProducerClosedError("the producer was closed while send() was waiting"))
 
     def _maybe_finish_closing(self, now_ms: int) -> int | None:
         if self._life is not LifeState.CLOSING:
@@ -320,18 +220,17 @@ class ProducerCore:
         if not self._sender.has_unfinished():
             self._live(LifeEvent.DRAINED, now_ms)
         elif self._force_at_ms is not None and now_ms >= self._force_at_ms:
-            self._sender.abort_all(self._closed_forcefully, now_ms)
+            self._sender.abort_all(failures.closed, now_ms)
             self._live(LifeEvent.FORCE, now_ms)
         else:
             return self._force_at_ms
         self._client.close()
         return None
 
-    def _closed_forcefully(self, batch: ProducerBatch) -> SendError:
-        return ProducerClosedError(
-            f"the producer was closed before {batch.record_count} record(s) had a result",
-            outcome="info" if batch.is_in_doubt else "fail",
-        )
+    def force_close(self, now_ms: int) -> None:
+        """Give everything up at once, whatever state a round left behind."""
+        self.close(now_ms, 0)
+        self._maybe_finish_closing(now_ms)
 
     def _live(self, event: LifeEvent, now_ms: int) -> None:
         before = self._life

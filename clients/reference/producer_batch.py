@@ -11,10 +11,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from clients.reference.buffer_pool import Grant
-from clients.reference.errors import Outcome, SendError
+from clients.reference.errors import SendError
 from clients.reference.metadata import TopicPartition
 from clients.reference.states import BATCH, BatchEvent, BatchState
 from clients.reference.trace import StateChanged, Trace
+from harness.outcome import Outcome
 from harness.wire.error_table import KafkaError
 from harness.wire.records import BatchBuilder, increment_sequence, restamp
 
@@ -77,6 +78,7 @@ class ProducerBatch:
         number: int,
         builder: BatchBuilder,
         grant: Grant,
+        delivery_timeout_ms: int,
         now_ms: int,
         trace: Trace,
     ) -> None:
@@ -84,9 +86,9 @@ class ProducerBatch:
         self.number = number  # batches of a partition are numbered in the order of their records
         self.name = f"{partition[0]}-{partition[1]}#{number}"
         self.created_ms = now_ms
+        self.expires_ms = now_ms + delivery_timeout_ms
         self.grant = grant
         self.attempts = 0  # how many attempts have failed
-        self.last_attempt_ms = now_ms
         self.retry_at_ms = now_ms
         self.was_sent = False  # an attempt reached a socket
         self.has_unknown_attempt = False  # an attempt ended without the broker's word on it
@@ -163,9 +165,9 @@ class ProducerBatch:
     def is_done(self) -> bool:
         return self.state.is_final
 
-    def has_expired(self, delivery_timeout_ms: int, now_ms: int) -> bool:
+    def has_expired(self, now_ms: int) -> bool:
         """PRD-EXP-01: the limit counts from the batch's creation, linger and retries included."""
-        return now_ms - self.created_ms >= delivery_timeout_ms
+        return now_ms >= self.expires_ms
 
     def outcome_of(self, error: KafkaError) -> Outcome:
         """What a failure with this error says about the records (``error`` ended the last attempt, if any).
@@ -174,7 +176,7 @@ class ProducerBatch:
         broker with an error that the error table calls definite.
         """
         refused = not self.was_sent or error.produced == "definite"
-        return "fail" if refused and not self.is_in_doubt else "info"
+        return Outcome.FAIL if refused and not self.is_in_doubt else Outcome.INFO
 
     @property
     def is_in_doubt(self) -> bool:
@@ -192,7 +194,6 @@ class ProducerBatch:
     def reenqueued(self, now_ms: int, retry_at_ms: int) -> None:
         self._move(BatchEvent.REENQUEUE, now_ms)
         self.attempts += 1
-        self.last_attempt_ms = now_ms
         self.retry_at_ms = retry_at_ms
 
     def succeed(self, base_offset: int, log_append_time_ms: int, now_ms: int) -> bool:

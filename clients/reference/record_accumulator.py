@@ -14,10 +14,11 @@ from dataclasses import dataclass, field
 from clients.reference.backoff import ExponentialBackoff
 from clients.reference.buffer_pool import BufferPool, Grant
 from clients.reference.config import ProducerConfig
+from clients.reference.delivery import Outgoing
 from clients.reference.errors import SendError
 from clients.reference.metadata import Metadata, TopicPartition
 from clients.reference.ports import Jitter
-from clients.reference.producer_batch import Callback, Headers, ProducerBatch
+from clients.reference.producer_batch import ProducerBatch
 from clients.reference.states import BatchState
 from clients.reference.trace import Trace
 from clients.reference.transaction_manager import TransactionManager
@@ -73,18 +74,9 @@ class RecordAccumulator:
     # records come in
 
     def append(
-        self,
-        partition: TopicPartition,
-        timestamp_ms: int,
-        key: bytes | None,
-        value: bytes | None,
-        headers: Headers,
-        callback: Callback | None,
-        size_bytes: int,
-        now_ms: int,
-        grant: Grant | None = None,
+        self, record: Outgoing, partition: TopicPartition, now_ms: int, grant: Grant | None = None
     ) -> Appended | None:
-        """Add a record of at most ``size_bytes`` to its partition; None where a new batch finds no memory.
+        """Add a record to its partition; None where a new batch finds no memory.
 
         ``grant`` is memory that was waited for; it is given back where it proves to be needless.
         """
@@ -92,21 +84,25 @@ class RecordAccumulator:
         if queue is None:
             queue = self._queues[partition] = deque()
         newest = queue[-1] if queue else None
-        if newest is not None and self._has_room(newest, size_bytes):
+        if newest is not None and self._has_room(newest, record.size_bytes):
             if grant is not None:
                 self.pool.give_back(grant)
-            index = newest.append(timestamp_ms, key, value, headers, callback)
+            index = self._append_to(newest, record)
             is_full = self._is_full(newest)
             return Appended(newest, index, is_full, is_full)
-        grant = grant or self.pool.take(self.memory_for(size_bytes))
+        grant = grant or self.pool.take(self.memory_for(record.size_bytes))
         if grant is None:
             return None
         if newest is not None:
             newest.close(now_ms)
-        batch = self._new_batch(partition, timestamp_ms, grant, now_ms)
+        batch = self._new_batch(partition, record.timestamp_ms, grant, now_ms)
         queue.append(batch)
-        index = batch.append(timestamp_ms, key, value, headers, callback)
+        index = self._append_to(batch, record)
         return Appended(batch, index, wake=True, batch_is_full=self._is_full(batch))
+
+    @staticmethod
+    def _append_to(batch: ProducerBatch, record: Outgoing) -> int:
+        return batch.append(record.timestamp_ms, record.key, record.value, record.headers, record.callback)
 
     def memory_for(self, size_bytes: int) -> int:
         """What a batch costs that is opened for a record of this size: a record may exceed batch.size."""
@@ -118,7 +114,15 @@ class RecordAccumulator:
     ) -> ProducerBatch:
         self._batches_made += 1
         builder = BatchBuilder(self._config.compression_type, timestamp_ms)
-        batch = self._batch_class(partition, self._batches_made, builder, grant, now_ms, self._trace)
+        batch = self._batch_class(
+            partition,
+            self._batches_made,
+            builder,
+            grant,
+            self._config.delivery_timeout_ms,
+            now_ms,
+            self._trace,
+        )
         self._incomplete[batch] = None
         return batch
 
@@ -220,14 +224,13 @@ class RecordAccumulator:
         """Remove and give the queued batches whose delivery timeout is over, oldest first."""
         expired = []
         for queue in self._queues.values():
-            while queue and queue[0].has_expired(self._config.delivery_timeout_ms, now_ms):
+            while queue and queue[0].has_expired(now_ms):
                 expired.append(queue.popleft())
         return expired
 
     def next_expiry_ms(self) -> int | None:
         """When the first queued batch expires (PRD-EXP-05)."""
-        oldest = min((queue[0].created_ms for queue in self._queues.values() if queue), default=None)
-        return None if oldest is None else oldest + self._config.delivery_timeout_ms
+        return min((queue[0].expires_ms for queue in self._queues.values() if queue), default=None)
 
     def release(self, batch: ProducerBatch) -> None:
         """A batch has its final state and no request holds its bytes any more: its memory is free (PRD-ACC-11)."""

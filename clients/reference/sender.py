@@ -10,26 +10,27 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
+from clients.reference import failures
 from clients.reference.config import ProducerConfig
-from clients.reference.errors import BrokerError, SendError, TimeoutError
+from clients.reference.errors import SendError
+from clients.reference.init_producer_id import InitProducerIdHandler
 from clients.reference.metadata import Metadata, TopicPartition
 from clients.reference.network_client import NetworkClient
 from clients.reference.producer_batch import NO_OFFSET, NO_TIMESTAMP, ProducerBatch
 from clients.reference.record_accumulator import RecordAccumulator
 from clients.reference.requests import (
-    INIT_PRODUCER_ID_HIGHEST,
     PRODUCE_BY_NAME_HIGHEST,
     PRODUCE_LOWEST,
     ClientRequest,
     ClientResponse,
     PartitionData,
     PartitionResponse,
-    init_producer_id_request,
     partition_responses,
     produce_request,
 )
 from clients.reference.trace import BatchExpired, BatchRetried, BatchSent, Misbehaved, Trace
 from clients.reference.transaction_manager import TransactionManager
+from harness.outcome import Outcome
 from harness.wire.apis import Api
 from harness.wire.error_table import BY_NAME, KafkaError, error_for
 
@@ -58,50 +59,23 @@ class Sender:
         self._trace = trace
         self._done = done
         self._in_flight: dict[ProducerBatch, None] = {}
+        self._init_producer_id = transactions and InitProducerIdHandler(config, client, transactions)
 
     def step(self, now_ms: int) -> int | None:
         """Do all that can be done now; gives the time to look again, None where only the network brings news."""
-        times = [self._obtain_producer_id(now_ms)] if self._transactions else []
+        times = [self._settle_identity(self._transactions, now_ms)] if self._transactions else []
         self._expire(now_ms)
         times.append(self._send_producer_data(now_ms))
         times.append(self._next_expiry_ms())
         return min((time for time in times if time is not None), default=None)
 
-    # the producer id
-
-    def _obtain_producer_id(self, now_ms: int) -> int | None:
-        assert self._transactions is not None
-        self._transactions.step(now_ms)
-        if self._transactions.fatal_error:
-            self.abort_all(self._fatal, now_ms)
+    def _settle_identity(self, transactions: TransactionManager, now_ms: int) -> int | None:
+        transactions.step(now_ms)
+        fatal = transactions.fatal_error
+        if fatal:
+            self.abort_all(lambda batch: failures.cannot_go_on(fatal, batch), now_ms)
             return None
-        due_ms = self._transactions.init_at_ms()
-        if due_ms is None or due_ms > now_ms:
-            return due_ms
-        node_id = self._client.least_loaded_node(now_ms)
-        if node_id is None:
-            return self._client.next_connect_ms()
-        if self._client.ready(node_id, now_ms):
-            self._transactions.initializing(now_ms)
-            request = ClientRequest(
-                node_id,
-                Api.INIT_PRODUCER_ID,
-                init_producer_id_request,
-                self._transactions.initialized,
-                timeout_ms=self._config.request_timeout_ms,
-                highest=INIT_PRODUCER_ID_HIGHEST,
-            )
-            self._client.send(request, now_ms)
-        return None
-
-    def _fatal(self, batch: ProducerBatch) -> SendError:
-        assert self._transactions is not None and self._transactions.fatal_error is not None
-        error = self._transactions.fatal_error
-        return BrokerError(
-            error,
-            f"the producer cannot go on: {error.name}",
-            outcome="info" if batch.is_in_doubt else "fail",
-        )
+        return self._init_producer_id.maybe_ask(now_ms) if self._init_producer_id else None
 
     # sending
 
@@ -230,11 +204,7 @@ class Sender:
     def _can_retry(
         self, batch: ProducerBatch, error: KafkaError, answer: PartitionResponse, now_ms: int
     ) -> bool:
-        if (
-            batch.is_done
-            or batch.attempts >= self._config.retries
-            or batch.has_expired(self._config.delivery_timeout_ms, now_ms)
-        ):
+        if batch.is_done or batch.attempts >= self._config.retries or batch.has_expired(now_ms):
             return False
         if self._transactions:
             return self._transactions.can_retry(batch, error, answer.log_start_offset)
@@ -267,54 +237,32 @@ class Sender:
     def _fail_batch(
         self, batch: ProducerBatch, error: KafkaError, answer: PartitionResponse, now_ms: int
     ) -> None:
-        outcome = batch.outcome_of(error)
-        records = f"{batch.record_count} record(s) for {batch.name.rpartition('#')[0]}"
-        detail = f": {answer.error_message}" if answer.error_message else ""
-        failure = BrokerError(error, f"{records} failed with {error.name}{detail}", outcome=outcome)
-        self._finish_badly(batch, error, failure, now_ms, self._record_errors(batch, failure, answer))
-
-    def _record_errors(
-        self, batch: ProducerBatch, failure: BrokerError, answer: PartitionResponse
-    ) -> dict[int, SendError] | None:
-        """The records that the broker named; the others of their batch failed because of them (PRD-SND-12)."""
-        if not answer.record_errors:
-            return None
-        named = dict(answer.record_errors)
-        blamed = error_for(answer.error_code)
-        errors: dict[int, SendError] = {}
-        for index in range(batch.record_count):
-            what = (
-                (named[index] or blamed.name) if index in named else "other records of its batch were invalid"
-            )
-            errors[index] = BrokerError(blamed, f"record {index} failed: {what}", outcome=failure.outcome)
-        return errors
+        failure = failures.refused(batch, error, answer)
+        self._finish_badly(batch, error, failure, now_ms, failures.by_record(batch, failure, answer))
 
     # expiry
 
     def _expire(self, now_ms: int) -> None:
         """Batches in flight first: they are older (PRD-EXP-02)."""
-        limit_ms = self._config.delivery_timeout_ms
-        in_flight = [batch for batch in self._in_flight if batch.has_expired(limit_ms, now_ms)]
+        in_flight = [batch for batch in self._in_flight if batch.has_expired(now_ms)]
         for batch in in_flight + self._accumulator.take_expired(now_ms):
             self._expire_batch(batch, now_ms)
 
     def _expire_batch(self, batch: ProducerBatch, now_ms: int) -> None:
-        age_ms = now_ms - batch.created_ms
         self._trace(
             BatchExpired(
-                at_ms=now_ms, batch=batch.name, age_ms=age_ms, was_in_flight=batch in self._in_flight
+                at_ms=now_ms,
+                batch=batch.name,
+                age_ms=now_ms - batch.created_ms,
+                was_in_flight=batch in self._in_flight,
             )
         )
-        failure = TimeoutError(
-            f"{batch.record_count} record(s) for {batch.name.rpartition('#')[0]} expired: {age_ms} ms have passed "
-            f"since their batch was created, delivery.timeout.ms is {self._config.delivery_timeout_ms}",
-            outcome="info" if batch.is_in_doubt else "fail",
-        )
+        failure = failures.expired(batch, now_ms)
         self._finish_badly(batch, BY_NAME["REQUEST_TIMED_OUT"], failure, now_ms)
 
     def _next_expiry_ms(self) -> int | None:
         """PRD-EXP-05: when to wake for the next batch that expires, in a queue or in flight."""
-        times = [batch.created_ms + self._config.delivery_timeout_ms for batch in self._in_flight]
+        times = [batch.expires_ms for batch in self._in_flight]
         queued_ms = self._accumulator.next_expiry_ms()
         return min(times if queued_ms is None else [*times, queued_ms], default=None)
 
@@ -333,7 +281,7 @@ class Sender:
         if was_done:
             return
         if self._transactions and batch.has_sequence:
-            is_definite = failure.outcome == "fail"
+            is_definite = failure.outcome is Outcome.FAIL
             self._transactions.failed(batch, error, is_definite=is_definite, now_ms=now_ms)
         self._end(batch)
 

@@ -177,16 +177,3 @@ LIFE: Machine[LifeState, LifeEvent] = Machine(
         (_L.CLOSING, _LE.FORCE): _L.CLOSED,
     },
 )
-
-MACHINES: tuple[
-    Machine[ConnectionState, ConnectionEvent]
-    | Machine[BatchState, BatchEvent]
-    | Machine[ProducerIdState, ProducerIdEvent]
-    | Machine[LifeState, LifeEvent],
-    ...,
-] = (
-    CONNECTION,
-    BATCH,
-    PRODUCER_ID,
-    LIFE,
-)

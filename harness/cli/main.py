@@ -39,8 +39,7 @@ def main() -> NoReturn:
 def call(argv: list[str]) -> int:
     """Run one command; its exit code."""
     try:
-        for register in registry.table("commands").values():
-            register(app)
+        _add_commands()
         processes.sweep()
         result = app(_with_command(argv), standalone_mode=False)
         return result if isinstance(result, int) else 0
@@ -64,6 +63,15 @@ def call(argv: list[str]) -> int:
             raise
         say(f"error: {usage}")
         return 2
+
+
+def _add_commands() -> None:
+    """The commands of other packages. A broken one is somebody's bug, but not a reason to refuse all the others."""
+    for name in registry.names("commands"):
+        try:
+            registry.command(name)(app)
+        except KafkaTrialError as error:
+            say(f"warning: no command {name!r}: {error}")
 
 
 def _with_command(argv: list[str]) -> list[str]:

@@ -22,6 +22,9 @@ from harness.rows import TrialVerdict
 from harness.spec import TrialSpec
 
 console = Console(stderr=True, highlight=False)
+if not console.is_terminal:
+    # A log file or a pipe has no width of its own; 80 columns would cut names in two.
+    console = Console(stderr=True, highlight=False, width=200)
 
 #: Meaning survives without colour: glyph and word, the colour comes on top.
 GLYPHS = {

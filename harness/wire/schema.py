@@ -151,8 +151,6 @@ def _is_entity(annotation: Any) -> bool:
 
 def _field(field: Field[Any], *, flexible: bool) -> Reader:
     annotation, nullable = _without_none(field.type)
-    if "tag" in field.metadata:
-        nullable = False  # a tagged field that is null is left out instead
     is_array = get_origin(annotation) is tuple
     item = _without_none(get_args(annotation)[0])[0] if is_array else annotation
     if _is_entity(item):
@@ -165,13 +163,24 @@ def _field(field: Field[Any], *, flexible: bool) -> Reader:
     return _array(read, flexible=flexible, nullable=nullable) if is_array else read
 
 
+def _default(field: Field[Any]) -> Any:
+    """What stands for a tagged field that is left out: where the schema says nothing, zero throughout."""
+    if field.default is not MISSING:
+        return field.default
+    if _is_entity(field.type):
+        entity: Any = field.type
+        return entity(**{part.name: _default(part) for part in fields(entity)})
+    # In the old versions' encoding zero bytes are zero, empty or false, whatever the type.
+    return _field(field, flexible=False)(bytes(16), 0)[0]
+
+
 @cache
 def entity_reader(entity: Any) -> Reader:
     """The reader of one of kio's classes: a message, or a structure inside one."""
     flexible: bool = entity.__flexible__
     plain: list[tuple[str, Reader]] = []
     tagged: dict[int, tuple[str, Reader]] = {}
-    implicit: list[tuple[str, Reader]] = []
+    implicit: dict[str, Any] = {}
     for field in fields(entity):
         read = _field(field, flexible=flexible)
         if "tag" not in field.metadata:
@@ -179,10 +188,10 @@ def entity_reader(entity: Any) -> Reader:
             continue
         tagged[field.metadata["tag"]] = (field.name, read)
         if field.default is MISSING:
-            implicit.append((field.name, read))
+            implicit[field.name] = _default(field)
 
     def read_entity(data: bytes, at: int) -> tuple[Any, int]:
-        values = {}
+        values = dict(implicit)
         for name, read in plain:
             values[name], at = read(data, at)
         if not flexible:
@@ -195,10 +204,6 @@ def entity_reader(entity: Any) -> Reader:
             values[name], stop = read(data, begin)
             if stop != end:
                 raise WireError(f"the tagged field {name} has {end - begin} bytes and takes {stop - begin}")
-        for name, read in implicit:
-            if name not in values:
-                # The protocol's implicit default is zero throughout: what zero bytes are read as.
-                values[name] = read(bytes(64), 0)[0]
         return entity(**values), at
 
     return read_entity

@@ -5,16 +5,15 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
-from harness.outcome import SEVERITY
+from reports.transforms.matrix import severity
 
 
 def coverage(trials: DataFrame, requirements: DataFrame) -> DataFrame:
     """``id, level, client, verdict, trials, findings``: one row for each verdict that the requirement had there."""
-    severity = F.array_position(F.array(*(F.lit(verdict.value) for verdict in SEVERITY)), F.col("verdict"))
     return (
         requirements.join(trials.select("trial", "client"), "trial", how="inner")
         .groupBy("id", "level", "client", "verdict")
         .agg(F.count("*").alias("trials"), F.sum("findings").alias("findings"))
-        .orderBy("id", "level", "client", severity)
+        .orderBy("id", "level", "client", severity())
         .select("id", "level", "client", "verdict", "trials", "findings")
     )

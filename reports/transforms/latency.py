@@ -11,27 +11,43 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
+from reports.transforms.matrix import CELL
+
 WINDOW_MS = 250
 NS_PER_MS = 1_000_000
 
 
-def phases(operations: DataFrame, faults: DataFrame) -> DataFrame:
-    """``trial, phase, acked, failed, unknown, p50_ms, p95_ms, p99_ms, max_ms``."""
+def classified(operations: DataFrame, faults: DataFrame) -> DataFrame:
+    """``trial, phase, outcome, invoke_ns, complete_ns``: each send with the phase it belongs to."""
+    window = F.struct(F.col("effective_start_ns").alias("start"), F.col("effective_end_ns").alias("end"))
     windows = (
         faults.filter(F.col("effective_start_ns").isNotNull())
         .groupBy("trial")
-        .agg(
-            F.collect_list(
-                F.struct(F.col("effective_start_ns").alias("start"), F.col("effective_end_ns").alias("end"))
-            ).alias("windows")
-        )
+        .agg(F.collect_list(window).alias("windows"))
     )
+    return operations.join(windows, "trial", how="left").select(
+        "trial", _phase().alias("phase"), "outcome", "invoke_ns", "complete_ns"
+    )
+
+
+def phases(classified: DataFrame) -> DataFrame:
+    """``trial, phase, acked, failed, unknown, p50_ms, p95_ms, p99_ms, max_ms``."""
     return (
-        operations.join(windows, "trial", how="left")
-        .groupBy("trial", _phase().alias("phase"))
+        classified.groupBy("trial", "phase")
         .agg(*_counts(), *_percentiles())
         .select("trial", "phase", "acked", "failed", "unknown", "p50_ms", "p95_ms", "p99_ms", "max_ms")
         .orderBy("trial", "phase")
+    )
+
+
+def cells(trials: DataFrame, classified: DataFrame) -> DataFrame:
+    """As :func:`phases`, with all trials of a cell together: ``broker, scenario, guarantee, client, phase, ...``."""
+    return (
+        classified.join(trials.select("trial", *CELL), "trial", how="inner")
+        .groupBy(*CELL, "phase")
+        .agg(*_counts(), *_percentiles())
+        .select(*CELL, "phase", "acked", "failed", "unknown", "p50_ms", "p95_ms", "p99_ms", "max_ms")
+        .orderBy(*CELL, "phase")
     )
 
 

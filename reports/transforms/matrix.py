@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
 from harness.outcome import SEVERITY, Verdict
+
+#: What a cell of the matrix is: its trials differ in their seeds alone.
+CELL = ("broker", "scenario", "guarantee", "client")
 
 
 def published(trials: DataFrame, disagreements: DataFrame) -> DataFrame:
@@ -17,13 +20,17 @@ def published(trials: DataFrame, disagreements: DataFrame) -> DataFrame:
 
 def matrix(trials: DataFrame) -> DataFrame:
     """``broker, scenario, guarantee, client, verdict, trials[seed, verdict, trial]``, one row a cell."""
-    severity = F.array_position(F.array(*(F.lit(verdict.value) for verdict in SEVERITY)), F.col("verdict"))
     return (
-        trials.groupBy("broker", "scenario", "guarantee", "client")
+        trials.groupBy(*CELL)
         .agg(
-            F.min_by("verdict", severity).alias("verdict"),
+            F.min_by("verdict", severity()).alias("verdict"),
             F.array_sort(F.collect_list(F.struct("seed", "verdict", "trial"))).alias("trials"),
         )
-        .select("broker", "scenario", "guarantee", "client", "verdict", "trials")
-        .orderBy("broker", "scenario", "guarantee", "client")
+        .select(*CELL, "verdict", "trials")
+        .orderBy(*CELL)
     )
+
+
+def severity() -> Column:
+    """The rank of the column ``verdict``, the worst first."""
+    return F.array_position(F.array(*(F.lit(verdict.value) for verdict in SEVERITY)), F.col("verdict"))

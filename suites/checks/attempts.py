@@ -2,8 +2,9 @@
 
 An :class:`Attempt` is one partition of one Produce request. A client may send the same records in several attempts;
 each attempt that the broker appended left a batch in the log. ``origins`` finds the attempt behind a batch: by the
-base offset in its answer; where no answer was written (the connection died first) by the bytes (CRC), else by
-producer id, epoch and sequence, else by the number of records. Times are the witness's.
+base offset in its answer; where no answer was written (the connection died first) by producer id, epoch and
+sequence, or by the bytes (CRC), or, if this broker rewrites batches, by the number of records. Times are the
+witness's.
 """
 
 from __future__ import annotations
@@ -110,12 +111,15 @@ def origins(evidence: Evidence, made: Iterable[Attempt]) -> dict[BatchPlace, Att
     waiting = _batches(evidence)
     found: dict[BatchPlace, Attempt] = {}
     silent: list[Attempt] = []
+    rules = [_same_sequence, _same_bytes]
     for attempt in made:
         if not attempt.accepted:
             silent.append(attempt)
-        elif waiting.pop(attempt.place, None) is not None:
+        elif (batch := waiting.pop(attempt.place, None)) is not None:
             found[attempt.place] = attempt
-    for same in (_same_bytes, _same_sequence, _same_size):
+            if not _same_bytes(attempt, batch):
+                rules = [_same_sequence, _same_bytes, _same_size]
+    for same in rules:
         for place in sorted(waiting):
             batch = waiting[place]
             match = next((a for a in silent if a.part.partition == place.partition and same(a, batch)), None)
@@ -166,5 +170,5 @@ def _same_sequence(attempt: Attempt, batch: Batch) -> bool:
 
 
 def _same_size(attempt: Attempt, batch: Batch) -> bool:
-    # A broker may rewrite a batch (and its CRC), for instance into another compression.
+    # Too weak where bytes can be compared: only for a broker that is seen to rewrite them (say, to compress anew).
     return attempt.sequence == batch.sequence and attempt.part.records == batch.records

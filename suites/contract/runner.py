@@ -6,11 +6,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+from harness.contract import AnyEvent
 from harness.conversation import GRACE_S, ConfigRefused, Conversation
 from harness.errors import ClientBroken
 from harness.ports import Launch
 from harness.processes import scratch_dir
-from suites.contract.cases import CASES, Guest, Heard, Unmannerly, refusing_port
+from suites.contract.cases import CASES, Guest, Unmannerly, refusing_port
 
 
 @dataclass(frozen=True)
@@ -38,10 +39,10 @@ async def check_contract(
 
 
 async def _check(case: str, launch: Launch, patience_s: float, log: Path) -> CaseResult:
-    heard = Heard()
+    heard: list[AnyEvent] = []
     try:
         with refusing_port() as port:
-            async with Conversation(launch, log, heard, grace_s=patience_s) as conversation:
+            async with Conversation(launch, log, heard.append, grace_s=patience_s) as conversation:
                 await CASES[case](Guest(conversation, heard, patience_s, f"127.0.0.1:{port}"))
     except (ClientBroken, ConfigRefused, Unmannerly) as offence:
         return CaseResult(case, False, str(offence))

@@ -14,7 +14,7 @@ from harness.ports import Launch
 LIBRARY = Path(clients.adapters.python_lib.__file__).parent
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def program() -> Callable[[str], Launch]:
     """The launch of ``broken/<name>.py``."""
     folder = Path(__file__).parent / "broken"

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from pathlib import Path
 
 import pytest
 
-from suites.contract import CASES, check_contract
+from suites.contract import CASES, CaseResult, check_contract
 
 #: program -> (the case that finds it, what its sentence says)
 BROKEN = {
@@ -29,23 +30,34 @@ BROKEN = {
 }
 
 #: What a broken client may be late with an answer that it will never give.
-SHORT_PATIENCE_S = 2.5
+SHORT_PATIENCE_S = 5
+
+
+@pytest.fixture(scope="module")
+def found(program, tmp_path_factory) -> dict[str, CaseResult]:
+    """What the suite found of each broken client, all at once: most of the time they are waited for in vain."""
+
+    async def check(name: str, case: str) -> CaseResult:
+        folder = tmp_path_factory.mktemp(name)
+        [result] = await check_contract(program(name), [case], patience_s=SHORT_PATIENCE_S, folder=folder)
+        return result
+
+    async def check_all() -> list[CaseResult]:
+        return await asyncio.gather(*(check(name, case) for name, (case, _) in BROKEN.items()))
+
+    return dict(zip(BROKEN, asyncio.run(check_all()), strict=True))
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_a_broken_client_fails_by_the_right_sentence(found, name):
+    assert not found[name].passed
+    assert re.search(BROKEN[name][1], found[name].detail), found[name].detail
 
 
 def test_a_client_without_fault_passes_every_case(program, tmp_path):
     results = asyncio.run(check_contract(program("polite"), folder=tmp_path))
     assert [result.case for result in results] == list(CASES)
     assert [result for result in results if not result.passed] == []
-
-
-@pytest.mark.parametrize("name", BROKEN)
-def test_a_broken_client_fails_by_the_right_sentence(program, tmp_path, name):
-    case, sentence = BROKEN[name]
-    [result] = asyncio.run(
-        check_contract(program(name), [case], patience_s=SHORT_PATIENCE_S, folder=tmp_path)
-    )
-    assert not result.passed
-    assert_matches(sentence, result.detail)
 
 
 def test_every_program_is_in_the_table():
@@ -55,8 +67,3 @@ def test_every_program_is_in_the_table():
 
 def test_every_case_is_failed_by_some_client():
     assert {case for case, _ in BROKEN.values()} == set(CASES) - {"end-of-input"}
-
-
-def assert_matches(pattern: str, text: str) -> None:
-    with pytest.raises(AssertionError, match=pattern):
-        raise AssertionError(text)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import resource
 import shutil
 import socket
@@ -10,11 +9,11 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 
-from harness import processes
 from harness.errors import EnvironmentProblem
-from harness.processes import owner
+from harness.processes import Leftovers
 from harness.provision import prerequisites
 from harness.provision.kafka import VERSIONS, kafka_jars
 from harness.provision.prerequisites import MEND, Prerequisite, State, check_all, mend_all
@@ -108,17 +107,21 @@ def test_too_few_open_files_and_too_little_disk(machine: Any, monkeypatch: pytes
     assert "1.0 GiB free" in found["disk"].detail
 
 
-def test_leftovers_of_a_dead_run_are_named_with_the_command_that_removes_them(machine: Any) -> None:
-    pid, _, namespace = owner().split(":")
-    left = subprocess.Popen(
-        ["/bin/sleep", "1000"], env={**os.environ, processes.OWNER: f"{pid}:1:{namespace}"}
-    )
+def test_leftovers_of_a_dead_run_are_named_with_the_command_that_removes_them(
+    machine: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "a folder"
+    folder.mkdir()
+    left = subprocess.Popen(["/bin/sleep", "1000"])
     try:
+        left_by_a_run = Leftovers([psutil.Process(left.pid)], [folder])
+        monkeypatch.setattr(prerequisites, "leftovers", lambda: left_by_a_run)
         found = checked()["leftovers"]
         assert found.state is State.BROKEN
-        assert str(left.pid) in str(found.mend)
-        subprocess.run(["/bin/sh", "-c", f"PATH=/bin:/usr/bin; {found.mend}"], check=False)
+        assert not found.required
+        subprocess.run(["/bin/sh", "-c", f"PATH=/bin:/usr/bin; {found.mend}"], check=True)
         assert left.wait() == -9
+        assert not folder.exists()
     finally:
         left.kill()
         left.wait()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections import Counter
 from collections.abc import Callable, Iterator
 from random import Random
@@ -14,15 +15,14 @@ from harness.outcome import Outcome, Verdict
 from harness.pack import pack
 from harness.rows import Delivery, Ending
 from harness.store import RunStore
+from reports.analysis import analyse
+from reports.session import spark_session
 
-pyspark = pytest.importorskip("pyspark")
-
-from reports.analysis import Analysis, analyse, results  # noqa: E402
-from reports.load import load  # noqa: E402
-from reports.schema import SCHEMAS  # noqa: E402
-from reports.session import spark_session  # noqa: E402
-
-pytestmark = pytest.mark.jvm
+#: PySpark 4.0 leaves the closing of its sockets to the garbage collector.
+pytestmark = [
+    pytest.mark.jvm,
+    pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning"),
+]
 
 HISTORIES = 300
 
@@ -31,6 +31,7 @@ HISTORIES = 300
 def spark() -> Iterator[Any]:
     with spark_session("local[2]") as session:
         yield session
+    gc.collect()
 
 
 def counted_by_hand(story: Any) -> Delivery:
@@ -82,8 +83,3 @@ def test_random_histories_are_counted_alike_by_spark_by_the_online_checks_and_by
     complete = sorted(story.spec.trial for story in stories if story.ending is Ending.COMPLETE)
     assert 0 < len(complete) < HISTORIES
     assert sorted(row["trial"] for row in analysis.rows("compared")) == complete
-
-
-@pytest.fixture(scope="module")
-def spoilt(spark: Any, tmp_path_factory: pytest.TempPathFactory) -> None:
-    """Nothing yet."""

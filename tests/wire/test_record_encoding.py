@@ -48,7 +48,7 @@ def test_varints_of_32_bits(value: int, tail: bytes) -> None:
     assert read_varint(written + tail, 0) == (value, len(written))
     assert readers.read_signed_varint(written, 0) == (value, len(written))
     out = BytesIO()
-    writers.write_signed_varint(out, value)  # type: ignore[arg-type]
+    writers.write_signed_varint(out, value)
     assert out.getvalue() == written
 
 

@@ -15,8 +15,8 @@ from collections.abc import Mapping
 from types import TracebackType
 from typing import Any
 
-from clients.reference.blocked_sends import Delivery
 from clients.reference.config import ProducerConfig
+from clients.reference.delivery import Delivery
 from clients.reference.errors import IllegalStateError, SendError
 from clients.reference.producer import Components, ProducerCore
 from clients.reference.producer_batch import Callback, Headers, ProducerBatch, RecordMetadata
@@ -183,8 +183,7 @@ class KafkaProducer:
         except Exception:
             logger.exception("the I/O thread of %s failed", self.config.client_id)
             with self._news:
-                self._core.close(now_ms(), 0)
-                self._core.abort(now_ms())
+                self._core.force_close(now_ms())
         finally:
             self._publish()
             self._selector.close_all()

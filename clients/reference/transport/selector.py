@@ -14,7 +14,8 @@ from collections import deque
 from dataclasses import dataclass, field
 
 from clients.reference.ports import Node, Polled
-from harness.wire.frames import FrameError, FrameReader
+from harness.wire.errors import FrameError
+from harness.wire.frames import FrameReader
 
 READ_BYTES = 262_144
 
@@ -106,10 +107,11 @@ class SocketSelector:
 
     def poll(self) -> Polled:
         for key, mask in self._events or self._selector.select(0):
-            if key.data is None:
+            channel: Channel | None = key.data
+            if channel is None:
                 self._drain_wakeups()
-            elif self._channels.get(key.data.node_id) is key.data and not key.data.ended:
-                self._serve(key.data, mask)
+            elif self._channels.get(channel.node_id) is channel and not channel.ended:
+                self._serve(channel, mask)
         self._events = []
         polled, self._news = self._news, Polled()
         for channel in list(self._channels.values()):

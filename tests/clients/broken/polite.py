@@ -5,6 +5,8 @@ The broken clients beside it differ from it in one thing each.
 
 from __future__ import annotations
 
+import os
+
 from verifiable import Adapter, run
 
 
@@ -15,6 +17,7 @@ class Polite(Adapter):
     def configure(self, config):
         if config.get("acks") not in ("all", None):
             raise ValueError("acks must be all")
+        os.write(1, b"what a library prints to stdout goes to stderr\n")
         self.owed = []
         return {name: (name, value) for name, value in config.items()}, {}
 
@@ -30,5 +33,4 @@ class Polite(Adapter):
 
 
 if __name__ == "__main__":
-    print("a library that prints to stdout does no harm")
     run(Polite)

@@ -7,7 +7,6 @@ import time
 from polite import Polite
 from verifiable import run
 
-
 time.monotonic_ns = time.time_ns
 
 

@@ -1,0 +1,56 @@
+"""The program that stands for the reference client, whole or with one seeded defect."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Any
+
+from clients.adapters.python_lib.verifiable import Adapter, Result, run
+from clients.adapters.python_lib.verifiable.adapter import Applied, NotSet
+from clients.adapters.reference import MUTANT, project_version
+from clients.mutants import components_of
+from clients.reference import KafkaProducer
+from clients.reference.config import KEYS
+from clients.reference.errors import SendError
+from clients.reference.producer_batch import RecordMetadata
+
+
+class ReferenceClient(Adapter):
+    """A :class:`clients.reference.KafkaProducer`."""
+
+    client_version = project_version()
+    features = ("producer", "idempotence")
+
+    def __init__(self, mutant: str) -> None:
+        self.client = f"mutant-{mutant}" if mutant else "reference"
+        self._components = components_of(mutant) if mutant else None
+
+    def configure(self, config: Mapping[str, Any]) -> tuple[Applied, NotSet]:
+        known = {name: value for name, value in config.items() if name in KEYS}
+        self._producer = KafkaProducer(known, components=self._components)
+        not_set = {name: "the reference client has no such setting" for name in config if name not in KEYS}
+        return {name: (name, value) for name, value in known.items()}, not_set
+
+    def send(self, topic: str, key: str | None, value: str, partition: int | None, result: Result) -> None:
+        def delivered(metadata: RecordMetadata | None, error: SendError | None) -> None:
+            if metadata is not None:
+                result.ok(metadata.partition, metadata.offset)
+            elif error is not None:
+                (result.fail if error.outcome == "fail" else result.info)(error.name)
+
+        encoded = None if key is None else key.encode()
+        self._producer.send(topic, value.encode(), encoded, partition=partition, callback=delivered)
+
+    def flush(self, timeout_s: float) -> None:
+        try:
+            self._producer.flush(timeout_s)
+        except TimeoutError:
+            pass
+
+    def close(self, timeout_s: float) -> None:
+        self._producer.close(timeout_s)
+
+
+if __name__ == "__main__":
+    run(lambda: ReferenceClient(os.environ.get(MUTANT, "")))

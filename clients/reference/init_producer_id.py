@@ -1,0 +1,47 @@
+"""Who asks for a producer id, and when: the least loaded node, until one answers (TransactionManager's
+InitProducerIdHandler and Sender.maybeSendAndPollTransactionalRequest in Java)."""
+
+from __future__ import annotations
+
+from clients.reference.config import ProducerConfig
+from clients.reference.network_client import NetworkClient
+from clients.reference.requests import INIT_PRODUCER_ID_HIGHEST, ClientRequest, init_producer_id_request
+from clients.reference.transaction_manager import TransactionManager
+from harness.wire.apis import Api
+
+
+class InitProducerIdHandler:
+    """Turns the wish of ``transactions`` for an identity into requests of ``client`` (PRD-IDM-01)."""
+
+    def __init__(
+        self, config: ProducerConfig, client: NetworkClient, transactions: TransactionManager
+    ) -> None:
+        self._config = config
+        self._client = client
+        self._transactions = transactions
+
+    def maybe_ask(self, now_ms: int) -> int | None:
+        """Ask if it is time; gives the time to look again, None where only the network can bring news."""
+        due_ms = self._transactions.init_at_ms()
+        if due_ms is None or due_ms > now_ms:
+            return due_ms
+        node_id = self._client.least_loaded_node(now_ms)
+        if node_id is None:
+            return self._client.next_connect_ms()
+        if self._client.ready(node_id, now_ms):
+            self._ask(node_id, now_ms)
+        return None
+
+    def _ask(self, node_id: int, now_ms: int) -> None:
+        self._transactions.initializing(now_ms)
+        self._client.send(
+            ClientRequest(
+                node_id,
+                Api.INIT_PRODUCER_ID,
+                init_producer_id_request,
+                self._transactions.initialized,
+                timeout_ms=self._config.request_timeout_ms,
+                highest=INIT_PRODUCER_ID_HIGHEST,
+            ),
+            now_ms,
+        )

@@ -1,0 +1,246 @@
+"""The drawing of one trial: how long each send took, what every connection carried, and when the faults were on.
+
+A figure is plain data in plotly's schema (``{"data": [...], "layout": {...}}``), so it can be built and looked at
+without plotly; the page's script adds the theme's colours. x is milliseconds since the load phase began.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Sequence
+from typing import Any
+
+from harness.evidence import Evidence, Send
+from harness.rows import FaultRow, Frame, FrameKind
+
+Figure = dict[str, Any]
+Mark = dict[str, Any]
+
+MAX_MARKS = 10_000
+MAX_LANES = 24
+
+BLUE, ORANGE, VERMILLION, PURPLE, GREY = "#0072B2", "#E69F00", "#D55E00", "#CC79A7", "#8a8f98"
+
+#: outcome -> colour, marker, words: no two outcomes differ by colour alone.
+OUTCOMES: dict[str, tuple[str, str, str]] = {
+    "ok": (BLUE, "circle", "acknowledged"),
+    "fail": (VERMILLION, "x", "failed for certain"),
+    "info": (ORANGE, "diamond-open", "error, fate unknown"),
+    "pending": (PURPLE, "triangle-up-open", "no result at all"),
+}
+
+FRAME_MARKS: dict[str, tuple[str, str, str]] = {
+    "request": (GREY, "line-ns-open", "Produce request"),
+    "again": (ORANGE, "diamond", "Produce request, sent again"),
+    "response": (BLUE, "circle", "Produce response"),
+    "error": (VERMILLION, "x", "response with an error"),
+    "other": (GREY, "circle-open", "other request"),
+    "closed": (VERMILLION, "line-ns-open", "connection closed"),
+}
+
+
+def timeline(evidence: Evidence, resent: Collection[int], windows: Iterable[dict[str, Any]]) -> Figure:
+    """Latency of each send above, one lane a connection below, faults and phases across both.
+
+    ``resent``: numbers of the frames that send a batch again; ``windows``: rows of the table latency_windows.
+    """
+    load_ns = origin_ns(evidence)
+
+    def since_ms(t_ns: int) -> float:
+        return round((t_ns - load_ns) / 1e6, 3)
+
+    end_ms = since_ms(_end_ns(evidence, load_ns))
+    lanes = _lanes(evidence.frames)
+    data = [
+        *_sends(evidence.sends.values(), since_ms, end_ms),
+        _percentile(windows),
+        *_connections(evidence.frames, lanes, since_ms, end_ms),
+        *_frames(evidence.frames, lanes, resent, since_ms),
+    ]
+    shapes, labels = _faults(evidence.faults, since_ms, end_ms)
+    starts, names = _phases(evidence, since_ms)
+    layout = {
+        "shapes": shapes + starts,
+        "annotations": labels + names,
+        "height": 430 + 22 * max(2, len(lanes)),
+        "hovermode": "closest",
+        "margin": {"l": 150, "r": 16, "t": 46, "b": 92},
+        "legend": {"orientation": "h", "y": -0.12 if len(lanes) < 8 else -0.1, "x": 0},
+        "xaxis": {"title": {"text": "ms since load began"}, "range": [-0.02 * end_ms, end_ms * 1.01], "anchor": "y2"},
+        "yaxis": {"title": {"text": "ms from send to result (log)"}, "type": "log", "domain": [_split(lanes), 1]},
+        "yaxis2": {
+            "domain": [0, _split(lanes) - 0.05],
+            "tickvals": list(range(len(lanes))),
+            "ticktext": [f"conn {conn} → broker {broker}" for conn, broker in lanes],
+            "range": [max(1, len(lanes)) - 0.4, -0.6],
+            "zeroline": False,
+        },
+    }
+    return {"data": [trace for trace in data if trace["x"]], "layout": layout}
+
+
+def origin_ns(evidence: Evidence) -> int:
+    """Where x is 0: the begin of load, or the first thing that happened in a trial that never got there."""
+    if evidence.record.phases.load_ns is not None:
+        return evidence.record.phases.load_ns
+    firsts = [row.mono_ns for row in evidence.history[:1]] + [frame.t_ns for frame in evidence.frames[:1]]
+    return min(firsts, default=0)
+
+
+def notes(evidence: Evidence) -> list[str]:
+    """What the drawing leaves out, in sentences; empty if nothing."""
+    sends, connections = len(evidence.sends), len({frame.conn for frame in evidence.frames})
+    said = []
+    if sends > MAX_MARKS:
+        said.append(f"The first {MAX_MARKS:,} of {sends:,} sends are drawn.")
+    if len(evidence.frames) > MAX_MARKS:
+        said.append(f"The first {MAX_MARKS:,} of {len(evidence.frames):,} frames are drawn.")
+    if connections > MAX_LANES:
+        said.append(f"The first {MAX_LANES} of {connections} connections are drawn.")
+    return said
+
+
+def _end_ns(evidence: Evidence, load_ns: int) -> int:
+    phases = evidence.record.phases
+    known = [moment for moment in (phases.final_ns, phases.end_ns) if moment is not None]
+    return max(known[:1] or [frame.t_ns for frame in evidence.frames[-1:]], default=load_ns + 1)
+
+
+def _split(lanes: Sequence[object]) -> float:
+    return min(0.62, 0.2 + 0.035 * max(2, len(lanes)))
+
+
+def _sends(sends: Iterable[Send], since_ms: Callable[[int], float], end_ms: float) -> list[Mark]:
+    groups: dict[str, list[tuple[float, float, str]]] = {name: [] for name in OUTCOMES}
+    for send in list(sends)[:MAX_MARKS]:
+        x = since_ms(send.invoke_ns)
+        if send.complete_ns is None:
+            groups["pending"].append((x, max(0.01, end_ms - x), f"record {send.n}: no result"))
+            continue
+        took_ms = max(0.01, since_ms(send.complete_ns) - x)
+        at = f" → p{send.partition}@{send.offset}" if send.offset >= 0 else ""
+        groups[send.outcome].append((x, round(took_ms, 2), f"record {send.n}{at} {send.error or ''}".rstrip()))
+    return [_scatter(rows, OUTCOMES[name], "y", 5) for name, rows in groups.items()]
+
+
+def _percentile(windows: Iterable[dict[str, Any]]) -> Mark:
+    rows = list(windows)
+    return {
+        "type": "scatter",
+        "mode": "lines",
+        "name": "p95 of 250 ms",
+        "x": [row["from_ms"] + 125 for row in rows],
+        "y": [round(row["p95_ms"], 2) for row in rows],
+        "text": [f"{row['acked']} acknowledged" for row in rows],
+        "line": {"shape": "hvh", "width": 1.2, "color": GREY},
+        "hovertemplate": "p95 %{y} ms, %{text}<extra></extra>",
+    }
+
+
+def _lanes(frames: Iterable[Frame]) -> list[tuple[int, int]]:
+    return sorted({(frame.conn, frame.broker) for frame in frames})[:MAX_LANES]
+
+
+def _connections(
+    frames: Iterable[Frame], lanes: list[tuple[int, int]], since_ms: Callable[[int], float], end_ms: float
+) -> list[Mark]:
+    """A bar a connection, from its first row to its close (or to the end of the trial)."""
+    opened: dict[tuple[int, int], float] = {}
+    closed: dict[tuple[int, int], float] = {}
+    for frame in frames:
+        lane = (frame.conn, frame.broker)
+        opened.setdefault(lane, since_ms(frame.t_ns))
+        if frame.kind is FrameKind.CLOSE:
+            closed[lane] = since_ms(frame.t_ns)
+    xs: list[float | None] = []
+    ys: list[int | None] = []
+    for y, lane in enumerate(lanes):
+        xs += [opened[lane], closed.get(lane, end_ms), None]
+        ys += [y, y, None]
+    line = {"width": 9, "color": "rgba(138,143,152,0.28)"}
+    return [_trace(xs, ys, "connection open", "y2", mode="lines", line=line, hoverinfo="skip")]
+
+
+def _frames(
+    frames: Sequence[Frame], lanes: list[tuple[int, int]], resent: Collection[int], since_ms: Callable[[int], float]
+) -> list[Mark]:
+    place = {lane: y for y, lane in enumerate(lanes)}
+    groups: dict[str, list[tuple[float, float, str]]] = {name: [] for name in FRAME_MARKS}
+    for number, frame in enumerate(frames[:MAX_MARKS]):
+        y, group = place.get((frame.conn, frame.broker)), _group(number, frame, resent)
+        if y is not None and group is not None:
+            text = f"#{number} {frame.api or frame.kind} {frame.correlation_id or ''} {frame.closed_by or ''}"
+            groups[group].append((since_ms(frame.t_ns), y, text.rstrip()))
+    return [_scatter(rows, FRAME_MARKS[name], "y2", 7) for name, rows in groups.items()]
+
+
+def _group(number: int, frame: Frame, resent: Collection[int]) -> str | None:
+    if frame.kind is FrameKind.CLOSE:
+        return "closed"
+    if frame.kind is FrameKind.RESPONSE and frame.error_codes:
+        return "error"
+    if frame.api != "Produce":
+        return "other" if frame.kind is FrameKind.REQUEST else None
+    if frame.kind is FrameKind.REQUEST:
+        return "again" if number in resent else "request"
+    return "response"
+
+
+def _faults(
+    rows: Iterable[FaultRow], since_ms: Callable[[int], float], end_ms: float
+) -> tuple[list[Mark], list[Mark]]:
+    """Dashed outline: the window asked for. Filled: the window in which the fault was in effect."""
+    shapes, labels = [], []
+    for row in rows:
+        if row.requested_ns is not None:
+            asked = {"line": {"dash": "dash", "width": 1, "color": VERMILLION}, "layer": "below"}
+            shapes.append(_band(*map(since_ms, row.requested_ns), asked))
+        if row.effective_ns is not None:
+            really = {"fillcolor": "rgba(213,94,0,0.13)", "line": {"width": 0}, "layer": "below"}
+            start, end = map(since_ms, row.effective_ns)
+            shapes.append(_band(start, max(end, start + end_ms / 600), really))
+        window = row.effective_ns or row.requested_ns
+        if window is not None:
+            words = row.spec.kind + ("" if row.effective_ns else " (never in effect)")
+            labels.append(_label(since_ms(window[0]), 1.0, words, yanchor="bottom", textangle=-18))
+    return shapes, labels
+
+
+def _phases(evidence: Evidence, since_ms: Callable[[int], float]) -> tuple[list[Mark], list[Mark]]:
+    phases = evidence.record.phases
+    known = {"heal": phases.heal_ns, "final": phases.final_ns}
+    lines, names = [], []
+    for name, moment in known.items():
+        if moment is not None:
+            x = since_ms(moment)
+            line = {"dash": "dot", "width": 1, "color": GREY}
+            lines.append({"type": "line", "xref": "x", "yref": "paper", "x0": x, "x1": x, "y0": 0, "y1": 1, "line": line})
+            names.append(_label(x, 0.0, f"{name} ▸", xanchor="left", yanchor="bottom"))
+    return lines, names
+
+
+def _band(start: float, end: float, style: Mark) -> Mark:
+    return {"type": "rect", "xref": "x", "yref": "paper", "x0": start, "x1": end, "y0": 0, "y1": 1, **style}
+
+
+def _label(x: float, y: float, text: str, **style: Any) -> Mark:
+    place = {"x": x, "y": y, "xref": "x", "yref": "paper", "showarrow": False, "xanchor": "left"}
+    return {**place, "text": text, "font": {"size": 10}, **style}
+
+
+def _scatter(rows: list[tuple[float, float, str]], style: tuple[str, str, str], axis: str, size: int) -> Mark:
+    color, symbol, name = style
+    marker = {"color": color, "symbol": symbol, "size": size, "line": {"width": 1.4, "color": color}}
+    return _trace(
+        [x for x, _, _ in rows],
+        [y for _, y, _ in rows],
+        name,
+        axis,
+        mode="markers",
+        marker=marker,
+        text=[text for _, _, text in rows],
+        hovertemplate="%{text}<br>at %{x} ms" + (", took %{y} ms" if axis == "y" else "") + "<extra></extra>",
+    )
+
+
+def _trace(xs: Sequence[object], ys: Sequence[object], name: str, axis: str, **more: Any) -> Mark:
+    return {"type": "scatter", "x": xs, "y": ys, "name": name, "yaxis": axis, **more}

@@ -1,0 +1,86 @@
+"""What the pages say in the same words everywhere: verdicts, guarantees, promises, counts.
+
+A verdict is shown by glyph, letter and word; colour comes on top and is never alone. The colours are of
+Okabe and Ito's palette, which colour-blind readers can tell apart (``static/style.css``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from harness.cli.explain import VERDICTS
+from harness.cli.screen import GLYPHS
+from harness.outcome import SEVERITY, Guarantee, Verdict
+
+LETTERS: Mapping[Verdict, str] = {
+    Verdict.PASS: "P",
+    Verdict.FAIL: "F",
+    Verdict.EXPECTED_FAIL: "xF",
+    Verdict.UNEXPECTED_PASS: "uP",
+    Verdict.NOT_EXERCISED: "N",
+    Verdict.INCONCLUSIVE: "I",
+    Verdict.UNSUPPORTED: "U",
+    Verdict.HARNESS_ERROR: "H",
+}
+
+
+@dataclass(frozen=True)
+class Badge:
+    """How one verdict is shown, and what it means."""
+
+    word: str
+    glyph: str
+    letter: str
+    meaning: str
+
+
+BADGES: Mapping[str, Badge] = {
+    verdict.value: Badge(verdict.value, GLYPHS[verdict][0], LETTERS[verdict], VERDICTS[verdict])
+    for verdict in reversed(SEVERITY)
+}
+
+GUARANTEES: Mapping[str, str] = {
+    Guarantee.AT_MOST_ONCE: "retries=0: a record lies in the log once or not at all.",
+    Guarantee.AT_LEAST_ONCE: "Whatever is acknowledged is in the log; a retry may store it twice.",
+    Guarantee.IDEMPOTENT: "enable.idempotence=true: whatever is acknowledged is in the log once, in order.",
+    Guarantee.TRANSACTIONAL: "transactional.id set: a transaction's records become visible together, once, in order.",
+}
+
+COUNTS: Mapping[str, str] = {
+    "sent": "records handed to the client",
+    "acked": "reported as written",
+    "failed": "reported as certainly not written",
+    "unknown": "reported as neither, or never reported",
+    "in_log": "data records read back from the topic, whoever wrote them",
+    "lost": "acknowledged, and no intact copy in the log",
+    "duplicated": "copies beyond a record's first",
+    "reordered": "acknowledged records behind a later-sent one of their partition",
+    "phantom": "log records that nobody sent, or that were reported as not written",
+}
+
+FORBIDDEN, ALLOWED, RETRIED = "forbidden", "allowed", "allowed where a retry explains it"
+
+PROMISES: Mapping[str, Mapping[str, str]] = {
+    Guarantee.AT_MOST_ONCE: {
+        "lost": ALLOWED,
+        "duplicated": FORBIDDEN,
+        "reordered": RETRIED,
+        "phantom": FORBIDDEN,
+    },
+    Guarantee.AT_LEAST_ONCE: {
+        "lost": FORBIDDEN,
+        "duplicated": RETRIED,
+        "reordered": RETRIED,
+        "phantom": FORBIDDEN,
+    },
+    Guarantee.IDEMPOTENT: dict.fromkeys(("lost", "duplicated", "reordered", "phantom"), FORBIDDEN),
+    Guarantee.TRANSACTIONAL: dict.fromkeys(("lost", "duplicated", "reordered", "phantom"), FORBIDDEN),
+}
+
+PHASES: Mapping[str, str] = {
+    "calm": "no fault in the whole trial",
+    "before": "over before the first fault",
+    "during": "a fault was in effect meanwhile",
+    "after": "no fault in effect, but one had been",
+}

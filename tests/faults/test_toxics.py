@@ -1,0 +1,64 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from faults.toxics import HARMLESS, RANGES, checked
+from harness.errors import UsageError
+
+
+@st.composite
+def toxics(draw: st.DrawFn) -> tuple[str, dict[str, int]]:
+    kind = draw(st.sampled_from(sorted(RANGES)))
+    values = {name: draw(st.integers(low, high)) for name, (low, high) in RANGES[kind].items()}
+    if kind == "slicer":
+        values["size_variation"] %= values["average_size"]
+    return kind, values
+
+
+@given(toxics())
+def test_values_in_range_are_sent_as_they_are(toxic: tuple[str, dict[str, int]]) -> None:
+    kind, values = toxic
+    assert checked(kind, "upstream", 1.0, values) == values
+
+
+@given(toxics(), st.data())
+def test_no_attribute_is_left_to_the_server(toxic: tuple[str, dict[str, int]], data: st.DataObject) -> None:
+    kind, values = toxic
+    left_out = data.draw(st.sampled_from(sorted(values)))
+    with pytest.raises(UsageError, match="needs exactly"):
+        checked(kind, "upstream", 1.0, {name: value for name, value in values.items() if name != left_out})
+    with pytest.raises(UsageError, match="needs exactly"):
+        checked(kind, "upstream", 1.0, values | {"unknown": 0})
+
+
+@given(toxics(), st.data())
+def test_no_value_out_of_range_reaches_the_server(
+    toxic: tuple[str, dict[str, int]], data: st.DataObject
+) -> None:
+    kind, values = toxic
+    name = data.draw(st.sampled_from(sorted(values)))
+    low, high = RANGES[kind][name]
+    value = data.draw(st.integers(max_value=low - 1) | st.integers(min_value=high + 1))
+    with pytest.raises(UsageError, match=f"{name} of a {kind} toxic must be {low} to {high}"):
+        checked(kind, "upstream", 1.0, values | {name: value})
+
+
+@pytest.mark.parametrize(
+    ("kind", "stream", "toxicity"),
+    [("unknown", "upstream", 1.0), ("timeout", "sideways", 1.0), ("timeout", "upstream", 0.5)],
+)
+def test_toxics_that_cannot_be_asked_for(kind: str, stream: str, toxicity: float) -> None:
+    with pytest.raises(UsageError, match="no toxic"):
+        checked(kind, stream, toxicity, {"timeout": 0})
+
+
+def test_a_slicer_whose_pieces_could_be_empty_would_end_the_server() -> None:
+    with pytest.raises(UsageError, match="size_variation"):
+        checked("slicer", "upstream", 1.0, {"average_size": 5, "size_variation": 5, "delay": 0})
+
+
+@pytest.mark.parametrize("kind", sorted(HARMLESS))
+def test_harmless_values_are_allowed_values(kind: str) -> None:
+    assert checked(kind, "upstream", 1.0, HARMLESS[kind]) == HARMLESS[kind]

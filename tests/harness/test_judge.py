@@ -1,0 +1,227 @@
+"""A pass has to be earned: crashed checks, idle faults, nothing checked, and what outranks what."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from harness.check import Check, Inconclusive, Requirement
+from harness.contract import OpComplete, OpInvoke
+from harness.evidence import Evidence
+from harness.judge import Clause, Unsupported, judge
+from harness.outcome import SEVERITY, Guarantee, Level, Verdict
+from harness.rows import Ending, FaultRow, Finding, LogRecord, Phases, TrialRecord
+from harness.scenario import Consequence, Scenario
+from harness.spec import ClientRef, Elapsed, FaultSpec, TrialSpec, Workload
+from harness.value import Identity, encode
+
+FAULT = FaultSpec("latency", Elapsed(100), 50)
+BITING = FaultRow(0, FAULT, (1, 2), (1, 2), hits=3)
+VALUE = encode(Identity("run", "topic", "p1", 0), 60)
+
+
+def evidence(
+    faults: Iterable[FaultRow] = (BITING,),
+    guarantee: Guarantee = Guarantee.IDEMPOTENT,
+    ending: Ending = Ending.COMPLETE,
+    reason: str = "",
+    not_set: dict[str, str] | None = None,
+    outcome: str = "ok",
+) -> Evidence:
+    """One record, acknowledged and in the log, under one fault."""
+    spec = TrialSpec(
+        trial="t",
+        client=ClientRef("c", "1"),
+        broker="b:1",
+        scenario="s",
+        guarantee=guarantee,
+        seed=7,
+        workload=Workload(),
+        faults=(FAULT,),
+        config={},
+    )
+    record = TrialRecord(spec, "run", "topic", 0, Phases(), ending, reason, not_set=not_set or {})
+    said = OpComplete(
+        seq=1,
+        mono_ns=2,
+        wall_ns=0,
+        op="send",
+        id=1,
+        outcome=[outcome],
+        error=[None],
+        invoke_ns=[1],
+        complete_ns=[2],
+        records=[0],
+        partition=[0],
+        offset=[0],
+    )
+    invoked = OpInvoke(seq=0, mono_ns=1, wall_ns=0, op="send", id=1, first=0, count=1)
+    kept = LogRecord("topic", 0, 0, 0, 0, -1, -1, -1, False, True, "k0", VALUE)
+    return Evidence(record, (invoked, said), (), tuple(faults), (kept,))
+
+
+def scenario(count: int = 1, requirements: tuple[str, ...] = ("R-1", "R-2")) -> Scenario:
+    return Scenario(
+        "s", "", requirements, lambda dice: (), lambda evidence: Consequence(count, "things were seen")
+    )
+
+
+def saying(
+    answer: list[Finding] | Exception, *requirements: Requirement, guarantees=frozenset(Guarantee)
+) -> Check:
+    def find(evidence: Evidence) -> list[Finding]:
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    return Check("c", "", requirements or (R1,), guarantees, frozenset(), "m", find)
+
+
+R1, R2 = Requirement("R-1", Level.MUST), Requirement("R-2", Level.SHOULD)
+FOUND = [Finding("lost", "1 record is gone")]
+ANSWERS = {
+    Verdict.PASS: [],
+    Verdict.FAIL: FOUND,
+    Verdict.INCONCLUSIVE: Inconclusive("nobody knows"),
+    Verdict.UNSUPPORTED: Unsupported("not claimed"),
+    Verdict.HARNESS_ERROR: ZeroDivisionError("division by zero"),
+}
+
+
+def test_a_pass_says_what_was_seen():
+    verdict = judge(evidence(), scenario(41), {"c": saying([], R1, R2)})
+
+    assert (verdict.verdict, verdict.reason) == ("pass", "2 requirements held; 41 things were seen")
+    assert [(r.id, r.level, r.verdict) for r in verdict.requirements] == [
+        ("R-1", "MUST", "pass"),
+        ("R-2", "SHOULD", "pass"),
+    ]
+    assert (verdict.delivery.sent, verdict.delivery.acked, verdict.delivery.in_log) == (1, 1, 1)
+    assert (verdict.faults[0].kind, verdict.faults[0].hits) == ("latency", 3)
+
+
+def test_a_finding_fails_and_is_quoted():
+    verdict = judge(evidence(), scenario(), {"c": saying(FOUND), "d": saying([], R2)})
+
+    assert (verdict.verdict, verdict.reason) == ("fail", "lost: 1 record is gone")
+    assert [(r.verdict, r.findings) for r in verdict.requirements] == [("fail", tuple(FOUND)), ("pass", ())]
+
+
+def test_a_check_that_crashes_is_a_harness_error_that_names_it():
+    verdict = judge(evidence(), scenario(), {"c": saying(ZeroDivisionError("division by zero"))})
+
+    assert verdict.verdict == "harness-error"
+    assert verdict.reason == "c: the check crashed: ZeroDivisionError: division by zero"
+
+
+def test_a_scenario_that_cannot_account_for_its_fault_is_a_harness_error():
+    def crash(evidence: Evidence) -> Consequence:
+        raise KeyError("no such frame")
+
+    broken = Scenario("s", "", ("R-1",), lambda dice: (), crash)
+    verdict = judge(evidence(), broken, {"c": saying([])})
+
+    assert (verdict.verdict, verdict.requirements) == ("harness-error", ())
+    assert "no such frame" in verdict.reason
+
+
+@pytest.mark.parametrize(
+    ("rows", "reason"),
+    [
+        ((), "fault 0 left no trace"),
+        ((FaultRow(0, FAULT, (1, 2), None),), "fault 0 (latency) never took effect"),
+        ((FaultRow(0, FAULT, (1, 2), (1, 2), hits=0),), "fault 0 (latency) touched nothing"),
+    ],
+)
+def test_a_fault_that_did_not_bite_is_never_a_pass(rows, reason):
+    verdict = judge(evidence(rows), scenario(), {"c": saying([])})
+
+    assert (verdict.verdict, verdict.reason) == ("not-exercised", reason)
+    assert [r.verdict for r in verdict.requirements] == ["not-exercised"]
+
+
+def test_a_consequence_that_was_not_seen_is_never_a_pass():
+    verdict = judge(evidence(), scenario(0), {"c": saying([])})
+
+    assert (verdict.verdict, verdict.reason) == ("not-exercised", "0 things were seen")
+
+
+def test_a_client_that_acknowledged_nothing_is_never_a_pass():
+    verdict = judge(evidence(outcome="info"), scenario(), {"c": saying([])})
+
+    assert (verdict.verdict, verdict.reason) == ("not-exercised", "the client acknowledged nothing")
+
+
+def test_a_violation_outranks_a_fault_that_did_not_bite():
+    assert judge(evidence(()), scenario(0), {"c": saying(FOUND)}).verdict == "fail"
+
+
+@pytest.mark.parametrize(
+    "checks",
+    [
+        {},
+        {"c": saying(FOUND, guarantees=frozenset({Guarantee.AT_LEAST_ONCE}))},
+        {"c": saying(FOUND, Requirement("R-9", Level.MUST))},
+    ],
+    ids=["no check", "another guarantee", "another requirement"],
+)
+def test_nothing_checked_is_never_a_pass(checks):
+    verdict = judge(evidence(), scenario(), checks)
+
+    assert (verdict.verdict, verdict.requirements) == ("not-exercised", ())
+    assert "no check" in verdict.reason
+
+
+def test_a_clause_binds_under_its_guarantees_only():
+    clause = Clause("R-2", Level.MUST, frozenset({Guarantee.AT_LEAST_ONCE}))
+    checks = {"c": saying([], R1, clause)}
+
+    assert [r.id for r in judge(evidence(), scenario(), checks).requirements] == ["R-1"]
+    bound = judge(evidence(guarantee=Guarantee.AT_LEAST_ONCE), scenario(), checks)
+    assert [r.id for r in bound.requirements] == ["R-1", "R-2"]
+
+
+@given(first=st.sampled_from(sorted(ANSWERS)), second=st.sampled_from(sorted(ANSWERS)))
+def test_the_worst_opinion_on_a_requirement_is_its_verdict(first, second):
+    checks = {"c": saying(ANSWERS[first]), "d": saying(ANSWERS[second])}
+    verdict = judge(evidence(), scenario(), checks)
+
+    assert verdict.requirements[0].verdict == min(first, second, key=SEVERITY.index)
+    assert verdict.verdict == verdict.requirements[0].verdict
+
+
+@given(answers=st.tuples(*[st.sampled_from(sorted(ANSWERS))] * 2))
+def test_a_trial_is_as_bad_as_its_worst_requirement_but_for_what_is_not_claimed(answers):
+    checks = {"c": saying(ANSWERS[answers[0]], R1), "d": saying(ANSWERS[answers[1]], R2)}
+    claimed = [answer for answer in answers if answer is not Verdict.UNSUPPORTED]
+
+    assert judge(evidence(), scenario(), checks).verdict == min(claimed or answers, key=SEVERITY.index)
+
+
+@pytest.mark.parametrize(
+    ("ending", "verdict"),
+    [(Ending.HARNESS_ERROR, "harness-error"), (Ending.UNSUPPORTED, "unsupported")],
+)
+def test_a_trial_that_was_not_collected_whole_is_not_judged(ending, verdict):
+    told = judge(evidence(ending=ending, reason="the broker died"), scenario(), {"c": saying(FOUND)})
+
+    assert (told.verdict, told.reason, told.requirements) == (verdict, "the broker died", ())
+    assert told.delivery.sent == 0
+
+
+@pytest.mark.parametrize(
+    ("setting", "guarantee", "verdict"),
+    [
+        ("enable.idempotence", Guarantee.IDEMPOTENT, "unsupported"),
+        ("enable.idempotence", Guarantee.AT_LEAST_ONCE, "pass"),
+        ("acks", Guarantee.AT_LEAST_ONCE, "unsupported"),
+        ("linger.ms", Guarantee.IDEMPOTENT, "pass"),
+    ],
+)
+def test_a_promise_that_the_client_cannot_be_asked_for_is_unsupported(setting, guarantee, verdict):
+    told = evidence(guarantee=guarantee, not_set={setting: "it has none"})
+
+    assert judge(told, scenario(), {"c": saying([])}).verdict == verdict

@@ -1,0 +1,45 @@
+"""The workload as commands: every record once, in order, with its key, its value and its time."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from harness.outcome import Guarantee
+from harness.spec import ClientRef, TrialSpec, Workload
+from harness.value import Identity, decode
+from harness.workload import commands, key_of
+
+WORKLOADS = st.builds(
+    Workload,
+    records=st.integers(0, 60),
+    chunk=st.integers(1, 25),
+    interval_ms=st.integers(0, 100),
+    keys=st.integers(0, 7),
+    value_bytes=st.integers(0, 120),
+)
+
+
+def spec(workload: Workload) -> TrialSpec:
+    return TrialSpec("t", ClientRef("c", "1"), "b:1", "s", Guarantee.IDEMPOTENT, 1, workload, (), {})
+
+
+@given(WORKLOADS)
+def test_every_record_is_sent_once_in_order_and_within_the_load(workload):
+    told = list(commands(spec(workload), "run", "topic"))
+    numbers = [n for _, command in told for n in range(command.first, command.first + len(command.values))]
+
+    assert numbers == list(range(workload.records))
+    assert [at_ms for at_ms, _ in told] == [i * workload.interval_ms for i in range(len(told))]
+    assert len(told) * workload.interval_ms == workload.load_ms
+    assert len({command.id for _, command in told}) == len(told)
+
+
+@given(WORKLOADS)
+def test_every_value_testifies_for_itself_and_every_key_follows_from_the_number(workload):
+    for _, command in commands(spec(workload), "run", "topic"):
+        assert (command.topic, command.partitions) == ("topic", None)
+        for n, (key, value) in enumerate(zip(command.keys, command.values, strict=True), command.first):
+            assert decode(value) == Identity("run", "topic", "p1", n)
+            assert len(value) >= workload.value_bytes
+            assert key == key_of(workload, n) == (f"k{n % workload.keys}" if workload.keys else None)

@@ -1,0 +1,103 @@
+"""A fault that did not bite is never a pass, and neither is a check that crashed."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+
+import pytest
+
+from harness import campaign, inject, registry
+from harness.campaign import Campaign, install
+from harness.plan import make_plan
+from harness.spec import ClientRef, Elapsed, FaultSpec, Workload
+from harness.store import RunRecord, RunStore
+
+pytestmark = pytest.mark.jvm
+
+LOAD = Workload(records=400, chunk=20, interval_ms=50)
+
+
+def tried(tmp_path, monkeypatch, scenario):
+    """The verdict of the reference client in ``scenario``, at least once, with real brokers."""
+    client = ClientRef("reference", registry.client("reference").default_version)
+    monkeypatch.setattr(registry, "scenario", lambda _: scenario)
+    plan = make_plan([scenario], [client], ["local:4.3.1x1"], [7])
+    plan = replace_trials(plan, plan.trials[:1])
+    store = RunStore.create(tmp_path, RunRecord("run", "2026-01-01T00:00:00+00:00", plan, 1, {}, []))
+    asyncio.run(Campaign(store, install([client]), 1, lambda _: None, lambda _: None).run())
+    [verdict] = store.verdicts()
+    return verdict
+
+
+def replace_trials(plan, trials):
+    return type(plan)(plan.seed, trials)
+
+
+def short(name, *faults):
+    return replace(registry.scenario(name), workload=LOAD, schedule=lambda _: faults)
+
+
+DROP = FaultSpec("dropped_response", Elapsed(500), 800)
+
+
+def test_the_fault_bites_when_nothing_is_in_its_way(tmp_path, monkeypatch):
+    assert tried(tmp_path, monkeypatch, short("produce/dropped-response", DROP)).verdict == "pass"
+
+
+class Harmless:
+    """A fault kind whose calls reach no proxy, as if the client's traffic went around Toxiproxy."""
+
+    def __init__(self, kind):
+        self.hits = kind.hits
+
+    async def prepare(self, spec, proxies): ...
+    async def start(self, spec, proxies): ...
+    async def stop(self, spec, proxies): ...
+
+
+def test_a_fault_that_reaches_nobody_is_not_exercised(tmp_path, monkeypatch):
+    monkeypatch.setattr(inject, "fault", lambda name: Harmless(registry.fault(name)))
+    verdict = tried(tmp_path, monkeypatch, short("produce/dropped-response", DROP))
+    assert verdict.verdict == "not-exercised"
+    assert "sent again" in verdict.reason
+
+
+def test_a_window_without_traffic_is_not_exercised(tmp_path, monkeypatch):
+    late = FaultSpec("dropped_response", Elapsed(LOAD.load_ms + 400), 300)
+    scenario = replace(short("produce/dropped-response", late), workload=replace_quiet(LOAD))
+    verdict = tried(tmp_path, monkeypatch, scenario)
+    assert verdict.verdict == "not-exercised"
+    assert "touched nothing" in verdict.reason
+
+
+def replace_quiet(load):
+    """As many records, all in the first command; the rest of the load phase is silent."""
+    return Workload(records=load.records, chunk=load.records, interval_ms=load.load_ms + 1_000)
+
+
+def test_a_trigger_that_never_comes_is_not_exercised(tmp_path, monkeypatch):
+    from harness.spec import FrameSeen
+
+    never = FaultSpec("dropped_response", FrameSeen("EndTxn"), 300)
+    verdict = tried(tmp_path, monkeypatch, short("produce/dropped-response", never))
+    assert verdict.verdict == "not-exercised"
+    assert "never took effect" in verdict.reason
+
+
+def test_a_frame_triggers_a_fault(tmp_path, monkeypatch):
+    from harness.spec import FrameSeen
+
+    third = FaultSpec("dropped_response", FrameSeen("Produce", "response", nth=3), 800)
+    assert tried(tmp_path, monkeypatch, short("produce/dropped-response", third)).verdict == "pass"
+
+
+def test_a_check_that_crashes_is_a_harness_error(tmp_path, monkeypatch):
+    def crash(_):
+        raise ZeroDivisionError("on purpose")
+
+    checks = {name: replace(check, find=crash) for name, check in registry.checks().items()}
+    monkeypatch.setattr(campaign.registry, "checks", lambda: checks)
+    verdict = tried(tmp_path, monkeypatch, short("produce/calm"))
+    assert verdict.verdict == "harness-error"
+    assert "on purpose" in verdict.reason

@@ -1,0 +1,82 @@
+"""Which request put which batch into the log."""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from harness.rows import Frame, FrameKind
+from suites.checks.attempts import BatchPlace, attempts, origins, sent_again, undecoded
+
+
+def test_an_answered_attempt_has_its_answer_and_the_end_of_its_connection(story):
+    told = story()
+    told.deliver([0, 1], partition=1, at_ms=10)
+    told.close(1, at_ms=50)
+
+    (attempt,) = attempts(told.evidence())
+    assert attempt.accepted and attempt.place == (1, 0)
+    assert (attempt.answered_ns - attempt.sent_ns, attempt.closed_ns - attempt.sent_ns) == (
+        1_000_000,
+        40_000_000,
+    )
+
+
+def test_an_attempt_whose_answer_was_never_written_is_known_by_its_bytes(story):
+    told = story()
+    told.request([0, 1], partition=0, at_ms=10)
+    told.append([0, 1], partition=0)
+    told.close(1, at_ms=11)
+    told.deliver([0, 1], partition=0, at_ms=80, conn=2)
+    evidence = told.evidence()
+    made = attempts(evidence)
+
+    assert origins(evidence, made) == {BatchPlace(0, 0): made[0], BatchPlace(0, 2): made[1]}
+    assert sent_again(made) == {made[0]: made[1]}
+
+
+def test_an_unanswered_attempt_is_known_by_its_sequence_where_the_bytes_differ(story):
+    told = story()
+    told.request([0], partition=0, at_ms=10, sequence=(7, 2, 40))
+    told.request([1], partition=0, at_ms=11, sequence=(7, 2, 41))
+    told.append([1], partition=0, producer_id=7, producer_epoch=2, sequence=41, batch_crc=5)
+    evidence = told.evidence()
+    made = attempts(evidence)
+
+    assert origins(evidence, made) == {BatchPlace(0, 0): made[1]}
+
+
+def test_the_number_of_records_tells_only_where_the_broker_rewrites_batches(story):
+    told = story()
+    told.request([0, 1], partition=0, at_ms=10)
+    told.append([0, 1], partition=0, batch_crc=5)
+    evidence = told.evidence()
+    assert origins(evidence, attempts(evidence)) == {}
+
+    told.request([2], partition=1, at_ms=20)
+    told.append([2], partition=1, batch_crc=6)
+    told.answer(1, 0, at_ms=21)
+    evidence = told.evidence()
+    made = attempts(evidence)
+    assert origins(evidence, made) == {BatchPlace(0, 0): made[0], BatchPlace(1, 0): made[1]}
+
+
+def test_a_refused_attempt_is_no_origin_of_other_bytes(story):
+    told = story()
+    told.request([0], partition=0, at_ms=10)
+    told.answer(0, -1, at_ms=11, error_code=7)
+    told.append([1], partition=0)
+    evidence = told.evidence()
+
+    assert not attempts(evidence)[0].accepted
+    assert origins(evidence, attempts(evidence)) == {}
+
+
+def test_what_the_witness_could_not_read_is_counted(story):
+    told = story()
+    told.request([0], partition=0, at_ms=10)
+    evidence = told.evidence()
+    assert undecoded(evidence) == 0
+
+    told.frames.append(replace(told.frames[0], produce=(), note="too large"))
+    told.frames.append(Frame(t_ns=1, lane=0, broker=1, conn=9, kind=FrameKind.OPAQUE, size_bytes=3))
+    assert undecoded(told.evidence()) == 2

@@ -1,0 +1,82 @@
+"""Results that come late or never, and the cases in which that is nobody's fault."""
+
+from __future__ import annotations
+
+import pytest
+
+from harness.check import Inconclusive
+from harness.judge import Unsupported
+from suites.checks import delivery_timeout, still_pending
+
+LIMIT_MS = 30_000 + 10_000 + 5_000
+
+
+def answered(told, after_ms):
+    told.call(0)
+    told.result(0, at_ms=after_ms, outcome="info", error="TIMED_OUT")
+    return told
+
+
+def test_the_limit_counts_the_call_the_delivery_and_the_slack(story):
+    assert delivery_timeout.CHECK.find(answered(story(), LIMIT_MS).evidence()) == []
+
+    (finding,) = delivery_timeout.CHECK.find(answered(story(), LIMIT_MS + 1).evidence())
+    assert finding.count == 1
+
+
+def test_the_limit_follows_the_settings(story):
+    config = {"delivery.timeout.ms": 4_000, "max.block.ms": 1_000}
+
+    assert delivery_timeout.CHECK.find(answered(story(config=config), 10_000).evidence()) == []
+    assert delivery_timeout.CHECK.find(answered(story(config=config), 10_001).evidence())
+
+
+def test_a_client_that_stood_still_is_not_accused_of_being_late(story):
+    told = answered(story(), LIMIT_MS + 1)
+    told.beat(0, 1_000, 2_000, 12_000)
+
+    with pytest.raises(Inconclusive, match="stood still for 10000 ms"):
+        delivery_timeout.CHECK.find(told.evidence())
+
+
+def test_a_client_that_cannot_set_the_limit_does_not_claim_it(story):
+    told = answered(story(not_set={"delivery.timeout.ms": "it counts retries"}), LIMIT_MS + 1)
+
+    with pytest.raises(Unsupported, match="it counts retries"):
+        delivery_timeout.CHECK.find(told.evidence())
+
+
+@pytest.mark.parametrize("op", ["flush", "close"])
+def test_an_operation_that_succeeds_leaves_nothing_pending(story, op):
+    told = story(end_ms=100)
+    told.call(0)
+    told.finished(op, at_ms=50)
+
+    (finding,) = still_pending.CHECK.find(told.evidence())
+    assert finding.message == f"1 record never got a result, though {op} succeeded"
+
+
+def test_a_record_that_outlived_its_limit_is_pending(story):
+    told = story(end_ms=LIMIT_MS)
+    told.call(0, 1)
+    told.result(1, at_ms=5)
+    told.finished("flush", at_ms=40_000, outcome="info")
+
+    (finding,) = still_pending.CHECK.find(told.evidence())
+    assert (finding.count, finding.samples[0]["n"]) == (1, 0)
+
+
+def test_a_trial_that_ended_too_early_cannot_tell(story):
+    told = story(end_ms=LIMIT_MS - 100)
+    told.call(0)
+
+    with pytest.raises(Inconclusive, match="the oldest had 100 ms left"):
+        still_pending.CHECK.find(told.evidence())
+
+
+def test_without_a_limit_of_its_own_a_client_is_not_overdue(story):
+    told = story(end_ms=LIMIT_MS, not_set={"delivery.timeout.ms": "none"})
+    told.call(0)
+
+    with pytest.raises(Inconclusive, match=r"no delivery\.timeout\.ms"):
+        still_pending.CHECK.find(told.evidence())

@@ -1,0 +1,169 @@
+"""Duplicates: forbidden to an idempotent client, and to the others unless the witness can explain them."""
+
+from __future__ import annotations
+
+import pytest
+
+from harness.check import Inconclusive
+from harness.outcome import Guarantee
+from harness.rows import Frame, FrameKind
+from suites.checks.duplicate import CHECK
+
+
+def twice(told, *, again_ms, conn=2, answered=True):
+    """Record 0 is written at 10 ms on connection 1, and again at ``again_ms``."""
+    told.call(0)
+    told.request([0], partition=0, at_ms=10)
+    base = told.append([0], partition=0)
+    if answered:
+        told.answer(0, base, at_ms=11)
+    offset = told.deliver([0], partition=0, at_ms=again_ms, conn=conn)
+    told.result(0, at_ms=again_ms + 2, offset=offset)
+    return told
+
+
+def reasons(told):
+    return [finding.samples[0]["why"] for finding in CHECK.find(told.evidence())]
+
+
+def test_an_idempotent_client_has_no_excuse(story):
+    told = twice(story(Guarantee.IDEMPOTENT), again_ms=80, answered=False)
+    told.close(1, at_ms=12)
+
+    (finding,) = CHECK.find(told.evidence())
+    assert (finding.anomaly, finding.count) == ("duplicate", 1)
+    assert finding.samples[0] == {"n": 0, "copies": 2, "places": "0/0, 0/1"}
+
+
+def test_the_connection_ended_before_the_broker_answered(story):
+    told = twice(story(), again_ms=80, answered=False)
+    told.close(1, at_ms=12)
+
+    assert reasons(told) == []
+
+
+def test_the_answer_was_on_its_way_when_the_connection_ended(story):
+    told = twice(story(), again_ms=80)
+    told.close(1, at_ms=12)
+
+    assert reasons(told) == []
+
+
+def test_the_answer_was_swallowed_by_a_fault(story):
+    told = twice(story(), again_ms=1_600)
+    told.fault("dropped_response", 5, 1_500)
+    told.close(1, at_ms=1_500)
+
+    assert reasons(told) == []
+
+
+def test_an_answer_that_had_a_second_to_arrive_was_not_lost_with_its_connection(story):
+    told = twice(story(), again_ms=1_600)
+    told.fault("disconnect", 1_500, 1_500)
+    told.close(1, at_ms=1_500)
+
+    assert reasons(told) == ["it was sent again although nothing was wrong with the earlier request"]
+
+
+def test_latency_gives_an_answer_longer_to_arrive(story):
+    told = twice(story(), again_ms=1_600)
+    told.fault("latency", 0, 2_000, upstream_ms=0, downstream_ms=1_400)
+    told.close(1, at_ms=1_500)
+
+    assert reasons(told) == []
+
+
+def test_the_broker_answered_with_an_error_after_appending(story):
+    told = story()
+    told.call(0)
+    told.request([0], partition=0, at_ms=10)
+    told.append([0], partition=0)
+    told.answer(0, -1, at_ms=11, error_code=20)
+    told.deliver([0], partition=0, at_ms=120)
+
+    assert reasons(told) == []
+
+
+def test_a_request_without_an_answer_times_out(story):
+    assert reasons(twice(story(), again_ms=3_010, conn=1, answered=False)) == []
+
+
+def test_nothing_was_wrong_and_yet_it_was_sent_again(story):
+    told = twice(story(), again_ms=80, conn=1)
+
+    assert reasons(told) == ["it was sent again although nothing was wrong with the earlier request"]
+
+
+def test_a_second_request_while_the_first_is_under_way_is_not_a_retry(story):
+    told = twice(story(), again_ms=30, conn=1, answered=False)
+
+    assert reasons(told) == ["it was sent again although nothing was wrong with the earlier request"]
+
+
+def test_sent_again_after_it_had_been_reported_as_written(story):
+    told = story()
+    told.call(0)
+    told.deliver([0], partition=0, at_ms=10)
+    told.result(0, at_ms=12, offset=0)
+    told.fault("dropped_response", 5, 1_500)
+    told.close(1, at_ms=1_500)
+    told.deliver([0], partition=0, at_ms=1_600, conn=2)
+
+    assert reasons(told) == ["it was sent again after it had been reported as written"]
+
+
+def test_twice_in_one_request(story):
+    told = story()
+    told.call(0)
+    told.deliver([0, 0], partition=0, at_ms=10)
+
+    assert reasons(told) == ["it was twice in one request"]
+
+
+def test_a_copy_that_no_request_brought(story):
+    told = story()
+    told.call(0)
+    told.deliver([0], partition=0, at_ms=10)
+    told.append([0], partition=0, batch_crc=1)
+
+    assert reasons(told) == ["no Produce request that the witness saw put it there"]
+
+
+def test_a_client_may_make_new_batches_of_what_it_retries(story):
+    told = story()
+    told.call(0, 1, 2)
+    for numbers, at_ms in (([0], 10), ([1, 2], 11)):
+        told.request(numbers, partition=0, at_ms=at_ms)
+        told.append(numbers, partition=0)
+    told.close(1, at_ms=12)
+    told.deliver([0, 1, 2], partition=0, at_ms=90, conn=2)
+
+    assert reasons(told) == []
+
+
+def test_bytes_held_back_on_a_dead_connection_may_pass_after_the_retry(story):
+    told = story()
+    told.call(0)
+    told.fault("latency", 0, 1_000, upstream_ms=200, downstream_ms=0)
+    told.deliver([0], partition=0, at_ms=400, conn=2)
+    told.request([0], partition=0, at_ms=410, conn=1)
+    told.append([0], partition=0)
+    told.close(1, at_ms=411)
+
+    assert reasons(told) == []
+
+
+def test_where_the_witness_could_not_read_everything_nobody_is_accused(story):
+    told = twice(story(), again_ms=80, conn=1)
+    told.frames.append(Frame(t_ns=1, lane=0, broker=1, conn=9, kind=FrameKind.OPAQUE, size_bytes=3))
+
+    with pytest.raises(Inconclusive, match="could not read 1 frame"):
+        CHECK.find(told.evidence())
+
+
+def test_where_the_client_stood_still_nobody_is_accused(story):
+    told = twice(story(), again_ms=80, conn=1)
+    told.beat(0, 9_000)
+
+    with pytest.raises(Inconclusive, match="stood still for 9000 ms"):
+        CHECK.find(told.evidence())

@@ -1,0 +1,94 @@
+"""Lost, phantom and corrupted records, by example: what is forbidden and what is not."""
+
+from __future__ import annotations
+
+import pytest
+
+from harness.judge import Unsupported
+from harness.value import Identity, encode
+from suites.checks import corrupted, lost, phantom
+
+
+def found(check, told):
+    return [(finding.message, finding.count) for finding in check.CHECK.find(told.evidence())]
+
+
+@pytest.mark.parametrize("outcome", ["fail", "info"])
+def test_what_was_not_acknowledged_may_be_missing(story, outcome):
+    told = story()
+    told.call(0)
+    told.result(0, at_ms=5, outcome=outcome, error="E")
+
+    assert found(lost, told) == []
+
+
+def test_an_acknowledged_record_must_be_there(story):
+    told = story()
+    told.call(0, 1)
+    told.result(0, at_ms=5, offset=0)
+    told.result(1, at_ms=5, offset=told.deliver([1], partition=0, at_ms=3))
+
+    assert found(lost, told) == [("1 acknowledged record not in the log", 1)]
+
+
+def test_without_acks_all_nothing_is_promised(story):
+    with pytest.raises(Unsupported, match="acks=1"):
+        lost.CHECK.find(story(config={"acks": 1}).evidence())
+
+
+def test_an_unknown_result_may_turn_up_and_a_definite_failure_may_not(story):
+    told = story()
+    told.call(0, 1)
+    told.deliver([0, 1], partition=0, at_ms=3)
+    told.result(0, at_ms=5, outcome="info", error="TIMED_OUT")
+    told.result(1, at_ms=5, outcome="fail", error="MESSAGE_TOO_LARGE")
+
+    assert found(phantom, told) == [("1 log record: was reported as certainly not written", 1)]
+
+
+def test_somebody_elses_record_is_a_phantom_and_not_corrupted(story):
+    told = story()
+    told.log.append(told.record(0, 0, value=encode(Identity("other", "t", "p1", 0), 60)))
+
+    assert found(phantom, told) == [("1 log record: was written by somebody else", 1)]
+    assert found(corrupted, told) == []
+
+
+def test_control_records_are_no_records(story):
+    told = story()
+    told.log.append(told.record(0, 0, value=None, key=None, control=True))
+
+    assert found(phantom, told) == found(corrupted, told) == []
+
+
+def test_an_acknowledgement_must_name_a_place_of_its_record(story):
+    told = story()
+    told.call(0, 1, 2)
+    told.deliver([0, 1, 2], partition=0, at_ms=3)
+    told.deliver([0], partition=0, at_ms=90)
+    told.result(0, at_ms=95, offset=3)
+    told.result(1, at_ms=95, offset=2)
+    told.result(2, at_ms=95, offset=-1)
+
+    assert found(corrupted, told) == [("1 place: a record was acknowledged where it is not", 1)]
+
+
+def test_two_records_cannot_be_acknowledged_at_one_place(story):
+    told = story()
+    told.call(0, 1)
+    told.deliver([0], partition=0, at_ms=3)
+    told.result(0, at_ms=5, offset=0)
+    told.result(1, at_ms=5, offset=0)
+
+    assert found(corrupted, told) == [("1 place: two records were acknowledged at one place", 1)]
+    assert found(lost, told) == [("1 acknowledged record not in the log", 1)]
+
+
+def test_samples_are_trimmed_and_counts_are_not(story):
+    told = story()
+    told.call(*range(40))
+    for n in range(40):
+        told.result(n, at_ms=5)
+
+    (finding,) = lost.CHECK.find(told.evidence())
+    assert (finding.count, len(finding.samples)) == (40, 16)

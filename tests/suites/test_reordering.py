@@ -1,0 +1,76 @@
+"""Reordering: forbidden to an idempotent client and to one request in flight, else to be explained."""
+
+from __future__ import annotations
+
+import pytest
+
+from harness.outcome import Guarantee
+from suites.checks.reordered import CHECK
+
+ONE_IN_FLIGHT = {"max.in.flight.requests.per.connection": 1}
+
+
+def overtaken(told):
+    """Record 1 comes into the log before record 0; both are acknowledged."""
+    told.call(0, 1)
+    told.result(1, at_ms=20, offset=told.deliver([1], partition=0, at_ms=15))
+    told.result(0, at_ms=120, offset=told.deliver([0], partition=0, at_ms=115, conn=2))
+    return told
+
+
+def test_without_a_failure_nothing_may_overtake(story):
+    (finding,) = CHECK.find(overtaken(story()).evidence())
+
+    assert (finding.anomaly, finding.count) == ("unexplained reorder", 1)
+    assert (finding.samples[0]["n"], finding.samples[0]["overtaken_by"]) == (0, 1)
+
+
+@pytest.mark.parametrize("failure", ["connection", "error", "timeout"])
+def test_a_retry_may_be_overtaken(story, failure):
+    told = story(config={"request.timeout.ms": 50} if failure == "timeout" else {})
+    if failure == "connection":
+        told.close(1, at_ms=30)
+    else:
+        told.request([0], partition=0, at_ms=10)
+        if failure == "error":
+            told.answer(0, -1, at_ms=11, error_code=7)
+
+    assert CHECK.find(overtaken(told).evidence()) == []
+
+
+def test_a_failure_that_came_later_explains_nothing(story):
+    told = overtaken(story())
+    told.close(1, at_ms=5_000)
+
+    assert len(CHECK.find(told.evidence())) == 1
+
+
+@pytest.mark.parametrize(
+    ("guarantee", "config"), [(Guarantee.IDEMPOTENT, {}), (Guarantee.AT_LEAST_ONCE, ONE_IN_FLIGHT)]
+)
+def test_with_sequences_or_one_in_flight_nothing_explains(story, guarantee, config):
+    told = overtaken(story(guarantee, config))
+    told.close(1, at_ms=30)
+
+    (finding,) = CHECK.find(told.evidence())
+    assert finding.anomaly == "reordered"
+
+
+def test_other_partitions_and_late_duplicates_are_no_reordering(story):
+    told = story(Guarantee.IDEMPOTENT)
+    told.call(0, 1, 2)
+    for n, partition in ((1, 1), (0, 0), (2, 0)):
+        told.result(n, at_ms=20, partition=partition, offset=told.deliver([n], partition, at_ms=15))
+    told.deliver([0], partition=0, at_ms=90)
+
+    assert CHECK.find(told.evidence()) == []
+
+
+def test_an_unacknowledged_record_may_lie_anywhere(story):
+    told = story(Guarantee.IDEMPOTENT)
+    told.call(0, 1)
+    told.result(1, at_ms=20, offset=told.deliver([1], partition=0, at_ms=15))
+    told.deliver([0], partition=0, at_ms=30)
+    told.result(0, at_ms=40, outcome="info", error="TIMED_OUT")
+
+    assert CHECK.find(told.evidence()) == []

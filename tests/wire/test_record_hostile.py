@@ -1,0 +1,162 @@
+"""Record batches that are cut off, flipped, claimed to be what they are not, or garbage."""
+
+from __future__ import annotations
+
+import struct
+from typing import Any
+
+import pytest
+from crc32c import crc32c
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from harness.wire.errors import WireError
+from harness.wire.records import (
+    BATCH_OVERHEAD_BYTES,
+    BatchBuilder,
+    Codec,
+    assign_offset,
+    read_batches,
+    read_headers,
+)
+
+int32s = st.integers(-(2**31), 2**31 - 1)
+codecs = st.sampled_from(list(Codec))
+
+
+def fill(rows_: list[Any], codec: Codec = Codec.NONE) -> BatchBuilder:
+    builder = BatchBuilder(codec)
+    for index, row in enumerate(rows_):
+        assert builder.append(*row) == index
+    return builder
+
+
+def sample(codec: Codec = Codec.NONE) -> bytes:
+    rows_ = [(1_000, b"key", b"value", (("h", b"1"),)), (999, None, b"", ()), (5_000, b"", None, ())]
+    return fill(rows_, codec).build(7, 1, 40)
+
+
+def with_fresh_crc(batch: bytes) -> bytes:
+    return batch[:17] + crc32c(batch[21:]).to_bytes(4, "big") + batch[21:]
+
+
+def with_field(batch: bytes, at: int, layout: str, value: int) -> bytes:
+    """The batch with one header field overwritten, and a CRC that fits."""
+    changed = bytearray(batch)
+    struct.pack_into(layout, changed, at, value)
+    return with_fresh_crc(bytes(changed))
+
+
+@pytest.mark.parametrize("codec", list(Codec))
+def test_every_flipped_bit_behind_the_crc_is_noticed(codec: Codec) -> None:
+    good = sample(codec)
+    for at in range(17, len(good)):
+        for bit in range(8):
+            flipped = good[:at] + bytes([good[at] ^ 1 << bit]) + good[at + 1 :]
+            (batch,) = read_batches(flipped)
+            assert not batch.crc_ok
+            assert batch.records == ()
+
+
+@given(st.lists(codecs, max_size=4), st.data())
+def test_a_batch_that_is_cut_off_is_left_out(chosen: list[Codec], data: st.DataObject) -> None:
+    batches = [assign_offset(sample(codec), 10 * i) for i, codec in enumerate(chosen)]
+    whole = b"".join(batches)
+    end = data.draw(st.integers(0, len(whole)))
+    fits = sum(sum(map(len, batches[: i + 1])) <= end for i in range(len(batches)))
+    for view in (whole[:end], bytearray(whole[:end]), memoryview(whole)[:end]):
+        read = list(read_batches(view))
+        assert [batch.header.base_offset for batch in read] == [10 * i for i in range(fits)]
+        assert list(read_headers(view)) == [batch.header for batch in read]
+
+
+def test_headers_need_neither_crc_nor_codec() -> None:
+    broken = sample(Codec.ZSTD)[:-4] + b"oops"
+    (header,) = read_headers(broken)
+    assert (header.producer_id, header.record_count, header.codec) == (7, 3, Codec.ZSTD)
+
+
+def test_log_append_time_is_every_records_timestamp() -> None:
+    (batch,) = read_batches(with_field(sample(), 21, ">h", 0x08))
+    assert batch.header.timestamp_type == "LogAppendTime"
+    assert {record.timestamp_ms for record in batch.records} == {5_000}
+
+
+@pytest.mark.parametrize(
+    ("batch", "sentence"),
+    [
+        (with_field(sample(), 16, ">b", 1), r"format \(magic\) 1; only 2"),
+        (with_field(sample(), 8, ">i", -1), "claims a length of -1 bytes"),
+        (with_field(sample(), 8, ">i", 48), "claims a length of 48 bytes"),
+        (with_field(sample(), 21, ">h", 5), "no compression codec has the number 5"),
+        (with_field(sample(), 57, ">i", -1), "claims -1 records"),
+        (with_field(sample(), 57, ">i", 2), "left over behind the 2 records"),
+        (with_field(sample(), 57, ">i", 4), "cut off"),
+        (with_field(sample(), 57, ">i", 2**31 - 1), "cut off"),
+        (with_field(sample(), 21, ">h", 4), "broken zstd data"),
+    ],
+)
+def test_broken_in_spite_of_its_crc(batch: bytes, sentence: str) -> None:
+    with pytest.raises(WireError, match=sentence):
+        list(read_batches(batch))
+
+
+def test_what_came_before_a_broken_batch_is_given_out() -> None:
+    reading = read_batches(sample() + with_field(sample(), 57, ">i", 2))
+    assert next(reading).crc_ok
+    with pytest.raises(WireError):
+        next(reading)
+
+
+@pytest.mark.parametrize("codec", [Codec.GZIP, Codec.SNAPPY, Codec.LZ4, Codec.ZSTD])
+def test_a_bomb_is_refused(codec: Codec) -> None:
+    bomb = fill([(0, None, bytes(2_000_000))], codec).build()
+    assert len(bomb) < 200_000
+    assert len(list(read_batches(bomb))) == 1
+    with pytest.raises(WireError, match="more than the limit of 1000000 bytes"):
+        list(read_batches(bomb, max_decompressed_bytes=1_000_000))
+
+
+@given(st.binary(max_size=120), st.sampled_from([0, 1, 2, 3, 4, 8]), int32s | st.integers(0, 3))
+@settings(max_examples=300)
+def test_garbage_behind_a_good_crc_is_records_or_a_wire_error(
+    section: bytes, attributes: int, count: int
+) -> None:
+    batch = sample()[:BATCH_OVERHEAD_BYTES] + section
+    batch = with_field(batch, 8, ">i", len(batch) - 12)
+    batch = with_field(with_field(batch, 21, ">h", attributes), 57, ">i", count)
+    try:
+        (read,) = read_batches(batch, max_decompressed_bytes=1 << 16)
+    except WireError:
+        return
+    assert len(read.records) == count
+
+
+@given(st.binary(max_size=200))
+def test_garbage_is_nothing_or_a_wire_error(garbage: bytes) -> None:
+    for read in (read_batches, read_headers):
+        try:
+            assert sum(item is not None for item in read(garbage)) <= len(garbage) // BATCH_OVERHEAD_BYTES
+        except WireError:
+            pass
+
+
+@given(codecs, st.integers(0, 10_000), st.integers(1, 255))
+def test_one_damaged_byte_in_the_records_never_raises_anything_else(
+    codec: Codec, where: int, mask: int
+) -> None:
+    good = sample(codec)
+    at = BATCH_OVERHEAD_BYTES + where % (len(good) - BATCH_OVERHEAD_BYTES)
+    damaged = with_fresh_crc(good[:at] + bytes([good[at] ^ mask]) + good[at + 1 :])
+    try:
+        (batch,) = read_batches(damaged, max_decompressed_bytes=1 << 16)
+    except WireError:
+        return
+    assert len(batch.records) == 3
+
+
+def test_a_header_name_that_is_no_text_does_not_hide_the_record() -> None:
+    builder = fill([(0, None, None, (("ab", b""),))])
+    raw = builder.build().replace(b"\x04ab", b"\x04a\xff")
+    (batch,) = read_batches(with_fresh_crc(raw))
+    assert batch.records[0].headers == (("a\ufffd", b""),)
