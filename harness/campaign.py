@@ -18,7 +18,7 @@ from harness.evidence import Evidence
 from harness.judge import judge
 from harness.lane import Lane, open_lanes
 from harness.live import LiveTrial
-from harness.ports import Cluster, InstalledClient, Launch
+from harness.ports import Cluster, InstalledClient, Launch, ProxyServer
 from harness.rows import TrialVerdict
 from harness.spec import ClientRef, TrialSpec
 from harness.store import RunStore
@@ -56,7 +56,9 @@ class Campaign:
             await self._on_one_cluster(broker, waiting, lanes)
             if not waiting:
                 return
-        raise BrokerDied(f"{MAX_CLUSTERS} clusters of {broker} died; {len(waiting)} trials were not run")
+        raise BrokerDied(
+            f"{MAX_CLUSTERS} clusters of {broker}, or their proxies, died; {len(waiting)} trials were not run"
+        )
 
     async def _on_one_cluster(self, broker: str, waiting: deque[tuple[int, TrialSpec]], lanes: int) -> None:
         kind, _, broker_id = broker.partition(":")
@@ -68,10 +70,12 @@ class Campaign:
             asyncio.TaskGroup() as group,
         ):
             for lane in opened:
-                group.create_task(self._work(cluster, lane, waiting))
+                group.create_task(self._work(cluster, server, lane, waiting))
 
-    async def _work(self, cluster: Cluster, lane: Lane, waiting: deque[tuple[int, TrialSpec]]) -> None:
-        while waiting and cluster.died() is None:
+    async def _work(
+        self, cluster: Cluster, server: ProxyServer, lane: Lane, waiting: deque[tuple[int, TrialSpec]]
+    ) -> None:
+        while cluster.died() is None and await server.alive() and waiting:
             index, spec = waiting.popleft()
             self.began(spec)
             trial = LiveTrial(

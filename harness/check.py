@@ -14,16 +14,21 @@ from harness.outcome import Guarantee, Level
 from harness.rows import Finding
 
 
+class Unsupported(Exception):
+    """Raised by a check of something that this client, so configured, does not claim; with the reason."""
+
+
 class Inconclusive(Exception):
     """Raised by a check that cannot tell, with the reason: the trial was disturbed, the client is not to blame."""
 
 
 @dataclass(frozen=True)
 class Requirement:
-    """A behaviour id of the catalogue with its level."""
+    """A behaviour id of the catalogue with its level, and the guarantees under which it binds."""
 
     id: str
     level: Level
+    guarantees: frozenset[Guarantee] = frozenset(Guarantee)
 
 
 @dataclass(frozen=True)

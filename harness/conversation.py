@@ -52,8 +52,13 @@ LOG_TAIL_BYTES = 4_096
 SHOWN_BYTES = 160
 
 
+#: The ``error`` of a ``fatal`` that answers ``configure``: the client itself refuses the settings. Any other is a
+#: defect of the adapter, and must not pass for something that the client does not support.
+REFUSED = "ConfigRefused"
+
+
 class ConfigRefused(KafkaTrialError):
-    """The client answered its configuration with ``fatal``: it cannot be built so."""
+    """The client says that it cannot be built from these settings."""
 
 
 class Conversation:
@@ -122,8 +127,8 @@ class Conversation:
         self._configuring = None
         if isinstance(event, Configured):
             return event
-        if isinstance(event, Fatal):
-            raise ConfigRefused(f"{self._name} refused its configuration: {event.error}: {event.message}")
+        if isinstance(event, Fatal) and event.error == REFUSED:
+            raise ConfigRefused(f"{self._name} refuses its configuration: {event.message}")
         raise self._broken(f"expected configured within {timeout_s:g} s, {_got(event)}")
 
     async def produce(self, command: Produce) -> None:
@@ -255,8 +260,11 @@ class Conversation:
         self._child.stdin.write(line + b"\n")
         drained = asyncio.ensure_future(self._child.stdin.drain())
         either: set[Future[None]] = {drained, self._over}
-        await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
-        if drained.cancel():
+        try:
+            await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            unfinished = drained.cancel()
+        if unfinished:
             self._raise_if_over()
         elif isinstance(drained.exception(), ConnectionError):
             await asyncio.wait({self._over}, timeout=self._grace_s)  # the reader learns why
@@ -329,6 +337,8 @@ class Conversation:
 
 
 def _got(event: AnyEvent | None) -> str:
+    if isinstance(event, Fatal):
+        return f"got fatal: {event.error}: {event.message}"
     return "got nothing" if event is None else f"got {event.__struct_config__.tag}"
 
 

@@ -10,6 +10,7 @@ event a record, without number or clock) stand for ``op_complete``. Events of an
 
 from __future__ import annotations
 
+from collections import Counter
 from enum import Enum
 
 import msgspec
@@ -166,7 +167,7 @@ class Rules:
             case StartupComplete():
                 self._startup(event)
             case Configured():
-                self._answer(event.id, "configured", Configure)
+                self._configured(event)
             case Unsupported():
                 self._unsupported(event)
             case OpInvoke():
@@ -180,12 +181,14 @@ class Rules:
         if event.contract_version != CONTRACT_VERSION:
             raise Broken(f"expected contract_version {CONTRACT_VERSION}, got {event.contract_version}")
 
-    def _answer(self, id: int, name: str, kind: type[Command]) -> None:
-        if not isinstance(self._commands.get(id), kind):
-            raise Broken(f"{name} answers id {id}, but no {kind.__name__.lower()} with that id was sent")
-        if id in self._answered:
-            raise Broken(f"{name} answers id {id} a second time")
-        self._answered.add(id)
+    def _configured(self, event: Configured) -> None:
+        command = self._commands.get(event.id)
+        if not isinstance(command, Configure):
+            raise Broken(f"configured answers id {event.id}, but no configure with that id was sent")
+        told = Counter([*event.applied, *event.not_set])
+        odd = [name for name in sorted({*told, *command.config}) if told[name] != (name in command.config)]
+        if odd:
+            raise Broken(f"expected every setting once, in applied or in not_set; not so {', '.join(odd)}")
 
     def _unsupported(self, event: Unsupported) -> None:
         command = self._commands.get(event.id)

@@ -46,7 +46,7 @@ class NothingSelected(KafkaTrialError):
 
 def unknown(what: str, name: str, known: Iterable[str]) -> UsageError:
     """The error for a name that is not in a table, with a did-you-mean or the whole table."""
-    names = sorted(known)
+    names = sorted(map(str, known))
     close = get_close_matches(name, names, n=1, cutoff=0.6)
     instead = f"did you mean {close[0]!r}?" if close else f"known: {', '.join(names) or 'none'}"
     return UsageError(f"unknown {what} {name!r}; {instead}")

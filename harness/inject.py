@@ -36,6 +36,11 @@ class Injector:
         for kind, spec in zip(self._kinds, self._specs, strict=True):
             await kind.prepare(spec, self._proxies(spec))
 
+    async def clear(self) -> None:
+        """Take away what is still there of any fault, also of those whose trigger never came."""
+        for kind, spec in zip(self._kinds, self._specs, strict=True):
+            await kind.stop(spec, self._proxies(spec))
+
     async def run(self, load_ns: int) -> None:
         """Carry out the schedule; returns when the last fault has been stopped, also if cancelled."""
         async with asyncio.TaskGroup() as group:

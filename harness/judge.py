@@ -12,24 +12,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from harness import delivery
-from harness.check import Check, Inconclusive, Requirement
+from harness.check import Check, Inconclusive, Requirement, Unsupported
 from harness.evidence import Evidence
 from harness.outcome import Guarantee, Verdict, worst
 from harness.rows import Delivery, Ending, FaultRow, FaultVerdict, Finding, RequirementVerdict, TrialVerdict
 from harness.scenario import Scenario
 
 ENDINGS = {Ending.UNSUPPORTED: Verdict.UNSUPPORTED, Ending.HARNESS_ERROR: Verdict.HARNESS_ERROR}
-
-
-class Unsupported(Exception):
-    """Raised by a check of something that this client, so configured, does not claim; with the reason."""
-
-
-@dataclass(frozen=True)
-class Clause(Requirement):
-    """A requirement that binds under some guarantees only."""
-
-    guarantees: frozenset[Guarantee] = frozenset(Guarantee)
 
 
 @dataclass(frozen=True)
@@ -74,8 +63,7 @@ def relevant(check: Check, scenario: Scenario, guarantee: Guarantee) -> tuple[Re
     return tuple(
         requirement
         for requirement in check.requirements
-        if requirement.id in scenario.requirements
-        and not (isinstance(requirement, Clause) and guarantee not in requirement.guarantees)
+        if requirement.id in scenario.requirements and guarantee in requirement.guarantees
     )
 
 

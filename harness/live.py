@@ -1,15 +1,17 @@
 """LiveWorld: one trial against a real cluster, from a fresh topic to the evidence. It collects; it never judges.
 
-Three phases. *load*: the client sends, the faults come and go. *heal*: no fault is left, and the client has
-its delivery timeout and a margin to give every record a result. *final*: the client is closed and the log is
-read back over INTERNAL. A trial that cannot be finished has an ending that says why, never a verdict.
+The client first gets its first records through in peace, so that a fault meets it connected and at work, not
+half-way through its start. Then three phases. *load*: it sends, the faults come and go. *heal*: no fault is left,
+and the client has its delivery timeout and a margin to give every record a result. *final*: the client is closed
+and the log is read back over INTERNAL. A trial that cannot be finished has an ending that says why, never a verdict.
 """
 
 from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable
+from collections.abc import AsyncIterator, Awaitable
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import TypeVar
 
@@ -30,10 +32,14 @@ T = TypeVar("T")
 
 #: How long after its own delivery timeout a client may take to say so before we stop waiting (not a verdict:
 #: the check on pending records has its own, stated slack).
-HEAL_MARGIN_MS = 10_000
+HEAL_MARGIN_MS = 20_000
 STARTUP_TIMEOUT_S = 60.0
 CLOSE_TIMEOUT_MS = 10_000
+#: How long the first records may take without any fault; what is still missing then is for the checks to say.
+WARM_UP_S = 20.0
 WATCH_INTERVAL_S = 0.25
+LAST_ROWS_MS = 2_000
+LAST_ROWS_INTERVAL_S = 0.01
 
 
 class LiveTrial:
@@ -95,14 +101,20 @@ class LiveTrial:
             await self._heal(client)
             self._mark(final_ns=time.monotonic_ns())
             await client.close(CLOSE_TIMEOUT_MS)
+        await self._witnessed_to_the_end()
         self._log = await self._cluster.read_log(self._topic)
 
     async def _load(self, client: Conversation) -> None:
+        (_, first), *timed = commands(self._spec, self._run_id, self._topic)
+        await client.produce(first)
+        with suppress(TimeoutError):
+            async with asyncio.timeout(WARM_UP_S):
+                await client.settled.wait()
         load_ns = time.monotonic_ns()
         self._mark(load_ns=load_ns)
         async with asyncio.TaskGroup() as group:
             faults = group.create_task(self._injector.run(load_ns))
-            for at_ms, command in commands(self._spec, self._run_id, self._topic):
+            for at_ms, command in timed:
                 await sleep_until(load_ns + at_ms * 1_000_000)
                 await client.produce(command)
             # A fault whose trigger has not come by the end of load never will: nothing more is sent.
@@ -115,7 +127,23 @@ class LiveTrial:
             await asyncio.wait({faults}, timeout=WATCH_INTERVAL_S)
         faults.cancel()
 
+    @asynccontextmanager
+    async def _faults_cleared(self) -> AsyncIterator[None]:
+        try:
+            yield
+        finally:
+            await self._injector.clear()
+
+    async def _witnessed_to_the_end(self) -> None:
+        """Wait for the last connections to end, so that their last rows are there; then trust the witness or not."""
+        deadline_ns = time.monotonic_ns() + LAST_ROWS_MS * 1_000_000
+        while self._lane.witness.open_connections and time.monotonic_ns() < deadline_ns:
+            await asyncio.sleep(LAST_ROWS_INTERVAL_S)
+        if self._lane.witness.failure is not None:
+            raise KafkaTrialError(f"the witness failed: {self._lane.witness.failure}")
+
     async def _heal(self, client: Conversation) -> None:
+        await self._injector.clear()
         await self._lane.assert_pristine()
         self._mark(heal_ns=time.monotonic_ns())
         delivery_ms = int(self._spec.config["delivery.timeout.ms"])

@@ -21,14 +21,10 @@ import pyarrow.parquet as pq
 from harness.errors import EnvironmentProblem, KafkaTrialError
 from harness.evidence import Evidence
 from harness.outcome import Verdict
-from harness.rows import SCHEMA_VERSION, Ending, FrameKind, TrialVerdict
+from harness.rows import SCHEMA_VERSION, Ending, Frame, FrameKind, LogRecord, ProducePart, TrialVerdict
 from harness.store import RunStore
 from harness.tables import DELIVERY, TABLES, Columns
-
-
-def key_of(w, n):
-    return f"k{n % w.keys}" if w.keys else None  # TEMP
-
+from harness.workload import key_of
 
 ARROW_TYPES: Mapping[str, pa.DataType] = {
     "string": pa.string(),
@@ -186,8 +182,7 @@ def _operations(trial: PackedTrial) -> ColumnData:
 
 def _log_records(trial: PackedTrial) -> ColumnData:
     log, identities = trial.evidence.log, trial.evidence.identities
-    plain = [name for name in TABLES["log_records"] if name in LOG_FIELDS]
-    return _fields(log, plain) | {
+    return _fields(log, _shared(LogRecord, "log_records")) | {
         "value_bytes": [None if row.value is None else len(row.value.encode()) for row in log],
         "intact": [identity is not None for identity in identities],
         "identity_run": [identity and identity.run for identity in identities],
@@ -197,16 +192,9 @@ def _log_records(trial: PackedTrial) -> ColumnData:
     }
 
 
-LOG_FIELDS = frozenset(
-    ("topic", "partition", "offset", "base_offset", "timestamp_ms", "producer_id", "producer_epoch")
-    + ("sequence", "control", "crc_ok", "batch_crc", "key")
-)
-
-
 def _frames(trial: PackedTrial) -> ColumnData:
     frames = trial.evidence.frames
-    plain = [name for name in TABLES["frames"] if name not in ("trial", "frame", "kind")]
-    return _fields(frames, plain) | {
+    return _fields(frames, _shared(Frame, "frames")) | {
         "frame": list(range(len(frames))),
         "kind": [frame.kind.value for frame in frames],
     }
@@ -219,10 +207,11 @@ def _produce_parts(trial: PackedTrial) -> ColumnData:
         if frame.kind in (FrameKind.REQUEST, FrameKind.RESPONSE)
         for part in frame.produce
     ]
-    plain = [name for name in TABLES["produce_parts"] if name not in ("trial", "frame", "t_ns", "kind")]
-    return _fields([part for _, _, part in rows], plain) | {
+    of_frame = ("t_ns", "broker", "conn", "correlation_id")
+    return {
+        **_fields([frame for _, frame, _ in rows], of_frame),
+        **_fields([part for _, _, part in rows], _shared(ProducePart, "produce_parts")),
         "frame": [number for number, _, _ in rows],
-        "t_ns": [frame.t_ns for _, frame, _ in rows],
         "kind": [frame.kind.value for _, frame, _ in rows],
     }
 
@@ -256,6 +245,11 @@ COLUMNS: Mapping[str, Callable[[PackedTrial], ColumnData]] = {
     "produce_parts": _produce_parts,
     "faults": _faults,
 }
+
+
+def _shared(struct: type[msgspec.Struct], table: str) -> list[str]:
+    """The fields that are columns of the same name."""
+    return [name for name in struct.__struct_fields__ if name in TABLES[table]]
 
 
 def _fields(rows: Iterable[Any], names: Iterable[str]) -> ColumnData:

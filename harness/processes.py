@@ -54,6 +54,7 @@ __all__ = [
 
 OWNER = "KAFKA_TRIAL_OWNER"
 SWEEP_TIMEOUT_S = 10.0
+EXEC_PATIENCE_MS = 200
 _SCRATCH = re.compile(r"kafka-trial-(\d+)-(\d+)-(\d+)-\w+")
 
 _warden: tuple[int, subprocess.Popen[bytes], int] | None = None  # our pid, the process, the pipe's write end
@@ -225,13 +226,24 @@ def _marked(matches: Callable[[str], bool]) -> Iterator[psutil.Process]:
     for process in psutil.process_iter():
         with suppress(psutil.Error):
             processes[process.pid], parents[process.pid] = process, process.ppid()
-            mark = process.environ().get(OWNER, "")
+            mark = _mark(process)
             if re.fullmatch(r"\d+:\d+:\d+(/\d+)?", mark) and matches(mark):
                 marked.add(process.pid)
     spared = set(_lineage(os.getpid(), parents))
     for pid, process in processes.items():
         if pid not in spared and not marked.isdisjoint(set(_lineage(pid, parents)) - spared):
             yield process
+
+
+def _mark(process: psutil.Process) -> str:
+    """The mark of a process, or "". In the midst of exec it has a program, but no arguments and no environment yet."""
+    environ = process.environ()
+    for _ in range(EXEC_PATIENCE_MS):
+        if environ or process.cmdline() or not process.exe():
+            break
+        time.sleep(0.001)
+        environ = process.environ()
+    return environ.get(OWNER, "")
 
 
 def _lineage(pid: int, parents: Mapping[int, int]) -> Iterator[int]:

@@ -39,21 +39,26 @@ class Analysis:
             grouped.setdefault(row["trial"], []).append(row)
         return grouped
 
+    @property
+    def compared(self) -> int:
+        """How many trials the judge had counted, so that there was something to agree on."""
+        return sum(row["counted"] for row in self.rows("trials"))
+
 
 def results(tables: Mapping[str, DataFrame]) -> dict[str, DataFrame]:
     """Result table -> DataFrame, from the packed tables."""
     trials, operations, faults = tables["trials"], tables["operations"], tables["faults"]
-    recomputed = delivery.delivery(trials, operations, tables["log_records"]).cache()
+    stored = delivery.stored(trials, operations, tables["log_records"])
+    recomputed = delivery.delivery(trials, operations, stored).cache()
     disagreements = agreement.disagreements(trials, tables["delivery"], recomputed).cache()
     published = matrix.published(trials, disagreements)
-    resent = wire.resent(tables["produce_parts"]).cache()
+    resent = wire.resent(tables["produce_parts"], stored).cache()
     traffic = wire.traffic(tables["frames"], resent)
     recovery = latency.recovery(operations, faults)
     sends = latency.classified(operations, faults)
     return {
         "delivery": recomputed,
         "disagreements": disagreements,
-        "compared": agreement.compared(trials),
         "trials": published,
         "matrix": matrix.matrix(published),
         "coverage": coverage.coverage(trials, tables["requirements"]),
@@ -72,8 +77,16 @@ def analyse(spark: SparkSession, base: str) -> Analysis:
 
     Raises UsageError if they are not tables of this version.
     """
-    arrow = {name: frame.toArrow() for name, frame in results(load(spark, base)).items()}
+    arrow = {name: in_order(frame.toArrow()) for name, frame in results(load(spark, base)).items()}
     versions = set(arrow["trials"]["schema_version"].to_pylist()) - {SCHEMA_VERSION}
     if versions:
-        raise UsageError(f"{base} has rows of schema version {min(versions)}; this version reads {SCHEMA_VERSION}")
+        raise UsageError(
+            f"{base} has rows of schema version {min(versions)}; this version reads {SCHEMA_VERSION}"
+        )
     return Analysis(arrow)
+
+
+def in_order(table: pa.Table) -> pa.Table:
+    """Sorted by its columns from the left: keys come first in every table, and a sort in Spark is two more jobs."""
+    keys = [field.name for field in table.schema if not pa.types.is_nested(field.type)]
+    return table.sort_by([(name, "ascending") for name in keys])

@@ -11,6 +11,7 @@ from pyspark.sql.types import StructType
 from harness.errors import UsageError
 from reports.schema import SCHEMAS
 
+
 def load(spark: SparkSession, base: str) -> Mapping[str, DataFrame]:
     """Table name -> DataFrame of ``base/<table>``.
 

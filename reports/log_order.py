@@ -41,8 +41,8 @@ def log_order(evidence: Evidence) -> Figure:
     layout = {
         "height": 340,
         "hovermode": "closest",
-        "margin": {"l": 70, "r": 16, "t": 10, "b": 80},
-        "legend": {"orientation": "h", "y": -0.22, "x": 0},
+        "margin": {"l": 70, "r": 16, "t": 10, "b": 96},
+        "legend": {"orientation": "h", "x": 0, "y": 0, "yref": "container", "yanchor": "bottom"},
         "xaxis": {"title": {"text": "offset in the partition"}},
         "yaxis": {"title": {"text": "record number (order of sending)"}},
     }

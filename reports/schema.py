@@ -18,7 +18,9 @@ SPARK_TYPES: Mapping[str, DataType] = {
 
 def spark_schema(columns: Columns) -> StructType:
     """What Spark reads a table as. Every field is nullable: Spark's Parquet reader forgets that one is not."""
-    return StructType([StructField(name, SPARK_TYPES[kind.removesuffix("?")]) for name, kind in columns.items()])
+    return StructType(
+        [StructField(name, SPARK_TYPES[kind.removesuffix("?")]) for name, kind in columns.items()]
+    )
 
 
 SCHEMAS: Mapping[str, StructType] = {table: spark_schema(columns) for table, columns in TABLES.items()}

@@ -14,7 +14,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from py4j.protocol import Py4JError
+from py4j.protocol import Py4JError  # type: ignore[import-untyped]
 from pyspark import SparkConf, SparkContext
 from pyspark.errors import PySparkException
 from pyspark.java_gateway import launch_gateway
@@ -74,7 +74,8 @@ def settings(master: str, trials: int, scratch: Path) -> dict[str, str]:
 def spark_session(master: str | None = None, trials: int = 1) -> Iterator[SparkSession]:
     """A session on ``master`` (default: this machine's cores), stopped with its JVM at the end of the block.
 
-    ``trials`` says how much work to expect. Raises EnvironmentProblem where Spark cannot start, with the last line it logged.
+    ``trials`` says how much work to expect. Raises EnvironmentProblem where Spark cannot start, with the last line
+    that it logged.
     """
     with TemporaryDirectory(dir=scratch_dir(), prefix="spark-") as folder:
         scratch = Path(folder)
@@ -96,7 +97,7 @@ def _start(conf: Mapping[str, str], log: Path) -> tuple[Any, SparkSession]:
     java = find_java()
     added = {**owner_env(), "SPARK_LOCAL_IP": conf["spark.driver.host"], "JAVA_HOME": str(java.home)}
     with log.open("wb") as sink, _environment(added):
-        gateway = launch_gateway(spark_conf, {"stdout": sink, "stderr": sink})
+        gateway = launch_gateway(spark_conf, {"stdout": sink, "stderr": sink})  # type: ignore[no-untyped-call]
     try:
         return gateway, SparkSession(SparkContext(gateway=gateway, conf=spark_conf))
     except BaseException:

@@ -17,6 +17,7 @@ Mark = dict[str, Any]
 
 MAX_MARKS = 10_000
 MAX_LANES = 24
+LANE_PX = 30
 
 BLUE, ORANGE, VERMILLION, PURPLE, GREY = "#0072B2", "#E69F00", "#D55E00", "#CC79A7", "#8a8f98"
 
@@ -28,6 +29,7 @@ OUTCOMES: dict[str, tuple[str, str, str]] = {
     "pending": (PURPLE, "triangle-up-open", "no result at all"),
 }
 
+#: group of frames -> colour, marker, words. Requests lie above the middle of their lane, answers below.
 FRAME_MARKS: dict[str, tuple[str, str, str]] = {
     "request": (GREY, "line-ns-open", "Produce request"),
     "again": (ORANGE, "diamond", "Produce request, sent again"),
@@ -61,14 +63,22 @@ def timeline(evidence: Evidence, resent: Collection[int], windows: Iterable[dict
     layout = {
         "shapes": shapes + starts,
         "annotations": labels + names,
-        "height": 430 + 22 * max(2, len(lanes)),
+        "height": 420 + LANE_PX * max(2, len(lanes)),
         "hovermode": "closest",
-        "margin": {"l": 150, "r": 16, "t": 46, "b": 92},
-        "legend": {"orientation": "h", "y": -0.12 if len(lanes) < 8 else -0.1, "x": 0},
-        "xaxis": {"title": {"text": "ms since load began"}, "range": [-0.02 * end_ms, end_ms * 1.01], "anchor": "y2"},
-        "yaxis": {"title": {"text": "ms from send to result (log)"}, "type": "log", "domain": [_split(lanes), 1]},
+        "margin": {"l": 150, "r": 16, "t": 46, "b": 100},
+        "legend": {"orientation": "h", "x": 0, "y": 0, "yref": "container", "yanchor": "bottom"},
+        "xaxis": {
+            "title": {"text": "ms since load began"},
+            "range": [-0.02 * end_ms, end_ms * 1.01],
+            "anchor": "y2",
+        },
+        "yaxis": {
+            "title": {"text": "ms from send to result (log)"},
+            "type": "log",
+            "domain": [_split(lanes), 1],
+        },
         "yaxis2": {
-            "domain": [0, _split(lanes) - 0.05],
+            "domain": [0, _split(lanes) - 0.06],
             "tickvals": list(range(len(lanes))),
             "ticktext": [f"conn {conn} → broker {broker}" for conn, broker in lanes],
             "range": [max(1, len(lanes)) - 0.4, -0.6],
@@ -106,7 +116,9 @@ def _end_ns(evidence: Evidence, load_ns: int) -> int:
 
 
 def _split(lanes: Sequence[object]) -> float:
-    return min(0.62, 0.2 + 0.035 * max(2, len(lanes)))
+    """Which share of the height the lanes take, with the gap above them."""
+    lanes_px = LANE_PX * max(2, len(lanes))
+    return (lanes_px + 20) / (lanes_px + 290)
 
 
 def _sends(sends: Iterable[Send], since_ms: Callable[[int], float], end_ms: float) -> list[Mark]:
@@ -118,7 +130,9 @@ def _sends(sends: Iterable[Send], since_ms: Callable[[int], float], end_ms: floa
             continue
         took_ms = max(0.01, since_ms(send.complete_ns) - x)
         at = f" → p{send.partition}@{send.offset}" if send.offset >= 0 else ""
-        groups[send.outcome].append((x, round(took_ms, 2), f"record {send.n}{at} {send.error or ''}".rstrip()))
+        groups[send.outcome].append(
+            (x, round(took_ms, 2), f"record {send.n}{at} {send.error or ''}".rstrip())
+        )
     return [_scatter(rows, OUTCOMES[name], "y", 5) for name, rows in groups.items()]
 
 
@@ -156,12 +170,15 @@ def _connections(
     for y, lane in enumerate(lanes):
         xs += [opened[lane], closed.get(lane, end_ms), None]
         ys += [y, y, None]
-    line = {"width": 9, "color": "rgba(138,143,152,0.28)"}
+    line = {"width": 20, "color": "rgba(138,143,152,0.20)"}
     return [_trace(xs, ys, "connection open", "y2", mode="lines", line=line, hoverinfo="skip")]
 
 
 def _frames(
-    frames: Sequence[Frame], lanes: list[tuple[int, int]], resent: Collection[int], since_ms: Callable[[int], float]
+    frames: Sequence[Frame],
+    lanes: list[tuple[int, int]],
+    resent: Collection[int],
+    since_ms: Callable[[int], float],
 ) -> list[Mark]:
     place = {lane: y for y, lane in enumerate(lanes)}
     groups: dict[str, list[tuple[float, float, str]]] = {name: [] for name in FRAME_MARKS}
@@ -169,8 +186,9 @@ def _frames(
         y, group = place.get((frame.conn, frame.broker)), _group(number, frame, resent)
         if y is not None and group is not None:
             text = f"#{number} {frame.api or frame.kind} {frame.correlation_id or ''} {frame.closed_by or ''}"
-            groups[group].append((since_ms(frame.t_ns), y, text.rstrip()))
-    return [_scatter(rows, FRAME_MARKS[name], "y2", 7) for name, rows in groups.items()]
+            aside = {FrameKind.REQUEST: -0.2, FrameKind.RESPONSE: 0.2}.get(frame.kind, 0)
+            groups[group].append((since_ms(frame.t_ns), y + aside, text.rstrip()))
+    return [_scatter(rows, FRAME_MARKS[name], "y2", 6) for name, rows in groups.items()]
 
 
 def _group(number: int, frame: Frame, resent: Collection[int]) -> str | None:
@@ -193,7 +211,8 @@ def _faults(
     for row in rows:
         if row.requested_ns is not None:
             asked = {"line": {"dash": "dash", "width": 1, "color": VERMILLION}, "layer": "below"}
-            shapes.append(_band(*map(since_ms, row.requested_ns), asked))
+            start, end = map(since_ms, row.requested_ns)
+            shapes.append(_band(start, end, asked))
         if row.effective_ns is not None:
             really = {"fillcolor": "rgba(213,94,0,0.13)", "line": {"width": 0}, "layer": "below"}
             start, end = map(since_ms, row.effective_ns)
@@ -213,7 +232,18 @@ def _phases(evidence: Evidence, since_ms: Callable[[int], float]) -> tuple[list[
         if moment is not None:
             x = since_ms(moment)
             line = {"dash": "dot", "width": 1, "color": GREY}
-            lines.append({"type": "line", "xref": "x", "yref": "paper", "x0": x, "x1": x, "y0": 0, "y1": 1, "line": line})
+            lines.append(
+                {
+                    "type": "line",
+                    "xref": "x",
+                    "yref": "paper",
+                    "x0": x,
+                    "x1": x,
+                    "y0": 0,
+                    "y1": 1,
+                    "line": line,
+                }
+            )
             names.append(_label(x, 0.0, f"{name} ▸", xanchor="left", yanchor="bottom"))
     return lines, names
 

@@ -113,5 +113,9 @@ def _part(part: ProducePart, kind: FrameKind) -> str:
     if kind is FrameKind.RESPONSE:
         said = error_for(part.error_code).name if part.error_code else f"offset {part.base_offset}"
         return f"p{part.partition}: {said}"
-    who = f" pid {part.producer_id}/{part.producer_epoch} seq {part.base_sequence}" if (part.producer_id or 0) >= 0 else ""
+    who = (
+        f" pid {part.producer_id}/{part.producer_epoch} seq {part.base_sequence}"
+        if (part.producer_id or 0) >= 0
+        else ""
+    )
     return f"p{part.partition}: {part.records} records{who}"

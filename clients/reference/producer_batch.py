@@ -92,6 +92,7 @@ class ProducerBatch:
         self.retry_at_ms = now_ms
         self.was_sent = False  # an attempt reached a socket
         self.has_unknown_attempt = False  # an attempt ended without the broker's word on it
+        self.may_be_stored = False  # ... and no later one was told that the batch is not there
         self.on_the_wire = False  # the request that holds it has no end yet
         self.state = BATCH.initial
         self.producer_id = NO_PRODUCER_ID
@@ -182,6 +183,14 @@ class ProducerBatch:
     def is_in_doubt(self) -> bool:
         """Some attempt is unanswered, or ended without the broker saying that it stored nothing."""
         return self.on_the_wire or self.has_unknown_attempt
+
+    def attempt_ended(self, error: KafkaError, *, tells_absence: bool = False) -> None:
+        """An attempt failed and another may follow; ``tells_absence``: the broker looked, and has none of it."""
+        if error.produced != "definite":
+            self.has_unknown_attempt = True
+            self.may_be_stored = True
+        if tells_absence:
+            self.may_be_stored = False
 
     def close(self, now_ms: int) -> None:
         if self.state is BatchState.OPEN:

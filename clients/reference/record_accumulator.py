@@ -143,22 +143,25 @@ class RecordAccumulator:
             leader = self._metadata.leader_of(partition)
             if leader is None:
                 check.unknown_leader_topics.add(partition[0])
-            elif leader not in check.nodes:
-                ready_ms = self._ready_at_ms(queue, now_ms)
+            elif leader not in check.nodes and (batch := self._candidate(queue)):
+                ready_ms = self._ready_at_ms(batch, queue, now_ms)
                 if ready_ms <= now_ms:
                     check.nodes.add(leader)
                 elif check.next_check_ms is None or ready_ms < check.next_check_ms:
                     check.next_check_ms = ready_ms
         return check
 
-    def _ready_at_ms(self, queue: deque[ProducerBatch], now_ms: int) -> int:
-        oldest = queue[0]
-        if oldest.attempts:
-            return oldest.retry_at_ms
+    def _candidate(self, queue: deque[ProducerBatch]) -> ProducerBatch | None:
+        """The batch of a queue that is next to go, if any may: the oldest, unless sequences forbid."""
+        return self._transactions.pick(queue) if self._transactions else queue[0]
+
+    def _ready_at_ms(self, batch: ProducerBatch, queue: deque[ProducerBatch], now_ms: int) -> int:
+        if batch.attempts:
+            return batch.retry_at_ms
         hurry = self.pool.waiting or self._is_closed or self._flushes
-        if hurry or len(queue) > 1 or self._is_full(oldest):
+        if hurry or len(queue) > 1 or self._is_full(batch):
             return now_ms
-        return oldest.created_ms + self._config.linger_ms
+        return batch.created_ms + self._config.linger_ms
 
     def drain(self, nodes: Iterable[int], now_ms: int) -> dict[int, list[ProducerBatch]]:
         """For each node at most one batch a partition, together at most max.request.size (PRD-ACC-05)."""
@@ -175,21 +178,19 @@ class RecordAccumulator:
         for offset in range(len(partitions)):
             partition = partitions[(start + offset) % len(partitions)]
             queue = self._queues.get(partition)
-            if not queue or partition in self._muted or not self._may_drain(queue, now_ms):
+            if not queue or partition in self._muted:
                 continue
-            if batches and size_bytes + queue[0].size_bytes > self._config.max_request_size:
+            batch = self._candidate(queue)
+            if batch is None or (batch.attempts and batch.retry_at_ms > now_ms):
+                continue
+            if batches and size_bytes + batch.size_bytes > self._config.max_request_size:
                 self._drain_from[node_id] = start + offset
                 break
-            batch = queue.popleft()
+            queue.remove(batch)
             self._prepare(batch, now_ms)
             size_bytes += batch.size_bytes
             batches.append(batch)
         return batches
-
-    def _may_drain(self, queue: deque[ProducerBatch], now_ms: int) -> bool:
-        if self._ready_at_ms(queue, now_ms) > now_ms and queue[0].attempts:
-            return False
-        return self._transactions is None or self._transactions.may_drain(queue[0])
 
     def _prepare(self, batch: ProducerBatch, now_ms: int) -> None:
         """The producer id, epoch and sequence are settled here, once, and the bytes are made."""

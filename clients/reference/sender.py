@@ -153,7 +153,7 @@ class Sender:
             if partition in answers:
                 self._complete_batch(batch, answers[partition], now_ms)
             else:  # PRD-SND-05: nobody knows, and only the delivery timeout ends it
-                batch.has_unknown_attempt = True
+                batch.attempt_ended(BY_NAME["UNKNOWN_SERVER_ERROR"])
         for batch in late:
             self._let_go(batch)
 
@@ -195,6 +195,8 @@ class Sender:
         if error.code == 0 or error.name == "DUPLICATE_SEQUENCE_NUMBER":
             self._succeed_batch(batch, answer, now_ms)
         elif self._can_retry(batch, error, answer, now_ms):
+            absent = self._transactions is not None and self._transactions.tells_absence(error)
+            batch.attempt_ended(error, tells_absence=absent)
             self._reenqueue_batch(batch, error, now_ms)
         else:
             self._fail_batch(batch, error, answer, now_ms)
@@ -213,7 +215,6 @@ class Sender:
     def _reenqueue_batch(self, batch: ProducerBatch, error: KafkaError, now_ms: int) -> None:
         del self._in_flight[batch]
         self._accumulator.unmute(batch.partition)
-        batch.has_unknown_attempt |= error.produced != "definite"
         self._accumulator.reenqueue(batch, now_ms)
         self._trace(
             BatchRetried(

@@ -9,15 +9,18 @@ new one (KIP-98). Three things can break the chain, and each has one answer:
 * a batch is refused for good: its numbers are missing, so the epoch is raised (PRD-IDM-13);
 * the next expected batch is refused as out of order: the broker's chain differs, so the epoch is raised (PRD-IDM-09).
 
-Raising the epoch needs no broker (KIP-360): the partition's batches are restamped from sequence 0. It waits until
-no request holds any of them, so that no batch is ever on the wire under two identities. Other partitions follow
-when their own batches are settled (PRD-IDM-10).
+Raising the epoch needs no broker (KIP-360): the partition's batches are restamped from sequence 0. Other partitions
+follow when their own batches are settled (PRD-IDM-10). A batch that may be stored is never restamped, for under a new
+identity the broker would store it again: such a batch is first sent once more under its old one, to learn what became
+of it. (Java restamps at once, and can duplicate a record here: a first batch refused for good, the second stored but
+its answer lost.)
 
 Transactions will add their states to the same class; the sequence rules stay.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from clients.reference.backoff import ExponentialBackoff
@@ -64,6 +67,15 @@ class PartitionSequences:
     unresolved_from: int | None = None
     unresolved_batch: int = 0
     in_flight: list[ProducerBatch] = field(default_factory=list)
+
+    @property
+    def most_in_flight(self) -> int:
+        """As many as a broker remembers (PRD-IDM-04); but one until the first of a chain is acknowledged.
+
+        A broker without state of a producer takes any sequence: were the first batch refused and the second one
+        on its way, the second would be stored before it. (franz-go holds back like this, Java does not.)
+        """
+        return 1 if self.last_acked_sequence == NONE_ACKED else MAX_IN_FLIGHT_IDEMPOTENT
 
     def is_next(self, sequence: int) -> bool:
         """Is this the number that the broker expects, as far as we were told?"""
@@ -143,23 +155,28 @@ class TransactionManager:
 
     # the sequences
 
-    def may_drain(self, batch: ProducerBatch) -> bool:
-        """May this batch, the oldest of its queue, go out now?"""
-        if not self.producer_id.is_valid or batch.partition in self._to_restart:
-            return False
-        entry = self._entry(batch.partition)
-        if batch.has_sequence:  # a retry: only the lowest sequence goes, until it succeeds (PRD-IDM-07)
-            return not entry.in_flight or entry.in_flight[0] is batch
-        if entry.unresolved_from is not None:
-            return False
-        if entry.in_flight and entry.producer_id != self.producer_id:
-            return False
-        return len(entry.in_flight) < MAX_IN_FLIGHT_IDEMPOTENT  # what a broker remembers (PRD-IDM-04)
+    def pick(self, queue: Sequence[ProducerBatch]) -> ProducerBatch | None:
+        """Which batch of a partition's queue may go out now; None: nothing may, until an answer comes."""
+        oldest = queue[0]
+        if not self.producer_id.is_valid:
+            return None
+        if (
+            oldest.partition in self._to_restart
+        ):  # only to learn what became of them, under their old identity
+            return next((batch for batch in queue if batch.may_be_stored), None)
+        entry = self._entry(oldest.partition)
+        if oldest.has_sequence:  # a retry: only the lowest sequence goes, until it succeeds (PRD-IDM-07)
+            allowed = not entry.in_flight or entry.in_flight[0] is oldest
+        else:
+            stale = bool(entry.in_flight) and entry.producer_id != self.producer_id
+            room = len(entry.in_flight) < entry.most_in_flight
+            allowed = entry.unresolved_from is None and room and not stale
+        return oldest if allowed else None
 
     def assign_sequence(self, batch: ProducerBatch) -> None:
         """A batch is drained for the first time: the next numbers are its own, for good."""
         entry = self._entry(batch.partition)
-        if entry.producer_id != self.producer_id:  # PRD-IDM-10: nothing is in flight, may_drain saw to it
+        if entry.producer_id != self.producer_id:  # PRD-IDM-10: nothing is in flight, pick saw to it
             entry = self._sequences[batch.partition] = PartitionSequences(self.producer_id)
         batch.assign_sequence(entry.producer_id, entry.next_sequence)
         entry.next_sequence = increment_sequence(entry.next_sequence, batch.record_count)
@@ -200,6 +217,11 @@ class TransactionManager:
             return True
         return error.retriable
 
+    @staticmethod
+    def tells_absence(error: KafkaError) -> bool:
+        """A broker looks for a duplicate before it says one of these: so it has none of the last five batches."""
+        return error.code in (_OUT_OF_ORDER, _UNKNOWN_PRODUCER)
+
     def _judge_out_of_order(self, batch: ProducerBatch) -> None:
         """A gap before this batch will close by itself if an earlier batch is on its way (PRD-IDM-08, -09)."""
         entry = self._entry(batch.partition)
@@ -223,12 +245,15 @@ class TransactionManager:
                 self._trace(SequenceResolved(at_ms=now_ms, partition=_name(partition), continued=continued))
                 if not continued:
                     self.request_restart(partition)
-        if self._to_restart and self.state is ProducerIdState.READY and not self._any_on_the_wire():
+        if self._to_restart and self.state is ProducerIdState.READY and not self._any_in_doubt():
             self._bump_epoch(now_ms)
 
-    def _any_on_the_wire(self) -> bool:
+    def _any_in_doubt(self) -> bool:
+        """A batch that may be stored must not get a second identity: the broker could not tell it is the same."""
         return any(
-            batch.on_the_wire for partition in self._to_restart for batch in self._entry(partition).in_flight
+            batch.on_the_wire or batch.may_be_stored
+            for partition in self._to_restart
+            for batch in self._entry(partition).in_flight
         )
 
     def _bump_epoch(self, now_ms: int) -> None:

@@ -17,7 +17,6 @@ from pathlib import Path
 from harness import processes
 from harness.brokers import settings
 from harness.brokers.admin import Admin
-from harness.brokers.connection import NotYet
 from harness.brokers.deadline import insist
 from harness.brokers.layout import ClusterId, Layout
 from harness.brokers.log_reader import read_log
@@ -129,7 +128,7 @@ class LocalCluster:
         try:
             for node in self._nodes.values():
                 tool = (*self._jvm(), "kafka.tools.StorageTool", "format", "--cluster-id", self.cluster_id)
-                argv = (*tool, "--config", self._properties(node.node_id))
+                argv = (*tool, "--config", str(self._properties(node.node_id)))
                 children.append(await processes.spawn(argv, stdout=node.log, stderr=node.log))
             for child, node in zip(children, self._nodes.values(), strict=True):
                 async with asyncio.timeout(START_TIMEOUT_S):
@@ -192,19 +191,22 @@ class LocalKind:
     async def cluster(self, broker_id: str, lanes: int, log_dir: Path) -> AsyncIterator[LocalCluster]:
         """A cluster with ``lanes`` lanes, ready, and gone afterwards; its logs are ``log_dir/node-N.log``."""
         wanted = ClusterId.parse(broker_id, VERSIONS)
-        java = await asyncio.to_thread(find_java)
-        dist = await asyncio.to_thread(kafka_jars, wanted.version)
-        jvm = (str(java.path), *settings.JVM_OPTIONS, "-cp", dist.classpath)
-        log_dir.mkdir(parents=True, exist_ok=True)
+        java = await asyncio.to_thread(_java, wanted.version)
+        await asyncio.to_thread(log_dir.mkdir, parents=True, exist_ok=True)
         with port_block(Layout.ports_needed(wanted.nodes, lanes)) as ports:
             folder = processes.scratch_dir()
-            cluster = LocalCluster(wanted, Layout.deal(ports, wanted.nodes, lanes), jvm, folder, log_dir)
+            cluster = LocalCluster(wanted, Layout.deal(ports, wanted.nodes, lanes), java, folder, log_dir)
             try:
                 await cluster.start()
                 yield cluster
             finally:
                 await cluster.close()
                 await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
+
+
+def _java(version: str) -> tuple[str, ...]:
+    """The command that starts a main class of this Kafka. EnvironmentProblem: no Java, or no jars."""
+    return (str(find_java().path), *settings.JVM_OPTIONS, "-cp", kafka_jars(version).classpath)
 
 
 LOCAL = LocalKind()

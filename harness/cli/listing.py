@@ -51,6 +51,7 @@ def _check(check: Check) -> Row:
 
 COLUMNS: dict[str, Callable[[Any], Row]] = {
     "clients": _client,
+    "mutants": _client,
     "brokers": _broker,
     "faults": _fault,
     "scenarios": _scenario,
@@ -67,10 +68,10 @@ def list_(
     what: Annotated[str, typer.Argument(help=", ".join(COLUMNS))],
     as_json: Annotated[bool, typer.Option("--json", help="An array of objects on stdout.")] = False,
 ) -> int:
-    """List clients, brokers, faults, scenarios or checks."""
+    """List clients, mutants, brokers, faults, scenarios or checks."""
     if what not in COLUMNS:
         raise unknown("list", what, COLUMNS)
-    rows = [{"name": name} | COLUMNS[what](entry) for name, entry in registry.table(what).items()]
+    rows = [{"name": name} | COLUMNS[what](entry) for name, entry in _entries(what).items()]
     if as_json:
         print_json(rows)
         return 0
@@ -79,6 +80,14 @@ def list_(
         table.add_row(*(_text(value) for value in row.values()))
     console.print(table)
     return 0
+
+
+def _entries(what: str) -> dict[str, Any]:
+    """The table; mutants are clients too, but nobody looks for a client among them."""
+    if what not in ("clients", "mutants"):
+        return registry.table(what)
+    wanted = what == "mutants"
+    return {n: kind for n, kind in registry.table("clients").items() if n.startswith("mutant-") == wanted}
 
 
 def _text(value: Any) -> str:

@@ -7,6 +7,7 @@ an exit code; a traceback is a defect of ours. Exit codes: 0 all allowed, 1 a co
 
 from __future__ import annotations
 
+import logging
 import os
 import shlex
 import sys
@@ -18,6 +19,8 @@ from harness import processes, registry
 from harness.cli import doctor, explain, judging, listing, running, schema
 from harness.cli.screen import say
 from harness.errors import KafkaTrialError, first_of
+
+TRACEBACK = "KAFKA_TRIAL_TRACEBACK"
 
 app = typer.Typer(
     name="kafka-trial",
@@ -39,6 +42,8 @@ def main() -> NoReturn:
 def call(argv: list[str]) -> int:
     """Run one command; its exit code."""
     try:
+        logging.getLogger("harness").addHandler(_Sayer(logging.INFO))
+        logging.getLogger("harness").setLevel(logging.INFO)
         _add_commands()
         processes.sweep()
         result = app(_with_command(argv), standalone_mode=False)
@@ -46,9 +51,8 @@ def call(argv: list[str]) -> int:
     except KafkaTrialError as error:
         return _told(error)
     except ExceptionGroup as group:
-        if (known := first_of(group)) is None:
-            raise
-        return _told(known)
+        known = first_of(group)
+        return _told(known) if known else _defect(group)
     except typer.Exit as exit_:
         return exit_.exit_code
     except (typer.Abort, KeyboardInterrupt):
@@ -60,9 +64,16 @@ def call(argv: list[str]) -> int:
         return 141
     except Exception as error:
         if (usage := _usage(error)) is None:
-            raise
+            return _defect(error)
         say(f"error: {usage}")
         return 2
+
+
+class _Sayer(logging.Handler):
+    """What the harness does on the way (fetching, building) is told as it happens: it can take half a minute."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        say(f"==> {record.getMessage()}")
 
 
 def _add_commands() -> None:
@@ -87,6 +98,15 @@ def _told(error: KafkaTrialError) -> int:
     if error.hint:
         say(f"hint: {error.hint}")
     return error.exit_code
+
+
+def _defect(error: Exception) -> int:
+    """What should never be seen: still one sentence, with the way to all of it."""
+    if os.environ.get(TRACEBACK):
+        raise error
+    say(f"error: a defect of kafka-trial, not of a client: {type(error).__name__}: {error}")
+    say(f"hint: {TRACEBACK}=1 shows where it happened")
+    return KafkaTrialError.exit_code
 
 
 def _usage(error: Exception) -> str | None:

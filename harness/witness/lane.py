@@ -36,7 +36,7 @@ class WitnessLane:
         self._recording = 0
         self._sink: Sink | None = None
         self._watchers: list[Sink] = []
-        #: Why the rows of this recording cannot be trusted, if so: a sink or a watcher raised, or our reading did.
+        #: Why the rows of the latest recording cannot be trusted, if so: a sink or a watcher raised, or our reading.
         self.failure: str | None = None
 
     @property
@@ -69,8 +69,9 @@ class WitnessLane:
     def record(self, sink: Sink | None) -> None:
         """From now on the rows of newly opened connections go to ``sink``; those of older ones go nowhere."""
         self._recording += 1
-        self.failure = None
         self._sink = sink
+        if sink is not None:
+            self.failure = None
 
     def watch(self, callback: Sink) -> None:
         """Also call ``callback`` with every row, right after its bytes have been passed on."""

@@ -12,11 +12,6 @@ from pyspark.sql import functions as F  # noqa: N812
 from harness.tables import DELIVERY
 
 
-def compared(trials: DataFrame) -> DataFrame:
-    """The trials that are compared: ``trial``."""
-    return trials.filter("counted").select("trial")
-
-
 def disagreements(trials: DataFrame, judged: DataFrame, recomputed: DataFrame) -> DataFrame:
     """``trial, count, judged, recomputed``; a trial that is missing on one side has null there."""
     sides = [
@@ -26,8 +21,7 @@ def disagreements(trials: DataFrame, judged: DataFrame, recomputed: DataFrame) -
     return (
         sides[0]
         .join(sides[1], ["trial", "count"], how="full")
-        .join(compared(trials), "trial", how="left_semi")
+        .join(trials.filter("counted"), "trial", how="left_semi")
         .filter(~F.col("judged").eqNullSafe(F.col("recomputed")))
         .select("trial", "count", "judged", "recomputed")
-        .orderBy("trial", "count")
     )

@@ -5,8 +5,6 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
-from reports.transforms.matrix import severity
-
 
 def coverage(trials: DataFrame, requirements: DataFrame) -> DataFrame:
     """``id, level, client, verdict, trials, findings``: one row for each verdict that the requirement had there."""
@@ -14,6 +12,5 @@ def coverage(trials: DataFrame, requirements: DataFrame) -> DataFrame:
         requirements.join(trials.select("trial", "client"), "trial", how="inner")
         .groupBy("id", "level", "client", "verdict")
         .agg(F.count("*").alias("trials"), F.sum("findings").alias("findings"))
-        .orderBy("id", "level", "client", severity())
         .select("id", "level", "client", "verdict", "trials", "findings")
     )

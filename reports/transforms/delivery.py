@@ -26,7 +26,10 @@ def _outcome(outcome: str) -> Column:
 
 
 def stored(trials: DataFrame, operations: DataFrame, log_records: DataFrame) -> DataFrame:
-    """``trial, partition, offset, n, outcome``: the log's records; ``n`` null: no copy; ``outcome`` null: nobody sent it."""
+    """``trial, partition, offset, base_offset, n, outcome``: the log's records.
+
+    ``n`` is null for what is no copy of a record of the trial, ``outcome`` for what nobody sent.
+    """
     names = trials.select("trial", F.col("run").alias("own_run"), F.col("topic").alias("own_topic"))
     own = (
         F.col("intact")
@@ -37,7 +40,7 @@ def stored(trials: DataFrame, operations: DataFrame, log_records: DataFrame) -> 
     return (
         log_records.filter(~F.col("control"))
         .join(names, "trial", how="inner")
-        .select("trial", "partition", "offset", F.when(own, F.col("identity_n")).alias("n"))
+        .select("trial", "partition", "offset", "base_offset", F.when(own, F.col("identity_n")).alias("n"))
         .join(operations.select("trial", "n", "outcome"), ["trial", "n"], how="left")
     )
 
@@ -78,16 +81,14 @@ def overtaken(stored: DataFrame) -> DataFrame:
     )
 
 
-def delivery(trials: DataFrame, operations: DataFrame, log_records: DataFrame) -> DataFrame:
+def delivery(trials: DataFrame, operations: DataFrame, stored: DataFrame) -> DataFrame:
     """``trial`` and the counts of ``harness.tables.DELIVERY``: one row a trial, also of one that left no rows."""
-    log = stored(trials, operations, log_records)
     return (
         trials.select("trial")
         .join(said(operations), "trial", how="left")
-        .join(found(log), "trial", how="left")
-        .join(overtaken(log), "trial", how="left")
+        .join(found(stored), "trial", how="left")
+        .join(overtaken(stored), "trial", how="left")
         .fillna(0)
         .withColumn("lost", F.col("acked") - F.col("acked_in_log"))
         .select("trial", *DELIVERY)
-        .orderBy("trial")
     )

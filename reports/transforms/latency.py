@@ -36,7 +36,6 @@ def phases(classified: DataFrame) -> DataFrame:
         classified.groupBy("trial", "phase")
         .agg(*_counts(), *_percentiles())
         .select("trial", "phase", "acked", "failed", "unknown", "p50_ms", "p95_ms", "p99_ms", "max_ms")
-        .orderBy("trial", "phase")
     )
 
 
@@ -47,12 +46,11 @@ def cells(trials: DataFrame, classified: DataFrame) -> DataFrame:
         .groupBy(*CELL, "phase")
         .agg(*_counts(), *_percentiles())
         .select(*CELL, "phase", "acked", "failed", "unknown", "p50_ms", "p95_ms", "p99_ms", "max_ms")
-        .orderBy(*CELL, "phase")
     )
 
 
 def windows(trials: DataFrame, operations: DataFrame) -> DataFrame:
-    """``trial, from_ms, acked, p50_ms, p95_ms, max_ms``: windows of ``WINDOW_MS`` by time of invocation since load began."""
+    """``trial, from_ms, acked, p50_ms, p95_ms, max_ms``: by ``WINDOW_MS`` of the invocation's time since load began."""
     since_ns = F.col("invoke_ns") - F.col("load_ns")
     from_ms = F.floor(since_ns / (WINDOW_MS * NS_PER_MS)) * WINDOW_MS
     return (
@@ -61,7 +59,6 @@ def windows(trials: DataFrame, operations: DataFrame) -> DataFrame:
         .groupBy("trial", from_ms.alias("from_ms"))
         .agg(F.count("*").alias("acked"), *_percentiles())
         .select("trial", "from_ms", "acked", "p50_ms", "p95_ms", "max_ms")
-        .orderBy("trial", "from_ms")
     )
 
 
@@ -76,7 +73,6 @@ def recovery(operations: DataFrame, faults: DataFrame) -> DataFrame:
         .groupBy("trial", "index", "effective_end_ns")
         .agg(first_ms.alias("recovered_ms"))
         .select("trial", "index", "recovered_ms")
-        .orderBy("trial", "index")
     )
 
 

@@ -27,7 +27,6 @@ def matrix(trials: DataFrame) -> DataFrame:
             F.array_sort(F.collect_list(F.struct("seed", "verdict", "trial"))).alias("trials"),
         )
         .select(*CELL, "verdict", "trials")
-        .orderBy(*CELL)
     )
 
 

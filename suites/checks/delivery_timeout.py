@@ -28,9 +28,8 @@ PRD-EXP-01, PRD-EXP-02 (KIP-91); MET-11 and PRD-ACC-09 for max.block.ms (KIP-19)
 
 from __future__ import annotations
 
-from harness.check import Check, Requirement
+from harness.check import Check, Requirement, Unsupported
 from harness.evidence import Evidence, Send
-from harness.judge import Unsupported
 from harness.outcome import Level
 from harness.rows import Finding
 from suites.checks.disturbance import NS_PER_MS, doubt_if_starved

@@ -16,7 +16,7 @@ happen; one that does not may still write a record again only because it could n
   and at that moment the client had a reason to send again: the earlier request had been answered with an error, its
   connection had ended before the answer can have arrived, or no answer came within request.timeout.ms. A copy that
   was sent again after the client had reported the record as written is never explained.
-- **at-most-once**: forbidden; retries are off.
+- **at-most-once**: not judged; no catalogued behaviour forbids it.
 
 ## What it needs
 
@@ -32,16 +32,15 @@ E2E-DEL-02, E2E-DEL-03, PRD-SND-06, PRD-IDM-03, PRD-IDM-05 (KIP-98). Jepsen's ``
 from __future__ import annotations
 
 from harness import delivery
-from harness.check import Check, Inconclusive
+from harness.check import Check, Inconclusive, Requirement
 from harness.evidence import Evidence
-from harness.judge import Clause
 from harness.outcome import Guarantee, Level
 from harness.rows import Finding, LogRecord
 from suites.checks.attempts import undecoded
 from suites.checks.disturbance import doubt_if_starved
 from suites.checks.explain import Explainer
 from suites.checks.findings import finding, of_copies, some
-from suites.checks.promises import AT_LEAST_ONCE, EVERY, EXACTLY_ONCE
+from suites.checks.promises import AT_LEAST_ONCE, DURABLE, EXACTLY_ONCE
 
 
 def find(evidence: Evidence) -> list[Finding]:
@@ -79,10 +78,10 @@ CHECK = Check(
     name="duplicate",
     summary="Records that are in the log more than once, against the promise or for no reason.",
     requirements=(
-        Clause("E2E-DEL-02", Level.MUST, EXACTLY_ONCE),
-        Clause("E2E-DEL-03", Level.MUST, AT_LEAST_ONCE),
+        Requirement("E2E-DEL-02", Level.MUST, EXACTLY_ONCE),
+        Requirement("E2E-DEL-03", Level.MUST, AT_LEAST_ONCE),
     ),
-    guarantees=EVERY,
+    guarantees=DURABLE,
     channels=frozenset({"history", "log", "frames", "faults"}),
     mutant="retries_with_new_sequence",
     find=find,

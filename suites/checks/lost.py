@@ -30,9 +30,8 @@ E2E-DEL-01 (KIP-679), E2E-DEL-02 (KIP-98). Jepsen's ``lost-write``; ``acked miss
 from __future__ import annotations
 
 from harness import delivery
-from harness.check import Check, Requirement
+from harness.check import Check, Requirement, Unsupported
 from harness.evidence import Evidence
-from harness.judge import Clause, Unsupported
 from harness.outcome import Level
 from harness.rows import Finding
 from suites.checks.findings import finding, of_send, some
@@ -56,7 +55,7 @@ CHECK = Check(
     summary="Records that the client reported as written and that are not in the log.",
     requirements=(
         Requirement("E2E-DEL-01", Level.MUST),
-        Clause("E2E-DEL-02", Level.MUST, EXACTLY_ONCE),
+        Requirement("E2E-DEL-02", Level.MUST, EXACTLY_ONCE),
     ),
     guarantees=DURABLE,
     channels=frozenset({"history", "log"}),

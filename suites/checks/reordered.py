@@ -16,7 +16,7 @@ offers instead of a global order; a client that breaks it breaks every consumer 
 - **at-least-once, max.in.flight.requests.per.connection=1**: forbidden; nothing can overtake.
 - **at-least-once, more in flight**: allowed if explained: between the call that sent the overtaken record and the
   request that brought it, a connection ended, a Produce error came back, or a request timed out.
-- **at-most-once**: as at-least-once; without a retry there is no explanation.
+- **at-most-once**: as at-least-once.
 
 Only first copies count: a late duplicate is no reordering.
 
@@ -38,7 +38,6 @@ from harness import delivery
 from harness.check import Check, Inconclusive, Requirement
 from harness.delivery import Inversion
 from harness.evidence import Evidence
-from harness.judge import Clause
 from harness.outcome import Level
 from harness.rows import Finding
 from suites.checks.attempts import undecoded
@@ -82,8 +81,8 @@ CHECK = Check(
     summary="Acknowledged records that stand in a partition behind records that were sent after them.",
     requirements=(
         Requirement("PRD-SND-14", Level.MUST),
-        Clause("E2E-DEL-02", Level.MUST, EXACTLY_ONCE),
-        Clause("E2E-DEL-03", Level.MUST, AT_LEAST_ONCE),
+        Requirement("E2E-DEL-02", Level.MUST, EXACTLY_ONCE),
+        Requirement("E2E-DEL-03", Level.MUST, AT_LEAST_ONCE),
     ),
     guarantees=EVERY,
     channels=frozenset({"history", "log", "frames", "faults"}),

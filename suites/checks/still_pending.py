@@ -43,17 +43,15 @@ def find(evidence: Evidence) -> list[Finding]:
     if not pending:
         return []
     message = f"{some(len(pending), 'record')} never got a result"
-    ended = [event.op for event in evidence.history if isinstance(event, OpComplete) and _well(event)]
-    if ended:
-        message += f", though {' and '.join(ended)} succeeded"
+    oldest_ns = min(send.invoke_ns for send in pending)
+    done = [e for e in evidence.history if isinstance(e, OpComplete) and e.op in ("flush", "close")]
+    kept = [event.op for event in done if event.outcome == [Outcome.OK] and event.invoke_ns[0] >= oldest_ns]
+    if kept:
+        message += f", though {' and '.join(kept)} succeeded"
     else:
-        _doubt_unless_overdue(evidence, min(send.invoke_ns for send in pending), message)
+        _doubt_unless_overdue(evidence, oldest_ns, message)
         doubt_if_starved(evidence, message)
     return [finding("still-pending", message, len(pending), map(of_send, pending))]
-
-
-def _well(event: OpComplete) -> bool:
-    return event.op in ("flush", "close") and all(outcome == Outcome.OK for outcome in event.outcome)
 
 
 def _doubt_unless_overdue(evidence: Evidence, oldest_ns: int, message: str) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from harness import delivery
-from harness.evidence import Evidence
+from harness.evidence import Evidence, Send
 from harness.rows import FrameKind
 from harness.scenario import Consequence
 from suites.checks.attempts import PRODUCE, Attempt, attempts, batch_place, sent_again
@@ -16,6 +16,8 @@ from suites.checks.attempts import PRODUCE, Attempt, attempts, batch_place, sent
 NS_PER_MS = 1_000_000
 #: A connection that a fault ended is seen to end at the latest so long after the fault was over.
 GRACE_NS = 500 * NS_PER_MS
+#: How much longer than linger.ms a record may stay in the client before it is sent.
+LINGER_SLACK_NS = 20 * NS_PER_MS
 
 
 def traffic(evidence: Evidence) -> Consequence:
@@ -38,37 +40,50 @@ def delayed(evidence: Evidence) -> Consequence:
     return Consequence(len(slow), "records waited for their result as long as the added latency")
 
 
-def cut_in_flight(evidence: Evidence) -> Consequence:
-    """Produce requests in flight when their connection was cut: unanswered, or the answer still on its way."""
-    transit_ns = (
-        sum(params.get("downstream_ms", 0) for _, _, params in _effective(evidence, "latency")) * NS_PER_MS
-    )
-    cuts = [(begin, end + GRACE_NS) for begin, end, _ in _effective(evidence, "disconnect")]
-    caught = sum(
-        attempt.closed_ns is not None
-        and any(begin <= attempt.closed_ns <= end for begin, end in cuts)
-        and (attempt.answered_ns is None or attempt.closed_ns - attempt.answered_ns <= transit_ns)
-        for attempt in attempts(evidence)
-    )
-    return Consequence(caught, "Produce batches were in flight on a connection when it was cut")
+def cut_under_way(evidence: Evidence) -> Consequence:
+    """Records that were under way when a connection with Produce traffic was cut.
+
+    Under way is: called so long before the cut that it no longer lingered, and answered never, or so long after it
+    that the answer came over a later connection, a round trip of the added latency away. Whether the request or the
+    answer was caught, and whether the request reached the witness at all, makes no difference.
+    """
+    beds = (params for _, _, params in _effective(evidence, "latency"))
+    round_trip_ns = sum(sum(params.values()) for params in beds) * NS_PER_MS
+    lingering_ns = int(evidence.record.spec.config["linger.ms"]) * NS_PER_MS + LINGER_SLACK_NS
+    windows = [(begin, end + GRACE_NS) for begin, end, _ in _effective(evidence, "disconnect")]
+    ends = {attempt.closed_ns for attempt in attempts(evidence) if attempt.closed_ns is not None}
+    cuts = [end_ns for end_ns in ends if any(begin <= end_ns <= end for begin, end in windows)]
+
+    def caught(send: Send, cut_ns: int) -> bool:
+        answered_later = send.complete_ns is None or send.complete_ns >= cut_ns + round_trip_ns
+        return send.invoke_ns + lingering_ns <= cut_ns and answered_later
+
+    count = sum(any(caught(send, cut_ns) for cut_ns in cuts) for send in evidence.sends.values())
+    return Consequence(count, "records were under way when their connection was cut")
 
 
 def answers_dropped(evidence: Evidence) -> Consequence:
-    """Produce answers that passed the witness in a window that drops them, and whose records were then sent again.
+    """Produce answers that passed the witness in a window that drops them, and that the client then did without.
 
-    Sent again is: the same producer id, epoch and sequence, or the same bytes, in a later request; or, where a
-    client makes new batches of what it retries, a record of the answered batch at a second place in the log.
+    It sent the records again: the same producer id, epoch and sequence, or the same bytes, in a later request; or,
+    where a client makes new batches of what it retries, a record of the answered batch lies at a second place in the
+    log. Or it gave up: a record of that batch was never acknowledged.
     """
     windows = [(begin, end) for begin, end, _ in _effective(evidence, "dropped_response")]
     made = attempts(evidence)
-    again = sent_again(made)
-    twice = {batch_place(copy) for copies in delivery.duplicates(evidence).values() for copy in copies}
+    again, acked = sent_again(made), delivery.acknowledged(evidence)
+    unsettled = {
+        batch_place(copy)
+        for n, copies in evidence.copies.items()
+        if len(copies) > 1 or n not in acked
+        for copy in copies
+    }
 
     def dropped(attempt: Attempt) -> bool:
         return attempt.answered_ns is not None and any(b <= attempt.answered_ns <= e for b, e in windows)
 
-    count = sum(dropped(attempt) and (attempt in again or attempt.place in twice) for attempt in made)
-    return Consequence(count, "Produce answers were dropped and their records sent again")
+    count = sum(dropped(attempt) and (attempt in again or attempt.place in unsettled) for attempt in made)
+    return Consequence(count, "Produce answers were dropped and their records sent again or given up")
 
 
 def _effective(evidence: Evidence, kind: str) -> Iterator[tuple[int, int, dict[str, int]]]:

@@ -1,8 +1,9 @@
-"""Laying fault windows into the load phase: quiet at the start, quiet between them, over before the load is."""
+"""Laying faults into the load phase: windows by the clock, with quiet around them, or moments by the traffic."""
 
 from __future__ import annotations
 
 from harness.dice import Dice
+from harness.spec import FrameSeen
 
 #: Every client gets this long to connect, learn the cluster and send in peace: the trial's own control.
 QUIET_START_MS = 700
@@ -24,3 +25,17 @@ def windows(
     durations = [dice.between(*duration_ms) for _ in range(count)]
     spare = sorted(dice.between(0, room - sum(durations)) for _ in range(count))
     return [(QUIET_START_MS + spare[i] + sum(durations[:i]) + gap_ms * i, durations[i]) for i in range(count)]
+
+
+#: How many Produce requests lie before the first moment and between two of them. Even a client that puts all
+#: partitions into one request, and is held up for seconds by each fault, sends this many during load.
+REQUESTS_BETWEEN = (4, 9)
+
+
+def moments(dice: Dice, count: int) -> list[FrameSeen]:
+    """``count`` moments in order: each when the witness sees some later Produce request since load began."""
+    found, nth = [], 0
+    for _ in range(count):
+        nth += dice.between(*REQUESTS_BETWEEN)
+        found.append(FrameSeen("Produce", "request", nth))
+    return found

@@ -91,9 +91,9 @@ def test_latency_on_a_client_that_has_left(staged: Any) -> None:
         fault = spec(LATENCY, downstream_ms=HOLD_MS)
         client = await victim.connect()
         await LATENCY.start(fault, [victim.proxy])
-        for n in range(6):
+        for n in range(6):  # one after the other, so that each response is held by itself
             client.ask(n)
-        await victim.seen(FrameKind.RESPONSE, 6)
+            await victim.seen(FrameKind.RESPONSE, n + 1)
         client.writer.transport.abort()
         await LATENCY.stop(fault, [victim.proxy])
         assert await victim.canary()
@@ -198,6 +198,22 @@ def test_dropped_responses_never_arrive_and_the_connection_ends(staged: Any) -> 
         assert await victim.canary()
 
     on(staged, scenario)
+
+
+def test_connections_with_a_hole_end_whatever_else_is_on_the_proxy(staged: Any) -> None:
+    async def scenario(stage: Any) -> None:
+        (victim,) = stage.paths
+        fault = spec(DROPPED_RESPONSE)
+        client = await victim.connect()
+        assert await client.round_trip(1)
+        await DROPPED_RESPONSE.start(fault, [victim.proxy])
+        await victim.proxy.add_toxic("slow", "slow_close", "downstream", 1.0, delay=HOLD_MS)
+        await DROPPED_RESPONSE.stop(fault, [victim.proxy])
+        assert await client.reader.read() == b""
+        await victim.proxy.remove_toxic("slow")
+        assert await victim.canary()
+
+    on(staged, scenario, lanes=1)
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)

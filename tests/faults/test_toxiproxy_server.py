@@ -135,9 +135,12 @@ def test_toxics_are_updated_in_place(tmp_path: Path) -> None:
 
 def test_a_stopped_server_is_noticed_and_named(staged: Any) -> None:
     async def main() -> None:
-        async with staged(lanes=1, timeout_s=0.2) as stage:
+        async with staged(lanes=1, timeout_s=0.5) as stage:
             process = server_process()
             process.suspend()
+            await asyncio.to_thread(
+                os.waitid, os.P_PID, process.pid, os.WSTOPPED
+            )  # the last of its threads has stopped
             with pytest.raises(ControlPlaneWedged, match="does not even tell its version") as raised:
                 await DROPPED_RESPONSE.start(
                     FaultSpec("dropped_response", Elapsed(0), 1), [stage.paths[0].proxy]

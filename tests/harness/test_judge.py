@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.check import Check, Inconclusive, Requirement
+from harness.check import Check, Inconclusive, Requirement, Unsupported
 from harness.contract import OpComplete, OpInvoke
 from harness.evidence import Evidence
-from harness.judge import Clause, Unsupported, judge
+from harness.judge import judge
 from harness.outcome import SEVERITY, Guarantee, Level, Verdict
 from harness.rows import Ending, FaultRow, Finding, LogRecord, Phases, TrialRecord
 from harness.scenario import Consequence, Scenario
@@ -176,7 +176,7 @@ def test_nothing_checked_is_never_a_pass(checks):
 
 
 def test_a_clause_binds_under_its_guarantees_only():
-    clause = Clause("R-2", Level.MUST, frozenset({Guarantee.AT_LEAST_ONCE}))
+    clause = Requirement("R-2", Level.MUST, frozenset({Guarantee.AT_LEAST_ONCE}))
     checks = {"c": saying([], R1, clause)}
 
     assert [r.id for r in judge(evidence(), scenario(), checks).requirements] == ["R-1"]

@@ -21,7 +21,12 @@ class Line:
 
     def start(self, *argv: str, **options: Any) -> subprocess.Popen[str]:
         return subprocess.Popen(
-            [str(SCRIPT), *argv], cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **options
+            [str(SCRIPT), *argv],
+            cwd=self.folder,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            **options,
         )
 
     def __call__(self, *argv: str, code: int | None = 0) -> subprocess.CompletedProcess[str]:

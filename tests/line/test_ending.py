@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 from pathlib import Path
+from tempfile import gettempdir
 
 import psutil
 import pytest
@@ -13,11 +14,12 @@ from harness import processes
 pytestmark = pytest.mark.jvm
 
 
-def ours(owner: str) -> list[psutil.Process]:
+def ours(pid: int) -> list[psutil.Process]:
+    """All that still lives and was started for the harness with that process id."""
     found = []
     for process in psutil.process_iter():
         try:
-            if process.environ().get(processes.OWNER) == owner:
+            if process.environ().get(processes.OWNER, "").startswith(f"{pid}:"):
                 found.append(process)
         except psutil.Error:
             continue
@@ -25,33 +27,37 @@ def ours(owner: str) -> list[psutil.Process]:
 
 
 def listening() -> set[int]:
-    return {c.laddr.port for c in psutil.net_connections("tcp") if c.status == psutil.CONN_LISTEN and c.laddr.port < 32768}
+    return {
+        c.laddr.port
+        for c in psutil.net_connections("tcp")
+        if c.status == psutil.CONN_LISTEN and c.laddr.port < 32768
+    }
 
 
 def started_and_stopped_at(line, run_dir: Path, sig: signal.Signals, lines: int):
     """Start a run, send ``sig`` after ``lines`` lines of progress, and wait for its end."""
-    process = line.start("run", "produce/calm", "-c", "reference", "--seeds", "4", "-j", "2", "--out-dir", str(run_dir))
-    owner = None
+    process = line.start(
+        "run", "produce/calm", "-c", "reference", "--seeds", "4", "-j", "2", "--out-dir", str(run_dir)
+    )
     for _ in range(lines):
         assert process.stderr.readline(), "the run ended before the signal"
-    owner = processes.owner_of(process.pid)
     process.send_signal(sig)
     process.communicate()
-    return process.returncode, owner
+    return process.returncode, process.pid
 
 
 @pytest.mark.parametrize("lines", [1, 2, 4])
 @pytest.mark.parametrize("sig", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
 def test_nothing_is_left(line, tmp_path, sig, lines):
     before = listening()
-    code, owner = started_and_stopped_at(line, tmp_path, sig, lines)
+    code, pid = started_and_stopped_at(line, tmp_path, sig, lines)
     assert code == (-9 if sig == signal.SIGKILL else 128 + sig)
     if sig == signal.SIGKILL:
         line("list", "checks")  # the next command sweeps, at the latest
-    gone, alive = psutil.wait_procs(ours(owner), timeout=10)
+    _, alive = psutil.wait_procs(ours(pid), timeout=10)
     assert not alive
     assert listening() <= before
-    assert not list(Path(processes.scratch_root()).glob(f"kafka-trial-{owner.partition(':')[0]}-*"))
+    assert not list(Path(gettempdir()).glob(f"kafka-trial-{pid}-*"))
 
 
 def test_a_killed_run_keeps_its_finished_trials_and_goes_on(line, tmp_path):

@@ -45,8 +45,12 @@ def test_judging_again_says_the_same(line, matrix):
 
 
 def test_the_same_seed_gives_the_same_verdicts(line, matrix):
-    document = line.json("run", "produce/dropped-response", "-c", "reference", "-c", "confluent-kafka", "--seed", "7")
-    first = {v["trial"]: v["verdict"] for v in matrix["verdicts"] if v["scenario"] == "produce/dropped-response"}
+    document = line.json(
+        "run", "produce/dropped-response", "-c", "reference", "-c", "confluent-kafka", "--seed", "7"
+    )
+    first = {
+        v["trial"]: v["verdict"] for v in matrix["verdicts"] if v["scenario"] == "produce/dropped-response"
+    }
     assert {v["trial"]: v["verdict"] for v in document["verdicts"]} == first
 
 
@@ -60,7 +64,9 @@ def test_spark_agrees_and_the_report_is_there(line, matrix):
 
 
 def test_a_verdict_that_was_tampered_with_is_a_disagreement(line, tmp_path):
-    document = line.json("run", "produce/calm", "-c", "reference", "-g", "idempotent", "--out-dir", str(tmp_path))
+    document = line.json(
+        "run", "produce/calm", "-c", "reference", "-g", "idempotent", "--out-dir", str(tmp_path)
+    )
     [path] = Path(document["run"]).glob("trials/*/verdict.json")
     verdict = json.loads(path.read_text())
     verdict["delivery"]["lost"] += 1

@@ -264,11 +264,34 @@ def test_what_cannot_be_started_is_an_environment_problem(tmp_path: Path) -> Non
 def test_a_child_is_marked_and_has_a_session_of_its_own() -> None:
     async def main() -> None:
         child = await spawn(["sleep", "1000"], env={"PATH": os.environ["PATH"]})
-        assert psutil.Process(child.pid).environ()[processes.OWNER].startswith(f"{owner()}/")
+        assert processes._mark(psutil.Process(child.pid)).startswith(f"{owner()}/")
         assert os.getsid(child.pid) == child.pid
         await stop(child)
 
     asyncio.run(main())
+
+
+class Execing(psutil.Process):
+    """A process caught in the midst of exec: without arguments and environment for the first few looks."""
+
+    def __init__(self, looks: int) -> None:
+        super().__init__()
+        self.looks = looks
+
+    def cmdline(self) -> list[str]:
+        return []
+
+    def exe(self) -> str:
+        return "/bin/sh"
+
+    def environ(self) -> dict[str, str]:
+        self.looks -= 1
+        return {} if self.looks >= 0 else {processes.OWNER: "1:2:3"}
+
+
+@pytest.mark.parametrize("looks", [0, 1, 5])
+def test_a_process_in_the_midst_of_exec_is_not_overlooked(looks: int) -> None:
+    assert processes._mark(Execing(looks)) == "1:2:3"
 
 
 @given(st.dictionaries(st.integers(1, 9), st.integers(0, 9)), st.integers(1, 9))

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from itertools import count
 from pathlib import Path
 from random import Random
 
+import pyarrow as pa
 import pytest
+from msgspec.structs import asdict, replace
 
 from harness.contract import AnyEvent, Configured, OpComplete, OpInvoke, StartupComplete
 from harness.evidence import PRODUCER, Evidence
@@ -18,7 +21,6 @@ from harness.rows import (
     Ending,
     FaultRow,
     FaultVerdict,
-    Finding,
     Frame,
     FrameKind,
     LogRecord,
@@ -31,6 +33,8 @@ from harness.rows import (
 from harness.spec import ClientRef, Elapsed, FaultSpec, Plan, TrialSpec, Workload
 from harness.store import RunRecord, RunStore
 from harness.value import Identity, encode
+from reports.analysis import Analysis, Row
+from reports.transforms.matrix import CELL
 
 MS = 1_000_000
 LOAD_NS = 50_000_000_000
@@ -50,7 +54,7 @@ class Story:
     faults: list[FaultRow] = field(default_factory=list)
     log: list[LogRecord] = field(default_factory=list)
     ending: Ending = Ending.COMPLETE
-    delivery: Delivery = Delivery()
+    delivery: Delivery = field(default_factory=Delivery)
     requirements: tuple[RequirementVerdict, ...] = ()
     verdict: str = "pass"
     reason: str = "nothing was lost"
@@ -108,7 +112,11 @@ class Story:
             lane=0,
             phases=phases,
             ending=self.ending,
-            client={"client_version": self.spec.client.version, "language": "python", "features": ["idempotence"]},
+            client={
+                "client_version": self.spec.client.version,
+                "language": "python",
+                "features": ["idempotence"],
+            },
             not_set={"max.block.ms": "librdkafka has no such setting"},
         )
         return Evidence(record, *map(tuple, (self.history, self.frames, self.faults, self.log)))
@@ -126,7 +134,8 @@ class Story:
             reason=self.reason,
             requirements=self.requirements,
             faults=tuple(
-                FaultVerdict(row.spec.kind, row.requested_ns, row.effective_ns, row.hits) for row in self.faults
+                FaultVerdict(row.spec.kind, row.requested_ns, row.effective_ns, row.hits)
+                for row in self.faults
             ),
             delivery=self.delivery,
         )
@@ -180,19 +189,23 @@ def full_story(trial: str, **choices: object) -> Story:
         t_ms = first // work.chunk * work.interval_ms
         story.say(OpInvoke, LOAD_NS + t_ms * MS, op="send", id=first, first=first, count=work.chunk)
         for partition in range(work.partitions):
-            batch = [n for n in range(first, min(first + work.chunk, work.records)) if n % work.partitions == partition]
+            batch = [
+                n
+                for n in range(first, min(first + work.chunk, work.records))
+                if n % work.partitions == partition
+            ]
             conn.produce(batch, partition, t_ms, dice)
     story.frames.sort(key=lambda frame: frame.t_ns)
     for index, (start, end) in enumerate(windows):
         asked = (LOAD_NS + start * MS, LOAD_NS + end * MS)
         really = (asked[0] + 40 * MS, asked[1] + 25 * MS)
-        hits = sum(frame.kind is FrameKind.RESPONSE and really[0] <= frame.t_ns < really[1] for frame in story.frames)
+        hits = sum(
+            frame.kind is FrameKind.RESPONSE and really[0] <= frame.t_ns < really[1] for frame in story.frames
+        )
         spec = FaultSpec("dropped_response", Elapsed(start), end - start)
         story.faults.append(FaultRow(index, spec, asked, really, hits))
     extra = len(story.log) - work.records
-    story.delivery = Delivery(
-        sent=work.records, acked=work.records, in_log=len(story.log), duplicated=extra
-    )
+    story.delivery = Delivery(sent=work.records, acked=work.records, in_log=len(story.log), duplicated=extra)
     level = RequirementVerdict("E2E-DEL-01", "MUST", "pass")
     story.requirements = (level, RequirementVerdict("E2E-DEL-02", "MUST", "pass"))
     return story
@@ -216,9 +229,7 @@ class _Connection:
             done_ms = window[1] + 25 + dice.uniform(100, 220)
             again = self._exchange(batch, partition, done_ms - 5, dice, append=not idempotent)
             stored = again or stored
-        invoke_ns = self.story.history[-1].mono_ns
-        self.story.history.insert(
-            len(self.story.history),
+        self.story.history.append(
             OpComplete(
                 seq=0,
                 mono_ns=int(LOAD_NS + done_ms * MS),
@@ -234,7 +245,6 @@ class _Connection:
                 offset=[record.offset for record in stored] if stored else [-1] * len(batch),
             ),
         )
-        assert invoke_ns
 
     def _exchange(
         self, batch: list[int], partition: int, t_ms: float, dice: Random, *, append: bool
@@ -242,7 +252,11 @@ class _Connection:
         story, t_ns = self.story, int(LOAD_NS + t_ms * MS)
         self.correlation += 1
         base = sum(record.partition == partition for record in story.log)
-        stored = [story.store(n, partition, base_offset=base, batch_crc=batch[0] * 8 + partition) for n in batch] if append else []
+        stored = (
+            [story.store(n, partition, base_offset=base, batch_crc=batch[0] * 8 + partition) for n in batch]
+            if append
+            else []
+        )
         sent = ProducePart(story.topic, partition, -1, -1, -1, len(batch), batch[0] * 8 + partition)
         answer = ProducePart(story.topic, partition, base_offset=base, error_code=0)
         for kind, part, at_ns in (
@@ -292,7 +306,9 @@ def write_run(
 
 def random_story(trial: str, dice: Random) -> Story:
     """A trial in which anything may have happened, mostly wrong: for counting, not for judging."""
-    story = new_story(trial, acks=dice.choice(["all", "all", "all", "1"]), workload=Workload(records=12, keys=3))
+    story = new_story(
+        trial, acks=dice.choice(["all", "all", "all", "1"]), workload=Workload(records=12, keys=3)
+    )
     if dice.random() < 0.1:
         story.ending = Ending.HARNESS_ERROR
     numbers = list(range(dice.randint(0, 12)))
@@ -306,7 +322,9 @@ def random_story(trial: str, dice: Random) -> Story:
         story.result(n, LOAD_NS + n * MS, LOAD_NS + (n + 5) * MS, outcome, partition, offsets[partition])
     for _ in range(dice.randint(0, 20)):
         n, partition = dice.randrange(14), dice.randrange(2)
-        change = dice.choice([_WHOLE, _WHOLE, _WHOLE, _WHOLE, _control, _damaged, _foreign_run, _foreign_producer])
+        change = dice.choice(
+            [_WHOLE, _WHOLE, _WHOLE, _WHOLE, _control, _damaged, _foreign_run, _foreign_producer]
+        )
         story.store(n, partition, **change(story, n))
     return story
 
@@ -331,6 +349,100 @@ def _foreign_producer(story: Story, n: int) -> dict[str, object]:
     return {"value": encode(Identity(RUN, story.topic, "p2", n), 80)}
 
 
+def four_trials(folder: Path) -> tuple[dict[str, Story], RunStore]:
+    """Four whole trials: calm, retried by two clients (one of them judged wrongly), and an inconclusive one."""
+    idempotent = full_story("idp-reference", guarantee=Guarantee.IDEMPOTENT)
+    idempotent.verdict, idempotent.reason = "inconclusive", "the client's process stood still for 4 s"
+    tampered = full_story("alo-reference")
+    tampered.delivery = replace(tampered.delivery, lost=3, duplicated=tampered.delivery.duplicated - 1)
+    stories = [
+        full_story("calm", scenario="produce/calm"),
+        full_story("alo-confluent", client=CLIENTS[0]),
+        tampered,
+        idempotent,
+    ]
+    return {story.spec.trial: story for story in stories}, write_run(folder, stories)
+
+
+def analysis_without_spark(store: RunStore, disagreements: Iterable[Row] = ()) -> Analysis:
+    """Result tables for pages to show, as Spark would have computed them for sends that were all acknowledged."""
+    verdicts = list(store.verdicts())
+    evidence = {verdict.trial: store.read_evidence(verdict.trial) for verdict in verdicts}
+    cells = [{name: getattr(verdict, name) for name in CELL} for verdict in verdicts]
+    took = {
+        "acked": 2,
+        "failed": 0,
+        "unknown": 1,
+        "p50_ms": 4.0,
+        "p95_ms": 40.5,
+        "p99_ms": 400.0,
+        "max_ms": 4e3,
+    }
+    rows: dict[str, list[Row]] = {
+        "trials": [
+            {"trial": v.trial, "counted": True, "load_ns": LOAD_NS, "end_ns": LOAD_NS + 90_000 * MS}
+            for v in verdicts
+        ],
+        "delivery": [{"trial": verdict.trial} | asdict(verdict.delivery) for verdict in verdicts],
+        "disagreements": list(disagreements),
+        "matrix": [
+            {
+                **cell,
+                "verdict": v.verdict,
+                "trials": [{"seed": v.seed, "verdict": v.verdict, "trial": v.trial}],
+            }
+            for cell, v in zip(cells, verdicts, strict=True)
+        ],
+        "coverage": [
+            {
+                "id": r.id,
+                "level": r.level,
+                "client": v.client,
+                "verdict": r.verdict,
+                "trials": 1,
+                "findings": 2,
+            }
+            for v in verdicts
+            for r in v.requirements
+        ],
+        "latency": [{"trial": verdict.trial, "phase": "during", **took} for verdict in verdicts],
+        "latency_cells": [{**cell, "phase": "during", **took} for cell in cells],
+        "latency_windows": [
+            {"trial": v.trial, "from_ms": 0, "acked": 2, "p50_ms": 4.0, "p95_ms": 40.5, "max_ms": 4e3}
+            for v in verdicts
+        ],
+        "recovery": [
+            {"trial": trial, "index": fault.index, "recovered_ms": 12.5}
+            for trial, of_trial in evidence.items()
+            for fault in of_trial.faults
+        ],
+        "resent": [{"trial": verdict.trial, "frame": 3, "partition": 0} for verdict in verdicts],
+        "traffic": [
+            {"trial": v.trial, "connections": 1} | dict.fromkeys(PRODUCE_COUNTS, 2) for v in verdicts
+        ],
+        "measurements": [
+            {
+                **cell,
+                "trials": 1,
+                "duplicated": 0,
+                "resent_parts": 0,
+                "connections": 1,
+                "slowest_recovery_ms": None,
+            }
+            for cell in cells
+        ],
+    }
+    return Analysis({name: pa.Table.from_pylist(table) for name, table in rows.items()})
+
+
+PRODUCE_COUNTS = ("produce_requests", "produce_responses", "produce_errors", "resent_parts")
+
+
+@pytest.fixture
+def analysis_of() -> Callable[..., Analysis]:
+    return analysis_without_spark
+
+
 @pytest.fixture
 def story() -> Callable[..., Story]:
     return new_story
@@ -346,7 +458,12 @@ def any_story() -> Callable[[str, Random], Story]:
     return random_story
 
 
+@pytest.fixture(scope="session")
+def whole_run() -> Callable[[Path], tuple[dict[str, Story], RunStore]]:
+    return four_trials
+
+
 @pytest.fixture
-def run_of(tmp_path: Path) -> Iterator[Callable[..., RunStore]]:
-    numbers = iter(range(1_000))
-    yield lambda *stories, **more: write_run(tmp_path / f"runs-{next(numbers)}", stories, **more)
+def run_of(tmp_path: Path) -> Callable[..., RunStore]:
+    numbers = count()
+    return lambda *stories, **more: write_run(tmp_path / f"runs-{next(numbers)}", stories, **more)

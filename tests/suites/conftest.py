@@ -271,6 +271,18 @@ class Client:
                 n, self.now_ms, partition, base + index if known else -1, outcome, None if known else "late"
             )
 
+    def overtake(self, slow: list[int], fast: list[int], partition: int) -> None:
+        """Two batches in flight, the first is refused: it comes into the log behind the second."""
+        story = self.story
+        story.call(*slow, *fast, at_ms=self.now_ms)
+        story.request(slow, partition, self.now_ms + 5, self.conn)
+        story.answer(partition, -1, self.now_ms + 6, self.conn, error_code=7)
+        for numbers, at_ms in ((fast, self.now_ms + 7), (slow, self.now_ms + 110)):
+            base = story.deliver(numbers, partition, at_ms, self.conn)
+            for index, n in enumerate(numbers):
+                story.result(n, at_ms + 2, partition, base + index)
+        self.now_ms += 120
+
     def _append(self, numbers: list[int], partition: int, sequence: tuple[int, int, int] | None) -> int:
         if sequence is None:
             return self.story.append(numbers, partition)
@@ -313,6 +325,10 @@ def stories(draw: st.DrawFn, guarantee: Guarantee, outcomes: tuple[str, ...] = O
     for _ in range(draw(st.integers(2, 8))):
         size = draw(st.integers(1, 4))
         numbers = list(range(first, first + size))
+        if guarantee is Guarantee.AT_LEAST_ONCE and size > 1 and draw(st.booleans()):
+            client.overtake(numbers[:1], numbers[1:], draw(st.integers(0, 1)))
+            first += size
+            continue
         client.send(
             numbers, draw(st.integers(0, 1)), draw(st.sampled_from(MISHAPS)), draw(st.sampled_from(outcomes))
         )

@@ -71,6 +71,26 @@ def test_a_refused_attempt_is_no_origin_of_other_bytes(story):
     assert origins(evidence, attempts(evidence)) == {}
 
 
+def test_no_attempt_stands_behind_two_batches(story):
+    told = story()
+    told.request([0], partition=0, at_ms=10)
+    told.append([0], partition=0)
+    told.append([0], partition=0)
+    evidence = told.evidence()
+
+    assert list(origins(evidence, attempts(evidence))) == [BatchPlace(0, 0)]
+
+
+def test_an_answer_that_names_no_place_leaves_the_bytes_to_tell(story):
+    told = story()
+    told.request([0], partition=0, at_ms=10)
+    told.append([0], partition=0)
+    told.answer(0, -1, at_ms=11)
+    evidence = told.evidence()
+
+    assert list(origins(evidence, attempts(evidence))) == [BatchPlace(0, 0)]
+
+
 def test_what_the_witness_could_not_read_is_counted(story):
     told = story()
     told.request([0], partition=0, at_ms=10)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from harness.check import Inconclusive
-from harness.judge import Unsupported
+from harness.check import Inconclusive, Unsupported
 from suites.checks import delivery_timeout, still_pending
 
 LIMIT_MS = 30_000 + 10_000 + 5_000
@@ -71,6 +70,24 @@ def test_a_trial_that_ended_too_early_cannot_tell(story):
     told.call(0)
 
     with pytest.raises(Inconclusive, match="the oldest had 100 ms left"):
+        still_pending.CHECK.find(told.evidence())
+
+
+def test_a_flush_that_gave_up_promises_nothing(story):
+    told = story(end_ms=LIMIT_MS - 100)
+    told.call(0)
+    told.finished("flush", at_ms=40_000, outcome="info")
+
+    with pytest.raises(Inconclusive):
+        still_pending.CHECK.find(told.evidence())
+
+
+def test_a_flush_before_the_call_promises_nothing(story):
+    told = story(end_ms=LIMIT_MS - 100)
+    told.finished("flush", at_ms=10)
+    told.call(0, at_ms=50)
+
+    with pytest.raises(Inconclusive):
         still_pending.CHECK.find(told.evidence())
 
 

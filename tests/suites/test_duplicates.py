@@ -65,6 +65,21 @@ def test_an_answer_that_had_a_second_to_arrive_was_not_lost_with_its_connection(
     assert reasons(told) == ["it was sent again although nothing was wrong with the earlier request"]
 
 
+def test_a_connection_that_ended_after_the_retry_is_no_cause(story):
+    told = twice(story(), again_ms=80, answered=False)
+    told.close(1, at_ms=2_000)
+
+    assert reasons(told) == ["it was sent again although nothing was wrong with the earlier request"]
+
+
+def test_a_cut_withholds_nothing_from_a_connection_that_lives_on(story):
+    told = twice(story(), again_ms=3_100)
+    told.fault("disconnect", 5, 20)
+    told.close(1, at_ms=3_000)
+
+    assert reasons(told) == ["it was sent again although nothing was wrong with the earlier request"]
+
+
 def test_latency_gives_an_answer_longer_to_arrive(story):
     told = twice(story(), again_ms=1_600)
     told.fault("latency", 0, 2_000, upstream_ms=0, downstream_ms=1_400)

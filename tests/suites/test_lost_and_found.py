@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from harness.judge import Unsupported
+from harness.check import Unsupported
 from harness.value import Identity, encode
 from suites.checks import corrupted, lost, phantom
 

@@ -56,6 +56,16 @@ def test_with_sequences_or_one_in_flight_nothing_explains(story, guarantee, conf
     assert finding.anomaly == "reordered"
 
 
+def test_everyone_behind_the_one_that_came_too_early_is_counted(story):
+    told = story(Guarantee.IDEMPOTENT)
+    told.call(0, 1, 2, 3)
+    for n in (0, 3, 1, 2):
+        told.result(n, at_ms=20, offset=told.deliver([n], partition=0, at_ms=15))
+
+    (finding,) = CHECK.find(told.evidence())
+    assert [sample["n"] for sample in finding.samples] == [1, 2]
+
+
 def test_other_partitions_and_late_duplicates_are_no_reordering(story):
     told = story(Guarantee.IDEMPOTENT)
     told.call(0, 1, 2)

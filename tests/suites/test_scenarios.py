@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from harness.dice import Dice
 from harness.outcome import Guarantee
+from harness.spec import Elapsed, FrameSeen
 from suites.checks import corrupted, delivery_timeout, duplicate, lost, phantom, reordered, still_pending
 from suites.scenarios import consequence, produce
 from suites.scenarios.windows import QUIET_START_MS, windows
@@ -24,10 +25,13 @@ def test_a_schedule_lies_within_the_load_and_is_the_same_for_the_same_seed(scena
     faults = scenario.schedule(Dice(seed, "s"))
 
     assert faults == scenario.schedule(Dice(seed, "s"))
+    timed = [fault for fault in faults if isinstance(fault.start, Elapsed)]
     assert all(
         0 < fault.start.ms <= fault.start.ms + fault.duration_ms < scenario.workload.load_ms
-        for fault in faults
+        for fault in timed
     )
+    nths = [fault.start.nth for fault in faults if isinstance(fault.start, FrameSeen)]
+    assert nths == sorted(set(nths)) and all(0 < nth < 30 for nth in nths)
     assert scenario.workload.records >= 2_000
     assert scenario.guarantees == (Guarantee.AT_LEAST_ONCE, Guarantee.IDEMPOTENT)
 
@@ -83,28 +87,58 @@ def test_latency_shows_in_the_wait(story, took_ms, count):
     assert consequence.delayed(told.evidence()).count == count
 
 
-@pytest.mark.parametrize(
-    ("answered_ms", "count"), [(None, 1), (950, 1), (850, 0)], ids=["unanswered", "under way", "arrived"]
-)
-def test_a_cut_must_meet_something_in_flight(story, answered_ms, count):
-    told = story()
+def cut(told, *, called_ms=900, result_ms=1_300, closed_ms=1_001):
+    """A cut at 1,000 ms over a bed of 200 ms round trip, on a connection that carried a Produce request."""
     told.fault("latency", 0, 5_000, upstream_ms=100, downstream_ms=100)
     told.fault("disconnect", 1_000, 1_050)
-    told.request([0], partition=0, at_ms=840)
-    if answered_ms is not None:
-        told.answer(0, 0, at_ms=answered_ms)
-    told.close(1, at_ms=1_001)
+    told.request([9], partition=0, at_ms=300)
+    told.close(1, at_ms=closed_ms)
+    told.call(0, at_ms=called_ms)
+    told.result(0, at_ms=result_ms)
+    return consequence.cut_under_way(told.evidence()).count
 
-    assert consequence.cut_in_flight(told.evidence()).count == count
+
+@pytest.mark.parametrize(
+    ("called_ms", "result_ms", "count"),
+    [(900, 1_300, 1), (990, 1_300, 0), (900, 1_150, 0), (1_100, 1_400, 0)],
+    ids=["under way", "still lingering", "answered before the cut", "called after the cut"],
+)
+def test_a_cut_must_meet_something_under_way(story, called_ms, result_ms, count):
+    assert cut(story(), called_ms=called_ms, result_ms=result_ms) == count
 
 
 def test_a_connection_that_ended_by_itself_was_not_cut(story):
+    assert cut(story(), called_ms=2_900, closed_ms=3_000, result_ms=3_300) == 0
+
+
+def test_a_cut_without_traffic_on_its_connections_meets_nothing(story):
     told = story()
     told.fault("disconnect", 1_000, 1_050)
-    told.request([0], partition=0, at_ms=2_990)
-    told.close(1, at_ms=3_000)
+    told.call(0, at_ms=500)
+    told.close(1, at_ms=1_001)
+    told.result(0, at_ms=1_500)
 
-    assert consequence.cut_in_flight(told.evidence()).count == 0
+    assert consequence.cut_under_way(told.evidence()).count == 0
+
+
+def test_a_record_without_a_result_was_under_way_too(story):
+    told = story()
+    told.fault("disconnect", 1_000, 1_050)
+    told.deliver([9], partition=0, at_ms=300)
+    told.close(1, at_ms=1_001)
+    told.call(0, at_ms=500)
+
+    assert consequence.cut_under_way(told.evidence()).count == 1
+
+
+def test_a_dropped_answer_shows_in_a_record_that_was_given_up(story):
+    told = story()
+    told.call(0)
+    told.fault("dropped_response", 5, 900)
+    told.deliver([0], partition=0, at_ms=10)
+    told.result(0, at_ms=950, outcome="info", error="NETWORK_EXCEPTION")
+
+    assert consequence.answers_dropped(told.evidence()).count == 1
 
 
 @pytest.mark.parametrize("again", ["same bytes", "same sequence", "new batch"])
@@ -115,6 +149,8 @@ def test_a_dropped_answer_shows_in_what_is_sent_again(story, again):
     sequence = (7, 0, 0) if again == "same sequence" else None
     told.request([0, 1], partition=0, at_ms=10, sequence=sequence)
     told.answer(0, told.append([0, 1], partition=0), at_ms=11)
+    told.result(0, at_ms=1_100)
+    told.result(1, at_ms=1_100)
     assert consequence.answers_dropped(told.evidence()).count == 0
 
     told.request([0] if again == "new batch" else [0, 1], partition=0, at_ms=1_000, conn=2, sequence=sequence)

@@ -37,6 +37,7 @@ class Ends:
     client_out: asyncio.StreamWriter
     broker_in: asyncio.StreamReader
     broker_out: asyncio.StreamWriter
+    accepted: asyncio.Queue[Any]
 
     async def rows_until(self, kind: FrameKind) -> list[Frame]:
         """The rows, once one of that kind is there."""
@@ -84,7 +85,7 @@ async def witnessed(lane: WitnessLane | None = None) -> AsyncIterator[Ends]:
             lane.record(rows.append)
             client_in, client_out = await asyncio.open_connection(*address.witness)
             try:
-                yield Ends(lane, rows, client_in, client_out, *await accepted.get())
+                yield Ends(lane, rows, client_in, client_out, *await accepted.get(), accepted)
             finally:
                 client_out.transport.abort()
                 await lane.close()
@@ -145,6 +146,19 @@ def test_frames_are_recorded_with_their_connection(make: Any) -> None:
             (kind, 0, 1, 1) for kind in ("open", "request", "response", "close")
         ]
         assert [row.t_ns for row in rows] == sorted(row.t_ns for row in rows)
+
+    run(scenario)
+
+
+def test_what_a_client_sends_before_the_broker_is_reached_is_kept() -> None:
+    async def scenario(ends: Ends) -> None:
+        # Connected, sent and finished in the kernel before the witness has even accepted.
+        with socket.create_connection(ends.client_out.get_extra_info("peername")) as early:
+            early.sendall(b"early words")
+            early.shutdown(socket.SHUT_WR)
+            reader, _ = await ends.accepted.get()
+            assert await reader.read() == b"early words"
+        assert ends.lane.failure is None
 
     run(scenario)
 
@@ -216,7 +230,9 @@ def test_a_slow_reader_holds_the_sender_and_not_the_memory() -> None:
             broker_in, broker_out = await accepted.get()
             broker_out.transport.pause_reading()
             client_out.write(data)
-            while not held(relays[0]):
+            while True:  # transports have no event for this
+                if held(relays[0]):
+                    break
                 await asyncio.sleep(0)
             assert relays[0].broker.transport.get_write_buffer_size() <= HIGH_WATER_BYTES + CHUNK_BYTES
             assert client_out.transport.get_write_buffer_size() > 0
@@ -303,6 +319,8 @@ def test_a_sink_that_fails_leaves_the_stream_alone_and_is_told(make: Any) -> Non
         assert "no space" in ends.lane.failure
         ends.lane.unwatch(full)
         ends.lane.record(None)
+        assert ends.lane.failure is not None
+        ends.lane.record(ends.rows.append)
         assert ends.lane.failure is None
 
     run(scenario)

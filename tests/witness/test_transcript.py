@@ -85,6 +85,11 @@ def test_a_produce_request_without_acks_has_no_response(acks: list[int], make: A
     ]
 
 
+def test_the_correlation_id_of_a_request_without_response_is_free_again(make: Any) -> None:
+    rows = feed(transcript(), [make.produce(1, acks=0), make.versions(1)], [make.versions_told(1)])
+    assert [(row.kind, row.api, row.note) for row in rows[2:]] == [("response", "ApiVersions", None)]
+
+
 def test_the_same_correlation_id_again(make: Any) -> None:
     rows = feed(transcript(), [make.produce(1), make.versions(1)], [make.produced(1), make.versions_told(1)])
     assert [(row.api, row.note) for row in rows[2:]] == [("Produce", None), ("ApiVersions", None)]

@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from clients.adapters.confluent_kafka.settings import translate, unknown_property
-    from clients.adapters.python_lib.verifiable import Adapter, Result, run
+    from clients.adapters.python_lib.verifiable import Adapter, ConfigRefused, Result, run
     from clients.adapters.python_lib.verifiable.adapter import Applied, NotSet
 else:
     from settings import translate, unknown_property
-    from verifiable import Adapter, run
+    from verifiable import Adapter, ConfigRefused, run
 
 UNKNOWN_OFFSET = -1
 MAX_BLOCK_MS = 60_000  # Java's default
@@ -55,7 +55,7 @@ class ConfluentKafka(Adapter):
                 name = unknown_property(error.args[0].str())
                 owner = next((java for java, group in wanted.items() if name in group), None)
                 if owner is None:
-                    raise
+                    raise ConfigRefused(error.args[0].str()) from error
                 del wanted[owner]
                 not_set[owner] = f"librdkafka {self.library_version} has no property {name!r}"
         return {
@@ -88,8 +88,8 @@ class ConfluentKafka(Adapter):
     def poll(self, timeout_s: float) -> None:
         self._producer.poll(timeout_s)
 
-    def flush(self, timeout_s: float) -> None:
-        self._producer.flush(timeout_s)
+    def flush(self, timeout_s: float) -> bool:
+        return bool(self._producer.flush(timeout_s) == 0)
 
     def close(self, timeout_s: float) -> None:
         # No purge(): a record that the client still owes a result must be seen to be owed.

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from clients.adapters.python_lib.verifiable import Adapter, Result, run
-from clients.adapters.python_lib.verifiable.adapter import Applied, NotSet
+from clients.adapters.python_lib.verifiable import Adapter, ConfigRefused, Result, run
 from clients.adapters.reference import MUTANT, project_version
 from clients.mutants import components_of
 from clients.reference import KafkaProducer
 from clients.reference.config import KEYS
 from clients.reference.errors import SendError
 from clients.reference.producer_batch import RecordMetadata
+from harness.errors import UsageError
+
+if TYPE_CHECKING:
+    from clients.adapters.python_lib.verifiable.adapter import Applied, NotSet
 
 
 class ReferenceClient(Adapter):
@@ -28,7 +31,10 @@ class ReferenceClient(Adapter):
 
     def configure(self, config: Mapping[str, Any]) -> tuple[Applied, NotSet]:
         known = {name: value for name, value in config.items() if name in KEYS}
-        self._producer = KafkaProducer(known, components=self._components)
+        try:
+            self._producer = KafkaProducer(known, components=self._components)
+        except UsageError as error:
+            raise ConfigRefused(str(error)) from error
         not_set = {name: "the reference client has no such setting" for name in config if name not in KEYS}
         return {name: (name, value) for name, value in known.items()}, not_set
 
@@ -42,11 +48,12 @@ class ReferenceClient(Adapter):
         encoded = None if key is None else key.encode()
         self._producer.send(topic, value.encode(), encoded, partition=partition, callback=delivered)
 
-    def flush(self, timeout_s: float) -> None:
+    def flush(self, timeout_s: float) -> bool:
         try:
             self._producer.flush(timeout_s)
         except TimeoutError:
-            pass
+            return False
+        return True
 
     def close(self, timeout_s: float) -> None:
         self._producer.close(timeout_s)

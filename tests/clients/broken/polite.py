@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 
-from verifiable import Adapter, run
+from verifiable import Adapter, ConfigRefused, run
 
 
 class Polite(Adapter):
@@ -16,7 +16,7 @@ class Polite(Adapter):
 
     def configure(self, config):
         if config.get("acks") not in ("all", None):
-            raise ValueError("acks must be all")
+            raise ConfigRefused("acks must be all")
         os.write(1, b"what a library prints to stdout goes to stderr\n")
         self.owed = []
         return {name: (name, value) for name, value in config.items()}, {}
@@ -27,6 +27,7 @@ class Polite(Adapter):
     def flush(self, timeout_s):
         while self.owed:
             self.owed.pop(0).info("NobodyThere")
+        return True
 
     def close(self, timeout_s):
         self.flush(timeout_s)

@@ -6,8 +6,8 @@ wraps, where nothing of the harness is installed. It supplies an :class:`Adapter
 
 from __future__ import annotations
 
-from .adapter import Adapter
+from .adapter import Adapter, ConfigRefused
 from .output import Result
 from .program import run
 
-__all__ = ["Adapter", "Result", "run"]
+__all__ = ["Adapter", "ConfigRefused", "Result", "run"]

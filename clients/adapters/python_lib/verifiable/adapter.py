@@ -13,6 +13,10 @@ if TYPE_CHECKING:
     NotSet = dict[str, str]
 
 
+class ConfigRefused(Exception):
+    """Raised by ``configure``: the client itself says that it cannot be built from these settings."""
+
+
 class Adapter:
     """One client as the contract sees it. Any exception that leaves a method is fatal: it is the adapter's defect."""
 
@@ -29,6 +33,7 @@ class Adapter:
         """Build the client from settings in the Java names.
 
         Returns Java name -> (own name, value), and Java name -> why it cannot be set: every name in one of them.
+        Raises ConfigRefused if the client refuses them; no other error is taken for a refusal.
         """
         raise NotImplementedError
 
@@ -39,8 +44,11 @@ class Adapter:
     def poll(self, timeout_s: float) -> None:
         """Serve callbacks, at most ``timeout_s`` long."""
 
-    def flush(self, timeout_s: float) -> None:
-        """Wait until all records have results, at most ``timeout_s``; running out of time is no error."""
+    def flush(self, timeout_s: float) -> bool:
+        """Have the client flush, at most ``timeout_s``; True if it says that all is done.
+
+        Its word is passed on, true or not: whether all records have results then is for the harness to see.
+        """
         raise NotImplementedError
 
     def close(self, timeout_s: float) -> None:

@@ -30,7 +30,6 @@ RESULTS_INTERVAL_S = 0.02
 STATS_INTERVAL_S = 1.0
 POLL_S = 0.1
 FLUSH_SLICE_S = 0.2
-FLUSH_PAUSE_S = 0.005
 
 #: How long a close may take that nobody commanded: end of stdin, SIGTERM, SIGINT.
 UNASKED_CLOSE_MS = 5_000
@@ -104,13 +103,10 @@ class Program:
         self._must_be_configured("flush")
         invoke_ns = self._invoke("flush", command["id"])
         deadline = time.monotonic() + command["timeout_ms"] / 1000
-        while self._pending and not self._hurried and time.monotonic() < deadline:
-            self._adapter.flush(max(0.0, min(FLUSH_SLICE_S, deadline - time.monotonic())))
-            if self._pending:
-                time.sleep(FLUSH_PAUSE_S)  # a client may call itself flushed and still owe results
-        pending = self._pending
-        error = f"{pending} records have no result" if pending else None
-        self._complete("flush", command["id"], invoke_ns, error)
+        done = False
+        while not done and not self._hurried and time.monotonic() < deadline:
+            done = self._adapter.flush(max(0.0, min(FLUSH_SLICE_S, deadline - time.monotonic())))
+        self._complete("flush", command["id"], invoke_ns, None if done else "the client is not done")
 
     def _close(self, command: dict[str, Any]) -> None:
         invoke_ns = self._invoke("close", command["id"])
@@ -120,10 +116,6 @@ class Program:
         self._complete("close", command["id"], invoke_ns, None)
         self._beating.stop()
         self._output.event("shutdown_complete", {}, last=True)
-
-    @property
-    def _pending(self) -> int:
-        return self._sent - self._results.count
 
     def _invoke(self, op: str, id: int) -> int:
         self._output.event("op_invoke", {"op": op, "id": id})

@@ -1,0 +1,27 @@
+"""One bit of a value is flipped when a batch is sent again, and the checksum made to fit: the broker takes it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from clients.mutants.rebuilt import rebuilt
+from clients.reference.producer import Components
+from clients.reference.producer_batch import ProducerBatch
+from harness.wire.records import Record
+
+
+class Decaying(ProducerBatch):
+    """Loses a bit each time it has failed."""
+
+    def reenqueued(self, now_ms: int, retry_at_ms: int) -> None:
+        super().reenqueued(now_ms, retry_at_ms)
+        self._payload = rebuilt(self._payload, _damaged)
+
+
+def _damaged(records: list[Record]) -> list[Record]:
+    first, *others = records
+    value = first.value or b"\0"
+    return [replace(first, value=value[:-1] + bytes([value[-1] ^ 1])), *others]
+
+
+COMPONENTS = Components(batch=Decaying)

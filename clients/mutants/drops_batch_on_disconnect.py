@@ -1,0 +1,23 @@
+"""The batches that were in flight on a lost connection are forgotten: their records never get a result."""
+
+from __future__ import annotations
+
+from clients.reference.producer import Components
+from clients.reference.producer_batch import ProducerBatch
+from clients.reference.sender import Sender
+from harness.wire.error_table import KafkaError
+
+
+class ForgetfulSender(Sender):
+    """Lets go of a batch where it should take it back."""
+
+    def _reenqueue_batch(self, batch: ProducerBatch, error: KafkaError, now_ms: int) -> None:
+        if error.name == "NETWORK_EXCEPTION":
+            self._in_flight.pop(batch, None)
+            self._accumulator.unmute(batch.partition)
+            self._accumulator.release(batch)
+        else:
+            super()._reenqueue_batch(batch, error, now_ms)
+
+
+COMPONENTS = Components(sender=ForgetfulSender)

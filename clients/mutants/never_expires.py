@@ -1,0 +1,25 @@
+"""The end of a connection is not noticed for what was in flight on it: no retry, and no delivery timeout either."""
+
+from __future__ import annotations
+
+from clients.reference.producer import Components
+from clients.reference.requests import ClientResponse
+from clients.reference.sender import Batches, Sender
+
+
+class PatientSender(Sender):
+    """Waits for an answer for as long as the producer lives."""
+
+    def _handle_produce_response(self, batches: Batches, response: ClientResponse, now_ms: int) -> None:
+        if not response.disconnected:
+            super()._handle_produce_response(batches, response, now_ms)
+
+    def _expire(self, now_ms: int) -> None:
+        for batch in self._accumulator.take_expired(now_ms):
+            self._expire_batch(batch, now_ms)
+
+    def _next_expiry_ms(self) -> int | None:
+        return self._accumulator.next_expiry_ms()
+
+
+COMPONENTS = Components(sender=PatientSender)

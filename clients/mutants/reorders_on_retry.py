@@ -1,0 +1,21 @@
+"""A batch that is sent again has its records in reverse: under the same numbers, so that no broker can object."""
+
+from __future__ import annotations
+
+from clients.mutants.rebuilt import rebuilt
+from clients.reference.producer import Components
+from clients.reference.producer_batch import ProducerBatch
+
+
+class Reversing(ProducerBatch):
+    """Turns round once it has failed; what it reports for each record fits the new order."""
+
+    def reenqueued(self, now_ms: int, retry_at_ms: int) -> None:
+        super().reenqueued(now_ms, retry_at_ms)
+        if self.attempts == 1:
+            self._payload = rebuilt(self._payload, lambda records: records[::-1])
+            last = self.record_count - 1
+            self.callbacks = [(last - index, at_ms, callback) for index, at_ms, callback in self.callbacks]
+
+
+COMPONENTS = Components(batch=Reversing)

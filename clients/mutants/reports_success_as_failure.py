@@ -1,0 +1,18 @@
+"""A lost connection is taken for a refusal: records that the broker has are reported as certainly not written."""
+
+from __future__ import annotations
+
+from clients.reference.producer import Components
+from clients.reference.requests import ClientResponse
+from clients.reference.sender import Sender
+from harness.wire.error_table import BY_NAME, KafkaError
+
+
+class CertainSender(Sender):
+    """Knows what nobody can know."""
+
+    def _error_of_lost_request(self, response: ClientResponse) -> KafkaError:
+        return BY_NAME["INVALID_RECORD"]  # definite, and not to be retried
+
+
+COMPONENTS = Components(sender=CertainSender)

@@ -1,0 +1,26 @@
+"""A retry gets new sequence numbers: the broker cannot know it for a repetition, and appends it once more."""
+
+from __future__ import annotations
+
+from clients.reference.producer import Components
+from clients.reference.producer_batch import ProducerBatch
+from clients.reference.transaction_manager import TransactionManager
+from harness.wire.error_table import KafkaError
+from harness.wire.records import increment_sequence
+
+
+class Renumbering(TransactionManager):
+    """Numbers a batch anew whenever it may be sent again."""
+
+    def can_retry(self, batch: ProducerBatch, error: KafkaError, log_start_offset: int) -> bool:
+        may = super().can_retry(batch, error, log_start_offset)
+        if may:
+            entry = self._entry(batch.partition)
+            entry.forget(batch)
+            entry.in_flight.append(batch)
+            batch.restart_sequence(entry.producer_id, entry.next_sequence)
+            entry.next_sequence = increment_sequence(entry.next_sequence, batch.record_count)
+        return may
+
+
+COMPONENTS = Components(transaction_manager=Renumbering)

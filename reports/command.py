@@ -1,0 +1,91 @@
+"""``kafka-trial report``: pack a run, count it anew with PySpark, write its report."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from harness import registry
+from harness.cli.output import print_json
+from harness.cli.screen import say
+from harness.errors import NothingSelected
+from harness.pack import pack
+from harness.store import RunStore
+from reports.analysis import Row, analyse
+from reports.session import spark_session
+from reports.site import Texts, agreement_sentence, write_site
+
+
+@dataclass(frozen=True)
+class ReportResult:
+    """The report's first page, and whether PySpark counted delivery as the online checks did."""
+
+    path: Path
+    trials: int
+    disagreements: list[Row]
+    sentence: str
+
+    @property
+    def agreed(self) -> bool:
+        """False makes the run a harness error."""
+        return not self.disagreements
+
+
+def build_report(run: Path, master: str | None = None, out: Path | None = None) -> ReportResult:
+    """Pack ``run``, analyse it on ``master`` (default: here) and write the report to ``out`` (default: in the run).
+
+    Raises UsageError for what is no run, NothingSelected for a run without a finished trial, EnvironmentProblem
+    where Java or Spark cannot start or the report cannot be written.
+    """
+    store = RunStore.open(run.resolve())
+    finished = sum(store.finished(spec.trial) for spec in store.record.plan.trials)
+    if not finished:
+        raise NothingSelected(f"{store.folder} has no finished trial")
+    tables = pack(store)
+    with spark_session(master, finished) as spark:
+        analysis = analyse(spark, tables.as_uri())
+    path = write_site(store, analysis, _texts(), (out or store.folder / "report").resolve())
+    return ReportResult(path, analysis.compared, analysis.rows("disagreements"), agreement_sentence(analysis))
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command (entry-point group ``kafka_trial.commands``)."""
+    app.command("report")(report)
+
+
+def report(
+    run: Annotated[Path, typer.Argument(help="A run's folder, or a folder of runs (its latest).")] = Path(
+        "runs"
+    ),
+    master: Annotated[str | None, typer.Option("--master", help="Spark's master; default local[*].")] = None,
+    out: Annotated[Path | None, typer.Option("--out", help="Where to write; default RUN/report.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")] = False,
+    quiet: Annotated[bool, typer.Option("-q", "--quiet", help="Say nothing on stderr but errors.")] = False,
+) -> int:
+    """Recompute delivery with PySpark and write the report; exit 3 if the two judgements disagree."""
+    result = build_report(run, master, out)
+    if not quiet or not result.agreed:
+        say(result.sentence)
+    if not quiet:
+        say(f"report: {result.path}")
+    if as_json:
+        print_json(document(result))
+    return 0 if result.agreed else 3
+
+
+def document(result: ReportResult) -> dict[str, Any]:
+    """What ``--json`` prints."""
+    agreement = {"trials": result.trials, "disagreements": result.disagreements}
+    return {"report": str(result.path), "agreement": agreement}
+
+
+def _texts() -> Texts:
+    requirements: dict[str, list[str]] = {}
+    for check in registry.checks().values():
+        for requirement in check.requirements:
+            requirements.setdefault(requirement.id, []).append(f"{check.name}: {check.summary}")
+    scenarios = {name: scenario.summary for name, scenario in registry.table("scenarios").items()}
+    return Texts({id_: " ".join(sentences) for id_, sentences in requirements.items()}, scenarios)

@@ -1,0 +1,186 @@
+"""Writes the report: pages, the files for other programs, the result tables. It opens from ``file://``.
+
+Nothing is fetched by a page: data stands in it, and plotly's one script lies beside it. Links to evidence are
+relative, so a run's folder can be moved or zipped as a whole.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import jinja2
+import pyarrow.parquet as pq
+
+from harness.errors import EnvironmentProblem
+from harness.rows import SCHEMA_VERSION, TrialVerdict
+from harness.store import RunStore
+from reports import exports, overview
+from reports.analysis import Analysis, Row
+from reports.published import published
+from reports.trial_page import TrialPage, TrialRows, trial_page
+from reports.words import BADGES, COUNTS, GUARANTEES, PHASES
+
+ASSETS = ("style.css", "report.js")
+
+
+@dataclass(frozen=True)
+class Texts:
+    """What the registered parts say of themselves: requirement id -> what it forbids, scenario -> its summary."""
+
+    requirements: Mapping[str, str]
+    scenarios: Mapping[str, str]
+
+
+def write_site(store: RunStore, analysis: Analysis, texts: Texts, out: Path) -> Path:
+    """Write the report of ``store`` into ``out``; returns its first page. EnvironmentProblem: it cannot be written."""
+    try:
+        return _Site(store, analysis, texts, out).write()
+    except OSError as error:
+        raise EnvironmentProblem(
+            f"cannot write the report to {out}: {error.strerror or error}",
+            hint="name a writable folder with --out",
+        ) from error
+
+
+class _Site:
+    def __init__(self, store: RunStore, analysis: Analysis, texts: Texts, out: Path) -> None:
+        self._store, self._analysis, self._texts, self._out = store, analysis, texts, out
+        self._record = store.record
+        self._disagreements = analysis.by_trial("disagreements")
+        self._verdicts = [published(verdict, self._disagreements) for verdict in store.verdicts()]
+        self._templates = _templates()
+
+    def write(self) -> Path:
+        for folder in ("assets", "trials", "tables"):
+            shutil.rmtree(self._out / folder, ignore_errors=True)
+            (self._out / folder).mkdir(parents=True)
+        self._assets()
+        for verdict, page in self._pages():
+            self._render(
+                "trial.html", f"trials/{verdict.trial}.html", page=page, siblings=self._siblings(verdict)
+            )
+        for name, table in self._analysis.tables.items():
+            pq.write_table(table, self._out / "tables" / f"{name}.parquet")
+        agreement = agreement_sentence(self._analysis)
+        self._write("summary.md", exports.summary(self._record, self._verdicts, agreement).encode())
+        self._write("junit.xml", exports.junit(self._record, self._verdicts))
+        self._write("results.jsonl", exports.results(self._verdicts))
+        return self._index(agreement)
+
+    def _index(self, agreement: str) -> Path:
+        return self._render(
+            "index.html",
+            "index.html",
+            record=self._record,
+            strip=overview.strip(self._record, self._analysis),
+            counts=overview.counts(self._verdicts),
+            matrices=overview.matrices(self._analysis),
+            requirements=overview.requirements(self._analysis),
+            measured=overview.measured(self._analysis),
+            clients=sorted({verdict.client for verdict in self._verdicts}, key=overview.by_version),
+            wrong=[verdict for verdict in self._verdicts if verdict.verdict != "pass"],
+            agreement=agreement,
+            disagreements=self._disagreements,
+            command=overview.command_line(self._record.command),
+        )
+
+    def _pages(self) -> Iterator[tuple[TrialVerdict, TrialPage]]:
+        """One trial's evidence in memory at a time."""
+        tables = {
+            name: self._analysis.by_trial(name)
+            for name in ("delivery", "latency", "latency_windows", "recovery", "resent", "traffic")
+        }
+        for verdict in self._verdicts:
+            rows = TrialRows(
+                delivery=_only(tables["delivery"], verdict.trial),
+                disagreements=self._disagreements.get(verdict.trial, []),
+                latency=_in_order(tables["latency"].get(verdict.trial, [])),
+                windows=tables["latency_windows"].get(verdict.trial, []),
+                recovery=tables["recovery"].get(verdict.trial, []),
+                resent=tables["resent"].get(verdict.trial, []),
+                traffic=_only(tables["traffic"], verdict.trial),
+            )
+            folder = self._store.trial_folder(verdict.trial)
+            yield verdict, trial_page(self._store.read_evidence(verdict.trial), verdict, rows, folder)
+
+    def _siblings(self, verdict: TrialVerdict) -> list[TrialVerdict]:
+        """The trials that met the very same faults."""
+        same = (verdict.broker, verdict.scenario, verdict.seed)
+        return [other for other in self._verdicts if (other.broker, other.scenario, other.seed) == same]
+
+    def _render(self, template: str, path: str, **values: Any) -> Path:
+        up = "../" * path.count("/")
+        text = self._templates.get_template(template).render(
+            up=up,
+            run_folder=_url(os.path.relpath(self._store.folder, (self._out / path).parent)),
+            texts=self._texts,
+            schema_version=SCHEMA_VERSION,
+            **values,
+        )
+        return self._write(path, text.encode())
+
+    def _write(self, path: str, data: bytes) -> Path:
+        target = self._out / path
+        target.write_bytes(data)
+        return target
+
+    def _assets(self) -> None:
+        static = files("reports") / "static"
+        for name in ASSETS:
+            self._write(f"assets/{name}", (static / name).read_bytes())
+        plotly = files("plotly") / "package_data" / "plotly.min.js"
+        self._write("assets/plotly.min.js", plotly.read_bytes())
+
+
+def agreement_sentence(analysis: Analysis) -> str:
+    """What PySpark says of the online checks' counts."""
+    trials = analysis.compared
+    disagreeing = len(analysis.by_trial("disagreements"))
+    counted = f"PySpark recomputed the delivery of {trials} {'trial' if trials == 1 else 'trials'}"
+    if disagreeing:
+        return f"{counted}: {disagreeing} disagree with the online checks, so this run proves nothing."
+    return (
+        f"{counted}: all agree with the online checks." if trials else "No trial had delivery to recompute."
+    )
+
+
+def _templates() -> jinja2.Environment:
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("reports"),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters["url"] = _url
+    environment.filters["ms"] = _ms
+    environment.filters["thousands"] = lambda number: "–" if number is None else f"{number:,}"
+    environment.globals.update(badges=BADGES, guarantees=GUARANTEES, counts_meaning=COUNTS, phases=PHASES)
+    return environment
+
+
+def _url(path: str) -> str:
+    return quote(path, safe="/@:+,=")
+
+
+def _ms(value: float | None) -> str:
+    """Milliseconds with three significant digits, as a person writes them."""
+    if value is None:
+        return "–"
+    return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
+
+
+def _only(rows: Mapping[str, list[Row]], trial: str) -> Row | None:
+    return next(iter(rows.get(trial, [])), None)
+
+
+def _in_order(rows: list[Row]) -> list[Row]:
+    order = list(PHASES)
+    return sorted(rows, key=lambda row: order.index(row["phase"]))

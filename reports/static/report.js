@@ -1,0 +1,66 @@
+// Two things that a page cannot do alone: draw its figures in the reader's colours, and filter the matrix.
+// The state of the filter is the address's fragment, so that a link shows the same view (also from file://).
+"use strict";
+
+function drawFigures() {
+  const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+  const axis = { gridcolor: colour("--grid"), linecolor: colour("--line"), zerolinecolor: colour("--line") };
+  for (const holder of document.querySelectorAll("[data-figure]")) {
+    const figure = JSON.parse(document.getElementById(holder.dataset.figure).textContent);
+    const layout = { ...figure.layout, paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)" };
+    layout.modebar = { bgcolor: "rgba(0,0,0,0)", color: colour("--line"), activecolor: colour("--soft") };
+    layout.font = { family: "system-ui, sans-serif", size: 12, color: colour("--ink") };
+    for (const name of Object.keys(layout).filter((key) => /^[xy]axis/.test(key))) {
+      layout[name] = { ...axis, ...layout[name] };
+    }
+    Plotly.react(holder, figure.data, layout, { responsive: true, displaylogo: false });
+  }
+}
+
+function filterMatrix(form) {
+  const words = (text) => text.toLowerCase().split(/\s+/).filter(Boolean);
+  const all = (text, terms) => terms.every((term) => text.toLowerCase().includes(term));
+  const chosen = new FormData(form);
+  const rowTerms = words(chosen.get("cell"));
+  const clientTerms = words(chosen.get("client"));
+  const verdicts = new Set(chosen.getAll("verdict"));
+  for (const table of document.querySelectorAll("table.filtered")) {
+    for (const cell of table.querySelectorAll("[data-client]")) {
+      cell.hidden = !all(cell.dataset.client, clientTerms);
+    }
+    for (const row of table.querySelectorAll("tbody tr")) {
+      const shown = [...row.querySelectorAll("[data-verdicts]")].filter((cell) => !cell.hidden);
+      const has = (cell) => cell.dataset.verdicts.split(" ").some((verdict) => verdicts.has(verdict));
+      row.hidden = !all(row.dataset.cell || "", rowTerms) || (verdicts.size > 0 && !shown.some(has));
+    }
+  }
+  const state = new URLSearchParams([...chosen].filter(([, value]) => value !== ""));
+  if (location.hash.slice(1) !== state.toString()) {
+    history.replaceState(null, "", "#" + state);
+  }
+}
+
+function restoreFilter(form) {
+  const state = new URLSearchParams(location.hash.slice(1));
+  form.elements.cell.value = state.get("cell") || "";
+  form.elements.client.value = state.get("client") || "";
+  for (const box of form.querySelectorAll("[name=verdict]")) {
+    box.checked = state.getAll("verdict").includes(box.value);
+  }
+  filterMatrix(form);
+}
+
+document.addEventListener("DOMContentLoaded", () => {
+  if (window.Plotly) {
+    drawFigures();
+    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", drawFigures);
+  }
+  const form = document.getElementById("filters");
+  if (form) {
+    form.hidden = false;
+    form.addEventListener("input", () => filterMatrix(form));
+    form.addEventListener("submit", (event) => event.preventDefault());
+    addEventListener("hashchange", () => restoreFilter(form));
+    restoreFilter(form);
+  }
+});

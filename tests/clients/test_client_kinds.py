@@ -1,0 +1,66 @@
+"""The client kinds: what they are called, which versions they have, and that they keep the contract."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from clients.adapters.confluent_kafka import CLIENT as CONFLUENT
+from clients.adapters.reference import CLIENT as REFERENCE
+from clients.mutants import CLIENTS, MUTANTS, components_of
+from clients.reference.producer import Components
+from harness.errors import UsageError
+from suites.contract import check_contract
+
+
+def offences(launch, folder) -> list[str]:
+    results = asyncio.run(check_contract(launch, folder=folder))
+    return [f"{result.case}: {result.detail}" for result in results if not result.passed]
+
+
+def test_the_reference_client_keeps_the_contract(tmp_path):
+    assert offences(REFERENCE.install(REFERENCE.default_version), tmp_path) == []
+
+
+@pytest.mark.jvm
+@pytest.mark.parametrize("version", [CONFLUENT.default_version, "2.3.0", "2.0.2"])
+def test_confluent_kafka_keeps_the_contract(version, tmp_path):
+    assert offences(CONFLUENT.install(version), tmp_path) == []
+
+
+@pytest.mark.jvm
+@pytest.mark.parametrize("name", MUTANTS)
+def test_a_mutant_keeps_the_contract(name, tmp_path):
+    """Its defect is Kafka's business; were its manners bad, nothing could be learnt from it."""
+    kind = getattr(CLIENTS, name)
+    assert offences(kind.install(kind.default_version), tmp_path) == []
+
+
+def test_the_reference_client_has_one_version():
+    with pytest.raises(UsageError, match=r"reference exists only at version .*, not at 9\.9"):
+        REFERENCE.install("9.9")
+
+
+@pytest.mark.parametrize("version", ["", "latest", "2.3.0 evil-package", "2.3.0; import os", "-r x"])
+def test_a_version_of_confluent_kafka_is_a_number(version):
+    with pytest.raises(UsageError, match="is not a version of confluent-kafka"):
+        CONFLUENT.install(version)
+
+
+@pytest.mark.parametrize("name", MUTANTS)
+def test_a_mutant_has_one_seeded_defect(name):
+    swapped = {
+        part
+        for part, chosen in vars(components_of(name)).items()
+        if chosen is not getattr(Components(), part)
+    }
+    assert len(swapped) == 1
+    kind = getattr(CLIENTS, name)
+    assert (kind.name, kind.mutant) == (f"mutant-{name}", True)
+    assert kind.install(kind.default_version) != REFERENCE.install(REFERENCE.default_version)
+
+
+def test_an_unknown_mutant_is_a_usage_error():
+    with pytest.raises(UsageError, match="did you mean 'never_expires'"):
+        components_of("never_expire")

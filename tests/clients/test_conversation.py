@@ -1,0 +1,171 @@
+"""A conversation with a real process: what the harness is told when a client does not do its part."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+
+import psutil
+import pytest
+
+from harness.contract import Produce, StartupComplete
+from harness.conversation import ConfigRefused, Conversation
+from harness.errors import ClientBroken, EnvironmentProblem
+from harness.ports import Launch
+
+
+@pytest.fixture
+def talk(program, tmp_path):
+    """``talk(name, story)``: run the coroutine function ``story(conversation, events)`` on a client."""
+
+    def run(name, story, **options):
+        async def whole():
+            events = []
+            async with Conversation(
+                program(name), tmp_path / "client.log", events.append, **options
+            ) as client:
+                return await story(client, events)
+
+        return asyncio.run(whole())
+
+    return run
+
+
+def records(count: int) -> Produce:
+    return Produce(0, "t", 0, [None] * count, [f"v{n}" for n in range(count)])
+
+
+def test_a_whole_life(talk):
+    async def story(client, events):
+        startup = await client.startup()
+        configured = await client.configure("r", "p1", {"linger.ms": 5})
+        await client.produce(records(3))
+        assert (client.outstanding, client.settled.is_set()) == (3, False)
+        flush = await client.flush(5_000)
+        await client.settled.wait()
+        close = await client.close(5_000)
+        assert startup.client == "polite"
+        assert configured.applied == {"linger.ms": ("linger.ms", 5)}
+        assert (flush.outcome, close.outcome) == (["ok"], ["ok"])
+        assert client.error is None
+        return [event.__struct_config__.tag for event in events if event.__struct_config__.tag != "stats"]
+
+    assert talk("polite", story) == [
+        "startup_complete",
+        "configured",
+        "op_invoke",
+        "op_invoke",
+        "op_complete",
+        "op_complete",
+        "op_invoke",
+        "op_complete",
+        "shutdown_complete",
+    ]
+
+
+def test_a_client_that_is_full_slows_the_harness_down_and_loses_nothing(talk):
+    async def story(client, events):
+        await client.startup()
+        await client.configure("r", "p1", {})
+        for first in range(0, 30_000, 1_000):
+            values = ["x" * 200] * 1_000
+            await client.produce(Produce(0, "t", first, [None] * 1_000, values))
+        await client.flush(30_000)
+        return client.outstanding
+
+    assert talk("polite", story) == 0
+
+
+def test_a_configuration_that_is_refused_is_no_broken_contract(talk):
+    async def story(client, events):
+        await client.startup()
+        await client.configure("r", "p1", {"acks": "banana"})
+
+    with pytest.raises(ConfigRefused, match=r"polite@1\.0 refuses its configuration: acks must be all"):
+        talk("polite", story)
+
+
+def test_a_defect_of_the_adapter_does_not_pass_for_a_refusal(talk):
+    async def story(client, events):
+        await client.startup()
+        await client.configure("r", "p1", {"linger.ms": 5})
+
+    with pytest.raises(ClientBroken, match=r"expected configured .*, got fatal: KeyError: 'no.such.setting'"):
+        talk("trips_in_configure", story)
+
+
+def test_whoever_waits_learns_of_the_end_at_once(talk):
+    async def story(client, events):
+        await client.startup()
+        await client.configure("r", "p1", {})
+        await client.produce(records(1))
+        await client.flush(3_600_000)
+
+    with pytest.raises(
+        ClientBroken, match=r"exited with 3; the last line of .*client.log is 'segmentation fault"
+    ):
+        talk("crashes_in_mid_run", story)
+
+
+def test_whoever_asks_later_learns_the_same(talk):
+    async def story(client, events):
+        await client.startup()
+        with pytest.raises(ClientBroken, match="its line 2 is"):
+            await client.configure("r", "p1", {})
+        with pytest.raises(ClientBroken, match="its line 2 is"):
+            await client.produce(records(1))
+        return [type(event) for event in events]
+
+    assert talk("says_garbage", story) == [StartupComplete]
+
+
+def test_a_flush_and_a_close_without_answer_are_evidence(talk):
+    async def story(client, events):
+        await client.startup()
+        await client.configure("r", "p1", {})
+        await client.produce(records(1))
+        flush = await client.flush(1)
+        return flush, await client.close(1), client.outstanding
+
+    assert talk("answers_no_flush", story, grace_s=1.0) == (None, None, 1)
+
+
+def test_a_command_that_must_be_known_and_is_not(talk):
+    async def story(client, events):
+        await client.startup()
+        await client.flush(1_000)
+
+    with pytest.raises(ClientBroken, match="gave up: RuntimeError: flush before configure"):
+        talk("polite", story)
+
+
+def test_nothing_is_left_of_a_client_whatever_happened(talk):
+    async def story(client, events):
+        await client.startup(0.5)
+
+    with pytest.raises(ClientBroken, match=r"expected startup_complete within 0\.5 s, got nothing"):
+        talk("says_nothing", story)
+    assert [
+        child for child in psutil.Process().children() if "says_nothing.py" in " ".join(child.cmdline())
+    ] == []
+
+
+def test_an_end_in_the_middle_of_a_line_is_told_as_an_end(tmp_path):
+    code = 'import os; os.write(1, b\'{"name": "startup_co\'); os._exit(9)'
+
+    async def whole():
+        launch = Launch((sys.executable, "-c", code), {})
+        async with Conversation(launch, tmp_path / "client.log", lambda event: None) as client:
+            await client.startup()
+
+    with pytest.raises(ClientBroken, match=r"expected shutdown_complete, it exited with 9$"):
+        asyncio.run(whole())
+
+
+def test_a_program_that_does_not_exist(tmp_path):
+    async def whole():
+        async with Conversation(Launch(("/no/such/client",), {}), tmp_path / "log", lambda event: None):
+            pass
+
+    with pytest.raises(EnvironmentProblem, match="/no/such/client"):
+        asyncio.run(whole())

@@ -1,0 +1,262 @@
+"""The rules of the contract: a faithful client is never accused, and every single offence is seen."""
+
+from __future__ import annotations
+
+import json
+from itertools import pairwise
+from typing import Any, get_args
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from harness.contract import AnyEvent, Close, Configure, Flush, Produce, Stats
+from harness.conversation_rules import LIFE, Broken, Life, Rules, Unknown
+
+BEGAN_NS = 1_000_000
+NOW_NS = 9_000_000_000
+Line = dict[str, Any]
+
+
+def sends(id: int, first: int, count: int, cuts: list[int]) -> list[Line]:
+    """The events of one produce: invoked at once, results in as many lines as ``cuts`` makes of them."""
+    lines: list[Line] = [{"name": "op_invoke", "op": "send", "id": id, "first": first, "count": count}]
+    edges = [0, *sorted({cut for cut in cuts if 0 < cut < count}), count]
+    for low, high in pairwise(edges):
+        rows = high - low
+        lines.append(
+            {
+                "name": "op_complete",
+                "op": "send",
+                "id": id,
+                "outcome": ["ok"] * rows,
+                "error": [None] * rows,
+                "invoke_ns": [BEGAN_NS] * rows,
+                "complete_ns": [BEGAN_NS + 1] * rows,
+                "records": list(range(first + low, first + high)),
+                "partition": [0] * rows,
+                "offset": list(range(rows)),
+            }
+        )
+    return lines
+
+
+def whole(op: str, id: int) -> list[Line]:
+    """The events of a flush or close."""
+    row = {"outcome": ["ok"], "error": [None], "invoke_ns": [BEGAN_NS], "complete_ns": [BEGAN_NS]}
+    return [{"name": "op_invoke", "op": op, "id": id}, {"name": "op_complete", "op": op, "id": id, **row}]
+
+
+@st.composite
+def conversations(draw: st.DrawFn) -> tuple[list[Any], list[Line]]:
+    """Commands, and the lines with which a client without fault answers them, in the order of writing."""
+    commands: list[Any] = [Configure(1, "r", "p1", "producer", {}), Unknown("dance", 2)]
+    lines: list[Line] = [
+        {
+            "name": "startup_complete",
+            "client": "c",
+            "client_version": "1",
+            "language": "l",
+            "features": [],
+            "contract_version": 2,
+        },
+        {"name": "configured", "id": 1, "applied": {}, "not_set": {}},
+        {"name": "unsupported", "cmd": "dance", "id": 2},
+    ]
+    first = 0
+    for count in draw(st.lists(st.integers(1, 6), min_size=1, max_size=4)):
+        id = len(commands) + 1
+        commands.append(Produce(id, "t", first, [None] * count, ["v"] * count))
+        lines += sends(id, first, count, draw(st.lists(st.integers(1, 5), max_size=3)))
+        lines += [{"name": "stats", "sent": first, "completed": 0}] * draw(st.integers(0, 1))
+        first += count
+    flush, close = len(commands) + 1, len(commands) + 2
+    commands += [Flush(flush, 1), Close(close, 1)]
+    return commands, [*lines, *whole("flush", flush), *whole("close", close), {"name": "shutdown_complete"}]
+
+
+def listen(commands: list[Any], lines: list[Line]) -> Rules:
+    """Feed lines, numbered and stamped where they are not already."""
+    rules = Rules(BEGAN_NS)
+    for command in commands:
+        rules.asked(command)
+    for seq, line in enumerate(lines):
+        stamp = {"seq": seq, "mono_ns": BEGAN_NS + 10 + seq, "wall_ns": 0}
+        rules.said(json.dumps(stamp | line).encode(), NOW_NS)
+    return rules
+
+
+@given(conversations())
+def test_a_faithful_client_is_never_accused(conversation):
+    rules = listen(*conversation)
+    assert rules.life is Life.SHUT_DOWN
+    assert rules.outstanding == 0
+
+
+@given(conversations(), st.data())
+def test_a_line_that_is_missing_is_missed(conversation, data):
+    commands, lines = conversation
+    numbered = [{"seq": seq, **line} for seq, line in enumerate(lines)]
+    del numbered[data.draw(st.integers(0, len(numbered) - 2))]
+    with pytest.raises(Broken, match=r"seq|may not come"):
+        listen(commands, numbered)
+
+
+@given(conversations(), st.data())
+def test_nothing_but_a_heartbeat_may_be_said_twice(conversation, data):
+    commands, lines = conversation
+    place = data.draw(st.sampled_from([i for i, line in enumerate(lines) if line["name"] != "stats"]))
+    repeated = lines[place]
+    if repeated["name"] == "op_invoke" and repeated["op"] != "send":
+        repeated = {**repeated, "id": 99}  # to announce the same flush twice is odd, and does no harm
+    with pytest.raises(Broken):
+        listen(commands, [*lines[: place + 1], repeated, *lines[place + 1 :]])
+
+
+@given(conversations(), st.data())
+def test_a_result_for_what_was_not_asked_is_refused(conversation, data):
+    commands, lines = conversation
+    place = data.draw(
+        st.sampled_from([i for i, line in enumerate(lines) if line.get("op") == "send" and "records" in line])
+    )
+    spoiled = {**lines[place], "records": [n + 1_000 for n in lines[place]["records"]]}
+    with pytest.raises(Broken, match="never invoked"):
+        listen(commands, [*lines[:place], spoiled, *lines[place + 1 :]])
+
+
+@given(conversations(), st.data())
+def test_columns_must_be_of_one_length(conversation, data):
+    commands, lines = conversation
+    place = data.draw(st.sampled_from([i for i, line in enumerate(lines) if line["name"] == "op_complete"]))
+    columns = [name for name, value in lines[place].items() if isinstance(value, list)]
+    column = data.draw(st.sampled_from(columns))
+    spoiled = {**lines[place], column: lines[place][column] * 2}
+    with pytest.raises(Broken, match=f"rows in column|row in|{column}"):
+        listen(commands, [*lines[:place], spoiled, *lines[place + 1 :]])
+
+
+@given(conversations(), st.data())
+def test_another_clock_is_noticed(conversation, data):
+    commands, lines = conversation
+    place = data.draw(st.integers(0, len(lines) - 1))
+    wrong = data.draw(st.sampled_from([0, BEGAN_NS - 1, NOW_NS + 1, 2**62]))
+    spoiled = {**lines[place], "mono_ns": wrong}
+    with pytest.raises(Broken, match="CLOCK_MONOTONIC"):
+        listen(commands, [*lines[:place], spoiled, *lines[place + 1 :]])
+
+
+@given(conversations(), st.sampled_from(["seq", "mono_ns", "wall_ns", "name"]), st.data())
+def test_no_event_may_lack_what_every_event_carries(conversation, field, data):
+    commands, lines = conversation
+    rules = Rules(BEGAN_NS)
+    for command in commands:
+        rules.asked(command)
+    place = data.draw(st.integers(0, len(lines) - 1))
+    with pytest.raises(Broken):
+        for seq, line in enumerate(lines):
+            stamped = {"seq": seq, "mono_ns": BEGAN_NS + 10 + seq, "wall_ns": 0} | line
+            if seq == place:
+                del stamped[field]
+            rules.said(json.dumps(stamped).encode(), NOW_NS)
+
+
+@given(st.binary(max_size=200))
+def test_any_bytes_are_an_event_or_an_offence(line):
+    with pytest.raises(Broken):
+        Rules(BEGAN_NS).said(line, NOW_NS)
+
+
+def test_times_of_a_result_are_on_our_clock():
+    commands = [Configure(1, "r", "p1", "producer", {}), Produce(2, "t", 0, [None], ["v"])]
+    [invoke, result] = sends(2, 0, 1, [])
+    for invoke_ns, complete_ns in ((0, BEGAN_NS), (BEGAN_NS + 2, BEGAN_NS + 1), (BEGAN_NS, NOW_NS + 1)):
+        spoiled = {**result, "invoke_ns": [invoke_ns], "complete_ns": [complete_ns]}
+        with pytest.raises(Broken, match="invoke_ns and complete_ns in order"):
+            listen(commands, [*STARTED, invoke, spoiled])
+
+
+@given(
+    st.dictionaries(st.sampled_from("abcd"), st.just(1)),
+    st.sets(st.sampled_from("abcd")),
+    st.sets(st.sampled_from("abcd")),
+)
+def test_every_setting_is_accounted_for_once(config, applied, not_set):
+    answer = {
+        "id": 1,
+        "applied": {name: (name, 1) for name in applied},
+        "not_set": dict.fromkeys(not_set, "why"),
+    }
+    lines = [STARTED[0], {"name": "configured", **answer}]
+    command = Configure(1, "r", "p1", "producer", config)
+    if sorted([*applied, *not_set]) == sorted(config):
+        assert listen([command], lines).life is Life.CONFIGURED
+    else:
+        with pytest.raises(Broken, match="expected every setting once"):
+            listen([command], lines)
+
+
+def test_an_outcome_is_one_of_three():
+    commands = [Configure(1, "r", "p1", "producer", {}), Produce(2, "t", 0, [None], ["v"])]
+    [invoke, result] = sends(2, 0, 1, [])
+    with pytest.raises(Broken, match="ok, fail or info, got 'maybe'"):
+        listen(commands, [*STARTED, invoke, {**result, "outcome": ["maybe"]}])
+
+
+def test_an_event_of_another_contract_is_noted_and_left_out():
+    rules = listen([], [STARTED[0], {"name": "horoscope", "tomorrow": "rain"}])
+    assert rules.notes == ["event 'horoscope' is not in the contract"]
+    assert rules.said(b'{"name": "horoscope without a number"}', NOW_NS) is None
+
+
+def test_a_close_that_nobody_asked_for_has_no_id():
+    assert listen([], [STARTED[0], *whole("close", -1), {"name": "shutdown_complete"}]).life is Life.SHUT_DOWN
+
+
+EVENTS: dict[str, Line] = {
+    "startup_complete": {
+        "client": "c",
+        "client_version": "1",
+        "language": "l",
+        "features": [],
+        "contract_version": 2,
+    },
+    "configured": {"id": 1, "applied": {}, "not_set": {}},
+    "op_invoke": {"op": "close", "id": -1},
+    "op_complete": whole("close", -1)[1],
+    "stats": {"sent": 0, "completed": 0},
+    "fatal": {"error": "E", "message": "m"},
+    "unsupported": {"cmd": "dance", "id": 2},
+    "shutdown_complete": {},
+}
+STARTED: list[Line] = [{"name": name, **EVENTS[name]} for name in ("startup_complete", "configured")]
+
+#: How to get into each state.
+PATHS: dict[Life, list[str]] = {
+    Life.STARTING: [],
+    Life.UP: ["startup_complete"],
+    Life.CONFIGURED: ["startup_complete", "configured"],
+    Life.SHUT_DOWN: ["startup_complete", "shutdown_complete"],
+    Life.DEAD: ["fatal"],
+}
+
+
+@pytest.mark.parametrize("life", Life)
+@pytest.mark.parametrize("kind", get_args(AnyEvent))
+def test_every_event_in_every_state(life, kind):
+    name = kind.__struct_config__.tag
+    commands = [Configure(1, "r", "p1", "producer", {}), Unknown("dance", 2)]
+    path = [{"name": step, **EVENTS[step]} for step in PATHS[life]]
+    assert listen(commands, path).life is life
+    after = LIFE.get((life, kind))
+    if after is None:
+        with pytest.raises(Broken, match=f"{name} may not come while the client is {life.value}"):
+            listen(commands, [*path, {"name": name, **EVENTS[name]}])
+    else:
+        assert listen(commands, [*path, {"name": name, **EVENTS[name]}]).life is after
+
+
+def test_an_event_is_given_back_as_it_is():
+    rules = Rules(BEGAN_NS)
+    rules.said(json.dumps({"seq": 0, "mono_ns": BEGAN_NS, "wall_ns": 5, **STARTED[0]}).encode(), NOW_NS)
+    line = b'{"name":"stats","seq":1,"mono_ns":1000001,"wall_ns":7,"sent":3,"completed":2,"extra":true}'
+    assert rules.said(line, NOW_NS) == Stats(seq=1, mono_ns=1_000_001, wall_ns=7, sent=3, completed=2)

@@ -1,0 +1,93 @@
+"""Results in the words of Apache Kafka's own verifiable producers."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from harness.contract import Configure, OpComplete, Produce
+from harness.conversation_rules import Broken, Rules
+from harness.value import Identity, encode
+
+NOW_NS = 10_000
+VALUES = [encode(Identity("r", "t", "p1", n), 80) for n in range(2)]
+
+
+@pytest.fixture
+def rules() -> Rules:
+    """A client that was asked for two records and has invoked them."""
+    rules = Rules(0)
+    rules.asked(Configure(1, "r", "p1", "producer", {}))
+    rules.asked(Produce(2, "t", 0, [None, None], VALUES))
+    started = {"client": "c", "client_version": "1", "language": "l", "features": [], "contract_version": 2}
+    for seq, event in enumerate(
+        (
+            {"name": "startup_complete", **started},
+            {"name": "configured", "id": 1, "applied": {}, "not_set": {}},
+            {"name": "op_invoke", "op": "send", "id": 2, "first": 0, "count": 2},
+        )
+    ):
+        rules.said(json.dumps({"seq": seq, "mono_ns": seq, "wall_ns": 0} | event).encode(), NOW_NS)
+    return rules
+
+
+def said(rules: Rules, **event: object) -> OpComplete:
+    complete = rules.said(json.dumps(event).encode(), NOW_NS)
+    assert isinstance(complete, OpComplete)
+    return complete
+
+
+def test_success_is_ok_with_its_place(rules):
+    event = said(
+        rules,
+        name="producer_send_success",
+        timestamp=1,
+        topic="t",
+        key=None,
+        value=VALUES[1],
+        partition=2,
+        offset=7,
+    )
+    assert (event.id, event.records, event.outcome, event.partition, event.offset) == (
+        2,
+        [1],
+        ["ok"],
+        [2],
+        [7],
+    )
+    assert (event.invoke_ns, event.complete_ns) == ([2], [NOW_NS])
+    assert rules.outstanding == 1
+
+
+def test_an_error_is_info_since_upstream_does_not_say_more(rules):
+    event = said(
+        rules,
+        name="producer_send_error",
+        topic="t",
+        key=None,
+        value=VALUES[0],
+        exception="class E",
+        message="late",
+    )
+    assert (event.records, event.outcome, event.error) == ([0], ["info"], ["class E"])
+
+
+@pytest.mark.parametrize(
+    ("event", "sentence"),
+    [
+        ({"value": "somebody else's", "partition": 0, "offset": 0}, "not of a record that was invoked"),
+        ({"value": encode(Identity("r", "t", "p1", 5), 80), "partition": 0, "offset": 0}, "not of a record"),
+        ({"value": VALUES[0]}, "does not fit upstream's contract"),
+    ],
+)
+def test_what_does_not_fit_breaks_the_contract(rules, event, sentence):
+    with pytest.raises(Broken, match=sentence):
+        said(rules, name="producer_send_success", **event)
+
+
+def test_a_second_result_is_refused_in_these_words_too(rules):
+    success = {"name": "producer_send_success", "value": VALUES[0], "partition": 0, "offset": 0}
+    said(rules, **success)
+    with pytest.raises(Broken, match="record 0 is given a second result"):
+        said(rules, **success)

@@ -1,0 +1,104 @@
+"""What the mutants do to a batch is what they say, and nothing besides."""
+
+from __future__ import annotations
+
+from importlib.metadata import EntryPoint
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from clients.mutants import MUTANTS, components_of
+from clients.mutants.corrupts_on_retry import Decaying
+from clients.mutants.rebuilt import rebuilt
+from clients.mutants.reorders_on_retry import Reversing
+from clients.reference.buffer_pool import BufferPool
+from clients.reference.producer import Components
+from clients.reference.producer_batch import ProducerId
+from clients.reference.trace import no_trace
+from harness.wire.records import BatchBuilder, Codec, read_batches
+
+VALUES = st.lists(st.binary(min_size=1, max_size=30), min_size=1, max_size=8)
+
+
+def batch_of(kind, values, codec):
+    """A batch that was sent once and failed."""
+    batch = kind(
+        ("t", 0),
+        1,
+        BatchBuilder(codec, 1_000),
+        BufferPool(100_000).take(1_000),
+        delivery_timeout_ms=1_000,
+        now_ms=0,
+        trace=no_trace,
+    )
+    for n, value in enumerate(values):
+        batch.append(
+            1_000 + n, b"k", value, (), lambda metadata, error, n=n: batch.told.append((n, metadata.offset))
+        )
+    batch.told = []
+    batch.assign_sequence(ProducerId(7, 1), 40)
+    batch.drained(0)
+    before = batch.payload()
+    batch.reenqueued(1, 2)
+    return batch, before
+
+
+def values_of(payload: bytes) -> list[bytes | None]:
+    [batch] = read_batches(payload)
+    assert batch.crc_ok
+    return [record.value for record in batch.records]
+
+
+@given(VALUES, st.sampled_from(Codec))
+def test_a_batch_that_is_rebuilt_without_change_is_the_same(values, codec):
+    _, payload = batch_of(Reversing, values, codec)
+    [before], [after] = read_batches(payload), read_batches(rebuilt(payload, lambda records: records))
+    assert after.records == before.records
+    for name in (
+        "producer_id",
+        "producer_epoch",
+        "base_sequence",
+        "record_count",
+        "attributes",
+        "max_timestamp_ms",
+    ):
+        assert getattr(after.header, name) == getattr(before.header, name)
+
+
+@given(VALUES, st.sampled_from(Codec))
+def test_a_retry_is_in_reverse_and_reports_the_places_that_it_has(values, codec):
+    batch, before = batch_of(Reversing, values, codec)
+    assert values_of(before) == values
+    assert values_of(batch.payload()) == values[::-1]
+    batch.drained(3)
+    batch.succeed(100, -1, 4)
+    batch.publish(lambda raised: pytest.fail(str(raised)))
+    assert sorted(batch.told) == [(n, 100 + len(values) - 1 - n) for n in range(len(values))]
+
+
+@given(VALUES, st.sampled_from(Codec))
+def test_a_retry_has_one_bit_that_is_wrong(values, codec):
+    batch, before = batch_of(Decaying, values, codec)
+    first, *others = values_of(batch.payload())
+    assert others == values[1:]
+    wrong = int.from_bytes(first or b"") ^ int.from_bytes(values[0])
+    assert (len(first or b""), wrong) == (len(values[0]), 1)
+    assert values_of(before) == values
+
+
+@pytest.mark.parametrize("name", MUTANTS)
+def test_a_mutant_overrides_methods_that_exist(name):
+    """A method that the true client has renamed would leave a mutant without its defect."""
+    for part, true in vars(Components()).items():
+        mutated = getattr(components_of(name), part)
+        if mutated is not true:
+            seeded = {word for word, value in vars(mutated).items() if callable(value)}
+            assert seeded
+            assert all(hasattr(true, word) for word in seeded)
+
+
+@pytest.mark.parametrize("name", MUTANTS)
+def test_an_entry_point_reaches_the_client_kind(name):
+    point = EntryPoint(f"mutant-{name}", f"clients.mutants:CLIENTS.{name}", "kafka_trial.clients")
+    assert point.load().name == point.name

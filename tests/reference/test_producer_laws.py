@@ -1,0 +1,137 @@
+"""What must hold whatever the network does: laws over random faults (E2E-DEL-01, -02, PRD-EXP-01, PRD-FIN-01).
+
+A schedule says for each Produce request in turn what becomes of it. Then the network heals and everything must come
+to rest. The laws are those of the guarantees, not of the implementation.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from clients.reference.states import BatchState
+from clients.reference.trace import BatchExpired, BatchSent, StateChanged
+from harness.outcome import Outcome
+from harness.wire.apis import Api
+from harness.wire.error_table import BY_NAME
+
+ERRORS = [
+    BY_NAME[name].code
+    for name in (
+        "NOT_ENOUGH_REPLICAS",
+        "REQUEST_TIMED_OUT",
+        "NOT_LEADER_OR_FOLLOWER",
+        "CORRUPT_MESSAGE",
+        "KAFKA_STORAGE_ERROR",
+        "MESSAGE_TOO_LARGE",
+        "INVALID_RECORD",
+        "TOPIC_AUTHORIZATION_FAILED",
+    )
+]
+FATES = st.sampled_from([None, None, None, "hold", "lose", "close-after", "close-before", *ERRORS])
+SCHEDULES = st.lists(FATES, max_size=30)
+SENDS = st.lists(
+    st.tuples(st.integers(0, 2), st.sampled_from([0, 1, 7, 150, 2_000])), min_size=1, max_size=40
+)
+SETTINGS = st.fixed_dictionaries(
+    {
+        "batch_size": st.sampled_from([0, 120, 400]),
+        "linger_ms": st.sampled_from([0, 5, 300]),
+        "max_in_flight_requests_per_connection": st.integers(1, 5),
+        "retries": st.sampled_from([1, 3, 2**31 - 1]),
+        "request_timeout_ms": st.sampled_from([300, 1_000]),
+        "delivery_timeout_ms": st.sampled_from([1_300, 5_000]),
+        "buffer_memory": st.sampled_from([1_000, 33_554_432]),
+        "compression_type": st.sampled_from(["none", "lz4"]),
+    }
+)
+
+
+def run(fresh_world, schedule, sends, **given_settings):
+    """Send records while the schedule lasts, heal, and wait until everything has a result."""
+    w = fresh_world(max_block_ms=60_000, **given_settings)
+    fates = iter(schedule)
+    w.cluster.script = lambda seen: next(fates, None) if seen.api is Api.PRODUCE else None
+    told: dict[int, list[tuple[int, object]]] = {0: [], 1: [], 2: []}
+    deliveries = []
+    for number, (partition, pause_ms) in enumerate(sends):
+
+        def callback(metadata, error, number=number, partition=partition):
+            told[partition].append((number, error))
+
+        delivery = w.send(partition=partition, value=b"%d/%d" % (partition, number), callback=callback)
+        w.run_until(lambda made=delivery: not made.is_blocked)
+        deliveries.append((partition, b"%d/%d" % (partition, number), delivery))
+        w.run_for(pause_ms)
+    w.settle(*(delivery for _, _, delivery in deliveries))
+    w.run_for(10_000)  # late answers too
+    return w, deliveries, told
+
+
+def common_laws(w, deliveries, told):
+    stored = {partition: w.cluster.log("t", partition).values for partition in range(3)}
+    for partition, value, delivery in deliveries:
+        if delivery.error is None:
+            assert value in stored[partition], "an acknowledged record is lost"
+            assert stored[partition][delivery.metadata.offset] == value, "its offset is another's"
+        elif delivery.error.outcome is Outcome.FAIL:
+            assert value not in stored[partition], "a record reported as certainly not stored is stored"
+    for partition, numbers in told.items():
+        expected = [int(value.split(b"/")[1]) for p, value, _ in deliveries if p == partition]
+        assert sorted(number for number, _ in numbers) == expected, "a callback is missing or ran twice"
+    assert w.core._accumulator.pool.available_bytes == w.config.buffer_memory
+    limit_ms = w.config.delivery_timeout_ms
+    for expired in w.of(BatchExpired):
+        assert expired.age_ms == limit_ms, "expired early, or late although nothing kept the clock"
+    final = {state.value for state in BatchState if state.is_final}
+    ends = Counter(e.subject for e in w.of(StateChanged) if e.after in final and e.before not in final)
+    assert set(ends.values()) <= {1}
+    assert set(ends) == {e.subject for e in w.of(StateChanged) if e.machine == "batch"}
+
+
+@given(SCHEDULES, SENDS, SETTINGS)
+@settings(max_examples=150)
+def test_at_least_once_keeps_its_promises(fresh_world, schedule, sends, chosen):
+    w, deliveries, told = run(fresh_world, schedule, sends, enable_idempotence=False, **chosen)
+    common_laws(w, deliveries, told)
+    if chosen["max_in_flight_requests_per_connection"] == 1:  # PRD-ACC-08
+        for partition in range(3):
+            values = w.cluster.log("t", partition).values
+            assert list(dict.fromkeys(values)) == sorted(set(values), key=lambda v: int(v.split(b"/")[1]))
+
+
+@given(SCHEDULES, SENDS, SETTINGS)
+@settings(max_examples=250)
+@example(
+    ["hold"],
+    [(0, 0), (0, 0), (0, 2_000), (0, 0)],
+    {"batch_size": 0, "delivery_timeout_ms": 1_300, "request_timeout_ms": 1_000, "retries": 3},
+)
+def test_idempotence_stores_each_record_at_most_once_and_in_order(fresh_world, schedule, sends, chosen):
+    w, deliveries, told = run(fresh_world, schedule, sends, **chosen)
+    common_laws(w, deliveries, told)
+    for partition in range(3):
+        numbers = [int(value.split(b"/")[1]) for value in w.cluster.log("t", partition).values]
+        assert len(numbers) == len(set(numbers)), "a record is stored twice"
+        acked = [int(v.split(b"/")[1]) for p, v, d in deliveries if p == partition and d.error is None]
+        positions = [numbers.index(number) for number in acked]
+        assert positions == sorted(positions), "acknowledged records are out of order"
+    sequences_are_sound(w)
+
+
+def sequences_are_sound(w):
+    """PRD-IDM-02, -03, -13: within an epoch one sequence never names two batches, and the chain has no gap."""
+    named: dict[tuple[str, int, int, int], str] = {}
+    chains: dict[tuple[str, int, int], dict[int, int]] = {}
+    for sent in w.of(BatchSent):
+        partition = sent.batch.rpartition("#")[0]
+        key = (partition, sent.producer_id, sent.producer_epoch, sent.base_sequence)
+        assert named.setdefault(key, sent.batch) == sent.batch, "a sequence was used again for other records"
+        chains.setdefault(key[:3], {})[sent.base_sequence] = sent.record_count
+    for chain in chains.values():
+        expected = 0
+        for base in sorted(chain):
+            assert base == expected, "a gap in the sequences that were sent"
+            expected = base + chain[base]

@@ -1,0 +1,204 @@
+"""The pages: complete, closed in themselves, and safe against whatever a client says."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+import plotly.graph_objects as go
+import pytest
+from msgspec import structs
+
+from harness.contract import Configured
+from harness.errors import EnvironmentProblem
+from harness.rows import Finding, RequirementVerdict
+from harness.spec import ClientRef, Workload
+from harness.store import RunStore
+from reports.analysis import Analysis
+from reports.site import Texts, write_site
+from reports.trial_page import reproduce
+
+Stories = Callable[..., Any]
+Runs = Callable[..., RunStore]
+Analyses = Callable[..., Analysis]
+
+TEXTS = Texts({"E2E-DEL-01": "lost: acknowledged and gone."}, {"produce/calm": "No fault at all."})
+HOSTILE = "</script><script>alert(1)</script><img src=x onerror='alert(2)'>\"&"
+
+
+class Page(HTMLParser):
+    """Tags, links and figures of one page."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.links: list[str] = []
+        self.attributes: set[str] = set()
+        self.text = ""
+        self.figures: dict[str, str] = {}
+        self._figure: str | None = None
+        self.feed(path.read_text())
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        named = dict(attrs)
+        self.tags.append(tag)
+        self.attributes.update(named)
+        self.links += [value for name in ("href", "src") if (value := named.get(name))]
+        self._figure = named.get("id") if named.get("type") == "application/json" else None
+
+    def handle_data(self, data: str) -> None:
+        if self._figure:
+            self.figures[self._figure] = self.figures.get(self._figure, "") + data
+        self.text += data
+
+    def handle_endtag(self, tag: str) -> None:
+        self._figure = None
+
+
+def pages(out: Path) -> dict[str, Page]:
+    return {str(path.relative_to(out)): Page(path) for path in out.rglob("*.html")}
+
+
+@pytest.fixture
+def small(whole_story: Stories) -> Stories:
+    return lambda trial, **choices: whole_story(trial, workload=Workload(records=120), **choices)
+
+
+def test_every_link_leads_to_a_file_and_none_to_the_network(
+    small: Stories, run_of: Runs, analysis_of: Analyses
+) -> None:
+    store = run_of(small("calm", scenario="produce/calm"), small("odd #name?50%"))
+    out = store.folder / "report"
+    write_site(store, analysis_of(store), TEXTS, out)
+    (store.folder / "tables").mkdir()
+    for name, page in pages(out).items():
+        for link in page.links:
+            parts = urlsplit(link)
+            assert not parts.scheme and not parts.netloc, link
+            target = (out / name).parent / unquote(parts.path)
+            assert target.exists(), f"{name}: {link}"
+    assert "fetch(" not in (out / "assets" / "report.js").read_text()
+    assert {"summary.md", "junit.xml", "results.jsonl"} <= {path.name for path in out.iterdir()}
+
+
+def test_a_report_may_lie_elsewhere(
+    small: Stories, run_of: Runs, analysis_of: Analyses, tmp_path: Path
+) -> None:
+    store = run_of(small("calm", scenario="produce/calm"))
+    index = write_site(store, analysis_of(store), TEXTS, tmp_path / "else" / "where")
+    (link,) = {link for link in Page(index).links if link.endswith("run.json")}
+    assert (index.parent / unquote(link)).samefile(store.folder / "run.json")
+
+
+def test_nothing_that_a_client_says_becomes_markup(
+    small: Stories, run_of: Runs, analysis_of: Analyses
+) -> None:
+    def harmless(bad: str) -> dict[str, Any]:
+        story = small("one", client=ClientRef("mine", bad))
+        finding = Finding(bad, bad, 1, ({bad: bad, "n": 3},))
+        story.requirements = (RequirementVerdict(bad, bad, "fail", (finding,)),)
+        story.verdict, story.reason = "fail", bad
+        story.history = [
+            structs.replace(event, applied={bad: (bad, bad)}) if isinstance(event, Configured) else event
+            for event in story.history
+        ]
+        story.frames = [structs.replace(frame, note=bad, api=bad, client_id=bad) for frame in story.frames]
+        store = run_of(story)
+        write_site(
+            store, analysis_of(store), Texts({bad: bad}, {story.spec.scenario: bad}), store.folder / "report"
+        )
+        return pages(store.folder / "report")
+
+    plain, hostile = harmless("plain"), harmless(HOSTILE)
+    for name, page in hostile.items():
+        assert HOSTILE in page.text
+        assert page.tags == plain[name].tags
+        assert page.attributes == plain[name].attributes
+        for figure in page.figures.values():
+            assert json.loads(figure)
+
+
+def test_figures_are_valid_for_plotly(small: Stories, run_of: Runs, analysis_of: Analyses) -> None:
+    store = run_of(small("calm", scenario="produce/calm"), small("dropped"))
+    write_site(store, analysis_of(store), TEXTS, store.folder / "report")
+    for name, page in pages(store.folder / "report" / "trials").items():
+        assert page.figures.keys() == {"timeline", "log-order"}, name
+        for figure in page.figures.values():
+            assert go.Figure(json.loads(figure)).data
+
+
+def test_a_withdrawn_verdict_is_shown_as_harness_error_everywhere(
+    small: Stories, run_of: Runs, analysis_of: Analyses
+) -> None:
+    store = run_of(small("calm", scenario="produce/calm"), small("doubtful"))
+    row = {"trial": "doubtful", "count": "lost", "judged": 0, "recomputed": 4}
+    out = store.folder / "report"
+    write_site(store, analysis_of(store, [row]), TEXTS, out)
+    shown = pages(out)
+    assert "1 disagree with the online checks" in shown["index.html"].text
+    assert "its verdict is withdrawn" in shown["trials/doubtful.html"].text
+    assert "its verdict is withdrawn" not in shown["trials/calm.html"].text
+    results = {row["trial"]: row for row in map(json.loads, (out / "results.jsonl").read_text().splitlines())}
+    assert (results["doubtful"]["verdict"], results["calm"]["verdict"]) == ("harness-error", "pass")
+    assert results["doubtful"]["reason"].startswith("the online checks and PySpark disagree: lost 0 but 4")
+    assert '<error message="harness-error:' in (out / "junit.xml").read_text()
+    assert "⚠ harness-error `doubtful`" in (out / "summary.md").read_text()
+
+
+def test_what_was_planned_and_not_run_is_said(small: Stories, run_of: Runs, analysis_of: Analyses) -> None:
+    run, other = small("one", scenario="produce/calm"), small("two", client=ClientRef("other", "1"))
+    store = run_of(run, small("three"), planned=[other.spec])
+    index = Page(write_site(store, analysis_of(store), TEXTS, store.folder / "report"))
+    assert "2 of 3 planned trials" in index.text
+    text = " ".join(index.text.split())
+    assert "No fault at all." in text
+    assert reproduce(run.spec) in Page(store.folder / "report" / "trials" / "one.html").text
+
+
+def test_verdicts_are_told_by_glyph_letter_and_word(
+    small: Stories, run_of: Runs, analysis_of: Analyses
+) -> None:
+    stories = []
+    for number, verdict in enumerate(("pass", "fail", "not-exercised", "inconclusive", "harness-error")):
+        story = small(f"t{number}", client=ClientRef("c", str(number)))
+        story.verdict = verdict
+        stories.append(story)
+    store = run_of(*stories)
+    text = " ".join(Page(write_site(store, analysis_of(store), TEXTS, store.folder / "report")).text.split())
+    for shown in ("✔ P pass", "✗ F fail", "○ N not-exercised", "? I inconclusive", "⚠ H harness-error"):
+        assert shown in text
+
+
+def test_a_trial_that_never_began_has_a_page(story: Stories, run_of: Runs, analysis_of: Analyses) -> None:
+    empty = story("empty")
+    empty.verdict, empty.reason = "harness-error", "the broker died"
+    store = run_of(empty)
+    write_site(store, analysis_of(store), TEXTS, store.folder / "report")
+    text = Page(store.folder / "report" / "trials" / "empty.html").text
+    assert "the broker died" in text
+    assert "The client never answered." in text
+
+
+def test_the_command_that_reproduces_can_be_pasted(story: Stories) -> None:
+    line = reproduce(story("one", client=ClientRef("reference", "0.1.0")).spec)
+    assert line == (
+        "kafka-trial run produce/dropped-response -c reference@0.1.0 -b local:4.3.1x1 --seed 7 --guarantee at-least-once"
+    )
+    own = story("one", client=ClientRef("mine", "dev", ("./my client", "--fast")))
+    assert reproduce(own.spec).endswith("--guarantee at-least-once -- './my client' --fast")
+
+
+def test_an_unwritable_folder_is_one_sentence(
+    small: Stories, run_of: Runs, analysis_of: Analyses, tmp_path: Path
+) -> None:
+    store = run_of(small("one"))
+    (tmp_path / "file").write_text("")
+    with pytest.raises(
+        EnvironmentProblem, match=re.escape(f"cannot write the report to {tmp_path / 'file'}")
+    ):
+        write_site(store, analysis_of(store), TEXTS, tmp_path / "file")

@@ -1,0 +1,280 @@
+"""What Spark computes, held against the online count and against counting by hand. One session for all of it."""
+
+from __future__ import annotations
+
+import gc
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from random import Random
+from statistics import median
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from msgspec import structs
+
+from harness import delivery
+from harness.errors import UsageError
+from harness.outcome import Outcome
+from harness.pack import pack
+from harness.rows import Delivery, Ending
+from harness.spec import Workload
+from harness.store import RunStore
+from reports.analysis import analyse
+from reports.load import load
+from reports.schema import SCHEMAS
+from reports.session import spark_session
+
+#: PySpark 4.0 leaves the closing of its sockets to the garbage collector.
+pytestmark = [
+    pytest.mark.jvm,
+    pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning"),
+]
+
+HISTORIES = 120
+
+
+@pytest.fixture(scope="module")
+def spark() -> Iterator[Any]:
+    with spark_session("local[2]") as session:
+        yield session
+    gc.collect()
+
+
+def counted_by_hand(story: Any) -> Delivery:
+    """The definitions of ``harness.delivery``, read literally: quadratic, no cleverness."""
+    evidence = story.evidence()
+    sends = evidence.sends
+    records = [
+        (record.partition, record.offset, identity.n if identity and evidence.is_ours(identity) else None)
+        for record, identity in zip(evidence.log, evidence.identities, strict=True)
+        if not record.control
+    ]
+    numbers = [n for _, _, n in records if n is not None]
+    acked = {n for n, send in sends.items() if send.outcome is Outcome.OK}
+    firsts = [
+        (partition, offset, n)
+        for partition, offset, n in records
+        if n in acked and not any(p == partition and m == n and o < offset for p, o, m in records)
+    ]
+    outcomes = Counter(send.outcome for send in sends.values())
+    return Delivery(
+        sent=len(sends),
+        acked=len(acked),
+        failed=outcomes[Outcome.FAIL],
+        unknown=outcomes[Outcome.INFO],
+        in_log=len(records),
+        lost=len(acked - set(numbers)),
+        duplicated=len(numbers) - len(set(numbers)),
+        reordered=sum(any(p == q and o < at and m > n for q, o, m in firsts) for p, at, n in firsts),
+        phantom=sum(n not in sends or sends[n].outcome is Outcome.FAIL for _, _, n in records),
+    )
+
+
+def test_random_histories_are_counted_alike_by_spark_by_the_online_checks_and_by_hand(
+    spark: Any, any_story: Callable[..., Any], run_of: Callable[..., RunStore]
+) -> None:
+    dice = Random(20_260_301)
+    stories = [any_story(f"random-{number}", dice) for number in range(HISTORIES)]
+    by_hand = {story.spec.trial: counted_by_hand(story) for story in stories}
+    for story in stories:
+        assert delivery.count(story.evidence()) == by_hand[story.spec.trial], story.spec.trial
+        uncounted = story.ending is not Ending.COMPLETE
+        story.delivery = Delivery(sent=99) if uncounted else by_hand[story.spec.trial]
+
+    analysis = analyse(spark, str(pack(run_of(*stories))))
+
+    by_spark = {row.pop("trial"): Delivery(**row) for row in analysis.rows("delivery")}
+    assert by_spark == by_hand
+    assert all(
+        any(getattr(counts, name) for counts in by_hand.values()) for name in Delivery.__struct_fields__
+    )
+    assert analysis.rows("disagreements") == []
+    complete = sum(story.ending is Ending.COMPLETE for story in stories)
+    assert 0 < complete < HISTORIES
+    assert analysis.compared == complete
+
+
+@pytest.fixture(scope="module")
+def whole(spark: Any, whole_run: Callable[..., Any], tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """A run of four whole trials, two verdicts of which were tampered with: (stories by trial, analysis)."""
+    stories, store = whole_run(tmp_path_factory.mktemp("whole"))
+    return stories, analyse(spark, str(pack(store)))
+
+
+def test_a_tampered_count_is_a_disagreement_and_withdraws_the_verdict(whole: Any) -> None:
+    _, analysis = whole
+    assert analysis.rows("disagreements") == [
+        {"trial": "alo-reference", "count": "duplicated", "judged": 879, "recomputed": 880},
+        {"trial": "alo-reference", "count": "lost", "judged": 3, "recomputed": 0},
+    ]
+    verdicts = {row["trial"]: row["verdict"] for row in analysis.rows("trials")}
+    assert verdicts == {
+        "alo-confluent": "pass",
+        "alo-reference": "harness-error",
+        "calm": "pass",
+        "idp-reference": "inconclusive",
+    }
+    cells = {
+        (row["guarantee"], row["client"]): row
+        for row in analysis.rows("matrix")
+        if "calm" not in row["scenario"]
+    }
+    assert cells["at-least-once", "reference@0.1.0"]["verdict"] == "harness-error"
+    assert cells["idempotent", "reference@0.1.0"]["trials"] == [
+        {"seed": 7, "verdict": "inconclusive", "trial": "idp-reference"}
+    ]
+
+
+def test_latencies_are_exact_and_told_apart_by_the_faults(whole: Any) -> None:
+    stories, analysis = whole
+    rows = analysis.by_trial("latency")
+    assert [row["phase"] for row in rows["calm"]] == ["calm"]
+    for trial, story in stories.items():
+        expected: dict[str, list[float]] = {}
+        windows = [row.effective_ns for row in story.faults]
+        for send in story.evidence().sends.values():
+            took = (send.complete_ns - send.invoke_ns) / 1e6
+            expected.setdefault(_phase(send, windows), []).append(took)
+        assert {row["phase"]: row["acked"] for row in rows[trial]} == {
+            phase: len(took) for phase, took in expected.items()
+        }
+        for row in rows[trial]:
+            took = sorted(expected[row["phase"]])
+            assert row["max_ms"] == took[-1]
+            assert row["p50_ms"] == pytest.approx(median(took))
+            assert took[0] <= row["p50_ms"] <= row["p95_ms"] <= row["p99_ms"] <= row["max_ms"]
+
+
+def _phase(send: Any, windows: list[tuple[int, int]]) -> str:
+    if not windows:
+        return "calm"
+    if any(send.invoke_ns < end and send.complete_ns > start for start, end in windows):
+        return "during"
+    return "before" if send.complete_ns <= windows[0][0] else "after"
+
+
+def test_every_acknowledged_send_lies_in_one_window(whole: Any) -> None:
+    _, analysis = whole
+    for rows in analysis.by_trial("latency_windows").values():
+        assert sum(row["acked"] for row in rows) == 2_400
+        assert all(row["from_ms"] % 250 == 0 for row in rows)
+
+
+def test_recovery_is_the_first_acknowledgement_after_each_fault(whole: Any) -> None:
+    stories, analysis = whole
+    rows = analysis.by_trial("recovery")
+    assert "calm" not in rows
+    for trial, recovered in rows.items():
+        sends = stories[trial].evidence().sends.values()
+        for row, fault in zip(recovered, stories[trial].faults, strict=True):
+            end = fault.effective_ns[1]
+            first = min(send.complete_ns for send in sends if send.complete_ns >= end)
+            assert row["recovered_ms"] == pytest.approx((first - end) / 1e6)
+
+
+def test_retries_are_seen_by_their_bytes_and_by_what_they_stored(whole: Any) -> None:
+    stories, analysis = whole
+    resent = analysis.by_trial("resent")
+    assert "calm" not in resent
+    for trial, story in stories.items():
+        crcs: set[tuple[int, int]] = set()
+        expected = set()
+        for number, frame in enumerate(story.frames):
+            for part in frame.produce if frame.kind == "request" else ():
+                if (part.partition, part.crc) in crcs:
+                    expected.add(number)
+                crcs.add((part.partition, part.crc))
+        assert {row["frame"] for row in resent.get(trial, [])} == expected
+    traffic = {row["trial"]: row for row in analysis.rows("traffic")}
+    assert traffic["calm"]["resent_parts"] == 0
+    assert traffic["alo-confluent"]["resent_parts"] == len(resent["alo-confluent"])
+
+
+def test_a_batch_that_was_built_anew_is_seen_by_the_copies_it_stored(
+    spark: Any, whole_story: Callable[..., Any], run_of: Callable[..., RunStore]
+) -> None:
+    story = whole_story("anew", workload=Workload(records=600))
+    known = {number for number, frame in enumerate(story.frames) if _repeats(story, frame)}
+    parts = [
+        structs.replace(part, crc=number)
+        for number, frame in enumerate(story.frames)
+        for part in frame.produce
+    ]
+    story.frames = [
+        structs.replace(frame, produce=(part,)) for frame, part in zip(story.frames, parts, strict=True)
+    ]
+    analysis = analyse(spark, str(pack(run_of(story))))
+    assert known
+    assert {row["frame"] for row in analysis.rows("resent")} == known
+
+
+def _repeats(story: Any, frame: Any) -> bool:
+    """True for a request that brought its batch a second time, told by the log alone."""
+    if frame.kind != "request":
+        return False
+    (answer,) = (
+        other.produce[0]
+        for other in story.frames
+        if other.kind == "response" and other.correlation_id == frame.correlation_id
+    )
+    copies = story.evidence().copies
+    at = (answer.partition, answer.base_offset)
+    return any(
+        (record.partition, record.base_offset) == at for found in copies.values() for record in found[1:]
+    )
+
+
+def test_requirements_are_covered_by_client(whole: Any) -> None:
+    _, analysis = whole
+    rows = analysis.rows("coverage")
+    assert {(row["id"], row["client"], row["verdict"]): row["trials"] for row in rows} == {
+        ("E2E-DEL-01", "confluent-kafka@2.3.0", "pass"): 1,
+        ("E2E-DEL-01", "reference@0.1.0", "pass"): 3,
+        ("E2E-DEL-02", "confluent-kafka@2.3.0", "pass"): 1,
+        ("E2E-DEL-02", "reference@0.1.0", "pass"): 3,
+    }
+
+
+def test_measurements_add_up_over_a_cell(whole: Any) -> None:
+    _, analysis = whole
+    rows = {(row["scenario"], row["guarantee"], row["client"]): row for row in analysis.rows("measurements")}
+    retried = rows["produce/dropped-response", "at-least-once", "confluent-kafka@2.3.0"]
+    assert (retried["trials"], retried["duplicated"]) == (1, 880)
+    assert rows["produce/calm", "at-least-once", "reference@0.1.0"]["slowest_recovery_ms"] is None
+
+
+def test_what_spark_reads_is_what_was_packed(
+    spark: Any, any_story: Callable[..., Any], run_of: Callable[..., RunStore]
+) -> None:
+    folder = pack(run_of(any_story("one", Random(1))))
+    for table, frame in load(spark, folder.as_uri()).items():
+        assert frame.schema == SCHEMAS[table], table
+
+
+def test_a_foreign_or_missing_table_is_one_sentence(
+    spark: Any, tmp_path: Path, run_of: Callable[..., RunStore]
+) -> None:
+    with pytest.raises(UsageError, match="is not a packed table"):
+        load(spark, str(tmp_path / "nothing"))
+    folder = pack(run_of())
+    path = folder / "operations" / "part-0.parquet"
+    pq.write_table(pq.read_table(path).drop_columns(["outcome"]), path)
+    with pytest.raises(
+        UsageError, match="operations was packed by another version of kafka-trial: column outcome"
+    ):
+        load(spark, str(folder))
+
+
+def test_rows_of_another_schema_version_are_refused(
+    spark: Any, any_story: Callable[..., Any], run_of: Callable[..., RunStore]
+) -> None:
+    folder = pack(run_of(any_story("one", Random(1))))
+    path = folder / "trials" / "part-0.parquet"
+    table = pq.read_table(path)
+    place = table.schema.get_field_index("schema_version")
+    pq.write_table(table.set_column(place, table.schema.field(place), pa.array([99])), path)
+    with pytest.raises(UsageError, match="schema version 99"):
+        analyse(spark, str(folder))
