@@ -119,7 +119,11 @@ class Stats(Event, frozen=True, kw_only=True, tag="stats"):
 
 
 class Fatal(Event, frozen=True, kw_only=True, tag="fatal"):
-    """The client cannot go on, or could not be built."""
+    """The client cannot go on, or could not be built.
+
+    In answer to ``configure``, the error ``ConfigRefused`` says that the client cannot be had with these settings:
+    the trial is then unsupported. Any other is a fault of the adapter.
+    """
 
     error: str
     message: str

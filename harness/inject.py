@@ -74,6 +74,7 @@ class Injector:
             at_ns = load_ns + spec.start.ms * NS_PER_MS
             await sleep_until(at_ns)
             return at_ns
+        await sleep_until(load_ns + spec.start.after_ms * NS_PER_MS)
         counter = TriggerCounter(spec.start)
         seen: asyncio.Future[int] = asyncio.get_running_loop().create_future()
 

@@ -18,12 +18,13 @@ class Elapsed(msgspec.Struct, frozen=True, tag="elapsed", tag_field="on"):
 
 
 class FrameSeen(msgspec.Struct, frozen=True, tag="frame", tag_field="on"):
-    """The moment when the witness saw the ``nth`` frame (from 1) of this kind since the load phase began."""
+    """The moment when the witness saw the ``nth`` frame (from 1) of this kind, counted from ``after_ms`` of load on."""
 
     api: str
     direction: str = "response"
     nth: int = 1
     partition: int | None = None
+    after_ms: int = 0
 
 
 Trigger = Elapsed | FrameSeen

@@ -61,7 +61,7 @@ def results(tables: Mapping[str, DataFrame]) -> dict[str, DataFrame]:
         "disagreements": disagreements,
         "trials": published,
         "matrix": matrix.matrix(published),
-        "coverage": coverage.coverage(trials, tables["requirements"]),
+        "coverage": coverage.coverage(trials, matrix.published(tables["requirements"], disagreements)),
         "latency": latency.phases(sends),
         "latency_cells": latency.cells(trials, sends),
         "latency_windows": latency.windows(trials, operations),

@@ -16,7 +16,7 @@ from harness.pack import pack
 from harness.store import RunStore
 from reports.analysis import Row, analyse
 from reports.session import spark_session
-from reports.site import Texts, agreement_sentence, write_site
+from reports.site import Texts, agreement_sentence, make_folders, write_site
 
 
 @dataclass(frozen=True)
@@ -44,10 +44,14 @@ def build_report(run: Path, master: str | None = None, out: Path | None = None) 
     finished = sum(store.finished(spec.trial) for spec in store.record.plan.trials)
     if not finished:
         raise NothingSelected(f"{store.folder} has no finished trial")
+    folder = (out or store.folder / "report").resolve()
+    make_folders(
+        folder
+    )  # before the long work: to learn at its end that nothing can be written would be late
     tables = pack(store)
     with spark_session(master, finished) as spark:
         analysis = analyse(spark, tables.as_uri())
-    path = write_site(store, analysis, _texts(), (out or store.folder / "report").resolve())
+    path = write_site(store, analysis, _texts(), folder)
     return ReportResult(path, analysis.compared, analysis.rows("disagreements"), agreement_sentence(analysis))
 
 

@@ -11,6 +11,7 @@ import msgspec
 from harness.outcome import SEVERITY, Verdict
 from harness.rows import TrialVerdict
 from harness.store import RunRecord
+from reports import overview
 from reports.words import BADGES
 
 #: verdict -> JUnit's element; a pass has none. What proves nothing is never a silent success.
@@ -93,10 +94,7 @@ def summary(record: RunRecord, verdicts: Sequence[TrialVerdict], agreement: str)
     for key, row in sorted(cells.items()):
         shown = [_counted(row.get(client, [])) for client in clients]
         lines.append("| " + " | ".join([*map(_md, key), *shown]) + " |")
-    wrong = sorted(
-        (verdict for verdict in verdicts if verdict.verdict != Verdict.PASS),
-        key=lambda verdict: SEVERITY.index(Verdict(verdict.verdict)),
-    )
+    wrong = overview.wrong(verdicts)
     lines += [
         "",
         *(

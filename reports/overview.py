@@ -90,6 +90,14 @@ def counts(verdicts: Iterable[TrialVerdict]) -> list[tuple[str, int]]:
     return [(verdict.value, counted[verdict]) for verdict in SEVERITY if counted[verdict]]
 
 
+def wrong(verdicts: Iterable[TrialVerdict]) -> list[TrialVerdict]:
+    """The trials that are not a pass, the worst first."""
+    return sorted(
+        (verdict for verdict in verdicts if verdict.verdict != Verdict.PASS),
+        key=lambda verdict: SEVERITY.index(Verdict(verdict.verdict)),
+    )
+
+
 def requirements(analysis: Analysis) -> list[dict[str, Any]]:
     """``id, level, cells``: client -> worst verdict, trials and findings, for every requirement that was judged."""
     found: dict[tuple[str, str], dict[str, list[Row]]] = {}

@@ -14,12 +14,16 @@ from harness.rows import TrialVerdict
 def published(
     verdict: TrialVerdict, disagreements: Mapping[str, Sequence[Mapping[str, Any]]]
 ) -> TrialVerdict:
-    """``verdict``, or a harness-error in its place if Spark counted its trial otherwise."""
+    """``verdict``; if Spark counted its trial otherwise, a harness-error in its place, requirements and all."""
     rows = disagreements.get(verdict.trial)
     if not rows:
         return verdict
+    withdrawn = Verdict.HARNESS_ERROR.value
     return replace(
-        verdict, verdict=Verdict.HARNESS_ERROR.value, reason=f"{told(rows)} (judged {verdict.verdict})"
+        verdict,
+        verdict=withdrawn,
+        reason=f"{told(rows)} (judged {verdict.verdict})",
+        requirements=tuple(replace(requirement, verdict=withdrawn) for requirement in verdict.requirements),
     )
 
 

@@ -7,8 +7,10 @@ the owner's mark of :mod:`harness.processes`, so that it is swept after a crash 
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -77,7 +79,7 @@ def spark_session(master: str | None = None, trials: int = 1) -> Iterator[SparkS
     ``trials`` says how much work to expect. Raises EnvironmentProblem where Spark cannot start, with the last line
     that it logged.
     """
-    with TemporaryDirectory(dir=scratch_dir(), prefix="spark-") as folder:
+    with TemporaryDirectory(dir=scratch_dir(), prefix="spark-") as folder, _quiet_py4j():
         scratch = Path(folder)
         (scratch / "log4j2.properties").write_text(LOG4J)
         log = scratch / "spark.log"
@@ -99,7 +101,11 @@ def _start(conf: Mapping[str, str], log: Path) -> tuple[Any, SparkSession]:
     with log.open("wb") as sink, _environment(added):
         gateway = launch_gateway(spark_conf, {"stdout": sink, "stderr": sink})  # type: ignore[no-untyped-call]
     try:
-        return gateway, SparkSession(SparkContext(gateway=gateway, conf=spark_conf))
+        # In the main thread PySpark would put itself in charge of Ctrl-C, and then call the JVM on a connection
+        # that waits for an answer already. Left alone, py4j closes that connection and a polite end is possible.
+        with ThreadPoolExecutor(1) as thread:
+            started = thread.submit(lambda: SparkSession(SparkContext(gateway=gateway, conf=spark_conf)))
+            return gateway, started.result()
     except BaseException:
         _end_jvm(gateway)
         raise
@@ -121,6 +127,24 @@ def _end_jvm(gateway: Any) -> None:
 
 
 @contextmanager
+def _quiet_py4j() -> Iterator[None]:
+    """Py4j logs a traceback of an interrupt, partly as the root logger; its errors come as exceptions anyway."""
+
+    def another(record: logging.LogRecord) -> bool:
+        return "while sending command" not in record.getMessage()
+
+    root, py4j = logging.getLogger(), logging.getLogger("py4j")
+    level = py4j.level
+    root.addFilter(another)
+    py4j.setLevel(logging.CRITICAL)
+    try:
+        yield
+    finally:
+        py4j.setLevel(level)
+        root.removeFilter(another)
+
+
+@contextmanager
 def _environment(added: Mapping[str, str]) -> Iterator[None]:
     """``added`` to this process's environment while a child is being started."""
     before = dict(os.environ)
@@ -133,5 +157,7 @@ def _environment(added: Mapping[str, str]) -> Iterator[None]:
 
 
 def _last_line(log: Path) -> str:
-    lines = log.read_text(errors="replace").split("\n") if log.exists() else []
-    return next((line.strip() for line in reversed(lines) if line.strip()), "")
+    """What Spark said last, its stack traces left out."""
+    lines = log.read_text(errors="replace").splitlines() if log.exists() else []
+    said = [line.strip() for line in lines if line.strip() and not line.lstrip().startswith(("at ", "... "))]
+    return next(reversed(said), "")

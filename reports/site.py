@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
@@ -38,15 +39,31 @@ class Texts:
     scenarios: Mapping[str, str]
 
 
-def write_site(store: RunStore, analysis: Analysis, texts: Texts, out: Path) -> Path:
-    """Write the report of ``store`` into ``out``; returns its first page. EnvironmentProblem: it cannot be written."""
+@contextmanager
+def writing(out: Path) -> Iterator[None]:
+    """Errors of writing to ``out`` as EnvironmentProblem."""
     try:
-        return _Site(store, analysis, texts, out).write()
+        yield
     except OSError as error:
         raise EnvironmentProblem(
             f"cannot write the report to {out}: {error.strerror or error}",
             hint="name a writable folder with --out",
         ) from error
+
+
+def make_folders(out: Path) -> None:
+    """Empty folders for a report in ``out``; what stood there of an older report goes. EnvironmentProblem as above."""
+    with writing(out):
+        for folder in ("assets", "trials", "tables"):
+            shutil.rmtree(out / folder, ignore_errors=True)
+            (out / folder).mkdir(parents=True)
+
+
+def write_site(store: RunStore, analysis: Analysis, texts: Texts, out: Path) -> Path:
+    """Write the report of ``store`` into ``out``; returns its first page. EnvironmentProblem: it cannot be written."""
+    make_folders(out)
+    with writing(out):
+        return _Site(store, analysis, texts, out).write()
 
 
 class _Site:
@@ -58,9 +75,6 @@ class _Site:
         self._templates = _templates()
 
     def write(self) -> Path:
-        for folder in ("assets", "trials", "tables"):
-            shutil.rmtree(self._out / folder, ignore_errors=True)
-            (self._out / folder).mkdir(parents=True)
         self._assets()
         for verdict, page in self._pages():
             self._render(
@@ -85,7 +99,7 @@ class _Site:
             requirements=overview.requirements(self._analysis),
             measured=overview.measured(self._analysis),
             clients=sorted({verdict.client for verdict in self._verdicts}, key=overview.by_version),
-            wrong=[verdict for verdict in self._verdicts if verdict.verdict != "pass"],
+            wrong=overview.wrong(self._verdicts),
             agreement=agreement,
             disagreements=self._disagreements,
             command=overview.command_line(self._record.command),
@@ -145,7 +159,8 @@ def agreement_sentence(analysis: Analysis) -> str:
     disagreeing = len(analysis.by_trial("disagreements"))
     counted = f"PySpark recomputed the delivery of {trials} {'trial' if trials == 1 else 'trials'}"
     if disagreeing:
-        return f"{counted}: {disagreeing} disagree with the online checks, so this run proves nothing."
+        verb = "disagrees" if disagreeing == 1 else "disagree"
+        return f"{counted}: {disagreeing} {verb} with the online checks, so this run proves nothing."
     return (
         f"{counted}: all agree with the online checks." if trials else "No trial had delivery to recompute."
     )

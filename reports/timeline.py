@@ -7,6 +7,7 @@ without plotly; the page's script adds the theme's colours. x is milliseconds si
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
+from html import escape
 from typing import Any
 
 from harness.evidence import Evidence, Send
@@ -267,7 +268,7 @@ def _scatter(rows: list[tuple[float, float, str]], style: tuple[str, str, str], 
         axis,
         mode="markers",
         marker=marker,
-        text=[text for _, _, text in rows],
+        text=[escape(text, quote=False) for _, _, text in rows],  # plotly takes text for a kind of HTML
         hovertemplate="%{text}<br>at %{x} ms" + (", took %{y} ms" if axis == "y" else "") + "<extra></extra>",
     )
 

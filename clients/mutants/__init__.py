@@ -82,6 +82,13 @@ MUTANTS: dict[str, Mutant] = dict(
             Guarantee.AT_LEAST_ONCE,
         ),
         _mutant(
+            "gives_up_on_disconnect",
+            "does not send again what was in flight on a lost connection",
+            "gave-up",
+            "produce/disconnect",
+            Guarantee.AT_LEAST_ONCE,
+        ),
+        _mutant(
             "never_expires",
             "waits for ever for an answer whose connection is gone",
             "delivery-timeout",

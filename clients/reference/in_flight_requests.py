@@ -61,11 +61,8 @@ class InFlightRequests:
         """Take all requests of a node, oldest first (NET-INF-06)."""
         return list(self._queues.pop(node_id, ()))
 
-    def count(self, node_id: int | None = None) -> int:
-        """Outstanding requests of a node, or of all."""
-        if node_id is not None:
-            return len(self._queues.get(node_id, ()))
-        return sum(map(len, self._queues.values()))
+    def count(self, node_id: int) -> int:
+        return len(self._queues.get(node_id, ()))
 
     def nodes_with_expired_requests(self, now_ms: int) -> list[int]:
         return [

@@ -81,14 +81,6 @@ class NetworkClient:
         self._write(request, version, now_ms)
         return True
 
-    def in_flight_count(self, node_id: int | None = None) -> int:
-        return self._in_flight.count(node_id)
-
-    def highest_version(self, node_id: int, api: Api) -> int | None:
-        """The highest version of an API that a connected node told us; None where it told none."""
-        known = self._api_versions.get(node_id, {}).get(api)
-        return known[1] if known else None
-
     def least_loaded_node(self, now_ms: int) -> int | None:
         """The best node for a request that any broker can answer (NET-CON-13)."""
         ready = [node_id for node_id in self._metadata.nodes if self.is_ready(node_id)]

@@ -31,7 +31,8 @@ class Polled:
     """What happened on the network since the last poll, by node id.
 
     At most one ``received`` frame per node (NET-INF-09), in the order in which they arrived; a frame that was read
-    before its connection ended is handed over in a poll before the one that reports the end.
+    before its connection ended is handed over in a poll before the one that reports the end. No node is both
+    connected and disconnected in one poll, and after ``close`` nothing of the old connection is reported.
     """
 
     connected: list[int] = field(default_factory=list)

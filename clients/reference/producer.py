@@ -9,18 +9,19 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass
+from types import NoneType
 
 from clients.reference import failures
 from clients.reference.blocked_sends import BlockedSends, topic_with_partition
 from clients.reference.buffer_pool import Grant
-from clients.reference.config import ProducerConfig
+from clients.reference.config import INT64_MAX, ProducerConfig
 from clients.reference.delivery import Delivery, Outgoing
 from clients.reference.errors import IllegalStateError, ProducerClosedError, RecordTooLargeError, SendError
 from clients.reference.metadata import Metadata, TopicMetadata
 from clients.reference.metadata_updater import MetadataUpdater
 from clients.reference.network_client import NetworkClient
 from clients.reference.partitioner import Partitioner
-from clients.reference.ports import Jitter, Selector
+from clients.reference.ports import INT32_MAX, Jitter, Selector
 from clients.reference.producer_batch import Callback, Headers, ProducerBatch
 from clients.reference.record_accumulator import RecordAccumulator
 from clients.reference.sender import Sender
@@ -43,6 +44,25 @@ class Components:
     batch: type[ProducerBatch] = ProducerBatch
     accumulator: type[RecordAccumulator] = RecordAccumulator
     sender: type[Sender] = Sender
+
+
+_BYTES_OR_NONE = (bytes, NoneType)
+
+
+def size_of_record(
+    key: bytes | None, value: bytes | None, headers: Headers, timestamp_ms: int, partition: int | None
+) -> int:
+    """An upper bound of the record's size in bytes; raises UsageError for what is no record (PRD-ISP-09)."""
+    if not 0 <= timestamp_ms <= INT64_MAX or (partition is not None and not 0 <= partition <= INT32_MAX):
+        raise UsageError("a record's timestamp and partition may be neither negative nor beyond their range")
+    if not (isinstance(key, _BYTES_OR_NONE) and isinstance(value, _BYTES_OR_NONE)):
+        raise UsageError("a record's key and value are bytes, or None")
+    try:
+        if not all(isinstance(content, _BYTES_OR_NONE) for _, content in headers):
+            raise UsageError("a header's value is bytes, or None")
+        return record_size_bytes(key, value, headers)
+    except (AttributeError, TypeError, ValueError):
+        raise UsageError("headers are pairs of a name, as text, and a value, as bytes or None") from None
 
 
 class ProducerCore:
@@ -77,6 +97,9 @@ class ProducerCore:
         self._life = LIFE.initial
         self._force_at_ms: int | None = None
         self._wants_round = False
+        self._largest_record = min(
+            (config.max_request_size, "max.request.size"), (config.buffer_memory, "buffer.memory")
+        )
 
     # records
 
@@ -95,13 +118,11 @@ class ProducerCore:
         """Put a record into a batch; gives its delivery, and whether a round is due now.
 
         ``timestamp_ms`` is the record's own (Unix time), ``now_ms`` the core's clock. Raises IllegalStateError after
-        close, UsageError for a negative partition or timestamp (PRD-ISP-09); all else fails the delivery.
+        close, UsageError for what is no record (PRD-ISP-09); all else fails the delivery.
         """
         if self._life is not LifeState.OPEN:
             raise IllegalStateError("the producer is closed")
-        if timestamp_ms < 0 or (partition is not None and partition < 0):
-            raise UsageError("neither a record's timestamp nor its partition may be negative")
-        size_bytes = record_size_bytes(key, value, headers)
+        size_bytes = size_of_record(key, value, headers, timestamp_ms, partition)
         delivery = Delivery(timestamp_ms)
         out = Outgoing(topic, partition, key, value, headers, timestamp_ms, callback, size_bytes, delivery)
         failure = self._refusal(size_bytes)
@@ -118,13 +139,10 @@ class ProducerCore:
     def _refusal(self, size_bytes: int) -> SendError | None:
         """Why a record cannot be sent at all: too large (PRD-ACC-10), or a producer that cannot go on."""
         whole_bytes = size_bytes + BATCH_OVERHEAD_BYTES
-        for setting, limit in (
-            ("max.request.size", self._config.max_request_size),
-            ("buffer.memory", self._config.buffer_memory),
-        ):
-            if whole_bytes > limit:
-                return RecordTooLargeError(f"the record takes {whole_bytes} bytes, {setting} is {limit}")
-        fatal = self._transactions.fatal_error if self._transactions else None
+        if whole_bytes > self._largest_record[0]:
+            limit, setting = self._largest_record
+            return RecordTooLargeError(f"the record takes {whole_bytes} bytes, {setting} is {limit}")
+        fatal = self._transactions and self._transactions.fatal_error
         return failures.cannot_go_on(fatal) if fatal else None
 
     def _append(self, out: Outgoing, known: TopicMetadata, now_ms: int, grant: Grant | None = None) -> bool:
@@ -153,7 +171,7 @@ class ProducerCore:
         Gives the time of the next call that is due by itself; None where only the network or the application can
         bring news. That time may be now.
         """
-        if self._life is LifeState.CLOSED:
+        if self.is_closed:
             return None
         self._client.poll(now_ms)
         self._blocked.progress(self._accumulator.memory_for, now_ms)

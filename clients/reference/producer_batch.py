@@ -101,17 +101,13 @@ class ProducerBatch:
         self.result: BatchResult | None = None
         self.is_published = False  # the callbacks have run
         self.record_count = 0
+        self.size_bytes = builder.size_bytes  # on the wire once closed, before that without compression
         self.callbacks: list[tuple[int, int, Callback]] = []
         self._builder = builder
         self._payload = b""
         self._trace = trace
 
     # records
-
-    @property
-    def size_bytes(self) -> int:
-        """The size on the wire once closed, before that the builder's estimate."""
-        return len(self._payload) or self._builder.size_bytes
 
     def append(
         self,
@@ -124,6 +120,7 @@ class ProducerBatch:
         """Add a record to an open batch; gives its index."""
         index = self._builder.append(timestamp_ms, key, value, headers)
         self.record_count = index + 1
+        self.size_bytes = self._builder.size_bytes
         if callback:
             self.callbacks.append((index, timestamp_ms, callback))
         return index
@@ -153,6 +150,7 @@ class ProducerBatch:
                 producer_epoch=self.producer_id.epoch,
                 base_sequence=self.base_sequence,
             )
+            self.size_bytes = len(self._payload)
             self._builder = BatchBuilder(self._builder.codec)  # the records are in the payload now
         return self._payload
 

@@ -34,7 +34,7 @@ class ReadyCheck:
     next_check_ms: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Appended:
     """Where a record went. ``wake`` asks for a round: a batch is new or full."""
 
@@ -61,6 +61,7 @@ class RecordAccumulator:
         self._transactions = transactions
         self._trace = trace
         self._batch_class = batch_class
+        self._batch_size = config.batch_size
         self._backoff = ExponentialBackoff(config.retry_backoff_ms, config.retry_backoff_max_ms, jitter)
         self._queues: dict[TopicPartition, deque[ProducerBatch]] = {}
         self._muted: set[TopicPartition] = set()
@@ -83,26 +84,20 @@ class RecordAccumulator:
         queue = self._queues.get(partition)
         if queue is None:
             queue = self._queues[partition] = deque()
-        newest = queue[-1] if queue else None
-        if newest is not None and self._has_room(newest, record.size_bytes):
-            if grant is not None:
-                self.pool.give_back(grant)
-            index = self._append_to(newest, record)
-            is_full = self._is_full(newest)
-            return Appended(newest, index, is_full, is_full)
-        grant = grant or self.pool.take(self.memory_for(record.size_bytes))
-        if grant is None:
-            return None
-        if newest is not None:
-            newest.close(now_ms)
-        batch = self._new_batch(partition, record.timestamp_ms, grant, now_ms)
-        queue.append(batch)
-        index = self._append_to(batch, record)
-        return Appended(batch, index, wake=True, batch_is_full=self._is_full(batch))
-
-    @staticmethod
-    def _append_to(batch: ProducerBatch, record: Outgoing) -> int:
-        return batch.append(record.timestamp_ms, record.key, record.value, record.headers, record.callback)
+        batch = queue[-1] if queue else None
+        if batch is None or not self._has_room(batch, record.size_bytes):
+            grant = grant or self.pool.take(self.memory_for(record.size_bytes))
+            if grant is None:
+                return None
+            if batch is not None:
+                batch.close(now_ms)
+            batch = self._new_batch(partition, record.timestamp_ms, grant, now_ms)
+            queue.append(batch)
+        elif grant is not None:
+            self.pool.give_back(grant)
+        index = batch.append(record.timestamp_ms, record.key, record.value, record.headers, record.callback)
+        is_full = batch.size_bytes >= self._batch_size
+        return Appended(batch, index, is_full or index == 0, is_full)
 
     def memory_for(self, size_bytes: int) -> int:
         """What a batch costs that is opened for a record of this size: a record may exceed batch.size."""
@@ -127,10 +122,10 @@ class RecordAccumulator:
         return batch
 
     def _has_room(self, batch: ProducerBatch, size_bytes: int) -> bool:
-        return batch.state is BatchState.OPEN and batch.size_bytes + size_bytes <= self._config.batch_size
+        return batch.size_bytes + size_bytes <= self._batch_size and batch.state is BatchState.OPEN
 
     def _is_full(self, batch: ProducerBatch) -> bool:
-        return batch.state is not BatchState.OPEN or batch.size_bytes >= self._config.batch_size
+        return batch.size_bytes >= self._batch_size or batch.state is not BatchState.OPEN
 
     # batches go out
 

@@ -146,16 +146,16 @@ class Sender:
 
     def _handle_produce_response(self, batches: Batches, response: ClientResponse, now_ms: int) -> None:
         """Each partition for itself (PRD-SND-04); a request's end also frees what had expired meanwhile."""
-        late = [batch for batch in batches.values() if batch.is_done]
         answers = self._answers(batches, response, now_ms)
-        for partition, batch in batches.items():
+        for batch in batches.values():
             batch.on_the_wire = False
+            if batch.is_done:
+                self._let_go(batch)
+        for partition, batch in batches.items():
             if partition in answers:
                 self._complete_batch(batch, answers[partition], now_ms)
             else:  # PRD-SND-05: nobody knows, and only the delivery timeout ends it
                 batch.attempt_ended(BY_NAME["UNKNOWN_SERVER_ERROR"])
-        for batch in late:
-            self._let_go(batch)
 
     def _answers(
         self, batches: Batches, response: ClientResponse, now_ms: int

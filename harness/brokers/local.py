@@ -127,7 +127,7 @@ class LocalCluster:
         children = []
         try:
             for node in self._nodes.values():
-                tool = (*self._jvm(), "kafka.tools.StorageTool", "format", "--cluster-id", self.cluster_id)
+                tool = (*self._jvm(), "kafka.tools.StorageTool", "format", f"--cluster-id={self.cluster_id}")
                 argv = (*tool, "--config", str(self._properties(node.node_id)))
                 children.append(await processes.spawn(argv, stdout=node.log, stderr=node.log))
             for child, node in zip(children, self._nodes.values(), strict=True):
@@ -182,6 +182,7 @@ class LocalKind:
 
     name = "local"
     summary = "Apache Kafka as processes of this machine (KRaft), 1 or 3 nodes"
+    examples = tuple(f"{version}x{nodes}" for version in VERSIONS for nodes in (1, 3))
 
     def validate(self, broker_id: str) -> None:
         """UsageError unless ``broker_id`` is a known version, with or without a number of nodes."""
@@ -191,7 +192,7 @@ class LocalKind:
     async def cluster(self, broker_id: str, lanes: int, log_dir: Path) -> AsyncIterator[LocalCluster]:
         """A cluster with ``lanes`` lanes, ready, and gone afterwards; its logs are ``log_dir/node-N.log``."""
         wanted = ClusterId.parse(broker_id, VERSIONS)
-        java = await asyncio.to_thread(_java, wanted.version)
+        java = await asyncio.to_thread(java_command, wanted.version)
         await asyncio.to_thread(log_dir.mkdir, parents=True, exist_ok=True)
         with port_block(Layout.ports_needed(wanted.nodes, lanes)) as ports:
             folder = processes.scratch_dir()
@@ -204,7 +205,7 @@ class LocalKind:
                 await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
 
 
-def _java(version: str) -> tuple[str, ...]:
+def java_command(version: str) -> tuple[str, ...]:
     """The command that starts a main class of this Kafka. EnvironmentProblem: no Java, or no jars."""
     return (str(find_java().path), *settings.JVM_OPTIONS, "-cp", kafka_jars(version).classpath)
 

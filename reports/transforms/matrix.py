@@ -11,11 +11,14 @@ from harness.outcome import SEVERITY, Verdict
 CELL = ("broker", "scenario", "guarantee", "client")
 
 
-def published(trials: DataFrame, disagreements: DataFrame) -> DataFrame:
-    """``trials`` with the verdict that may be published: none of a trial on which the judgements disagree."""
+def published(judged: DataFrame, disagreements: DataFrame) -> DataFrame:
+    """``judged`` (rows with ``trial`` and ``verdict``), with the verdicts that may be published.
+
+    That is none for a trial on which the two judgements of delivery disagree.
+    """
     doubted = disagreements.select("trial").distinct().withColumn("doubted", F.lit(True))
     verdict = F.when(F.col("doubted"), Verdict.HARNESS_ERROR.value).otherwise(F.col("verdict"))
-    return trials.join(doubted, "trial", how="left").withColumn("verdict", verdict).select(*trials.columns)
+    return judged.join(doubted, "trial", how="left").withColumn("verdict", verdict).select(*judged.columns)
 
 
 def matrix(trials: DataFrame) -> DataFrame:

@@ -14,7 +14,7 @@ from suites.scenarios.windows import moments, windows
 
 LOAD_MS = DEFAULT_WORKLOAD.load_ms
 
-DELIVERY = ("E2E-DEL-01", "E2E-DEL-02", "E2E-DEL-03", "PRD-ACC-12", "PRD-SND-01", "PRD-SND-14")
+DELIVERY = ("E2E-DEL-01", "E2E-DEL-02", "E2E-DEL-03", "PRD-ACC-12", "PRD-SND-01", "PRD-SND-06", "PRD-SND-14")
 CLOSING = ("PRD-CLS-01", "PRD-CLS-03")
 EXPIRY = ("PRD-EXP-01",)
 
@@ -45,13 +45,13 @@ def _disconnect(dice: Dice) -> tuple[FaultSpec, ...]:
         duration_ms=LOAD_MS - 300,
         params={"upstream_ms": dice.between(60, 120), "downstream_ms": dice.between(60, 120)},
     )
-    return (bed, *(FaultSpec("disconnect", moment, dice.between(0, 200)) for moment in moments(dice, 3)))
+    cuts = moments(dice, count=3, span_ms=1_200, load_ms=LOAD_MS)
+    return (bed, *(FaultSpec("disconnect", moment, dice.between(0, 200)) for moment in cuts))
 
 
 def _dropped_response(dice: Dice) -> tuple[FaultSpec, ...]:
-    return tuple(
-        FaultSpec("dropped_response", moment, dice.between(600, 1_000)) for moment in moments(dice, 3)
-    )
+    begins = moments(dice, count=3, span_ms=1_600, load_ms=LOAD_MS)
+    return tuple(FaultSpec("dropped_response", moment, dice.between(600, 1_000)) for moment in begins)
 
 
 CALM = Scenario(

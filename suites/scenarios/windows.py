@@ -27,15 +27,18 @@ def windows(
     return [(QUIET_START_MS + spare[i] + sum(durations[:i]) + gap_ms * i, durations[i]) for i in range(count)]
 
 
-#: How many Produce requests lie before the first moment and between two of them. Even a client that puts all
-#: partitions into one request, and is held up for seconds by each fault, sends this many during load.
-REQUESTS_BETWEEN = (4, 9)
+#: Which Produce request after its time starts a fault: any client that is at work sends so many within a second.
+REQUESTS = (1, 5)
 
 
-def moments(dice: Dice, count: int) -> list[FrameSeen]:
-    """``count`` moments in order: each when the witness sees some later Produce request since load began."""
-    found, nth = [], 0
-    for _ in range(count):
-        nth += dice.between(*REQUESTS_BETWEEN)
-        found.append(FrameSeen("Produce", "request", nth))
-    return found
+def moments(dice: Dice, *, count: int, span_ms: int, load_ms: int) -> list[FrameSeen]:
+    """``count`` moments, at least ``span_ms`` apart, each when the witness sees a Produce request on its way.
+
+    Raises ValueError if they would not fit.
+    """
+    return [
+        FrameSeen("Produce", "request", nth=dice.between(*REQUESTS), after_ms=start_ms)
+        for start_ms, _ in windows(
+            dice, count=count, duration_ms=(span_ms, span_ms), gap_ms=0, load_ms=load_ms
+        )
+    ]

@@ -94,6 +94,11 @@ def test_a_command_of_ones_own_is_planned(capsys):
 def test_the_schema_names_every_file(capsys):
     assert call(["schema"]) == 0
     document = json.loads(told(capsys)[0])
-    assert {"trial.json", "history.jsonl", "frames.jsonl", "faults.jsonl", "log.jsonl", "verdict.json"} <= set(
-        document["files"]
-    )
+    assert {
+        "trial.json",
+        "history.jsonl",
+        "frames.jsonl",
+        "faults.jsonl",
+        "log.jsonl",
+        "verdict.json",
+    } <= set(document["files"])

@@ -28,6 +28,7 @@ from clients.reference.producer import Components, ProducerCore
 from clients.reference.trace import TraceEvent
 from harness.wire.apis import Api, api_name
 from harness.wire.error_table import BY_NAME
+from harness.wire.frames import frame
 from harness.wire.messages import decode_request, decode_response, encode_response, message_class
 from harness.wire.records import BatchHeader, RecordBatch, read_batches, read_headers
 
@@ -42,6 +43,7 @@ VERSIONS: dict[int, tuple[int, int]] = {
 }
 MAX_SEQUENCE = 2**31
 MAX_IDLE_ROUNDS = 200
+LAG_MS = 2_000
 
 
 def message(api: Api, version: int, **values: Any) -> Any:
@@ -100,6 +102,7 @@ def produced(body: Any) -> Iterator[tuple[Any, int, bytes]]:
 # request or answer on the same connection is lost too.
 HOLD = "hold"  # do it, swallow the answer
 LOSE = "lose"  # never arrived
+LATE = "late"  # the broker gets to it, and to all that follows on the connection, two seconds later
 CLOSE_AFTER = "close-after"  # do it, then close instead of an answer
 CLOSE_BEFORE = "close-before"  # close, nothing done
 Verdict = str | int | bytes | Callable[[bytes], bytes] | None
@@ -158,6 +161,7 @@ class Connection:
     broker_id: int
     is_deaf: bool = False
     is_mute: bool = False
+    lag_ms: int = 0
 
     def happen(self, at_ms: int, kind: str, data: bytes = b"") -> None:
         self.events.append((at_ms, kind, data))
@@ -187,6 +191,7 @@ class ScriptedCluster:
         self.next_producer_id = (4_000, 0)
         self.auto_create: int | None = None
         self._connections: dict[int, Connection] = {}
+        self._late: deque[tuple[int, Connection, Seen, Verdict]] = deque()
 
     def add_topic(self, name: str, leaders: list[int], epoch: int = 0) -> None:
         topic_id = UUID(int=0x1000 + len(self.topics))
@@ -200,6 +205,7 @@ class ScriptedCluster:
 
     def next_event_ms(self) -> int | None:
         times = [connection.events[0][0] for connection in self._connections.values() if connection.events]
+        times += [at_ms for at_ms, *_ in self._late]
         return min(times, default=None)
 
     def drop(self, node_id: int) -> None:
@@ -235,22 +241,13 @@ class ScriptedCluster:
     def send(self, node_id: int, data: bytes) -> None:
         connection = self._connections[node_id]
         connection.happen(self.now_ms, "sent", b"")
-        header, body = decode_request(data[4:])
-        seen = Seen(
-            self.now_ms,
-            connection.broker_id,
-            Api(header.api_key),
-            header.api_version,
-            header.correlation_id,
-            header.client_id,
-            body,
-            data,
-        )
-        self.seen.append(seen)
-        self._answer(connection, seen, self.script(seen))
+        self._receive(connection, data)
 
     def poll(self) -> Polled:
         polled = Polled()
+        while self._late and self._late[0][0] <= self.now_ms:
+            _, *waited = self._late.popleft()
+            self._answer(*waited)
         for node_id, connection in list(self._connections.items()):
             had_frame = False
             while connection.events and connection.events[0][0] <= self.now_ms:
@@ -277,7 +274,34 @@ class ScriptedCluster:
         if self._connections.pop(node_id, None):
             self.closed.append((self.now_ms, node_id))
 
+    def serve(self, payload: bytes) -> list[tuple[str, bytes]]:
+        """For a driver with sockets: what becomes of one request, at once; nothing where its answer is lost."""
+        connection = Connection(self.brokers[1], 1)
+        self._receive(connection, frame(payload))
+        return [(kind, data) for _, kind, data in connection.events]
+
     # the brokers
+
+    def _receive(self, connection: Connection, data: bytes) -> None:
+        header, body = decode_request(data[4:])
+        seen = Seen(
+            self.now_ms,
+            connection.broker_id,
+            Api(header.api_key),
+            header.api_version,
+            header.correlation_id,
+            header.client_id,
+            body,
+            data,
+        )
+        self.seen.append(seen)
+        verdict = self.script(seen)
+        if verdict == LATE:
+            connection.lag_ms = LAG_MS
+        if connection.lag_ms:
+            self._late.append((self.now_ms + connection.lag_ms, connection, seen, verdict))
+        else:
+            self._answer(connection, seen, verdict)
 
     def _answer(self, connection: Connection, seen: Seen, verdict: Verdict) -> None:
         at_ms = self.now_ms + self.latency_ms

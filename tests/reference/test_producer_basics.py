@@ -109,13 +109,30 @@ def test_a_record_beyond_the_limits_never_reaches_the_wire(world, cluster):
     assert cluster.requests(Api.PRODUCE) == []
 
 
-def test_negative_timestamps_and_partitions_are_refused(world):
+@pytest.mark.parametrize(
+    "record",
+    [
+        {"timestamp_ms": -1},
+        {"timestamp_ms": 2**63},
+        {"partition": -1},
+        {"partition": 2**31},
+        {"key": "text"},
+        {"value": 7},
+        {"headers": [("name", "text")]},
+        {"headers": [(b"name", b"")]},
+        {"headers": [("\ud800", b"")]},
+        {"headers": ["name"]},
+        {"headers": 7},
+    ],
+)
+def test_what_is_no_record_is_refused_and_leaves_nothing_behind(world, cluster, record):
     """PRD-ISP-09."""
     w = world()
+    w.settle(w.send())
     with pytest.raises(UsageError):
-        w.send(timestamp_ms=-1)
-    with pytest.raises(UsageError):
-        w.send(partition=-1)
+        w.send(**record)
+    w.settle(w.send())
+    assert cluster.log("t").next_offset == 2
 
 
 def test_callbacks_run_in_send_order_and_one_that_raises_hurts_nobody(world):

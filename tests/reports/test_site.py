@@ -140,11 +140,12 @@ def test_a_withdrawn_verdict_is_shown_as_harness_error_everywhere(
     out = store.folder / "report"
     write_site(store, analysis_of(store, [row]), TEXTS, out)
     shown = pages(out)
-    assert "1 disagree with the online checks" in shown["index.html"].text
+    assert "1 disagrees with the online checks" in shown["index.html"].text
     assert "its verdict is withdrawn" in shown["trials/doubtful.html"].text
     assert "its verdict is withdrawn" not in shown["trials/calm.html"].text
     results = {row["trial"]: row for row in map(json.loads, (out / "results.jsonl").read_text().splitlines())}
     assert (results["doubtful"]["verdict"], results["calm"]["verdict"]) == ("harness-error", "pass")
+    assert {row["verdict"] for row in results["doubtful"]["requirements"]} == {"harness-error"}
     assert results["doubtful"]["reason"].startswith("the online checks and PySpark disagree: lost 0 but 4")
     assert '<error message="harness-error:' in (out / "junit.xml").read_text()
     assert "⚠ harness-error `doubtful`" in (out / "summary.md").read_text()
@@ -187,7 +188,8 @@ def test_a_trial_that_never_began_has_a_page(story: Stories, run_of: Runs, analy
 def test_the_command_that_reproduces_can_be_pasted(story: Stories) -> None:
     line = reproduce(story("one", client=ClientRef("reference", "0.1.0")).spec)
     assert line == (
-        "kafka-trial run produce/dropped-response -c reference@0.1.0 -b local:4.3.1x1 --seed 7 --guarantee at-least-once"
+        "kafka-trial run produce/dropped-response -c reference@0.1.0 -b local:4.3.1x1 "
+        "--seed 7 --guarantee at-least-once"
     )
     own = story("one", client=ClientRef("mine", "dev", ("./my client", "--fast")))
     assert reproduce(own.spec).endswith("--guarantee at-least-once -- './my client' --fast")

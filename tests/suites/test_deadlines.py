@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from harness.check import Inconclusive, Unsupported
-from suites.checks import delivery_timeout, still_pending
+from suites.checks import delivery_timeout, gave_up, still_pending
 
 LIMIT_MS = 30_000 + 10_000 + 5_000
 
@@ -97,3 +97,40 @@ def test_without_a_limit_of_its_own_a_client_is_not_overdue(story):
 
     with pytest.raises(Inconclusive, match=r"no delivery\.timeout\.ms"):
         still_pending.CHECK.find(told.evidence())
+
+
+def failed(told, after_ms, outcome="info"):
+    told.call(0)
+    told.result(0, at_ms=after_ms, outcome=outcome, error="_TRANSPORT")
+    return told
+
+
+@pytest.mark.parametrize("outcome", ["info", "fail"])
+def test_a_failure_before_the_delivery_timeout_is_giving_up(story, outcome):
+    (finding,) = gave_up.CHECK.find(failed(story(), 1_000, outcome).evidence())
+    assert finding.message == "1 record given up before the delivery timeout (_TRANSPORT)"
+
+
+def test_a_failure_at_the_delivery_timeout_is_no_giving_up(story):
+    assert gave_up.CHECK.find(failed(story(), 29_000).evidence()) == []
+
+
+def test_a_success_is_no_giving_up(story):
+    assert gave_up.CHECK.find(failed(story(), 5, "ok").evidence()) == []
+
+
+def test_what_fails_while_the_client_is_being_closed_was_not_given_up(story):
+    assert gave_up.CHECK.find(failed(story(), 8_000).evidence()) == []
+
+
+@pytest.mark.parametrize("setting", ["retries", "delivery.timeout.ms"])
+def test_a_client_that_cannot_be_told_to_go_on_does_not_claim_it(story, setting):
+    with pytest.raises(Unsupported, match="three at most"):
+        gave_up.CHECK.find(failed(story(not_set={setting: "three at most"}), 5).evidence())
+
+
+def test_giving_up_in_a_starved_process_is_inconclusive(story):
+    told = failed(story(), 6_500)
+    told.beat(0, 1_000, 6_500)
+    with pytest.raises(Inconclusive, match="stood still"):
+        gave_up.CHECK.find(told.evidence())

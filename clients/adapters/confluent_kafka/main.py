@@ -8,6 +8,7 @@ gone) says nothing of an earlier attempt whose response was lost.
 
 from __future__ import annotations
 
+import sys
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +27,7 @@ else:
 UNKNOWN_OFFSET = -1
 MAX_BLOCK_MS = 60_000  # Java's default
 FULL_QUEUE_POLL_S = 0.01
+FLUSH_POLL_S = 0.1
 
 
 def first_text(version: Any) -> str:
@@ -80,20 +82,28 @@ class ConfluentKafka(Adapter):
                 if time.monotonic() >= deadline:
                     result.fail("_QUEUE_FULL")
                     return
-                self._producer.poll(FULL_QUEUE_POLL_S)
+                self.poll(FULL_QUEUE_POLL_S)
             except confluent_kafka.KafkaException as error:
                 result.fail(error.args[0].name())
                 return
 
     def poll(self, timeout_s: float) -> None:
-        self._producer.poll(timeout_s)
+        # librdkafka tells of a fatal error once, as an exception out of whatever serves callbacks. The producer is
+        # then useless, but what became of its records is still to be heard, and is the evidence.
+        try:
+            self._producer.poll(timeout_s)
+        except confluent_kafka.KafkaException as error:
+            print(f"librdkafka: {error}", file=sys.stderr)  # noqa: T201
 
     def flush(self, timeout_s: float) -> bool:
-        return bool(self._producer.flush(timeout_s) == 0)
+        deadline = time.monotonic() + timeout_s
+        while len(self._producer) and (left_s := deadline - time.monotonic()) > 0:
+            self.poll(min(left_s, FLUSH_POLL_S))
+        return not len(self._producer)
 
     def close(self, timeout_s: float) -> None:
         # No purge(): a record that the client still owes a result must be seen to be owed.
-        self._producer.flush(timeout_s)
+        self.flush(timeout_s)
 
 
 if __name__ == "__main__":

@@ -123,6 +123,8 @@ class SocketSelector:
         if channel is not None:
             self._unregister(channel)
             channel.sock.close()
+            self._news.connected = [other for other in self._news.connected if other != node_id]
+            self._news.completed_sends = [other for other in self._news.completed_sends if other != node_id]
 
     def close_all(self) -> None:
         for node_id in list(self._channels):

@@ -1,0 +1,21 @@
+"""A lost connection is taken for the end: the batches that were in flight on it are not sent again."""
+
+from __future__ import annotations
+
+from clients.reference.producer import Components
+from clients.reference.producer_batch import ProducerBatch
+from clients.reference.requests import PartitionResponse
+from clients.reference.sender import Sender
+from harness.wire.error_table import KafkaError
+
+
+class ImpatientSender(Sender):
+    """Retries after an answer, never after none."""
+
+    def _can_retry(
+        self, batch: ProducerBatch, error: KafkaError, answer: PartitionResponse, now_ms: int
+    ) -> bool:
+        return error.name != "NETWORK_EXCEPTION" and super()._can_retry(batch, error, answer, now_ms)
+
+
+COMPONENTS = Components(sender=ImpatientSender)

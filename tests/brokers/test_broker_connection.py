@@ -1,0 +1,249 @@
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from kio.schema.create_topics.v7 import CreateTopicsResponse
+from kio.schema.create_topics.v7.response import CreatableTopicResult
+from kio.schema.errors import ErrorCode
+from kio.schema.metadata.v12 import MetadataResponse
+from kio.schema.metadata.v12.response import (
+    MetadataResponseBroker,
+    MetadataResponsePartition,
+    MetadataResponseTopic,
+)
+from kio.schema.types import BrokerId, TopicName
+from kio.static.primitive import i32, i32Timedelta
+
+from harness.brokers.admin import Admin, metadata_request
+from harness.brokers.connection import Connection, NotYet, require
+from harness.brokers.deadline import insist
+from harness.brokers.readiness import assert_ready
+from harness.errors import KafkaTrialError
+from harness.wire.apis import Api
+from harness.wire.error_table import ERRORS
+from harness.wire.messages import encode_response
+
+NO_DELAY = i32Timedelta.parse(timedelta(0))
+OURS = "our-cluster"
+
+
+def metadata(
+    brokers: dict[int, tuple[str, int]], topics: tuple[MetadataResponseTopic, ...] = ()
+) -> MetadataResponse:
+    return MetadataResponse(
+        throttle_time=NO_DELAY,
+        brokers=tuple(
+            MetadataResponseBroker(node_id=BrokerId(n), host=host, port=i32(port))
+            for n, (host, port) in brokers.items()
+        ),
+        cluster_id=OURS,
+        topics=topics,
+    )
+
+
+def topic(name: str, leaders: dict[int, int], error: ErrorCode = ErrorCode.none) -> MetadataResponseTopic:
+    partitions = tuple(
+        MetadataResponsePartition(
+            error_code=ErrorCode.none if leader >= 0 else ErrorCode.leader_not_available,
+            partition_index=i32(partition),
+            leader_id=BrokerId(leader),
+        )
+        for partition, leader in leaders.items()
+    )
+    return MetadataResponseTopic(error_code=error, name=TopicName(name), topic_id=None, partitions=partitions)
+
+
+def created(error: ErrorCode, message: str | None = None) -> CreateTopicsResponse:
+    result = CreatableTopicResult(
+        name=TopicName("t"), topic_id=None, error_code=error, error_message=message, configs=None
+    )
+    return CreateTopicsResponse(throttle_time=NO_DELAY, topics=(result,))
+
+
+def talk(broker: Any, steps: Callable[[Connection], Awaitable[None]]) -> None:
+    async def whole() -> None:
+        async with broker.listening() as address:
+            connection = Connection(address)
+            try:
+                await steps(connection)
+            finally:
+                connection.close()
+
+    asyncio.run(whole())
+
+
+def test_requests_on_one_connection_get_their_own_answers_in_turn(scripted: Any) -> None:
+    broker = scripted(
+        {Api.METADATA: lambda asked: metadata({}, tuple(topic(t.name, {}) for t in asked.topics))}
+    )
+
+    async def steps(connection: Connection) -> None:
+        names = [f"t{n}" for n in range(20)]
+        answers = await asyncio.gather(
+            *(connection.request(metadata_request(name), MetadataResponse) for name in names)
+        )
+        assert [answer.topics[0].name for answer in answers] == names
+
+    talk(broker, steps)
+    assert broker.connections == 1
+
+
+def test_a_closed_connection_is_not_yet_and_the_next_request_opens_another(scripted: Any) -> None:
+    answers = iter([None, metadata({1: ("h", 1)})])
+    broker = scripted({Api.METADATA: lambda _asked: next(answers)})
+
+    async def steps(connection: Connection) -> None:
+        with pytest.raises(NotYet, match=r"Metadata to 127\.0\.0\.1:\d+: the broker closed the connection"):
+            await connection.request(metadata_request(None), MetadataResponse)
+        assert (await connection.request(metadata_request(None), MetadataResponse)).brokers[0].node_id == 1
+
+    talk(broker, steps)
+    assert broker.connections == 2
+
+
+def test_the_answer_to_another_request_is_none_and_the_connection_is_dropped(scripted: Any) -> None:
+    answers = iter([encode_response(metadata({}), 77), metadata({})])
+    broker = scripted({Api.METADATA: lambda _asked: next(answers)})
+
+    async def steps(connection: Connection) -> None:
+        with pytest.raises(NotYet, match=r"the answer to another request \(77\)"):
+            await connection.request(metadata_request(None), MetadataResponse)
+        await connection.request(metadata_request(None), MetadataResponse)
+
+    talk(broker, steps)
+    assert broker.connections == 2
+
+
+@pytest.mark.parametrize("garbage", [b"\xff\xff\xff\xff", b"\x00\x00\x00\x02hi"])
+def test_garbage_is_no_answer(scripted: Any, garbage: bytes) -> None:
+    async def steps(connection: Connection) -> None:
+        with pytest.raises(NotYet):
+            await connection.request(metadata_request(None), MetadataResponse)
+
+    talk(scripted({Api.METADATA: lambda _asked: garbage}), steps)
+
+
+def test_nobody_there_is_not_yet() -> None:
+    async def whole() -> None:
+        with pytest.raises(NotYet, match=r"Metadata to 127\.0\.0\.1:9: "):
+            await Connection(("127.0.0.1", 9)).request(metadata_request(None), MetadataResponse)
+
+    asyncio.run(whole())
+
+
+def test_a_broker_of_too_old_a_version_is_told_at_once(scripted: Any) -> None:
+    async def steps(connection: Connection) -> None:
+        with pytest.raises(KafkaTrialError, match="no version of Metadata in common") as raised:
+            await connection.request(metadata_request(None), MetadataResponse)
+        assert not isinstance(raised.value, NotYet)
+
+    talk(scripted({}, highest=11), steps)
+
+
+@pytest.mark.parametrize("code", sorted(ERRORS))
+def test_retriable_errors_are_waited_out_and_no_other(code: int) -> None:
+    if code == 0:
+        require(code, "asking")
+        return
+    with pytest.raises(KafkaTrialError, match=f"asking was answered {ERRORS[code].name}") as raised:
+        require(code, "asking")
+    assert isinstance(raised.value, NotYet) == ERRORS[code].retriable
+
+
+def test_insisting_ends_with_the_last_reason() -> None:
+    tried = 0
+
+    async def attempt() -> None:
+        nonlocal tried
+        tried += 1
+        raise NotYet(f"reason {tried}")
+
+    with pytest.raises(KafkaTrialError, match=r"waiting: not within 0\.05 s; at last: reason \d+"):
+        asyncio.run(insist("waiting", 0.05, attempt))
+    assert tried > 1
+
+
+def test_insisting_does_not_hide_what_will_never_be_better() -> None:
+    async def attempt() -> None:
+        raise KafkaTrialError("never")
+
+    with pytest.raises(KafkaTrialError, match=r"^never$"):
+        asyncio.run(insist("waiting", 30, attempt))
+
+
+def test_ready_is_who_names_the_whole_cluster_at_its_addresses(scripted: Any) -> None:
+    two = {1: ("127.0.0.1", 1001), 2: ("127.0.0.1", 1002)}
+    broker = scripted({Api.METADATA: lambda _asked: metadata(two)})
+
+    async def whole() -> None:
+        async with broker.listening() as address:
+            await assert_ready(address, OURS, two)
+            await assert_ready(address, OURS, {1: two[1]})  # node 2 was killed, and is still remembered
+            with pytest.raises(NotYet, match="does not name broker 3 yet"):
+                await assert_ready(address, OURS, {**two, 3: ("127.0.0.1", 1003)})
+            with pytest.raises(KafkaTrialError, match=r"advertises broker 2 at .*1002.*, not at .*1009"):
+                await assert_ready(address, OURS, {**two, 2: ("127.0.0.1", 1009)})
+            with pytest.raises(
+                KafkaTrialError, match="belongs to the cluster 'our-cluster', which is not ours"
+            ):
+                await assert_ready(address, "another", two)
+
+    asyncio.run(whole())
+
+
+def administer(broker: Any, steps: Callable[[Admin], Awaitable[None]]) -> None:
+    async def whole() -> None:
+        async with broker.listening() as address:
+            admin = Admin(lambda: {1: address})
+            try:
+                await steps(admin)
+            finally:
+                admin.close()
+
+    asyncio.run(whole())
+
+
+def test_a_topic_whose_creation_was_not_answered_may_exist_at_the_second_attempt(scripted: Any) -> None:
+    answers = iter([None, created(ErrorCode.topic_already_exists)])
+    broker = scripted(
+        {
+            Api.CREATE_TOPICS: lambda _asked: next(answers),
+            Api.METADATA: lambda _asked: metadata({}, (topic("t", {}),)),
+        }
+    )
+    administer(broker, lambda admin: admin.create_topic("t", 0))
+    assert next(answers, "exhausted") == "exhausted"
+
+
+def test_a_topic_that_exists_already_is_refused(scripted: Any) -> None:
+    broker = scripted(
+        {Api.CREATE_TOPICS: lambda _asked: created(ErrorCode.topic_already_exists, "it exists")}
+    )
+
+    async def steps(admin: Admin) -> None:
+        with pytest.raises(KafkaTrialError, match=r"creating topic 't' \(it exists\).*TOPIC_ALREADY_EXISTS"):
+            await admin.create_topic("t", 3)
+
+    administer(broker, steps)
+
+
+def test_partitions_without_a_leader_are_not_yet(scripted: Any) -> None:
+    broker = scripted({Api.METADATA: lambda _asked: metadata({}, (topic("t", {0: 1, 1: -1}),))})
+
+    async def steps(admin: Admin) -> None:
+        with pytest.raises(NotYet, match="t-1 was answered LEADER_NOT_AVAILABLE"):
+            await admin.partitions("t")
+
+    administer(broker, steps)
+
+
+def test_without_a_node_that_is_up_nothing_is_waited_for() -> None:
+    async def whole() -> None:
+        with pytest.raises(KafkaTrialError, match="no broker of the cluster is up"):
+            await Admin(dict).create_topic("t", 1)
+
+    asyncio.run(whole())

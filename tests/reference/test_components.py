@@ -1,0 +1,105 @@
+"""One overridden method makes another client: the seams hold, and the laws of the other tests can be broken.
+
+Each variant is a defect that somebody's client has had. Were its law not broken here, the tests that state the law
+would prove nothing.
+"""
+
+from __future__ import annotations
+
+from clients.reference.producer import Components
+from clients.reference.producer_batch import NO_SEQUENCE, ProducerBatch
+from clients.reference.record_accumulator import RecordAccumulator
+from clients.reference.requests import PartitionResponse
+from clients.reference.sender import Sender
+from harness.outcome import Outcome
+from harness.wire.apis import Api
+
+
+class AcknowledgesBeforeTheResponse(Sender):
+    def _sent(self, batch, node_id, now_ms):
+        super()._sent(batch, node_id, now_ms)
+        self._succeed_batch(batch, PartitionResponse(*batch.partition, 0), now_ms)
+
+    def _complete_batch(self, batch, answer, now_ms):
+        self._metadata.request_update()
+
+
+class RetriesWithANewSequence(RecordAccumulator):
+    def _prepare(self, batch, now_ms):
+        if batch.attempts:
+            self._transactions._entry(batch.partition).forget(batch)
+            batch.base_sequence = NO_SEQUENCE
+            self._transactions.assign_sequence(batch)
+            batch.restart_sequence(batch.producer_id, batch.base_sequence)
+        super()._prepare(batch, now_ms)
+
+
+class DropsABatchOnDisconnect(Sender):
+    def _can_retry(self, batch, error, answer, now_ms):
+        return error.name != "NETWORK_EXCEPTION" and super()._can_retry(batch, error, answer, now_ms)
+
+
+class CorruptsOnRetry(ProducerBatch):
+    def payload(self):
+        data = super().payload()
+        return data[:-1] + bytes([data[-1] ^ 1]) if self.attempts else data
+
+
+class NeverExpires(ProducerBatch):
+    def __init__(self, *arguments):
+        super().__init__(*arguments)
+        self.expires_ms = 2**62
+
+
+def failing_once(cluster, fate):
+    left = iter([fate])
+    cluster.script = lambda seen: next(left, None) if seen.api is Api.PRODUCE else None
+
+
+def test_acknowledging_early_loses(world, cluster):
+    failing_once(cluster, "close-before")
+    w = world(components=Components(sender=AcknowledgesBeforeTheResponse))
+    delivery = w.send()
+    w.settle(delivery)
+    w.run_for(5_000)
+    assert delivery.error is None
+    assert cluster.log("t").values == []
+
+
+def test_a_new_sequence_duplicates(world, cluster):
+    w = world(components=Components(accumulator=RetriesWithANewSequence))
+    w.settle(w.send())
+    failing_once(cluster, "close-after")
+    w.settle(w.send())
+    assert cluster.log("t").values == [b"v0", b"v1", b"v1"]
+
+
+def test_dropping_on_disconnect_gives_up_what_a_retry_would_save(world, cluster):
+    failing_once(cluster, "close-before")
+    w = world(components=Components(sender=DropsABatchOnDisconnect))
+    delivery = w.send()
+    w.settle(delivery)
+    assert delivery.error.outcome is Outcome.INFO
+    assert cluster.log("t").values == []
+
+
+def test_a_flipped_byte_is_on_the_wire(world, cluster):
+    failing_once(cluster, 7)
+    w = world(components=Components(batch=CorruptsOnRetry))
+    w.send()
+    w.run_until(lambda: len(cluster.requests(Api.PRODUCE)) == 1)
+    cluster.script = lambda seen: "lose"
+    w.run_until(lambda: len(cluster.requests(Api.PRODUCE)) == 2)
+    first, second = cluster.requests(Api.PRODUCE)
+    assert first.payloads != second.payloads
+
+
+def test_never_expiring_leaves_records_without_a_result(world, cluster):
+    w = world(components=Components(batch=NeverExpires), delivery_timeout_ms=1_500, request_timeout_ms=1_000)
+    w.settle(w.send())
+    cluster.accepts = lambda node: "refused"
+    cluster.drop(1)
+    w.run_for(10)
+    delivery = w.send()
+    w.run_for(60_000)
+    assert not delivery.is_done

@@ -1,0 +1,269 @@
+"""The same core on real sockets: a scripted broker on 127.0.0.1, threads, futures and callbacks.
+
+The broker behind the sockets is the one of the virtual tests; here bytes are cut, connections end, and threads meet.
+"""
+
+from __future__ import annotations
+
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from clients.reference import KafkaProducer
+from clients.reference.errors import IllegalStateError, ProducerClosedError
+from clients.reference.ports import Node
+from clients.reference.transport.selector import SocketSelector
+from harness.outcome import Outcome
+from harness.wire.apis import Api
+from harness.wire.frames import FrameReader, frame
+
+WAIT_S = 20
+
+
+class SocketBroker:
+    """Serves ``cluster``'s one broker on a free port; ``deliver`` decides how answers are written."""
+
+    def __init__(self, cluster: Any) -> None:
+        self.cluster = cluster
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.port = self.listener.getsockname()[1]
+        cluster.brokers = {1: Node(1, "127.0.0.1", self.port)}
+        self.deliver: Callable[[socket.socket, bytes], None] = lambda sock, data: sock.sendall(data)
+        self.held = threading.Event()
+        self._lock = threading.Lock()
+        self._threads: list[threading.Thread] = []
+        self._sockets: list[socket.socket] = []
+        self._start(self._accept)
+
+    def _start(self, target: Callable[..., None], *arguments: Any) -> None:
+        thread = threading.Thread(target=target, args=arguments)
+        self._threads.append(thread)
+        thread.start()
+
+    def _accept(self) -> None:
+        while True:
+            try:
+                sock, _ = self.listener.accept()
+            except OSError:
+                return
+            self._sockets.append(sock)
+            self._start(self._serve, sock)
+
+    def _serve(self, sock: socket.socket) -> None:
+        reader = FrameReader()
+        answers: list[Any] = []
+        try:
+            while data := sock.recv(65_536):
+                reader.feed(data)
+                while (payload := reader.next_frame()) is not None:
+                    with self._lock:
+                        answers = self.cluster.serve(payload)
+                    for kind, answer in answers:
+                        if kind == "end":
+                            return
+                        self.deliver(sock, frame(answer))
+                    if not answers:
+                        self.held.set()
+        except OSError:
+            pass
+        finally:
+            sock.close()
+
+    def close(self) -> None:
+        self.listener.shutdown(socket.SHUT_RDWR)
+        self.listener.close()
+        for sock in self._sockets:
+            try:
+                sock.shutdown(socket.SHUT_RDWR)
+            except OSError:
+                pass
+        for thread in self._threads:
+            thread.join(WAIT_S)
+
+
+@pytest.fixture
+def broker(cluster: Any) -> Iterator[SocketBroker]:
+    served = SocketBroker(cluster)
+    yield served
+    served.close()
+
+
+def producer(broker: SocketBroker, **settings: Any) -> KafkaProducer:
+    named = {name.replace("_", "."): value for name, value in settings.items()}
+    return KafkaProducer({"bootstrap.servers": f"127.0.0.1:{broker.port}", **named}, seed=1)
+
+
+def test_records_arrive_and_futures_tell(broker, cluster):
+    with producer(broker, batch_size=500) as p:
+        futures = [p.send("t", b"%d" % number, partition=0) for number in range(300)]
+        assert [future.result(WAIT_S).offset for future in futures] == list(range(300))
+    assert cluster.log("t").values == [b"%d" % number for number in range(300)]
+
+
+def test_answers_in_single_bytes_are_answers(broker, cluster):
+    """NET-INF-10."""
+
+    def dribble(sock, data):
+        for position in range(len(data)):
+            sock.sendall(data[position : position + 1])
+
+    broker.deliver = dribble
+    with producer(broker) as p:
+        assert p.send("t", b"x", partition=0).result(WAIT_S).offset == 0
+
+
+def test_an_answer_cut_short_is_a_disconnect_and_the_batch_is_sent_again(broker, cluster):
+    """NET-INF-10, PRD-IDM-05."""
+    cuts = iter([True])
+
+    def cut(sock, data):
+        produce = bool(cluster.requests(Api.PRODUCE))
+        if produce and next(cuts, False):
+            sock.sendall(data[:-3])
+            sock.shutdown(socket.SHUT_RDWR)
+        else:
+            sock.sendall(data)
+
+    broker.deliver = cut
+    with producer(broker) as p:
+        assert p.send("t", b"x", partition=0).result(WAIT_S).offset == 0
+    assert len(cluster.requests(Api.PRODUCE)) == 2
+    assert cluster.log("t").next_offset == 1
+
+
+def test_a_frame_of_a_size_that_cannot_be_ends_the_connection(broker, cluster):
+    """NET-INF-10."""
+    bad = iter([b"\xff\xff\xff\xff", b"\x7f\xff\xff\xff"])
+    broker.deliver = lambda sock, data: sock.sendall(next(bad, data))
+    with producer(broker) as p:
+        assert p.send("t", b"x", partition=0).result(WAIT_S).offset == 0
+
+
+def test_many_threads_share_a_producer(broker, cluster):
+    with producer(broker, batch_size=2_000, buffer_memory=20_000) as p:
+
+        def work(partition):
+            for number in range(200):
+                p.send("t", b"%d" % number, partition=partition)
+
+        threads = [threading.Thread(target=work, args=(partition,)) for partition in range(3)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(WAIT_S)
+        p.flush(WAIT_S)
+    for partition in range(3):
+        assert cluster.log("t", partition).values == [b"%d" % number for number in range(200)]
+
+
+def test_callbacks_run_on_one_thread_and_may_send(broker, cluster):
+    threads, echoed = set(), threading.Event()
+    with producer(broker) as p:
+
+        def callback(metadata, error):
+            threads.add(threading.current_thread().name)
+            p.send("t", b"echo", partition=1, callback=lambda metadata, error: echoed.set())
+
+        p.send("t", b"call", partition=0, callback=callback)
+        assert echoed.wait(WAIT_S)
+    assert cluster.log("t", 1).values == [b"echo"]
+    assert len(threads) == 1 and threading.current_thread().name not in threads
+
+
+def test_what_would_wait_for_itself_is_refused_in_a_callback(broker):
+    """PRD-CLS-02, -04."""
+    refused, closed = [], threading.Event()
+    with producer(broker) as p:
+
+        def callback(metadata, error):
+            try:
+                p.flush()
+            except IllegalStateError as raised:
+                refused.append(raised)
+            p.close()
+            closed.set()
+
+        p.send("t", b"x", partition=0, callback=callback)
+        assert closed.wait(WAIT_S)
+    assert len(refused) == 1
+
+
+def test_closing_with_a_limit_fails_what_is_held(broker, cluster):
+    """PRD-CLS-04."""
+    cluster.script = lambda seen: "hold" if seen.api is Api.PRODUCE else None
+    p = producer(broker, linger_ms=0)
+    future = p.send("t", b"x", partition=0)
+    assert broker.held.wait(WAIT_S)
+    p.close(timeout_s=0.05)
+    error = future.exception(WAIT_S)
+    assert isinstance(error, ProducerClosedError)
+    assert error.outcome is Outcome.INFO
+    with pytest.raises(IllegalStateError):
+        p.send("t", b"y")
+    p.close()
+
+
+def test_closing_frees_a_blocked_send(broker):
+    """PRD-CLS-07."""
+    p = producer(broker)
+    results: list[Any] = []
+    blocked = threading.Thread(target=lambda: results.append(p.send("nope", b"x").exception(WAIT_S)))
+    blocked.start()
+    with p._news:
+        assert p._news.wait_for(lambda: bool(p._core._blocked._blocked), WAIT_S)
+    p.close()
+    blocked.join(WAIT_S)
+    assert isinstance(results[0], ProducerClosedError)
+
+
+def test_nobody_listening_is_a_timeout_and_no_crash():
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
+    with KafkaProducer({"bootstrap.servers": f"127.0.0.1:{port}", "max.block.ms": 200}) as p:
+        error = p.send("t", b"x").exception(WAIT_S)
+    assert error is not None and error.name == "REQUEST_TIMED_OUT"
+
+
+def test_a_result_that_does_not_come_in_time_is_the_built_in_timeout(broker, cluster):
+    cluster.script = lambda seen: "hold" if seen.api is Api.PRODUCE else None
+    p = producer(broker)
+    with pytest.raises(TimeoutError):
+        p.send("t", b"x", partition=0).result(0.01)
+    with pytest.raises(TimeoutError):
+        p.flush(0.01)
+    p.close(0)
+
+
+def test_frames_before_the_end_of_a_connection_are_handed_over_one_a_poll():
+    """NET-INF-09."""
+    selector = SocketSelector()
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        selector.connect(Node(7, "127.0.0.1", listener.getsockname()[1]))
+        peer, _ = listener.accept()
+        with peer:
+            peer.sendall(frame(b"one") + frame(b"two") + b"\x00\x00\x00\x09cut")
+    heard: list[Any] = []
+    while not any(what == "end" for what, _ in heard):
+        selector.wait(WAIT_S)
+        polled = selector.poll()
+        assert len(polled.received) <= 1
+        heard += [("connected", node) for node in polled.connected]
+        heard += [("frame", data) for _, data in polled.received]
+        heard += [("end", node) for node in polled.disconnected]
+    assert heard == [("connected", 7), ("frame", b"one"), ("frame", b"two"), ("end", 7)]
+    selector.close_all()
+
+
+def test_a_wake_up_ends_a_wait():
+    selector = SocketSelector()
+    thread = threading.Thread(target=selector.wakeup)
+    thread.start()
+    selector.wait(WAIT_S)
+    thread.join()
+    polled = selector.poll()
+    assert not (polled.connected or polled.received or polled.disconnected)
+    selector.close_all()
+    selector.wakeup()  # too late, and harmless

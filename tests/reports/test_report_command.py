@@ -1,0 +1,79 @@
+"""``kafka-trial report`` from a run's folder to its pages, and what it says where that cannot be."""
+
+from __future__ import annotations
+
+import gc
+import json
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from harness.cli.main import call
+from harness.errors import NothingSelected, UsageError
+from harness.store import RunStore
+from reports import command
+from reports.command import build_report
+
+Runs = Callable[..., RunStore]
+
+
+def test_a_folder_that_is_no_run_is_one_sentence(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="is not a run"):
+        build_report(tmp_path)
+
+
+def test_a_run_without_a_finished_trial_selects_nothing(run_of: Runs, story: Callable[..., Any]) -> None:
+    store = run_of(planned=[story("never").spec])
+    with pytest.raises(NothingSelected, match="has no finished trial"):
+        build_report(store.folder)
+
+
+@pytest.fixture
+def swept() -> Iterator[None]:
+    """PySpark leaves sockets to the garbage collector; collect them while this test may be blamed."""
+    yield
+    gc.collect()
+
+
+@pytest.mark.jvm
+@pytest.mark.usefixtures("swept")
+@pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning")
+def test_a_disagreement_is_reported_and_exits_3(
+    whole_run: Callable[..., Any], tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    _, store = whole_run(tmp_path)
+    assert call(["report", str(tmp_path), "--json"]) == 3
+    out, err = capfdbinary.readouterr()
+    told = json.loads(out)
+    assert told["agreement"]["trials"] == 4
+    assert {(row["trial"], row["count"]) for row in told["agreement"]["disagreements"]} == {
+        ("alo-reference", "lost"),
+        ("alo-reference", "duplicated"),
+    }
+    assert Path(told["report"]) == store.folder / "report" / "index.html"
+    assert err.decode().splitlines() == [
+        "PySpark recomputed the delivery of 4 trials: 1 disagrees with the online checks, so this run proves nothing.",
+        f"report: {told['report']}",
+    ]
+    assert (
+        "its verdict is withdrawn" in (store.folder / "report" / "trials" / "alo-reference.html").read_text()
+    )
+    children = psutil.Process(os.getpid()).children(recursive=True)
+    assert [child for child in children if child.name() == "java"] == []
+
+
+def test_agreement_exits_0_and_says_so(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    result = command.ReportResult(tmp_path / "index.html", 2, [], "all agree")
+    monkeypatch.setattr(command, "build_report", lambda run, master, out: result)
+    assert command.report(tmp_path, as_json=True) == 0
+    out, err = capfd.readouterr()
+    assert json.loads(out) == {"report": str(result.path), "agreement": {"trials": 2, "disagreements": []}}
+    assert err.splitlines() == ["all agree", f"report: {result.path}"]
+    assert command.report(tmp_path, quiet=True) == 0
+    assert capfd.readouterr() == ("", "")
