@@ -48,8 +48,8 @@ class Workload(msgspec.Struct, frozen=True):
     """What the client is asked to send during load: ``records`` in commands of ``chunk`` every ``interval_ms``."""
 
     records: int = 2_400
-    chunk: int = 20
-    interval_ms: int = 50
+    chunk: int = 60
+    interval_ms: int = 150
     partitions: int = 3
     keys: int = 40
     value_bytes: int = 160

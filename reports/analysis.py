@@ -55,7 +55,7 @@ def results(tables: Mapping[str, DataFrame]) -> dict[str, DataFrame]:
     resent = wire.resent(tables["produce_parts"], stored).cache()
     traffic = wire.traffic(tables["frames"], resent)
     recovery = latency.recovery(operations, faults)
-    sends = latency.classified(operations, faults)
+    sends = latency.classified(trials, operations, faults)
     return {
         "delivery": recomputed,
         "disagreements": disagreements,

@@ -52,6 +52,7 @@ def timeline(evidence: Evidence, resent: Collection[int], windows: Iterable[dict
         return round((t_ns - load_ns) / 1e6, 3)
 
     end_ms = since_ms(_end_ns(evidence, load_ns))
+    start_ms = min(0.0, since_ms(_start_ns(evidence, load_ns)))
     lanes = _lanes(evidence.frames)
     data = [
         *_sends(evidence.sends.values(), since_ms, end_ms),
@@ -70,7 +71,7 @@ def timeline(evidence: Evidence, resent: Collection[int], windows: Iterable[dict
         "legend": {"orientation": "h", "x": 0, "y": 0, "yref": "container", "yanchor": "bottom"},
         "xaxis": {
             "title": {"text": "ms since load began"},
-            "range": [-0.02 * end_ms, end_ms * 1.01],
+            "range": [start_ms - 0.01 * end_ms, end_ms * 1.01],
             "anchor": "y2",
         },
         "yaxis": {
@@ -108,6 +109,12 @@ def notes(evidence: Evidence) -> list[str]:
     if connections > MAX_LANES:
         said.append(f"The first {MAX_LANES} of {connections} connections are drawn.")
     return said
+
+
+def _start_ns(evidence: Evidence, load_ns: int) -> int:
+    """The first send or frame: a client connects, and may be warmed up, before load begins."""
+    firsts = [send.invoke_ns for send in evidence.sends.values()][:1] + [f.t_ns for f in evidence.frames[:1]]
+    return min(firsts, default=load_ns)
 
 
 def _end_ns(evidence: Evidence, load_ns: int) -> int:

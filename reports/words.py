@@ -79,6 +79,7 @@ PROMISES: Mapping[str, Mapping[str, str]] = {
 }
 
 PHASES: Mapping[str, str] = {
+    "warm-up": "sent before load began: it waited for connections and metadata",
     "calm": "no fault in the whole trial",
     "before": "over before the first fault",
     "during": "a fault was in effect meanwhile",

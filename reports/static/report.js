@@ -31,7 +31,8 @@ function filterMatrix(form) {
     for (const row of table.querySelectorAll("tbody tr")) {
       const shown = [...row.querySelectorAll("[data-verdicts]")].filter((cell) => !cell.hidden);
       const has = (cell) => cell.dataset.verdicts.split(" ").some((verdict) => verdicts.has(verdict));
-      row.hidden = !all(row.dataset.cell || "", rowTerms) || (verdicts.size > 0 && !shown.some(has));
+      const named = row.dataset.cell === undefined || all(row.dataset.cell, rowTerms);
+      row.hidden = !named || (verdicts.size > 0 && !shown.some(has));
     }
   }
   const state = new URLSearchParams([...chosen].filter(([, value]) => value !== ""));

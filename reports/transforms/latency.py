@@ -1,8 +1,9 @@
 """How long acknowledgements took, told apart by whether a fault was in effect meanwhile.
 
-A send belongs to ``during`` if a fault was effective at any moment between its invocation and its result, to
-``before`` if it was over before the first fault began, else to ``after`` (which holds the gaps between two
-faults too); in a trial whose faults never took effect every send is ``calm``. Percentiles are exact, of acknowledged
+A send that was made before load began is ``warm-up``: it waited for connections and metadata, and says nothing of
+the rest. Any other belongs to ``during`` if a fault was effective at any moment between its invocation and its
+result, to ``before`` if it was over before the first fault began, else to ``after`` (which holds the gaps between
+two faults too); in a trial whose faults never took effect it is ``calm``. Percentiles are exact, of acknowledged
 sends alone; sends that failed or whose fate is unknown are counted beside them, never averaged in.
 """
 
@@ -17,7 +18,7 @@ WINDOW_MS = 250
 NS_PER_MS = 1_000_000
 
 
-def classified(operations: DataFrame, faults: DataFrame) -> DataFrame:
+def classified(trials: DataFrame, operations: DataFrame, faults: DataFrame) -> DataFrame:
     """``trial, phase, outcome, invoke_ns, complete_ns``: each send with the phase it belongs to."""
     window = F.struct(F.col("effective_start_ns").alias("start"), F.col("effective_end_ns").alias("end"))
     windows = (
@@ -25,8 +26,10 @@ def classified(operations: DataFrame, faults: DataFrame) -> DataFrame:
         .groupBy("trial")
         .agg(F.collect_list(window).alias("windows"))
     )
-    return operations.join(windows, "trial", how="left").select(
-        "trial", _phase().alias("phase"), "outcome", "invoke_ns", "complete_ns"
+    return (
+        operations.join(trials.select("trial", "load_ns"), "trial", how="inner")
+        .join(windows, "trial", how="left")
+        .select("trial", _phase().alias("phase"), "outcome", "invoke_ns", "complete_ns")
     )
 
 
@@ -84,7 +87,8 @@ def _phase() -> Column:
 
     first = F.array_min(F.col("windows"))["start"]
     return (
-        F.when(F.col("windows").isNull(), "calm")
+        F.when(F.col("invoke_ns") < F.col("load_ns"), "warm-up")
+        .when(F.col("windows").isNull(), "calm")
         .when(F.exists("windows", overlaps), "during")
         .when(ended <= first, "before")
         .otherwise("after")

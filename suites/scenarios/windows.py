@@ -28,7 +28,7 @@ def windows(
 
 
 #: Which Produce request after its time starts a fault: any client that is at work sends so many within a second.
-REQUESTS = (1, 5)
+REQUESTS = (1, 3)
 
 
 def moments(dice: Dice, *, count: int, span_ms: int, load_ms: int) -> list[FrameSeen]:

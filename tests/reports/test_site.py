@@ -4,23 +4,26 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
 import plotly.graph_objects as go
+import pyarrow as pa
 import pytest
 from msgspec import structs
+from msgspec.structs import asdict
 
 from harness.contract import Configured
 from harness.errors import EnvironmentProblem
 from harness.rows import Finding, RequirementVerdict
 from harness.spec import ClientRef, Workload
 from harness.store import RunStore
-from reports.analysis import Analysis
+from reports.analysis import Analysis, Row
 from reports.site import Texts, write_site
+from reports.transforms.matrix import CELL
 from reports.trial_page import reproduce
 
 Stories = Callable[..., Any]
@@ -62,6 +65,84 @@ class Page(HTMLParser):
 
 def pages(out: Path) -> dict[str, Page]:
     return {str(path.relative_to(out)): Page(path) for path in out.rglob("*.html")}
+
+
+PRODUCE_COUNTS = ("produce_requests", "produce_responses", "produce_errors", "resent_parts")
+
+
+def analysis_of_store(store: RunStore, disagreements: Iterable[Row] = ()) -> Analysis:
+    """Result tables for pages to show, as Spark would have computed them for sends that were all acknowledged."""
+    verdicts = list(store.verdicts())
+    evidence = {verdict.trial: store.read_evidence(verdict.trial) for verdict in verdicts}
+    cells = [{name: getattr(verdict, name) for name in CELL} for verdict in verdicts]
+    took = {
+        "acked": 2,
+        "failed": 0,
+        "unknown": 1,
+        "p50_ms": 4.0,
+        "p95_ms": 40.5,
+        "p99_ms": 400.0,
+        "max_ms": 4e3,
+    }
+    rows: dict[str, list[Row]] = {
+        "trials": [
+            {"trial": v.trial, "counted": True, "load_ns": 0, "end_ns": 90_000_000_000} for v in verdicts
+        ],
+        "delivery": [{"trial": verdict.trial} | asdict(verdict.delivery) for verdict in verdicts],
+        "disagreements": list(disagreements),
+        "matrix": [
+            {
+                **cell,
+                "verdict": v.verdict,
+                "trials": [{"seed": v.seed, "verdict": v.verdict, "trial": v.trial}],
+            }
+            for cell, v in zip(cells, verdicts, strict=True)
+        ],
+        "coverage": [
+            {
+                "id": r.id,
+                "level": r.level,
+                "client": v.client,
+                "verdict": r.verdict,
+                "trials": 1,
+                "findings": 2,
+            }
+            for v in verdicts
+            for r in v.requirements
+        ],
+        "latency": [{"trial": verdict.trial, "phase": "during", **took} for verdict in verdicts],
+        "latency_cells": [{**cell, "phase": "during", **took} for cell in cells],
+        "latency_windows": [
+            {"trial": v.trial, "from_ms": 0, "acked": 2, "p50_ms": 4.0, "p95_ms": 40.5, "max_ms": 4e3}
+            for v in verdicts
+        ],
+        "recovery": [
+            {"trial": trial, "index": fault.index, "recovered_ms": 12.5}
+            for trial, of_trial in evidence.items()
+            for fault in of_trial.faults
+        ],
+        "resent": [{"trial": verdict.trial, "frame": 3, "partition": 0} for verdict in verdicts],
+        "traffic": [
+            {"trial": v.trial, "connections": 1} | dict.fromkeys(PRODUCE_COUNTS, 2) for v in verdicts
+        ],
+        "measurements": [
+            {
+                **cell,
+                "trials": 1,
+                "duplicated": 0,
+                "resent_parts": 0,
+                "connections": 1,
+                "slowest_recovery_ms": None,
+            }
+            for cell in cells
+        ],
+    }
+    return Analysis({name: pa.Table.from_pylist(table) for name, table in rows.items()})
+
+
+@pytest.fixture
+def analysis_of() -> Analyses:
+    return analysis_of_store
 
 
 @pytest.fixture

@@ -34,6 +34,7 @@ pytestmark = [
 ]
 
 HISTORIES = 120
+WARM_UPS = 40
 
 
 @pytest.fixture(scope="module")
@@ -131,7 +132,8 @@ def test_a_tampered_count_is_a_disagreement_and_withdraws_the_verdict(whole: Any
 def test_latencies_are_exact_and_told_apart_by_the_faults(whole: Any) -> None:
     stories, analysis = whole
     rows = analysis.by_trial("latency")
-    assert [row["phase"] for row in rows["calm"]] == ["calm"]
+    assert [row["phase"] for row in rows["calm"]] == ["calm", "warm-up"]
+    assert {row["phase"] for row in rows["alo-reference"]} == {"warm-up", "before", "during", "after"}
     for trial, story in stories.items():
         expected: dict[str, list[float]] = {}
         windows = [row.effective_ns for row in story.faults]
@@ -149,6 +151,8 @@ def test_latencies_are_exact_and_told_apart_by_the_faults(whole: Any) -> None:
 
 
 def _phase(send: Any, windows: list[tuple[int, int]]) -> str:
+    if send.n < WARM_UPS:
+        return "warm-up"
     if not windows:
         return "calm"
     if any(send.invoke_ns < end and send.complete_ns > start for start, end in windows):
@@ -161,6 +165,7 @@ def test_every_acknowledged_send_lies_in_one_window(whole: Any) -> None:
     for rows in analysis.by_trial("latency_windows").values():
         assert sum(row["acked"] for row in rows) == 2_400
         assert all(row["from_ms"] % 250 == 0 for row in rows)
+        assert rows[0]["from_ms"] < 0 <= rows[1]["from_ms"]
 
 
 def test_recovery_is_the_first_acknowledgement_after_each_fault(whole: Any) -> None:
