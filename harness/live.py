@@ -38,8 +38,8 @@ CLOSE_TIMEOUT_MS = 10_000
 #: How long the first records may take without any fault; what is still missing then is for the checks to say.
 WARM_UP_S = 20.0
 WATCH_INTERVAL_S = 0.25
-LAST_ROWS_MS = 2_000
-LAST_ROWS_INTERVAL_S = 0.01
+LAST_ROWS_S = 2.0
+CATCH_UP_MS = 5_000
 
 
 class LiveTrial:
@@ -117,13 +117,16 @@ class LiveTrial:
             for at_ms, command in timed:
                 await sleep_until(load_ns + at_ms * 1_000_000)
                 await client.produce(command)
-            # A fault whose trigger has not come by the end of load never will: nothing more is sent.
             await sleep_until(load_ns + self._spec.workload.load_ms * 1_000_000)
-            await self._overdue(faults, load_ns)
+            await self._overdue(faults, client)
 
-    async def _overdue(self, faults: asyncio.Task[None], load_ns: int) -> None:
-        """Let running windows end by themselves; give up on triggers that never came."""
-        while not faults.done() and self._injector.holding:
+    async def _overdue(self, faults: asyncio.Task[None], client: Conversation) -> None:
+        """Let running windows end by themselves. A trigger can still come while the client is catching up, no longer."""
+        give_up_ns = time.monotonic_ns() + CATCH_UP_MS * 1_000_000
+        while not faults.done():
+            catching_up = not client.settled.is_set() and time.monotonic_ns() < give_up_ns
+            if not (self._injector.holding or catching_up):
+                break
             await asyncio.wait({faults}, timeout=WATCH_INTERVAL_S)
         faults.cancel()
 
@@ -136,9 +139,9 @@ class LiveTrial:
 
     async def _witnessed_to_the_end(self) -> None:
         """Wait for the last connections to end, so that their last rows are there; then trust the witness or not."""
-        deadline_ns = time.monotonic_ns() + LAST_ROWS_MS * 1_000_000
-        while self._lane.witness.open_connections and time.monotonic_ns() < deadline_ns:
-            await asyncio.sleep(LAST_ROWS_INTERVAL_S)
+        with suppress(TimeoutError):
+            async with asyncio.timeout(LAST_ROWS_S):
+                await self._lane.witness.idle.wait()
         if self._lane.witness.failure is not None:
             raise KafkaTrialError(f"the witness failed: {self._lane.witness.failure}")
 

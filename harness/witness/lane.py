@@ -24,13 +24,15 @@ BACKLOG = 512
 
 
 class WitnessLane:
-    """The relays of lane ``lane``. All methods belong to one event loop."""
+    """The relays of lane ``lane``; ``idle`` is set while no connection is open. All belongs to one event loop."""
 
     def __init__(self, lane: int, whole_limit_bytes: int = WHOLE_LIMIT_BYTES) -> None:
         self._lane = lane
         self._whole_limit_bytes = whole_limit_bytes
         self._servers: list[asyncio.Server] = []
         self._relays: set[Relay] = set()
+        self.idle = asyncio.Event()
+        self.idle.set()
         self._numbers = itertools.count(1)
         self._names: TopicNames = {}
         self._recording = 0
@@ -98,9 +100,15 @@ class WitnessLane:
             if recording == self._recording:
                 self._give(row)
 
-        relay = Relay(address.listener, transcript, emit, self._fail, self._relays.discard)
+        relay = Relay(address.listener, transcript, emit, self._fail, self._forget)
         self._relays.add(relay)
+        self.idle.clear()
         return relay
+
+    def _forget(self, relay: Relay) -> None:
+        self._relays.discard(relay)
+        if not self._relays:
+            self.idle.set()
 
     def _fail(self, error: Exception) -> None:
         self.failure = self.failure or f"the witness of lane {self._lane} lost a row: {error!r}"

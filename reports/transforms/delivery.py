@@ -38,7 +38,7 @@ def stored(trials: DataFrame, operations: DataFrame, log_records: DataFrame) -> 
         & (F.col("identity_producer") == PRODUCER)
     )
     return (
-        log_records
+        log_records.filter(~F.col("control"))
         .join(names, "trial", how="inner")
         .select("trial", "partition", "offset", "base_offset", F.when(own, F.col("identity_n")).alias("n"))
         .join(operations.select("trial", "n", "outcome"), ["trial", "n"], how="left")

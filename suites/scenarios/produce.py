@@ -1,7 +1,8 @@
 """Producing while the network misbehaves: 2,400 keyed records over six seconds, several partitions, acks=all.
 
 A fault that must meet a request on its way starts by the number of a Produce request, not by the clock: it hits the
-same place in every client's life, however fast the client or the machine is. The same seed gives every client and both guarantees the same windows.
+same place in every client's life, however fast the client or the machine is. The same seed gives every client and
+both guarantees the same schedule.
 """
 
 from __future__ import annotations
@@ -37,13 +38,13 @@ def _latency(dice: Dice) -> tuple[FaultSpec, ...]:
 
 
 def _disconnect(dice: Dice) -> tuple[FaultSpec, ...]:
-    # On loopback a request is answered within a millisecond, and a cut would hit nothing in flight. The latency
-    # keeps requests on their way to the broker and answers on their way back at every moment.
+    # On loopback a request is answered within a millisecond, and a cut would hit nothing in flight. With more latency
+    # upstream than lies between two commands, a later request is on its way whenever one reaches the broker.
     bed = FaultSpec(
         kind="latency",
         start=Elapsed(200),
         duration_ms=LOAD_MS - 300,
-        params={"upstream_ms": dice.between(60, 120), "downstream_ms": dice.between(60, 120)},
+        params={"upstream_ms": dice.between(200, 300), "downstream_ms": dice.between(60, 120)},
     )
     cuts = moments(dice, count=3, span_ms=1_200, load_ms=LOAD_MS)
     return (bed, *(FaultSpec("disconnect", moment, dice.between(0, 200)) for moment in cuts))

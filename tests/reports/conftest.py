@@ -145,7 +145,8 @@ def new_story(
     guarantee: Guarantee = Guarantee.AT_LEAST_ONCE,
     scenario: str = "produce/dropped-response",
     seed: int = 7,
-    workload: Workload | None = None,
+    records: int = 2_400,
+    keys: int = 40,
     acks: str = "all",
 ) -> Story:
     spec = TrialSpec(
@@ -155,7 +156,7 @@ def new_story(
         scenario=scenario,
         guarantee=guarantee,
         seed=seed,
-        workload=workload or Workload(),
+        workload=Workload(records, chunk=20, interval_ms=50, partitions=3, keys=keys, value_bytes=160),
         faults=(),
         config=producer_config(guarantee, "zstd", {"acks": acks}),
     )
@@ -303,9 +304,7 @@ def write_run(
 
 def random_story(trial: str, dice: Random) -> Story:
     """A trial in which anything may have happened, mostly wrong: for counting, not for judging."""
-    story = new_story(
-        trial, acks=dice.choice(["all", "all", "all", "1"]), workload=Workload(records=12, keys=3)
-    )
+    story = new_story(trial, acks=dice.choice(["all", "all", "all", "1"]), records=12, keys=3)
     if dice.random() < 0.1:
         story.ending = Ending.HARNESS_ERROR
     numbers = list(range(dice.choice([0, 3, 6, 12])))

@@ -19,7 +19,7 @@ from msgspec.structs import asdict
 from harness.contract import Configured
 from harness.errors import EnvironmentProblem
 from harness.rows import Finding, RequirementVerdict
-from harness.spec import ClientRef, Workload
+from harness.spec import ClientRef
 from harness.store import RunStore
 from reports.analysis import Analysis, Row
 from reports.site import Texts, write_site
@@ -147,7 +147,7 @@ def analysis_of() -> Analyses:
 
 @pytest.fixture
 def small(whole_story: Stories) -> Stories:
-    return lambda trial, **choices: whole_story(trial, workload=Workload(records=120), **choices)
+    return lambda trial, **choices: whole_story(trial, records=120, **choices)
 
 
 def test_every_link_leads_to_a_file_and_none_to_the_network(

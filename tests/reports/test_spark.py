@@ -20,7 +20,6 @@ from harness.errors import UsageError
 from harness.outcome import Outcome
 from harness.pack import pack
 from harness.rows import Delivery, Ending
-from harness.spec import Workload
 from harness.store import RunStore
 from reports.analysis import analyse
 from reports.load import load
@@ -201,7 +200,7 @@ def test_retries_are_seen_by_their_bytes_and_by_what_they_stored(whole: Any) -> 
 def test_a_batch_that_was_built_anew_is_seen_by_the_copies_it_stored(
     spark: Any, whole_story: Callable[..., Any], run_of: Callable[..., RunStore]
 ) -> None:
-    story = whole_story("anew", workload=Workload(records=600))
+    story = whole_story("anew", records=600)
     known = {number for number, frame in enumerate(story.frames) if _repeats(story, frame)}
     parts = [
         structs.replace(part, crc=number)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from msgspec import structs
 
 from harness.rows import FaultRow, Finding, Frame, FrameKind, RequirementVerdict
-from harness.spec import Elapsed, FaultSpec, Workload
+from harness.spec import Elapsed, FaultSpec
 from reports.log_order import log_order
 from reports.timeline import MAX_LANES, MAX_MARKS, OUTCOMES, notes, origin_ns, timeline
 from reports.wire_lines import AROUND, MAX_LINES, wire_lines
@@ -71,7 +71,7 @@ def test_a_window_asked_for_and_one_in_effect_are_drawn_apart(story: Stories) ->
 
 
 def test_frames_are_grouped_by_what_they_are(whole_story: Stories) -> None:
-    story = whole_story("one", workload=Workload(records=60))
+    story = whole_story("one", records=60)
     frames = story.frames
     first = next(number for number, frame in enumerate(frames) if frame.kind is FrameKind.REQUEST)
     answer = next(number for number, frame in enumerate(frames) if frame.kind is FrameKind.RESPONSE)
