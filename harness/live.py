@@ -121,7 +121,7 @@ class LiveTrial:
             await self._overdue(faults, client)
 
     async def _overdue(self, faults: asyncio.Task[None], client: Conversation) -> None:
-        """Let running windows end by themselves. A trigger can still come while the client is catching up, no longer."""
+        """Let running windows end by themselves; a trigger can still come while the client is catching up."""
         give_up_ns = time.monotonic_ns() + CATCH_UP_MS * 1_000_000
         while not faults.done():
             catching_up = not client.settled.is_set() and time.monotonic_ns() < give_up_ns
