@@ -77,6 +77,8 @@ def run(
             raise NothingSelected("the plan is empty")
         if dry_run:
             return _print_plan(plan, as_json)
+        # Before there is a folder: a version that does not exist should leave nothing behind.
+        install(spec.client for spec in plan.trials)
         store = RunStore.create(out_dir, _record(plan, jobs))
     return _carry_out(store, plan, jobs, as_json, quiet)
 

@@ -6,7 +6,9 @@ did-you-mean.
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Sequence
+from dataclasses import replace
 from fnmatch import fnmatchcase
 from pathlib import PurePath
 
@@ -44,8 +46,6 @@ def _guarantee(name: str) -> Guarantee:
 
 
 def _under(scenario: Scenario, wanted: set[Guarantee]) -> Scenario:
-    from dataclasses import replace
-
     return replace(scenario, guarantees=tuple(g for g in scenario.guarantees if g in wanted))
 
 
@@ -53,6 +53,8 @@ def clients(names: Sequence[str], command: Sequence[str]) -> list[ClientRef]:
     """``NAME`` (its pinned default) or ``NAME@VERSION``, and the user's own command if there is one."""
     chosen = [_client(name) for name in (names or (() if command else DEFAULT_CLIENTS))]
     if command:
+        if shutil.which(command[0]) is None:
+            raise UsageError(f"{command[0]} is not a program that can be run here; what stands behind -- is one")
         chosen.append(ClientRef(PurePath(command[0]).name, "own", tuple(command)))
     return list(dict.fromkeys(chosen))
 

@@ -29,6 +29,7 @@ def told(capsys) -> tuple[str, str]:
         (["run", "-b", "local:4.3.1x7"], 2, "7"),
         (["run", "-g", "idempotnet"], 2, "unknown guarantee 'idempotnet'; did you mean 'idempotent'?"),
         (["run", "-g", "transactional"], 5, "no scenario here is tried under transactional"),
+        (["run", "--", "./no-such-adapter"], 2, "./no-such-adapter is not a program that can be run here"),
         (["run", "--seeds", "0"], 2, "--seeds"),
         (["run", "--no-such-option"], 2, "No such option"),
         (["run", "--resume", "{tmp}/nothing"], 2, "nothing is not a folder of a run"),
@@ -44,6 +45,7 @@ def test_bad_input(capsys, tmp_path, argv, code, sentence):
     out, err = told(capsys)
     assert out == ""
     assert sentence in err.replace("\n", " ")
+    assert not (tmp_path / "latest").exists()
 
 
 def test_an_unwritable_out_dir_is_one_sentence(capsys, tmp_path):
@@ -86,9 +88,9 @@ def test_a_dry_run_prints_the_plan_twice_the_same(capsys):
 
 
 def test_a_command_of_ones_own_is_planned(capsys):
-    assert call(["run", "produce/calm", "--dry-run", "--json", "--", "./adapter", "--fast"]) == 0
+    assert call(["run", "produce/calm", "--dry-run", "--json", "--", "/bin/sh", "--fast"]) == 0
     trials = json.loads(told(capsys)[0])["trials"]
-    assert {tuple(trial["client"]["command"]) for trial in trials} == {("./adapter", "--fast")}
+    assert {tuple(trial["client"]["command"]) for trial in trials} == {("/bin/sh", "--fast")}
 
 
 def test_the_schema_names_every_file(capsys):
