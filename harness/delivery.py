@@ -162,9 +162,14 @@ def _misplaced(evidence: Evidence) -> Iterator[Corruption]:
     for n, send in acknowledged(evidence).items():
         places = {place(copy) for copy in evidence.copies.get(n, ())}
         at = (send.partition, send.offset)
-        if send.offset >= 0 and places and at not in places:
+        if places and not any(_fits(send, partition, offset) for partition, offset in places):
             where = ", ".join(f"{partition}/{offset}" for partition, offset in sorted(places))
             yield Corruption("a record was acknowledged where it is not", *at, n, where, "{}/{}".format(*at))
+
+
+def _fits(send: Send, partition: int, offset: int) -> bool:
+    """True if what the client knows of the record's place (-1: nothing) agrees with this one."""
+    return send.partition in (-1, partition) and send.offset in (-1, offset)
 
 
 def _shared_places(evidence: Evidence) -> Iterator[Corruption]:
@@ -172,7 +177,7 @@ def _shared_places(evidence: Evidence) -> Iterator[Corruption]:
     taken: dict[tuple[int, int], int] = {}
     for n, send in acknowledged(evidence).items():
         at = (send.partition, send.offset)
-        if send.offset >= 0 and taken.setdefault(at, n) != n:
+        if min(at) >= 0 and taken.setdefault(at, n) != n:
             yield Corruption(
                 "two records were acknowledged at one place", *at, n, None, f"record {taken[at]}"
             )

@@ -17,9 +17,9 @@ from typing import TypeVar
 
 from msgspec.structs import asdict
 
-from harness.contract import AnyEvent, StartupComplete
+from harness.contract import AnyEvent, Produce, StartupComplete
 from harness.conversation import ConfigRefused, Conversation
-from harness.errors import BrokerDied, KafkaTrialError, first_of
+from harness.errors import BrokerDied, ClientBroken, KafkaTrialError, first_of
 from harness.evidence import PRODUCER, Evidence
 from harness.inject import Injector, sleep_until
 from harness.lane import Lane
@@ -40,6 +40,8 @@ WARM_UP_S = 20.0
 WATCH_INTERVAL_S = 0.25
 LAST_ROWS_S = 2.0
 CATCH_UP_MS = 5_000
+#: An adapter reads its commands beside whatever its client does; one that does not for so long is stuck.
+HAND_OVER_S = 30.0
 
 
 class LiveTrial:
@@ -116,9 +118,16 @@ class LiveTrial:
             faults = group.create_task(self._injector.run(load_ns))
             for at_ms, command in timed:
                 await sleep_until(load_ns + at_ms * 1_000_000)
-                await client.produce(command)
+                await self._hand_over(client, command)
             await sleep_until(load_ns + self._spec.workload.load_ms * 1_000_000)
             await self._overdue(faults, client)
+
+    async def _hand_over(self, client: Conversation, command: Produce) -> None:
+        try:
+            async with asyncio.timeout(HAND_OVER_S):
+                await client.produce(command)
+        except TimeoutError:
+            raise ClientBroken(f"client {self._spec.client} took no command for {HAND_OVER_S:g} s") from None
 
     async def _overdue(self, faults: asyncio.Task[None], client: Conversation) -> None:
         """Let running windows end by themselves; a trigger can still come while the client is catching up."""

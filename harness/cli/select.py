@@ -54,7 +54,9 @@ def clients(names: Sequence[str], command: Sequence[str]) -> list[ClientRef]:
     chosen = [_client(name) for name in (names or (() if command else DEFAULT_CLIENTS))]
     if command:
         if shutil.which(command[0]) is None:
-            raise UsageError(f"{command[0]} is not a program that can be run here; what stands behind -- is one")
+            raise UsageError(
+                f"{command[0]} is not a program that can be run here; what stands behind -- is one"
+            )
         chosen.append(ClientRef(PurePath(command[0]).name, "own", tuple(command)))
     return list(dict.fromkeys(chosen))
 

@@ -32,7 +32,7 @@ from harness.check import Check, Requirement, Unsupported
 from harness.evidence import Evidence, Send
 from harness.outcome import Level
 from harness.rows import Finding
-from suites.checks.disturbance import NS_PER_MS, doubt_if_starved
+from suites.checks.disturbance import NS_PER_MS, doubt_if_disturbed
 from suites.checks.findings import finding, of_send, some
 from suites.checks.promises import EVERY
 
@@ -56,7 +56,7 @@ def find(evidence: Evidence) -> list[Finding]:
         return []
     worst = max(_took_ms(send) for send in late)
     message = f"{some(len(late), 'record')} got a result after {worst} ms at worst; the limit is {limit} ms"
-    doubt_if_starved(evidence, message)
+    doubt_if_disturbed(evidence, message)
     return [finding("delivery-timeout", message, len(late), map(of_send, late))]
 
 

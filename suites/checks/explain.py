@@ -53,6 +53,10 @@ class Explainer:
         return [row.effective_ns for row in rows if row.effective_ns is not None]
 
     @cached_property
+    def _disturbed(self) -> list[tuple[int, int]]:
+        return [row.effective_ns for row in self.evidence.faults if row.effective_ns is not None]
+
+    @cached_property
     def _transit_ns(self) -> int:
         """The longest that bytes may take between client and witness, one way."""
         beds = (row.spec.params for row in self.evidence.faults if row.spec.kind == "latency")
@@ -117,12 +121,12 @@ class Explainer:
     def _lost_with_connection(self, earlier: Attempt, later: Attempt) -> bool:
         if earlier.closed_ns is None or earlier.closed_ns > later.sent_ns + self._transit_ns:
             return False
-        answered_ns = earlier.answered_ns
-        return (
-            answered_ns is None
-            or self._may_be_withheld(answered_ns)
-            or earlier.closed_ns <= answered_ns + self._transit_ns
-        )
+        answered_ns, closed_ns = earlier.answered_ns, earlier.closed_ns
+        if answered_ns is None or self._may_be_withheld(answered_ns):
+            return True
+        # In peace an answer arrives: a client that hangs up after it has nobody but itself to blame.
+        disturbed = any(b - SLACK_NS <= closed_ns and answered_ns <= e + SLACK_NS for b, e in self._disturbed)
+        return disturbed and closed_ns <= answered_ns + self._transit_ns
 
     def _timed_out(self, earlier: Attempt, later: Attempt) -> bool:
         limit_ns = self._timeout_ns - self._transit_ns

@@ -2,8 +2,8 @@
 
 ## What it does
 
-Looks for records that the client reported as failed, or as unknown, while their delivery timeout had not passed and
-it had been told to retry without limit.
+Looks for records that the client reported as failed, or as unknown, although it had been told to retry without limit:
+while their delivery timeout had not passed, or although it had the network to itself for long enough to deliver them.
 
 ## Why it is bad
 
@@ -19,9 +19,10 @@ that declares itself dead over a lost answer stops a service that a second's pat
 
 ## What it needs
 
-The history. A client that cannot set the number of retries or the delivery timeout does not claim it: unsupported.
-Where its process stood still, an early failure may stem from that, and is inconclusive. Failures that come after
-the harness has begun to close the client are not counted.
+The history and the faults as they were. A client that cannot set the number of retries or the delivery timeout does
+not claim it: unsupported. Where its process or the broker stood still, a failure may stem from that, and is
+inconclusive. A call that fails after max.block.ms was refused, not given up, unless the network was there all along.
+Long enough is request.timeout.ms and reconnect.backoff.max.ms, one after the other, and five seconds more.
 
 ## References
 
@@ -35,13 +36,14 @@ from harness.check import Check, Requirement, Unsupported
 from harness.evidence import Evidence, Send
 from harness.outcome import Level, Outcome
 from harness.rows import Finding
-from suites.checks.disturbance import NS_PER_MS, doubt_if_starved
+from suites.checks.disturbance import NS_PER_MS, doubt_if_disturbed
 from suites.checks.findings import finding, of_send, some
 from suites.checks.promises import DURABLE
 
 TIMEOUT = "delivery.timeout.ms"
 #: A client may count its delivery timeout from a little earlier than the call, or round it down.
 SLACK_MS = 1_000
+RECOVERY_SLACK_MS = 5_000
 
 
 def find(evidence: Evidence) -> list[Finding]:
@@ -49,28 +51,42 @@ def find(evidence: Evidence) -> list[Finding]:
     for setting in ("retries", TIMEOUT):
         if setting in evidence.record.not_set:
             raise Unsupported(f"the client cannot set {setting}: {evidence.record.not_set[setting]}")
-    given_up = [send for send in evidence.sends.values() if _given_up(evidence, send)]
+    faults = sorted(row.effective_ns for row in evidence.faults if row.effective_ns is not None)
+    given_up = [send for send in evidence.sends.values() if _given_up(evidence, send, faults)]
     if not given_up:
         return []
     errors = ", ".join(sorted({send.error or "no error" for send in given_up}))
-    message = f"{some(len(given_up), 'record')} given up before the delivery timeout ({errors})"
-    doubt_if_starved(evidence, message)
+    message = f"{some(len(given_up), 'record')} given up over a network that came back ({errors})"
+    doubt_if_disturbed(evidence, message)
     return [finding("gave-up", message, len(given_up), map(of_send, given_up))]
 
 
-def _given_up(evidence: Evidence, send: Send) -> bool:
+def _given_up(evidence: Evidence, send: Send, faults: list[tuple[int, int]]) -> bool:
     if send.complete_ns is None or send.outcome is Outcome.OK:
         return False
-    closing_ns = evidence.record.phases.final_ns
-    if closing_ns is not None and send.complete_ns >= closing_ns:
-        return False
-    limit_ms = int(evidence.record.spec.config[TIMEOUT]) - SLACK_MS
-    return send.complete_ns - send.invoke_ns < limit_ms * NS_PER_MS
+    config = evidence.record.spec.config
+    took_ms = (send.complete_ns - send.invoke_ns) // NS_PER_MS
+    recovery_ms = (
+        int(config["request.timeout.ms"]) + int(config["reconnect.backoff.max.ms"]) + RECOVERY_SLACK_MS
+    )
+    if _longest_peace_ms(send.invoke_ns, send.complete_ns, faults) >= recovery_ms:
+        return True
+    blocked = send.outcome is Outcome.FAIL and took_ms >= int(config["max.block.ms"]) - SLACK_MS
+    return took_ms < int(config[TIMEOUT]) - SLACK_MS and not blocked
+
+
+def _longest_peace_ms(begin_ns: int, end_ns: int, faults: list[tuple[int, int]]) -> int:
+    """The longest stretch of a record's life in which no fault was in effect."""
+    longest_ns, free_from_ns = 0, begin_ns
+    for fault_begin_ns, fault_end_ns in faults:
+        longest_ns = max(longest_ns, min(fault_begin_ns, end_ns) - free_from_ns)
+        free_from_ns = max(free_from_ns, fault_end_ns)
+    return max(longest_ns, end_ns - free_from_ns) // NS_PER_MS
 
 
 CHECK = Check(
     name="gave-up",
-    summary="Records that the client gave up before their delivery timeout, over a network that came back.",
+    summary="Records that the client gave up, over a network that came back.",
     requirements=(Requirement("PRD-SND-06", Level.MUST),),
     guarantees=DURABLE,
     channels=frozenset({"history"}),

@@ -41,7 +41,7 @@ from harness.evidence import Evidence
 from harness.outcome import Level
 from harness.rows import Finding
 from suites.checks.attempts import undecoded
-from suites.checks.disturbance import doubt_if_starved
+from suites.checks.disturbance import doubt_if_disturbed
 from suites.checks.explain import Explainer
 from suites.checks.findings import Sample, finding, of_copy, some
 from suites.checks.promises import AT_LEAST_ONCE, EVERY, EXACTLY_ONCE, exactly_once
@@ -59,7 +59,7 @@ def find(evidence: Evidence) -> list[Finding]:
     if not bare:
         return []
     message = "overtaken in the log although nothing had failed"
-    doubt_if_starved(evidence, message)
+    doubt_if_disturbed(evidence, message)
     if hidden := undecoded(evidence):
         raise Inconclusive(f"{message}, but the witness could not read {some(hidden, 'frame')}")
     return _finding("unexplained reorder", bare, message)

@@ -3,7 +3,8 @@
 ## What it does
 
 Looks for records that never got a result, though the faults are gone and the client had every chance: its own
-delivery timeout has passed, or it has said that its flush or its close was a success.
+delivery timeout has passed, or it has said that its flush or its close was a success. Then for records that got their
+result only after a flush or close had said that all was done, and for a flush or close that never came back.
 
 ## Why it is bad
 
@@ -26,32 +27,82 @@ PRD-CLS-01, PRD-CLS-03. ``stuck producer`` in the Bufstream report; ``no progres
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from harness.check import Check, Inconclusive, Requirement
-from harness.contract import OpComplete
-from harness.evidence import Evidence
+from harness.contract import OpComplete, OpInvoke
+from harness.evidence import Evidence, Send
 from harness.outcome import Level, Outcome
 from harness.rows import Finding
 from suites.checks.delivery_timeout import SETTING, limit_ms
-from suites.checks.disturbance import NS_PER_MS, doubt_if_starved
-from suites.checks.findings import finding, of_send, some
+from suites.checks.disturbance import NS_PER_MS, doubt_if_disturbed
+from suites.checks.findings import Sample, finding, of_send, some
 from suites.checks.promises import EVERY
+
+#: Results and the end of a flush may be stamped by different threads of a client.
+SLACK_MS = 1_000
 
 
 def find(evidence: Evidence) -> list[Finding]:
-    """At most one finding, counting records without a result. Inconclusive if the client still had time."""
+    """At most a finding of each kind. Inconclusive if the client still had time, or client or broker stood still."""
+    return [*_never(evidence), *_too_late(evidence), *_hung(evidence)]
+
+
+def _never(evidence: Evidence) -> list[Finding]:
     pending = [send for send in evidence.sends.values() if send.pending]
     if not pending:
         return []
     message = f"{some(len(pending), 'record')} never got a result"
     oldest_ns = min(send.invoke_ns for send in pending)
-    done = [e for e in evidence.history if isinstance(e, OpComplete) and e.op in ("flush", "close")]
-    kept = [event.op for event in done if event.outcome == [Outcome.OK] and event.invoke_ns[0] >= oldest_ns]
+    kept = [event.op for event in _done(evidence) if event.invoke_ns[0] >= oldest_ns]
     if kept:
         message += f", though {' and '.join(kept)} succeeded"
     else:
         _doubt_unless_overdue(evidence, oldest_ns, message)
-        doubt_if_starved(evidence, message)
+    doubt_if_disturbed(evidence, message)
     return [finding("still-pending", message, len(pending), map(of_send, pending))]
+
+
+def _too_late(evidence: Evidence) -> list[Finding]:
+    done = _done(evidence)
+    late = [
+        send
+        for send in evidence.sends.values()
+        if any(send.invoke_ns < op.invoke_ns[0] and _after(send, op.complete_ns[0]) for op in done)
+    ]
+    if not late:
+        return []
+    message = (
+        f"{some(len(late), 'record')} got a result after a flush or close that had said that all was done"
+    )
+    doubt_if_disturbed(evidence, message)
+    return [finding("false-flush", message, len(late), map(of_send, late))]
+
+
+def _hung(evidence: Evidence) -> list[Finding]:
+    answered = {event.id for event in evidence.history if isinstance(event, OpComplete)}
+    invoked = [event for event in evidence.history if isinstance(event, OpInvoke) and event.op != "send"]
+    hung = [event for event in invoked if event.id not in answered]
+    if not hung:
+        return []
+    message = f"{' and '.join(event.op for event in hung)} never came back, long after the time it was given"
+    doubt_if_disturbed(evidence, message)
+    samples: Iterator[Sample] = ({"op": event.op, "invoke_ns": event.mono_ns} for event in hung)
+    return [finding("hung-call", message, len(hung), samples)]
+
+
+def _done(evidence: Evidence) -> list[OpComplete]:
+    """The flushes and closes that said that all was done."""
+    ops = (
+        event
+        for event in evidence.history
+        if isinstance(event, OpComplete) and event.op in ("flush", "close")
+    )
+    return [op for op in ops if op.outcome == [Outcome.OK]]
+
+
+def _after(send: Send, moment_ns: int) -> bool:
+    return send.complete_ns is not None and send.complete_ns > moment_ns + SLACK_MS * NS_PER_MS
 
 
 def _doubt_unless_overdue(evidence: Evidence, oldest_ns: int, message: str) -> None:
@@ -65,7 +116,7 @@ def _doubt_unless_overdue(evidence: Evidence, oldest_ns: int, message: str) -> N
 
 CHECK = Check(
     name="still-pending",
-    summary="Records that never got a result, after the faults were gone.",
+    summary="Records that never got a result, or only after a flush or close that said that all was done.",
     requirements=(Requirement("PRD-CLS-01", Level.MUST), Requirement("PRD-CLS-03", Level.MUST)),
     guarantees=EVERY,
     channels=frozenset({"history"}),

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import strategies as st
 from msgspec.structs import replace as restruct
 
-from harness.contract import AnyEvent, OpComplete, OpInvoke, Stats
+from harness.contract import AnyEvent, OpComplete, OpInvoke, ShutdownComplete, Stats
 from harness.evidence import PRODUCER, Evidence
 from harness.outcome import Guarantee
 from harness.plan import producer_config
@@ -53,6 +53,7 @@ class Story:
     log: list[LogRecord] = field(default_factory=list)
     not_set: dict[str, str] = field(default_factory=dict)
     ending: Ending = Ending.COMPLETE
+    shuts_down: bool = True
     end_ms: float = 60_000
     called_ms: dict[int, float] = field(default_factory=dict)
     correlation: int = 0
@@ -230,7 +231,10 @@ class Story:
             not_set=self.not_set,
         )
         frames = tuple(sorted(self.frames, key=lambda frame: frame.t_ns))
-        return Evidence(record, tuple(self.history), frames, tuple(self.faults), tuple(self.log))
+        history = list(self.history)
+        if self.shuts_down and history:
+            history.append(ShutdownComplete(seq=0, mono_ns=max(e.mono_ns for e in history), wall_ns=0))
+        return Evidence(record, tuple(history), frames, tuple(self.faults), tuple(self.log))
 
     def _frame(self, kind: FrameKind, at_ms: float, conn: int, **fields: object) -> None:
         self.frames.append(
@@ -307,6 +311,7 @@ class Client:
             base = self._append(numbers, partition, sequence)
         if mishap == "answer lost":
             story.answer(partition, base, self.now_ms + 1, self.conn)
+            story.fault("disconnect", self.now_ms + 1, self.now_ms + 2)
         if mishap == "answer dropped":
             story.answer(partition, base, self.now_ms + 1, self.conn)
             story.fault("dropped_response", self.now_ms, self.now_ms + 900)

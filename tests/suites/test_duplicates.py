@@ -44,9 +44,17 @@ def test_the_connection_ended_before_the_broker_answered(story):
 
 def test_the_answer_was_on_its_way_when_the_connection_ended(story):
     told = twice(story(), again_ms=80)
+    told.fault("disconnect", 11, 13)
     told.close(1, at_ms=12)
 
     assert reasons(told) == []
+
+
+def test_a_client_that_hangs_up_in_peace_has_no_reason_to_send_again(story):
+    told = twice(story(), again_ms=80)
+    told.close(1, at_ms=12)
+
+    assert reasons(told) == ["it was sent again although nothing was wrong with the earlier request"]
 
 
 def test_the_answer_was_swallowed_by_a_fault(story):

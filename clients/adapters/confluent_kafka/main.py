@@ -101,9 +101,9 @@ class ConfluentKafka(Adapter):
             self.poll(min(left_s, FLUSH_POLL_S))
         return not len(self._producer)
 
-    def close(self, timeout_s: float) -> None:
+    def close(self, timeout_s: float) -> bool:
         # No purge(): a record that the client still owes a result must be seen to be owed.
-        self.flush(timeout_s)
+        return self.flush(timeout_s)
 
 
 if __name__ == "__main__":

@@ -55,8 +55,9 @@ class ReferenceClient(Adapter):
             return False
         return True
 
-    def close(self, timeout_s: float) -> None:
+    def close(self, timeout_s: float) -> bool:
         self._producer.close(timeout_s)
+        return True
 
 
 if __name__ == "__main__":

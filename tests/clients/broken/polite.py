@@ -30,7 +30,7 @@ class Polite(Adapter):
         return True
 
     def close(self, timeout_s):
-        self.flush(timeout_s)
+        return self.flush(timeout_s)
 
 
 if __name__ == "__main__":

@@ -51,6 +51,6 @@ class Adapter:
         """
         raise NotImplementedError
 
-    def close(self, timeout_s: float) -> None:
-        """Close the client within ``timeout_s``; records without a result may stay so."""
+    def close(self, timeout_s: float) -> bool:
+        """Close the client within ``timeout_s``; True if it says that every record has a result."""
         raise NotImplementedError

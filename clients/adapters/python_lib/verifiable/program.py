@@ -111,9 +111,8 @@ class Program:
     def _close(self, command: dict[str, Any]) -> None:
         invoke_ns = self._invoke("close", command["id"])
         self._polling.stop()
-        if self._configured:
-            self._adapter.close(command["timeout_ms"] / 1000)
-        self._complete("close", command["id"], invoke_ns, None)
+        done = not self._configured or self._adapter.close(command["timeout_ms"] / 1000)
+        self._complete("close", command["id"], invoke_ns, None if done else "the client is not done")
         self._beating.stop()
         self._output.event("shutdown_complete", {}, last=True)
 
