@@ -72,6 +72,9 @@ def _not_judged(evidence: Evidence) -> Opinion | None:
     record = evidence.record
     if record.ending is not Ending.COMPLETE:
         return Opinion(ENDINGS[record.ending], record.reason or f"collecting ended as {record.ending}")
+    if torn := sum(not row.crc_ok for row in evidence.log):
+        # The broker checks each batch before it appends it: this is a disk's fault, or a reader's, never a client's.
+        return Opinion(Verdict.HARNESS_ERROR, f"{torn} batches in the broker's log do not match their CRC")
     idempotent = record.spec.guarantee in (Guarantee.IDEMPOTENT, Guarantee.TRANSACTIONAL)
     for setting in ("acks", "enable.idempotence") if idempotent else ("acks",):
         if setting in record.not_set:

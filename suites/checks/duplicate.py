@@ -38,7 +38,7 @@ from harness.outcome import Guarantee, Level
 from harness.rows import Finding, LogRecord
 from suites.checks.attempts import undecoded
 from suites.checks.disturbance import doubt_if_disturbed
-from suites.checks.explain import Explainer
+from suites.checks.explain import REQUEST_TIMEOUT, Explainer
 from suites.checks.findings import finding, of_copies, some
 from suites.checks.promises import AT_LEAST_ONCE, DURABLE, EXACTLY_ONCE
 
@@ -67,6 +67,8 @@ def _unexplained(evidence: Evidence, duplicates: dict[int, list[LogRecord]]) -> 
         return []
     message = f"{some(len(unexplained), 'record')} more than once in the log for no reason"
     doubt_if_disturbed(evidence, message)
+    if REQUEST_TIMEOUT in evidence.record.not_set:
+        raise Inconclusive(f"{message}, but nobody knows when this client's requests time out")
     if hidden := undecoded(evidence):
         raise Inconclusive(f"{message}, but the witness could not read {some(hidden, 'frame')}")
     first = next(iter(unexplained.values()))

@@ -52,7 +52,7 @@ IN_FLIGHT = "max.in.flight.requests.per.connection"
 def find(evidence: Evidence) -> list[Finding]:
     """At most one finding; it counts the records that were overtaken."""
     inversions = delivery.inversions(evidence)
-    if exactly_once(evidence) or evidence.record.spec.config.get(IN_FLIGHT) == 1:
+    if exactly_once(evidence) or _one_in_flight(evidence):
         return _finding("reordered", inversions, "overtaken in the log by records that were sent later")
     explainer = Explainer(evidence)
     bare = [found for found in inversions if not explainer.overtaking_is_explained(found.n, found.record)]
@@ -63,6 +63,10 @@ def find(evidence: Evidence) -> list[Finding]:
     if hidden := undecoded(evidence):
         raise Inconclusive(f"{message}, but the witness could not read {some(hidden, 'frame')}")
     return _finding("unexplained reorder", bare, message)
+
+
+def _one_in_flight(evidence: Evidence) -> bool:
+    return evidence.record.spec.config.get(IN_FLIGHT) == 1 and IN_FLIGHT not in evidence.record.not_set
 
 
 def _finding(anomaly: str, inversions: Sequence[Inversion], message: str) -> list[Finding]:

@@ -15,7 +15,16 @@ from suites.scenarios.windows import moments, windows
 
 LOAD_MS = DEFAULT_WORKLOAD.load_ms
 
-DELIVERY = ("E2E-DEL-01", "E2E-DEL-02", "E2E-DEL-03", "PRD-ACC-12", "PRD-SND-01", "PRD-SND-06", "PRD-SND-14")
+DELIVERY = (
+    "E2E-DEL-01",
+    "E2E-DEL-02",
+    "E2E-DEL-03",
+    "PRD-ACC-12",
+    "PRD-SND-01",
+    "PRD-SND-06",
+    "PRD-SND-14",
+    "PRD-SND-16",
+)
 CLOSING = ("PRD-CLS-01", "PRD-CLS-03")
 EXPIRY = ("PRD-EXP-01",)
 

@@ -15,6 +15,7 @@ from suites.checks import (
     corrupted,
     delivery_timeout,
     duplicate,
+    early_ack,
     gave_up,
     lost,
     phantom,
@@ -71,7 +72,17 @@ def test_windows_that_do_not_fit_are_refused():
 @pytest.mark.parametrize("guarantee", [Guarantee.AT_LEAST_ONCE, Guarantee.IDEMPOTENT])
 @pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda scenario: scenario.name)
 def test_every_requirement_of_a_scenario_is_judged_by_some_check(scenario, guarantee):
-    modules = (lost, duplicate, reordered, phantom, corrupted, delivery_timeout, still_pending, gave_up)
+    modules = (
+        lost,
+        duplicate,
+        reordered,
+        phantom,
+        corrupted,
+        delivery_timeout,
+        still_pending,
+        early_ack,
+        gave_up,
+    )
     judged = {requirement.id for module in modules for requirement in module.CHECK.requirements}
 
     assert set(scenario.requirements) <= judged

@@ -1,0 +1,91 @@
+"""# early-ack
+
+## What it does
+
+Holds the moment at which the client reported a record as written against the moment at which the broker's answer for
+it passed the witness.
+
+## Why it is bad
+
+With acks=all an acknowledgement is the broker's word, not the client's hope. A client that speaks before the broker
+has answered may be lucky for years; the record that is lost on the one day on which it is not has been reported safe.
+
+## How it is judged per guarantee
+
+- **at-least-once, idempotent, transactional**: forbidden. An answer that says so must have passed, for one of the
+  record's copies, before the client reported it; it need not be lost for this to be wrong.
+- **at-most-once**: not judged.
+
+## What it needs
+
+The history, the log and the witness's frames; settings acks=all. Five milliseconds of slack. Where the witness could
+not read part of the traffic it is inconclusive; a partition in which a broker answered DUPLICATE_SEQUENCE, which names
+no offset, is left out.
+
+## References
+
+PRD-SND-16, PRD-SND-01 (KIP-679).
+"""
+
+from __future__ import annotations
+
+from harness import delivery
+from harness.check import Check, Inconclusive, Requirement, Unsupported
+from harness.evidence import Evidence, Send
+from harness.outcome import Level
+from harness.rows import Finding
+from suites.checks.attempts import BatchPlace, attempts, batch_place, undecoded
+from suites.checks.disturbance import NS_PER_MS
+from suites.checks.findings import finding, of_send, some
+from suites.checks.promises import DURABLE
+
+SLACK_NS = 5 * NS_PER_MS
+DUPLICATE_SEQUENCE = 46
+
+
+def find(evidence: Evidence) -> list[Finding]:
+    """At most one finding, counting records. Unsupported unless acks=all."""
+    acks = str(evidence.record.spec.config.get("acks"))
+    if acks not in ("all", "-1"):
+        raise Unsupported(f"acks={acks} does not wait for the broker's word")
+    answered, unclear = _answers(evidence)
+    early = [
+        send
+        for n, send in delivery.acknowledged(evidence).items()
+        if (copies := evidence.copies.get(n))
+        and not any(copy.partition in unclear for copy in copies)
+        and not any(_told(send, answered.get(batch_place(copy))) for copy in copies)
+    ]
+    if not early:
+        return []
+    message = f"{some(len(early), 'record')} acknowledged before the broker had answered"
+    if hidden := undecoded(evidence):
+        raise Inconclusive(f"{message}, but the witness could not read {some(hidden, 'frame')}")
+    return [finding("early-ack", message, len(early), map(of_send, early))]
+
+
+def _answers(evidence: Evidence) -> tuple[dict[BatchPlace, int], set[int]]:
+    """When each batch was first answered as written, and the partitions with answers that name no offset."""
+    first: dict[BatchPlace, int] = {}
+    unclear: set[int] = set()
+    for attempt in attempts(evidence):
+        if attempt.error_code == DUPLICATE_SEQUENCE:
+            unclear.add(attempt.part.partition)
+        elif attempt.accepted and attempt.answered_ns is not None:
+            first[attempt.place] = min(attempt.answered_ns, first.get(attempt.place, attempt.answered_ns))
+    return first, unclear
+
+
+def _told(send: Send, answered_ns: int | None) -> bool:
+    return answered_ns is not None and answered_ns <= (send.complete_ns or 0) + SLACK_NS
+
+
+CHECK = Check(
+    name="early-ack",
+    summary="Records that the client reported as written before the broker had answered.",
+    requirements=(Requirement("PRD-SND-16", Level.MUST),),
+    guarantees=DURABLE,
+    channels=frozenset({"history", "log", "frames"}),
+    mutant="acknowledges_before_response",
+    find=find,
+)
