@@ -52,6 +52,11 @@ def judge(evidence: Evidence, scenario: Scenario, checks: Mapping[str, Check]) -
         )
     if bitten.verdict is Verdict.PASS and not counts.acked:
         bitten = Opinion(Verdict.NOT_EXERCISED, "the client acknowledged nothing")
+    elif (
+        bitten.verdict is Verdict.PASS
+        and (missing := evidence.record.spec.workload.records - counts.sent) > 0
+    ):
+        bitten = Opinion(Verdict.INCONCLUSIVE, f"{missing} records were never handed to the client")
     rulings = _rulings(evidence, scenario, checks, bitten)
     return _verdict(evidence, *_summary(rulings, bitten), rulings=rulings, counts=counts)
 

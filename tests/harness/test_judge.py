@@ -30,6 +30,8 @@ def evidence(
     reason: str = "",
     not_set: dict[str, str] | None = None,
     outcome: str = "ok",
+    records: int = 1,
+    crc_ok: bool = True,
 ) -> Evidence:
     """One record, acknowledged and in the log, under one fault."""
     spec = TrialSpec(
@@ -39,7 +41,7 @@ def evidence(
         scenario="s",
         guarantee=guarantee,
         seed=7,
-        workload=Workload(),
+        workload=Workload(records=records),
         faults=(FAULT,),
         config={},
     )
@@ -59,7 +61,7 @@ def evidence(
         offset=[0],
     )
     invoked = OpInvoke(seq=0, mono_ns=1, wall_ns=0, op="send", id=1, first=0, count=1)
-    kept = LogRecord("topic", 0, 0, 0, 0, -1, -1, -1, False, True, "k0", VALUE)
+    kept = LogRecord("topic", 0, 0, 0, 0, -1, -1, -1, False, crc_ok, "k0", VALUE)
     return Evidence(record, (invoked, said), (), tuple(faults), (kept,))
 
 
@@ -153,6 +155,19 @@ def test_a_client_that_acknowledged_nothing_is_never_a_pass():
     verdict = judge(evidence(outcome="info"), scenario(), {"c": saying([])})
 
     assert (verdict.verdict, verdict.reason) == ("not-exercised", "the client acknowledged nothing")
+
+
+def test_a_client_that_was_not_handed_all_records_is_never_a_pass():
+    verdict = judge(evidence(records=3), scenario(), {"c": saying([], R1)})
+    assert (verdict.verdict, verdict.reason) == ("inconclusive", "2 records were never handed to the client")
+
+
+def test_a_batch_that_the_disk_damaged_is_not_held_against_the_client():
+    verdict = judge(evidence(crc_ok=False), scenario(), {"c": saying([], R1)})
+    assert (verdict.verdict, verdict.reason) == (
+        "harness-error",
+        "1 batches in the broker's log do not match their CRC",
+    )
 
 
 def test_a_violation_outranks_a_fault_that_did_not_bite():

@@ -54,6 +54,7 @@ class Story:
     not_set: dict[str, str] = field(default_factory=dict)
     ending: Ending = Ending.COMPLETE
     shuts_down: bool = True
+    never_called: int = 0
     end_ms: float = 60_000
     called_ms: dict[int, float] = field(default_factory=dict)
     correlation: int = 0
@@ -217,7 +218,7 @@ class Story:
             scenario="produce/calm",
             guarantee=self.guarantee,
             seed=1,
-            workload=self.workload,
+            workload=restruct(self.workload, records=len(self.called_ms) + self.never_called),
             faults=tuple(row.spec for row in self.faults),
             config=producer_config(self.guarantee, "none", self.config),
         )
