@@ -109,7 +109,7 @@ class RunStore:
                 f"{path} is not a folder of a run", hint="kafka-trial run prints the folder of its run"
             )
         if not (path / RUN).exists() and (path / "latest").is_file():
-            path = path / (path / "latest").read_text().strip()
+            path = path / (path / "latest").read_text(errors="replace").strip()
         if not (path / RUN).exists():
             raise UsageError(
                 f"{path} is not a run: it has no {RUN}", hint="kafka-trial run prints the folder of its run"

@@ -60,7 +60,9 @@ def settings(master: str, trials: int, scratch: Path) -> dict[str, str]:
         "spark.master": master,
         "spark.driver.bindAddress": address,
         "spark.driver.host": address,
-        "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={scratch / 'log4j2.properties'} {jvm}",
+        "spark.driver.extraJavaOptions": (
+            f"-Djava.io.tmpdir={scratch} -Dlog4j2.configurationFile={scratch / 'log4j2.properties'} {jvm}"
+        ),
         "spark.local.dir": str(scratch / "local"),
         "spark.sql.adaptive.enabled": "false",
         "spark.sql.execution.arrow.pyspark.enabled": "true",

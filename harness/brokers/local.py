@@ -168,7 +168,9 @@ class LocalCluster:
         return {n.node_id: n.internal for n in self._layout.nodes if self._nodes[n.node_id].state is State.UP}
 
     def _jvm(self) -> tuple[str, ...]:
-        return (*self._java, settings.logging(self.version, self._folder)[0])
+        # Kafka unpacks native codecs into the JVM's temp folder and, killed, leaves them there.
+        own = f"-Djava.io.tmpdir={self._folder}"
+        return (*self._java, own, settings.logging(self.version, self._folder)[0])
 
     def _node_folder(self, node_id: int) -> Path:
         return self._folder / f"node-{node_id}"

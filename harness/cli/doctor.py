@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Annotated
 
 import typer
+from rich.markup import escape
 
 from harness.cli.output import print_json
-from harness.cli.screen import console, say
+from harness.cli.screen import answer, say
 from harness.provision.prerequisites import State, check_all, mend_all
 
 GLYPHS = {
@@ -36,7 +37,7 @@ def doctor(
         print_json(found)
     else:
         for one in found:
-            console.print(f"{GLYPHS[one.state]} {one.name}: {one.detail}", soft_wrap=True)
+            answer(f"{GLYPHS[one.state]} {one.name}: {escape(one.detail)}")
             if one.state is not State.OK and one.mend:
-                say(f"    mend: {one.mend}")
+                answer(escape(f"    mend: {one.mend}"))
     return 3 if any(one.required and one.state is not State.OK for one in found) else 0

@@ -11,7 +11,7 @@ from rich.table import Table
 from harness import registry
 from harness.check import Check
 from harness.cli.output import print_json
-from harness.cli.screen import console
+from harness.cli.screen import answer
 from harness.errors import unknown
 from harness.ports import BrokerKind, ClientKind, FaultKind
 from harness.scenario import Scenario
@@ -78,7 +78,7 @@ def list_(
     table = Table(*(rows[0] if rows else ["name"]), box=None, pad_edge=False)
     for row in rows:
         table.add_row(*(_text(value) for value in row.values()))
-    console.print(table)
+    answer(table)
     return 0
 
 

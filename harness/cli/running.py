@@ -14,12 +14,13 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from rich.markup import escape
 
 from harness.campaign import Campaign, install
 from harness.cli import select
 from harness.cli.output import print_json, run_document
-from harness.cli.screen import Watcher, console, say, summary
-from harness.errors import NothingSelected
+from harness.cli.screen import Watcher, answer, say, summary
+from harness.errors import NothingSelected, UsageError
 from harness.outcome import Verdict, exit_code
 from harness.plan import make_plan
 from harness.spec import Plan
@@ -27,6 +28,7 @@ from harness.store import RunRecord, RunStore
 
 DEFAULT_OUT = Path("runs")
 MAX_JOBS = 8
+MAX_SEED = 2**62
 
 
 def register(app: typer.Typer) -> None:
@@ -49,7 +51,9 @@ def run(
     guarantee: Annotated[
         list[str] | None, typer.Option("-g", "--guarantee", help="Only under these; repeatable.")
     ] = None,
-    seed: Annotated[int, typer.Option(help="The seed of the plan: all randomness comes from it.")] = 1,
+    seed: Annotated[
+        int, typer.Option(min=0, max=MAX_SEED, help="The seed of the plan: all randomness comes from it.")
+    ] = 1,
     seeds: Annotated[int, typer.Option(min=1, help="How many seeds, from --seed upwards.")] = 1,
     jobs: Annotated[int, typer.Option("-j", "--jobs", min=1, max=32, help="Trials at a time.")] = MAX_JOBS,
     out_dir: Annotated[Path, typer.Option(help="Where runs are kept.")] = DEFAULT_OUT,
@@ -63,6 +67,10 @@ def run(
 ) -> int:
     """Run a finite plan and judge every trial of it."""
     if resume is not None:
+        if scenario or client or broker or guarantee or command or dry_run:
+            raise UsageError(
+                "--resume goes on with its own plan; it takes no scenario, client, broker or guarantee"
+            )
         store = RunStore.open(resume)
         plan = store.record.plan
         jobs = store.record.jobs
@@ -89,8 +97,8 @@ def _print_plan(plan: Plan, as_json: bool) -> int:
     else:
         for spec in plan.trials:
             faults = ", ".join(f"{fault.kind} {fault.duration_ms} ms" for fault in spec.faults) or "no fault"
-            say(f"{spec.trial}: {faults}")
-        say(f"{len(plan.trials)} trials, seed {plan.seed}")
+            answer(escape(f"{spec.trial}: {faults}"))
+        answer(f"{len(plan.trials)} trials, seed {plan.seed}")
     return 0
 
 
@@ -111,7 +119,11 @@ def _carry_out(store: RunStore, plan: Plan, jobs: int, as_json: bool, quiet: boo
     clients = install(spec.client for spec in plan.trials if not store.finished(spec.trial))
     with Watcher(sum(not store.finished(spec.trial) for spec in plan.trials), quiet) as watcher:
         campaign = Campaign(store, clients, jobs, watcher.began, watcher.ended)
-        stopped_by = asyncio.run(_until_signal(campaign.run()))
+        try:
+            stopped_by = asyncio.run(_until_signal(campaign.run()))
+        except Exception as error:
+            store.stop(f"failed: {error}")
+            raise
     verdicts = list(store.verdicts())
     summary(verdicts)
     store.stop("completed" if stopped_by is None else "interrupted")
@@ -122,9 +134,7 @@ def _carry_out(store: RunStore, plan: Plan, jobs: int, as_json: bool, quiet: boo
         say(f"hint: go on with: kafka-trial run --resume {store.folder}")
         return 128 + stopped_by
     code = exit_code(Verdict(verdict.verdict) for verdict in verdicts)
-    console.print(
-        f"seed {plan.seed}; report: [cyan]kafka-trial report {store.folder}[/]; exit {code}", soft_wrap=True
-    )
+    say(f"seed {plan.seed}; report: kafka-trial report {store.folder}; exit {code}")
     return code
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import msgspec
 import typer
 
@@ -27,7 +29,11 @@ def register(app: typer.Typer) -> None:
     app.command("schema")(schema)
 
 
-def schema() -> int:
+def schema(
+    as_json: Annotated[
+        bool, typer.Option("--json", help="As always: the schema is one JSON document.")
+    ] = True,
+) -> int:
     """Print the JSON Schema of every file of a run, one schema version for all."""
     schemas, components = msgspec.json.schema_components(FILES.values(), ref_template="#/components/{name}")
     print_json(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 from rich.console import Console
 from rich.progress import (
@@ -37,6 +38,11 @@ GLYPHS = {
     Verdict.UNSUPPORTED: ("–", "dim"),
     Verdict.HARNESS_ERROR: ("⚠", "bold magenta"),
 }
+
+
+def answer(thing: Any) -> None:
+    """What was asked for, for a person: on stdout, unlike everything else here."""
+    Console(highlight=False, width=None if sys.stdout.isatty() else 200).print(thing, soft_wrap=True)
 
 
 def say(sentence: str) -> None:
