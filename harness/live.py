@@ -90,11 +90,12 @@ class LiveTrial:
     async def _collect(self) -> None:
         await self._lane.assert_pristine()
         await self._cluster.create_topic(self._topic, self._spec.workload.partitions)
-        await self._injector.prepare()
         self._folder.mkdir(parents=True, exist_ok=True)
-        async with Conversation(
-            self._client.launch, self._folder / "client.log", self._history.append
-        ) as client:
+        log = self._folder / "client.log"
+        async with (
+            self._faults_prepared(),
+            Conversation(self._client.launch, log, self._history.append) as client,
+        ):
             self._startup = await client.startup(STARTUP_TIMEOUT_S)
             bootstrap = {"bootstrap.servers": self._lane.bootstrap, "client.id": PRODUCER}
             configured = await client.configure(self._run_id, PRODUCER, self._spec.config | bootstrap)
@@ -108,7 +109,7 @@ class LiveTrial:
 
     async def _load(self, client: Conversation) -> None:
         (_, first), *timed = commands(self._spec, self._run_id, self._topic)
-        await client.produce(first)
+        await self._hand_over(client, first)
         with suppress(TimeoutError):
             async with asyncio.timeout(WARM_UP_S):
                 await client.settled.wait()
@@ -140,8 +141,10 @@ class LiveTrial:
         faults.cancel()
 
     @asynccontextmanager
-    async def _faults_cleared(self) -> AsyncIterator[None]:
+    async def _faults_prepared(self) -> AsyncIterator[None]:
+        """Whatever happens meanwhile, the lane carries no fault of ours afterwards."""
         try:
+            await self._injector.prepare()
             yield
         finally:
             await self._injector.clear()

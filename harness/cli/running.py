@@ -8,7 +8,8 @@ import shlex
 import signal
 import sys
 import uuid
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Mapping
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any
@@ -20,10 +21,11 @@ from harness.campaign import Campaign, install
 from harness.cli import select
 from harness.cli.output import print_json, run_document
 from harness.cli.screen import Watcher, answer, say, summary
-from harness.errors import NothingSelected, UsageError
+from harness.errors import EnvironmentProblem, NothingSelected, UsageError
 from harness.outcome import Verdict, exit_code
 from harness.plan import make_plan
-from harness.spec import Plan
+from harness.ports import InstalledClient
+from harness.spec import ClientRef, Plan
 from harness.store import RunRecord, RunStore
 
 DEFAULT_OUT = Path("runs")
@@ -74,6 +76,7 @@ def run(
         store = RunStore.open(resume)
         plan = store.record.plan
         jobs = store.record.jobs
+        clients = install(spec.client for spec in plan.trials if not store.finished(spec.trial))
     else:
         plan = make_plan(
             select.scenarios(scenario or (), guarantee or ()),
@@ -86,9 +89,9 @@ def run(
         if dry_run:
             return _print_plan(plan, as_json)
         # Before there is a folder: a version that does not exist should leave nothing behind.
-        install(spec.client for spec in plan.trials)
+        clients = install(spec.client for spec in plan.trials)
         store = RunStore.create(out_dir, _record(plan, jobs))
-    return _carry_out(store, plan, jobs, as_json, quiet)
+    return _carry_out(store, clients, jobs, as_json, quiet)
 
 
 def _print_plan(plan: Plan, as_json: bool) -> int:
@@ -114,15 +117,18 @@ def _record(plan: Plan, jobs: int) -> RunRecord:
     )
 
 
-def _carry_out(store: RunStore, plan: Plan, jobs: int, as_json: bool, quiet: bool) -> int:
+def _carry_out(
+    store: RunStore, clients: Mapping[ClientRef, InstalledClient], jobs: int, as_json: bool, quiet: bool
+) -> int:
+    plan = store.record.plan
     say(f"run {store.folder}: {len(plan.trials)} trials, seed {plan.seed}, {jobs} at a time")
-    clients = install(spec.client for spec in plan.trials if not store.finished(spec.trial))
     with Watcher(sum(not store.finished(spec.trial) for spec in plan.trials), quiet) as watcher:
         campaign = Campaign(store, clients, jobs, watcher.began, watcher.ended)
         try:
             stopped_by = asyncio.run(_until_signal(campaign.run()))
         except Exception as error:
-            store.stop(f"failed: {error}")
+            with suppress(EnvironmentProblem):  # a disk that is full is told by the error itself
+                store.stop(f"failed: {error}")
             raise
     verdicts = list(store.verdicts())
     summary(verdicts)

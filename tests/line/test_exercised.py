@@ -92,6 +92,20 @@ def test_a_frame_triggers_a_fault(tmp_path, monkeypatch):
     assert tried(tmp_path, monkeypatch, short("produce/dropped-response", third)).verdict == "pass"
 
 
+def test_a_trial_that_breaks_leaves_no_fault_on_its_lane(tmp_path, monkeypatch):
+    armed = replace(short("produce/calm"), schedule=lambda _: (FaultSpec("reset", Elapsed(500), 100),))
+    monkeypatch.setattr(registry, "scenario", lambda _: armed)
+    broken = ClientRef("broken", "own", ("/bin/sh", "-c", "echo garbage; cat"))
+    client = ClientRef("reference", registry.client("reference").default_version)
+    plan = make_plan([armed], [broken, client], ["local:4.3.1x1"], [7])
+    plan = replace_trials(plan, plan.trials[:2])
+    store = RunStore.create(tmp_path, RunRecord("run", "2026-01-01T00:00:00+00:00", plan, 1, {}, []))
+    asyncio.run(Campaign(store, install([broken, client]), 1, lambda _: None, lambda _: None).run())
+    first, second = store.verdicts()
+    assert (first.verdict, "broke the contract" in first.reason) == ("harness-error", True)
+    assert second.verdict != "harness-error", second.reason
+
+
 def test_a_check_that_crashes_is_a_harness_error(tmp_path, monkeypatch):
     def crash(_):
         raise ZeroDivisionError("on purpose")
