@@ -11,12 +11,12 @@ import logging
 import os
 import shlex
 import sys
-from typing import NoReturn
 
 import typer
 
 from harness import processes, registry
 from harness.cli import doctor, explain, judging, listing, running, schema
+from harness.cli.output import OutputClosed
 from harness.cli.screen import say
 from harness.errors import KafkaTrialError, first_of
 
@@ -32,11 +32,6 @@ app = typer.Typer(
 
 for command in (running, judging, listing, explain, doctor, schema):
     command.register(app)
-
-
-def main() -> NoReturn:
-    """The console script."""
-    sys.exit(call(sys.argv[1:]))
 
 
 def call(argv: list[str]) -> int:
@@ -58,7 +53,7 @@ def call(argv: list[str]) -> int:
     except (typer.Abort, KeyboardInterrupt):
         say("interrupted; what was finished is kept")
         return 130
-    except BrokenPipeError:
+    except OutputClosed:
         # Whoever read our output went away; stdout must not be flushed into the closed pipe at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 141

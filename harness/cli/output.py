@@ -10,13 +10,28 @@ from typing import Any
 
 import msgspec
 
+from harness.errors import EnvironmentProblem
 from harness.rows import TrialVerdict
+
+
+class OutputClosed(Exception):
+    """Whoever read stdout went away. The option parser takes a BrokenPipeError for its own business."""
 
 
 def print_json(document: Any) -> None:
     """One document on stdout."""
-    sys.stdout.buffer.write(msgspec.json.format(msgspec.json.encode(document), indent=2) + b"\n")
-    sys.stdout.buffer.flush()
+    put(msgspec.json.format(msgspec.json.encode(document), indent=2) + b"\n")
+
+
+def put(data: bytes) -> None:
+    """All of ``data`` on stdout, now. OutputClosed if nobody reads it, EnvironmentProblem if it cannot be written."""
+    try:
+        sys.stdout.buffer.write(data)
+        sys.stdout.buffer.flush()
+    except BrokenPipeError:
+        raise OutputClosed from None
+    except OSError as error:
+        raise EnvironmentProblem(f"cannot write to stdout: {error.strerror or error}") from error
 
 
 def run_document(folder: Path, seed: int, verdicts: Sequence[TrialVerdict]) -> dict[str, Any]:

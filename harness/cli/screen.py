@@ -18,6 +18,7 @@ from rich.progress import (
 )
 from rich.table import Table
 
+from harness.cli.output import put
 from harness.outcome import Verdict
 from harness.rows import TrialVerdict
 from harness.spec import TrialSpec
@@ -42,7 +43,10 @@ GLYPHS = {
 
 def answer(thing: Any) -> None:
     """What was asked for, for a person: on stdout, unlike everything else here."""
-    Console(highlight=False, width=None if sys.stdout.isatty() else 200).print(thing, soft_wrap=True)
+    page = Console(highlight=False, width=None if sys.stdout.isatty() else 200)
+    with page.capture() as captured:
+        page.print(thing, soft_wrap=True)
+    put(captured.get().encode())
 
 
 def say(sentence: str) -> None:

@@ -3,6 +3,11 @@
 from __future__ import annotations
 
 import json
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import IO
 
 import pytest
 
@@ -104,3 +109,30 @@ def test_the_schema_names_every_file(capsys):
         "log.jsonl",
         "verdict.json",
     } <= set(document["files"])
+
+
+def _started(stdout: int | IO[bytes]) -> subprocess.Popen[bytes]:
+    argv = [str(Path(sys.executable).with_name("kafka-trial")), "list", "checks", "--json"]
+    return subprocess.Popen(argv, stdout=stdout, stderr=subprocess.PIPE)
+
+
+def test_a_reader_that_goes_away_is_told_as_a_broken_pipe() -> None:
+    started = _started(subprocess.PIPE)
+    assert started.stdout is not None
+    started.stdout.close()
+    assert b"Traceback" not in started.communicate()[1]
+    assert started.returncode == 141
+
+
+def test_a_full_disk_behind_stdout_is_one_sentence() -> None:
+    with Path("/dev/full").open("wb") as full:
+        started = _started(full)
+        told = started.communicate()[1].decode()
+    assert (started.returncode, told.count("\n")) == (3, 1) and "No space left" in told
+
+
+def test_an_interrupt_during_the_imports_is_no_traceback() -> None:
+    started = _started(subprocess.DEVNULL)
+    started.send_signal(signal.SIGINT)
+    told = started.communicate()[1]
+    assert started.returncode in (130, -signal.SIGINT) and b"harness" not in told
