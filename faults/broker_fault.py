@@ -1,0 +1,46 @@
+"""What the kinds of fault share that brokers have and no network: they need brokers that do as they are told.
+
+Such a fault works in the simulated world alone, on its scripted brokers. What it hit is read from the witness's rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Sequence
+
+from faults.kind import SimulatedFault, passed
+from harness.rows import FaultRow, Frame, FrameKind
+from harness.simulated.lane import SimulatedLane
+from harness.spec import FaultSpec
+
+
+class BrokerFault(SimulatedFault):
+    """The defaults: no parameters, nothing to undo, and hits from the frames."""
+
+    def end(self, spec: FaultSpec, lane: SimulatedLane) -> None:
+        """Nothing to undo, unless a kind says otherwise."""
+
+    def simulated_hits(self, row: FaultRow, frames: Sequence[Frame], lane: SimulatedLane) -> int:
+        """As ``hits``: the witness sees it all."""
+        return self.hits(row, frames)
+
+
+def nodes(spec: FaultSpec, lane: SimulatedLane) -> list[int]:
+    """The node ids of the brokers that a fault is for."""
+    return [proxy.node_id for proxy in lane.on(spec)]
+
+
+def partitions(lane: SimulatedLane) -> Iterator[int]:
+    """The partitions of the trial's topic, none while it is deleted."""
+    if lane.cluster.has_topic(lane.topic):
+        yield from range(lane.cluster.partition_count(lane.topic))
+
+
+def responses(row: FaultRow, frames: Iterable[Frame], api_key: int) -> Iterator[Frame]:
+    """The answers of an API during a fault."""
+    return (frame for frame in passed(row, frames, (FrameKind.RESPONSE,)) if frame.api_key == api_key)
+
+
+def errors(row: FaultRow, frames: Iterable[Frame], codes: Collection[int]) -> int:
+    """How many answers during a fault have one of these error codes."""
+    answers = passed(row, frames, (FrameKind.RESPONSE,))
+    return sum(1 for frame in answers if any(code in codes for code in frame.error_codes))

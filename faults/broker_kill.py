@@ -1,0 +1,56 @@
+"""A broker's process is killed, and started again at the end.
+
+## What it does
+When the fault begins its brokers are gone: their connections end, new ones come to nothing. What they led goes to
+in-sync replicas, in a new leader epoch; where there is none it has no leader until the broker is back. At the end
+they start again with their logs, and catch up at once.
+
+## What it probes
+The way to another leader and back, metadata from who is left, LEADER_NOT_AVAILABLE, and batches that were appended
+and never answered.
+
+## How it is made
+In the simulated world alone: the scripted broker hangs up and no longer accepts; the controller knows at once.
+
+## Where it is seen
+At the witness the broker closes its connections, and those that are opened meanwhile: a hit is such an end.
+
+## What it cannot do
+Lose a log, or elect a replica that is out of sync.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from faults.broker_fault import BrokerFault, nodes
+from faults.kind import passed
+from harness.ports import FaultKind
+from harness.rows import FaultRow, Frame, FrameKind
+from harness.simulated.lane import SimulatedLane
+from harness.spec import FaultSpec
+
+
+class BrokerKill(BrokerFault):
+    """The fault kind ``broker_kill``."""
+
+    name = "broker_kill"
+    summary = "brokers are killed; their partitions go elsewhere; at the end they are back"
+
+    def begin(self, spec: FaultSpec, lane: SimulatedLane) -> None:
+        """Kill them."""
+        for node_id in nodes(spec, lane):
+            lane.cluster.kill(node_id, lane.now_ns)
+
+    def end(self, spec: FaultSpec, lane: SimulatedLane) -> None:
+        """Start them again."""
+        for node_id in nodes(spec, lane):
+            if not lane.cluster.accepts(node_id):
+                lane.cluster.restart(node_id, lane.now_ns)
+
+    def hits(self, row: FaultRow, frames: Sequence[Frame]) -> int:
+        """Connections that the broker's end closed."""
+        return sum(1 for frame in passed(row, frames, (FrameKind.CLOSE,)) if frame.closed_by == "broker")
+
+
+FAULT: FaultKind = BrokerKill()

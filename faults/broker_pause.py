@@ -1,0 +1,59 @@
+"""A broker stands still, as under a long garbage collection or a stopped process.
+
+## What it does
+For the duration its brokers accept connections and bytes, and neither read a request nor answer one. At the end they
+go on with what has come meanwhile, in order, also what the client has long given up on. A follower that stands still
+is waited for by acks=all.
+
+## What it probes
+The request timeout with a connection that looks alive; batches that are appended late, after their retry; and the
+broker's own REQUEST_TIMED_OUT, behind which the batch is in the log.
+
+## How it is made
+In the simulated world alone: the scripted brokers leave requests where they are.
+
+## Where it is seen
+Requests reach the broker and are answered after the end: a hit is a request that arrived during the fault.
+
+## What it cannot do
+Last so long that the controller takes the broker for dead; stop an answer that is on its way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from faults.broker_fault import BrokerFault, nodes
+from faults.kind import passed
+from harness.ports import FaultKind
+from harness.rows import FaultRow, Frame, FrameKind
+from harness.simulated.lane import SimulatedLane
+from harness.spec import FaultSpec
+
+_NS_PER_MS = 1_000_000
+
+
+class BrokerPause(BrokerFault):
+    """The fault kind ``broker_pause``."""
+
+    name = "broker_pause"
+    summary = "brokers accept everything and answer nothing; then they go on"
+
+    def begin(self, spec: FaultSpec, lane: SimulatedLane) -> None:
+        """Stop them."""
+        until_ns = lane.now_ns + spec.duration_ms * _NS_PER_MS
+        for node_id in nodes(spec, lane):
+            if lane.cluster.accepts(node_id):
+                lane.cluster.pause(node_id, until_ns)
+
+    def end(self, spec: FaultSpec, lane: SimulatedLane) -> None:
+        """Have them go on."""
+        for node_id in nodes(spec, lane):
+            lane.cluster.resume(node_id)
+
+    def hits(self, row: FaultRow, frames: Sequence[Frame]) -> int:
+        """Requests that had to wait."""
+        return sum(1 for _ in passed(row, frames, (FrameKind.REQUEST,)))
+
+
+FAULT: FaultKind = BrokerPause()

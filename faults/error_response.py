@@ -1,0 +1,74 @@
+"""The broker answers with an error code.
+
+## What it does
+The next ``count`` answers of the API ``api`` say the error ``code``: of all partitions that they speak about, or of
+``partition`` alone. Nothing is done otherwise, unless ``after_append`` is 1: then Produce has appended the batch
+first. What is left of them at the fault's end is not given any more.
+
+## What it probes
+What the client makes of each code: whether it retries, with fresh metadata or a new producer id, gives up on the
+record, or on itself; and what it says of a record that is in the log all the same.
+
+## How it is made
+In the simulated world alone: the scripted brokers put the code into their answer.
+
+## Where it is seen
+A hit is an answer of that API with that code during the fault.
+
+## What it cannot do
+Make the broker mean it: behind an injected NOT_LEADER_OR_FOLLOWER it still leads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from kio.schema.errors import ErrorCode
+
+from faults.broker_fault import BrokerFault, responses
+from harness.ports import FaultKind, FaultParam
+from harness.rows import FaultRow, Frame
+from harness.simulated.lane import SimulatedLane
+from harness.spec import FaultSpec
+from harness.wire.apis import Api
+
+
+class ErrorResponse(BrokerFault):
+    """The fault kind ``error_response``."""
+
+    name = "error_response"
+    summary = "answers say an error code, with or without having done what was asked"
+    params: tuple[FaultParam, ...] = (
+        FaultParam("api", Api.PRODUCE, 0, 100, "the key of the API that fails"),
+        FaultParam("code", ErrorCode.not_leader_or_follower, -1, max(ErrorCode), "the error code"),
+        FaultParam("count", 1, 1, 1_000_000, "how many answers say it"),
+        FaultParam("partition", -1, -1, 2**31 - 1, "the one partition that fails, -1 for all"),
+        FaultParam("after_append", 0, 0, 1, "1 if Produce appends before it fails"),
+    )
+
+    def begin(self, spec: FaultSpec, lane: SimulatedLane) -> None:
+        """Have them fail."""
+        self._inject(spec, lane, self.values(spec)["count"])
+
+    def end(self, spec: FaultSpec, lane: SimulatedLane) -> None:
+        """Have them fail no more."""
+        self._inject(spec, lane, 0)
+
+    def hits(self, row: FaultRow, frames: Sequence[Frame]) -> int:
+        """Answers with the code."""
+        values = self.values(row.spec)
+        answers = responses(row, frames, values["api"])
+        return sum(1 for frame in answers if values["code"] in frame.error_codes)
+
+    def _inject(self, spec: FaultSpec, lane: SimulatedLane, count: int) -> None:
+        values = self.values(spec)
+        lane.cluster.inject_error(
+            values["api"],
+            values["code"],
+            count,
+            None if values["partition"] == -1 else values["partition"],
+            bool(values["after_append"]),
+        )
+
+
+FAULT: FaultKind = ErrorResponse()

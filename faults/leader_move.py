@@ -1,0 +1,57 @@
+"""Partitions change their leader.
+
+## What it does
+When the fault begins, every partition of the topic that one of its brokers leads goes to the next broker, in a new
+leader epoch. It stays there. With one broker there is nowhere to go, and nothing happens.
+
+## What it probes
+Whether the client learns who leads now, from the error, from the hint beside it (KIP-951) or from Metadata; whether
+it keeps the order of its batches while it moves them to another connection; and whether it mistakes old metadata for
+new.
+
+## How it is made
+In the simulated world alone: the scripted brokers elect another leader at once, and all of them know it at once.
+Followers that are in sync have everything, so that nothing is lost.
+
+## Where it is seen
+The old leader answers Produce with NOT_LEADER_OR_FOLLOWER: a hit is such an answer during the fault.
+
+## What it cannot do
+Leave some brokers with old metadata; lose what was not replicated (for that a follower must be paused first).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from kio.schema.errors import ErrorCode
+
+from faults.broker_fault import BrokerFault, errors, nodes, partitions
+from harness.ports import FaultKind
+from harness.rows import FaultRow, Frame
+from harness.simulated.lane import SimulatedLane
+from harness.spec import FaultSpec
+
+
+class LeaderMove(BrokerFault):
+    """The fault kind ``leader_move``."""
+
+    name = "leader_move"
+    summary = "partitions go to another leader, in a new epoch, and stay there"
+
+    def begin(self, spec: FaultSpec, lane: SimulatedLane) -> None:
+        """Move them."""
+        cluster = lane.cluster
+        alive = [node for node in cluster.node_ids if cluster.accepts(node)]
+        for partition in partitions(lane):
+            leader, _ = cluster.leader(lane.topic, partition)
+            if leader in nodes(spec, lane) and leader in alive and len(alive) > 1:
+                following = alive[(alive.index(leader) + 1) % len(alive)]
+                cluster.move_leader(lane.topic, partition, following, lane.now_ns)
+
+    def hits(self, row: FaultRow, frames: Sequence[Frame]) -> int:
+        """Answers of those who do not lead any more."""
+        return errors(row, frames, (ErrorCode.not_leader_or_follower,))
+
+
+FAULT: FaultKind = LeaderMove()

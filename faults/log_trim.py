@@ -1,0 +1,50 @@
+"""The log is trimmed to its end, as by DeleteRecords or by retention.
+
+## What it does
+When the fault begins every partition of the topic loses its records up to the high watermark; offsets go on from
+where they were. What the brokers remember of producers stays.
+
+## What it probes
+Whether the client takes the new log start offset for what it is: with an error beside it, it says whether records
+that the producer knows of can still be there.
+
+## How it is made
+In the simulated world alone, in the scripted partitions.
+
+## Where it is seen
+A hit is a Produce answer during the fault: it says the new log start offset.
+
+## What it cannot do
+Leave the records for who reads the log afterwards: evidence that is to tell this from a loss must read the deleted
+records too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from faults.broker_fault import BrokerFault, partitions, responses
+from harness.ports import FaultKind
+from harness.rows import FaultRow, Frame
+from harness.simulated.lane import SimulatedLane
+from harness.spec import FaultSpec
+from harness.wire.apis import Api
+
+
+class LogTrim(BrokerFault):
+    """The fault kind ``log_trim``."""
+
+    name = "log_trim"
+    summary = "partitions lose the records that they have"
+
+    def begin(self, spec: FaultSpec, lane: SimulatedLane) -> None:
+        """Trim."""
+        for partition in partitions(lane):
+            lane.cluster.trim(lane.topic, partition)
+
+    def hits(self, row: FaultRow, frames: Sequence[Frame]) -> int:
+        """Answers that say the new log start offset."""
+        return sum(1 for _ in responses(row, frames, Api.PRODUCE))
+
+
+FAULT: FaultKind = LogTrim()

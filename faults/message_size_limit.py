@@ -1,0 +1,61 @@
+"""The topic takes smaller batches than the client makes.
+
+## What it does
+For the duration ``max.message.bytes`` of the topic is ``bytes``, counted over the whole batch, header and all. A
+larger one is refused with MESSAGE_TOO_LARGE, and nothing of it is appended. At the end the brokers' default holds
+again.
+
+## What it probes
+Whether the client splits the batch into smaller ones, in order and with sequences of their own, and gives up on a
+record that is too large alone.
+
+## How it is made
+In the simulated world alone, by changing the topic's settings in the scripted cluster.
+
+## Where it is seen
+A hit is an answer with MESSAGE_TOO_LARGE.
+
+## What it cannot do
+Tell the client the limit: no answer says it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from kio.schema.errors import ErrorCode
+
+from faults.broker_fault import BrokerFault, errors
+from harness.ports import FaultKind, FaultParam
+from harness.rows import FaultRow, Frame
+from harness.simulated.lane import SimulatedLane
+from harness.spec import FaultSpec
+
+
+class MessageSizeLimit(BrokerFault):
+    """The fault kind ``message_size_limit``."""
+
+    name = "message_size_limit"
+    summary = "batches above a size are refused"
+    params: tuple[FaultParam, ...] = (
+        FaultParam("bytes", 400, 0, 2**31 - 1, "the largest batch that is taken"),
+    )
+
+    def begin(self, spec: FaultSpec, lane: SimulatedLane) -> None:
+        """Set the limit."""
+        self._set(lane, str(self.values(spec)["bytes"]))
+
+    def end(self, spec: FaultSpec, lane: SimulatedLane) -> None:
+        """Take the limit away."""
+        self._set(lane, None)
+
+    def hits(self, row: FaultRow, frames: Sequence[Frame]) -> int:
+        """Answers that found a batch too large."""
+        return errors(row, frames, (ErrorCode.message_too_large,))
+
+    def _set(self, lane: SimulatedLane, limit: str | None) -> None:
+        if lane.cluster.has_topic(lane.topic):
+            lane.cluster.alter_config(lane.topic, {"max.message.bytes": limit})
+
+
+FAULT: FaultKind = MessageSizeLimit()

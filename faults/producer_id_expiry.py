@@ -1,0 +1,51 @@
+"""The brokers forget every producer.
+
+## What it does
+When the fault begins every partition forgets what it knew of every idempotent producer: epochs, sequences, the last
+five batches. A real broker does that after ``producer.id.expiration.ms`` without a batch.
+
+## What it probes
+Whether an idempotent producer goes on with its next sequence, which a broker without memory accepts; and, with a
+retry on its way at that moment, how far its promise reaches.
+
+## How it is made
+In the simulated world alone, in the scripted partitions.
+
+## Where it is seen
+A hit is a batch of an idempotent producer that arrived during the fault.
+
+## What it cannot do
+Take the ids from the producers, or be seen in an answer: the brokers have nothing to object to. A batch that was
+appended before and is sent again after it is stored twice, as on a real broker.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from faults.broker_fault import BrokerFault
+from faults.kind import passed
+from harness.ports import FaultKind
+from harness.rows import FaultRow, Frame, FrameKind
+from harness.simulated.lane import SimulatedLane
+from harness.spec import FaultSpec
+
+
+class ProducerIdExpiry(BrokerFault):
+    """The fault kind ``producer_id_expiry``."""
+
+    name = "producer_id_expiry"
+    summary = "partitions forget the sequences of every producer"
+
+    def begin(self, spec: FaultSpec, lane: SimulatedLane) -> None:
+        """Forget."""
+        lane.cluster.expire_producers(lane.now_ns)
+
+    def hits(self, row: FaultRow, frames: Sequence[Frame]) -> int:
+        """Batches that found nothing remembered, or what has been remembered since."""
+        requests = passed(row, frames, (FrameKind.REQUEST,))
+        parts = (part for frame in requests for part in frame.produce)
+        return sum(1 for part in parts if part.producer_id is not None and part.producer_id >= 0)
+
+
+FAULT: FaultKind = ProducerIdExpiry()

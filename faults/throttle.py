@@ -1,0 +1,57 @@
+"""The client is over its quota.
+
+## What it does
+For the duration every answer of the API ``api`` says a throttle time of ``throttle_ms``, and the broker leaves the
+connection unread for as long behind it (KIP-219).
+
+## What it probes
+Whether the client holds back by itself for the time it was told, counts the wait against the right deadlines, and
+keeps its other connections going.
+
+## How it is made
+In the simulated world alone: the scripted brokers find the quota exceeded each time.
+
+## Where it is seen
+A hit is an answer of that API during the fault.
+
+## What it cannot do
+Depend on how much the client really sends.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from faults.broker_fault import BrokerFault, responses
+from harness.ports import FaultKind, FaultParam
+from harness.rows import FaultRow, Frame
+from harness.simulated.lane import SimulatedLane
+from harness.spec import FaultSpec
+from harness.wire.apis import Api
+
+
+class Throttle(BrokerFault):
+    """The fault kind ``throttle``."""
+
+    name = "throttle"
+    summary = "answers say that the client is over its quota, and the broker reads on later"
+    params: tuple[FaultParam, ...] = (
+        FaultParam("api", Api.PRODUCE, 0, 100, "the key of the API that is throttled"),
+        FaultParam("throttle_ms", 300, 1, 600_000, "for how long, after each answer"),
+    )
+
+    def begin(self, spec: FaultSpec, lane: SimulatedLane) -> None:
+        """Throttle."""
+        values = self.values(spec)
+        lane.cluster.set_throttle_ms(values["api"], values["throttle_ms"])
+
+    def end(self, spec: FaultSpec, lane: SimulatedLane) -> None:
+        """Throttle no more."""
+        lane.cluster.set_throttle_ms(self.values(spec)["api"], 0)
+
+    def hits(self, row: FaultRow, frames: Sequence[Frame]) -> int:
+        """Answers that said so."""
+        return sum(1 for _ in responses(row, frames, self.values(row.spec)["api"]))
+
+
+FAULT: FaultKind = Throttle()

@@ -1,0 +1,50 @@
+"""The topic gets more partitions.
+
+## What it does
+When the fault begins the topic grows by ``partitions``; they are empty, led by the brokers in turn, and stay.
+
+## What it probes
+Whether the client finds the new partitions with its next metadata, spreads records without a key over them, and keeps
+what it had in hand for the old ones in order.
+
+## How it is made
+In the simulated world alone, by growing the topic in the scripted cluster.
+
+## Where it is seen
+A hit is a Metadata answer during the fault: the first that a client can know it by.
+
+## What it cannot do
+Keep the promise that one key stays in one partition: nobody can whose topic grows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from faults.broker_fault import BrokerFault, responses
+from harness.ports import FaultKind, FaultParam
+from harness.rows import FaultRow, Frame
+from harness.simulated.lane import SimulatedLane
+from harness.spec import FaultSpec
+from harness.wire.apis import Api
+
+
+class TopicGrowth(BrokerFault):
+    """The fault kind ``topic_growth``."""
+
+    name = "topic_growth"
+    summary = "the topic gets more partitions"
+    params: tuple[FaultParam, ...] = (FaultParam("partitions", 1, 1, 100, "how many more"),)
+
+    def begin(self, spec: FaultSpec, lane: SimulatedLane) -> None:
+        """Let it grow."""
+        cluster, more = lane.cluster, self.values(spec)["partitions"]
+        if cluster.has_topic(lane.topic):
+            cluster.add_partitions(lane.topic, cluster.partition_count(lane.topic) + more)
+
+    def hits(self, row: FaultRow, frames: Sequence[Frame]) -> int:
+        """Metadata answers that show it."""
+        return sum(1 for _ in responses(row, frames, Api.METADATA))
+
+
+FAULT: FaultKind = TopicGrowth()

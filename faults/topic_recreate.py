@@ -1,0 +1,56 @@
+"""The topic is deleted, and created again under the same name.
+
+## What it does
+When the fault begins the topic is gone with all its records, for every broker at once. At the end there is one of the
+same name, partitions and settings: with another topic id, empty, in leader epoch 0.
+
+## What it probes
+UNKNOWN_TOPIC_OR_PARTITION and UNKNOWN_TOPIC_ID while it is gone; afterwards whether the client takes the new topic
+for the old one: by its id, by leader epochs that are lower than before, by sequences that go on in an empty log.
+
+## How it is made
+In the simulated world alone, by deleting and creating it in the scripted cluster.
+
+## Where it is seen
+A hit is an answer that says during the fault that there is no such topic, by name or by id.
+
+## What it cannot do
+Delete slowly: a real broker may know of it some milliseconds later than another. What was in the log is gone for
+consumers; evidence that is to tell it from a loss must read the deleted records too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from kio.schema.errors import ErrorCode
+
+from faults.broker_fault import BrokerFault, errors
+from harness.ports import FaultKind
+from harness.rows import FaultRow, Frame
+from harness.simulated.lane import SimulatedLane
+from harness.spec import FaultSpec
+
+
+class TopicRecreate(BrokerFault):
+    """The fault kind ``topic_recreate``."""
+
+    name = "topic_recreate"
+    summary = "the topic is deleted; at the end there is a new one of the same name"
+
+    def begin(self, spec: FaultSpec, lane: SimulatedLane) -> None:
+        """Delete it."""
+        if lane.cluster.has_topic(lane.topic):
+            lane.cluster.delete_topic(lane.topic)
+
+    def end(self, spec: FaultSpec, lane: SimulatedLane) -> None:
+        """Create it again."""
+        if not lane.cluster.has_topic(lane.topic):
+            lane.cluster.recreate_topic(lane.topic)
+
+    def hits(self, row: FaultRow, frames: Sequence[Frame]) -> int:
+        """Answers that know no such topic."""
+        return errors(row, frames, (ErrorCode.unknown_topic_or_partition, ErrorCode.unknown_topic_id))
+
+
+FAULT: FaultKind = TopicRecreate()

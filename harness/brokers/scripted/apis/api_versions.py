@@ -1,0 +1,54 @@
+"""ApiVersions: what the broker offers. A version that it does not know is answered in version 0 (KIP-511)."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Final
+
+from kio.schema.errors import ErrorCode
+
+from harness.brokers.scripted.answer import Answer, Request, milliseconds
+from harness.brokers.scripted.messages import maker
+from harness.brokers.scripted.releases import Ranges
+from harness.brokers.scripted.state import ClusterState
+from harness.wire.apis import Api
+from harness.wire.headers import RequestHeader
+from harness.wire.messages import encode_response
+
+_SOFTWARE: Final = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
+_NAMED_FROM_VERSION: Final = 3
+
+
+def handle(state: ClusterState, request: Request) -> Answer:
+    """INVALID_REQUEST where the client's name or version is not well formed."""
+    code, offered = ErrorCode.none, state.release.ranges
+    if request.version >= _NAMED_FROM_VERSION and not _is_well_named(request.body):
+        code, offered = ErrorCode.invalid_request, {}
+    if state.injected and (error := state.take_error(Api.API_VERSIONS)):
+        code = error.code
+    message = _message(request.version, code, offered, request.throttle_ms)
+    return Answer(encode_response(message, request.header.correlation_id), request.now_ns)
+
+
+def unsupported(state: ClusterState, header: RequestHeader, now_ns: int) -> Answer:
+    """To a version that is not offered: version 0, with the one range that the client needs."""
+    offered = {int(Api.API_VERSIONS): state.release.ranges[Api.API_VERSIONS]}
+    message = _message(0, ErrorCode.unsupported_version, offered, 0)
+    return Answer(encode_response(message, header.correlation_id), now_ns)
+
+
+def _is_well_named(body: Any) -> bool:
+    return all(
+        _SOFTWARE.fullmatch(name) for name in (body.client_software_name, body.client_software_version)
+    )
+
+
+def _message(version: int, code: ErrorCode, offered: Ranges, throttle_ms: int) -> Any:
+    entry = maker(Api.API_VERSIONS, version, "ApiVersion")
+    return maker(Api.API_VERSIONS, version, "ApiVersionsResponse")(
+        error_code=code,
+        api_keys=tuple(
+            entry(api_key=int(key), min_version=low, max_version=high) for key, (low, high) in offered.items()
+        ),
+        throttle_time=milliseconds(throttle_ms),
+    )

@@ -1,0 +1,27 @@
+"""Which broker coordinates a group or a transactional id: a leader of one of its internal topic's partitions."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from harness.brokers.scripted.state import ClusterState
+
+NO_NODE: Final = -1
+_PARTITIONS: Final = 50
+
+
+def coordinator(state: ClusterState, key: str) -> int:
+    """The node for a key, NO_NODE where none is to be had. It changes when nodes go and come."""
+    alive = state.alive()
+    if not alive or not state.settings.coordinator_available:
+        return NO_NODE
+    return alive[_java_hash(key) % _PARTITIONS % len(alive)]
+
+
+def _java_hash(text: str) -> int:
+    """``Utils.abs(String#hashCode)``."""
+    value = 0
+    units = text.encode("utf-16-be", "surrogatepass")
+    for high, low in zip(units[::2], units[1::2], strict=True):
+        value = (31 * value + (high << 8 | low)) & 0xFFFFFFFF
+    return value & 0x7FFFFFFF if value != 0x80000000 else 0

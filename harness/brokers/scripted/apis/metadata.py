@@ -1,0 +1,135 @@
+"""Metadata: the brokers that are alive, and of the topics asked for who leads which partition in which epoch.
+
+Before version 12 topics are asked for by name; from 12 on by name or by id. Version 0 asks for all with an empty list,
+later ones with a null one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final
+from uuid import UUID
+
+from kio.schema.errors import ErrorCode
+
+from harness.brokers.scripted.answer import Answer, Closed, Request, milliseconds
+from harness.brokers.scripted.messages import maker
+from harness.brokers.scripted.state import ClusterState, InjectedError
+from harness.brokers.scripted.topics import INTERNAL_TOPICS, NO_LEADER, Partition, Topic, is_valid_name
+from harness.wire.apis import Api
+from harness.wire.messages import encode_response
+
+_NO_ID: Final = UUID(int=0)
+_IDS_FROM_VERSION: Final = 12
+_TOP_LEVEL_ERROR_FROM_VERSION: Final = 13
+_NO_CONTROLLER: Final = -1
+
+
+def handle(state: ClusterState, request: Request) -> Answer:
+    """Errors stand at the topic (3, 17, 29, 100) or at the partition (5: it has no leader)."""
+    version = request.version
+    error = state.take_error(Api.METADATA) if state.injected else None
+    topics = tuple(_topics(state, request, error))
+    alive = state.alive()
+    entry = maker(Api.METADATA, version, "MetadataResponseBroker")
+    brokers = tuple(
+        entry(node_id=node_id, host=state.nodes[node_id].address[0], port=state.nodes[node_id].address[1])
+        for node_id in alive
+    )
+    is_whole = error is not None and _is_top_level(error, version)
+    message = maker(Api.METADATA, version, "MetadataResponse")(
+        throttle_time=milliseconds(request.throttle_ms),
+        brokers=() if is_whole else brokers,
+        cluster_id=state.cluster_id,
+        controller_id=min(alive, default=_NO_CONTROLLER),
+        topics=() if is_whole else topics,
+        error_code=error.code if is_whole and error is not None else ErrorCode.none,
+    )
+    return Answer(encode_response(message, request.header.correlation_id), request.now_ns)
+
+
+def _is_top_level(error: InjectedError, version: int) -> bool:
+    return error.code == ErrorCode.rebootstrap_required and version >= _TOP_LEVEL_ERROR_FROM_VERSION
+
+
+def _topics(state: ClusterState, request: Request, error: InjectedError | None) -> Iterator[Any]:
+    make = maker(Api.METADATA, request.version, "MetadataResponseTopic")
+    for name, topic_id, code in _asked(state, request):
+        topic = state.topics.get(name) if name is not None and code is ErrorCode.none else None
+        if error is not None and error.partition is None and not _is_top_level(error, request.version):
+            topic, code = None, error.code
+        yield make(
+            error_code=code,
+            name=name,
+            topic_id=topic_id,
+            is_internal=name in INTERNAL_TOPICS,
+            partitions=() if topic is None else tuple(_partitions(state, request, topic, error)),
+        )
+
+
+def _asked(state: ClusterState, request: Request) -> Iterator[tuple[str | None, UUID, ErrorCode]]:
+    """(name, id, error) of each topic that the answer is about, each once."""
+    body, denied = request.body, state.settings.denied_topics
+    if body.topics is None or (request.version == 0 and not body.topics):
+        for topic in state.topics.values():
+            if topic.name not in denied:
+                yield topic.name, topic.topic_id, ErrorCode.none
+        return
+    ids = list(dict.fromkeys(i for each in body.topics if (i := getattr(each, "topic_id", None))))
+    if request.version < _IDS_FROM_VERSION and (ids or any(each.name is None for each in body.topics)):
+        raise Closed("a topic without a name, in a version that asks by name")
+    for topic_id in ids:
+        found = state.topics_by_id.get(topic_id)
+        if found is None:
+            yield None, topic_id, ErrorCode.unknown_topic_id
+        elif found.name in denied:
+            yield None, topic_id, ErrorCode.topic_authorization_failed
+        else:
+            yield found.name, topic_id, ErrorCode.none
+    if not ids:
+        for name in dict.fromkeys(str(each.name) for each in body.topics if each.name is not None):
+            yield _by_name(state, body, name)
+
+
+def _by_name(state: ClusterState, body: Any, name: str) -> tuple[str, UUID, ErrorCode]:
+    if name in state.settings.denied_topics:
+        return name, _NO_ID, ErrorCode.topic_authorization_failed
+    topic = state.topics.get(name)
+    if topic is not None:
+        return name, topic.topic_id, ErrorCode.none
+    if not is_valid_name(name):
+        return name, _NO_ID, ErrorCode.invalid_topic_exception
+    settings = state.settings
+    if settings.auto_create_topics_enable and getattr(body, "allow_auto_topic_creation", True):
+        # The topic is there a moment later: the client is told to ask again.
+        state.add_topic(name, settings.num_partitions, {}, min(3, len(state.nodes)))
+    return name, _NO_ID, ErrorCode.unknown_topic_or_partition
+
+
+def _partitions(
+    state: ClusterState, request: Request, topic: Topic, error: InjectedError | None
+) -> Iterator[Any]:
+    make = maker(Api.METADATA, request.version, "MetadataResponsePartition")
+    alive = frozenset(state.alive())
+    for partition in topic.partitions:
+        code = _partition_error(partition, alive, request.version)
+        if error is not None and error.partition == partition.index:
+            code = error.code
+        shown = alive if request.version == 0 else frozenset(partition.replicas)
+        yield make(
+            error_code=code,
+            partition_index=partition.index,
+            leader_id=partition.leader if partition.leader in alive else NO_LEADER,
+            leader_epoch=partition.leader_epoch,
+            replica_nodes=tuple(node for node in partition.replicas if node in shown),
+            isr_nodes=tuple(node for node in partition.isr if node in shown),
+            offline_replicas=tuple(node for node in partition.replicas if node not in alive),
+        )
+
+
+def _partition_error(partition: Partition, alive: frozenset[int], version: int) -> ErrorCode:
+    if partition.leader not in alive:
+        return ErrorCode.leader_not_available
+    if version == 0 and not alive.issuperset(partition.replicas):
+        return ErrorCode.replica_not_available
+    return ErrorCode.none

@@ -1,0 +1,116 @@
+"""ScriptedCluster: brokers that answer request frames, in the order in which they get them.
+
+Times are nanoseconds of whoever calls; a broker answers in no time unless it has something to wait for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from harness.brokers.scripted.answer import NS_PER_MS, Answer, Closed, Request
+from harness.brokers.scripted.apis import api_versions, find_coordinator, init_producer_id, metadata, produce
+from harness.brokers.scripted.controls import ClusterControls
+from harness.brokers.scripted.releases import release
+from harness.brokers.scripted.state import ClusterState
+from harness.dice import Dice
+from harness.ports import Address
+from harness.wire.apis import Api, api_name
+from harness.wire.errors import WireError
+from harness.wire.headers import read_request_header
+from harness.wire.messages import decode_request
+
+__all__ = ["Answer", "ScriptedCluster"]
+
+#: The brokers' wall clock when the caller's time is 0, in milliseconds since 1970: November 2023.
+WALL_MS_AT_ZERO: Final = 1_700_000_000_000
+#: How long a paused broker is left alone where nobody says how long it will be.
+_PAUSE_LOOK_NS: Final = 10 * NS_PER_MS
+
+_HANDLERS: Final[Mapping[int, Callable[[ClusterState, Request], Answer]]] = {
+    Api.PRODUCE: produce.handle,
+    Api.METADATA: metadata.handle,
+    Api.FIND_COORDINATOR: find_coordinator.handle,
+    Api.API_VERSIONS: api_versions.handle,
+    Api.INIT_PRODUCER_ID: init_producer_id.handle,
+}
+#: The first bytes of requests whose answers depend on nothing but the request's bytes, until the cluster changes.
+_CACHEABLE: Final = frozenset(int(api).to_bytes(2, "big") for api in (Api.METADATA, Api.API_VERSIONS))
+_CORRELATION: Final = slice(4, 8)
+
+
+class ScriptedCluster(ClusterControls):
+    """A cluster of ``version`` at ``addresses`` (node id -> advertised host and port).
+
+    ``closed`` says of every connection that a broker closed (node, connection, reason). UsageError for a version that
+    is not scripted.
+    """
+
+    def __init__(
+        self,
+        version: str,
+        addresses: Mapping[int, Address],
+        dice: Dice,
+        *,
+        wall_ms_at_zero: int = WALL_MS_AT_ZERO,
+    ) -> None:
+        super().__init__(ClusterState(release(version), addresses, dice, wall_ms_at_zero))
+        self._muted_until_ns: dict[tuple[int, int], int] = {}
+        self.closed: list[tuple[int, int, str]] = []
+
+    def accepts(self, node_id: int) -> bool:
+        """Whether a connection to the node comes about: not while it is killed."""
+        return self._state.nodes[node_id].is_alive
+
+    def handle(self, node_id: int, conn: int, payload: bytes, now_ns: int) -> Answer:
+        """What a broker says to a request (its frame without the size). Never raises: garbage ends the connection."""
+        state = self._state
+        node = state.nodes[node_id]
+        if not node.is_alive:
+            return Answer(None, now_ns, close=True)
+        if node.paused_until_ns is not None:
+            until_ns = node.paused_until_ns
+            return Answer(None, until_ns if until_ns > now_ns else now_ns + _PAUSE_LOOK_NS, again=True)
+        if self._muted_until_ns:
+            now_ns = max(now_ns, self._muted_until_ns.pop((node_id, conn), now_ns))
+        is_cacheable = payload[:2] in _CACHEABLE and not (state.injected or state.throttle_ms)
+        key, generation = payload[:4] + payload[8:] if is_cacheable else b"", state.generation
+        if is_cacheable and (cached := state.cached.get(key)) is not None:
+            return Answer(cached[:4] + payload[_CORRELATION] + cached[8:], now_ns)
+        try:
+            answer = self._answer(node_id, conn, payload, now_ns)
+        except Closed as closed:
+            self.closed.append((node_id, conn, str(closed)))
+            return Answer(None, now_ns, close=True)
+        if is_cacheable and generation == state.generation and answer.frame is not None:
+            state.cached[key] = answer.frame
+        return answer
+
+    def _answer(self, node_id: int, conn: int, payload: bytes, now_ns: int) -> Answer:
+        state = self._state
+        try:
+            header, body = decode_request(payload)
+        except WireError as error:
+            return self._unreadable(payload, now_ns, str(error))
+        handler = _HANDLERS.get(header.api_key)
+        low, high = state.release.ranges.get(header.api_key, (0, -1))
+        if header.api_version > high and header.api_key == Api.API_VERSIONS:
+            return api_versions.unsupported(state, header, now_ns)
+        if handler is None or not low <= header.api_version <= high:
+            raise Closed(f"{api_name(header.api_key)} version {header.api_version} is not answered")
+        throttle_ms = state.throttle_ms.get(header.api_key, 0)
+        now_ms = state.wall_ms_at_zero + now_ns // NS_PER_MS
+        answer = handler(state, Request(node_id, header, body, now_ns, now_ms, throttle_ms))
+        if throttle_ms:
+            self._muted_until_ns[node_id, conn] = answer.at_ns + throttle_ms * NS_PER_MS
+        return answer
+
+    def _unreadable(self, payload: bytes, now_ns: int, why: str) -> Answer:
+        try:
+            header, _ = read_request_header(payload)
+        except WireError:
+            raise Closed(why) from None
+        _, high = self._state.release.ranges[Api.API_VERSIONS]
+        if header.api_key == Api.API_VERSIONS and header.api_version > high:
+            return api_versions.unsupported(self._state, header, now_ns)
+        raise Closed(why)

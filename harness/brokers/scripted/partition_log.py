@@ -1,0 +1,151 @@
+"""A partition's log: batches with their offsets, as stored bytes, and what follows from appending them."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Final, NamedTuple
+
+from crc32c import crc32c
+
+from harness.brokers.scripted.producer_state import BatchMetadata, ProducerStateEntry, ProducerStateManager
+from harness.brokers.scripted.topic_config import TopicConfig
+from harness.brokers.scripted.validation import read_stored, validate
+from harness.rows import LogRecord
+from harness.wire.records import NO_PRODUCER_ID, NO_SEQUENCE, BatchHeader, increment_sequence
+from harness.wire.records.model import CRC_AT, CRC_COVERS_FROM, LOG_APPEND_TIME
+
+_PLACE: Final = struct.Struct(">qii")
+_ATTRIBUTES: Final = struct.Struct(">h")
+_TIMESTAMP: Final = struct.Struct(">q")
+_MAX_TIMESTAMP_AT: Final = 35
+_NO_TIMESTAMP: Final = -1
+
+
+class StoredBatch(NamedTuple):
+    """A batch in the log: its bytes as stored, and the header that it came with, whose base offset is 0."""
+
+    data: bytes
+    header: BatchHeader
+    base_offset: int
+    last_offset: int
+    appended_at_ms: int
+
+
+class Appended(NamedTuple):
+    """What an append (or the finding of a duplicate) came to; ``timestamp_ms`` -1 under CreateTime."""
+
+    first_offset: int
+    last_offset: int
+    timestamp_ms: int
+
+
+class PartitionLog:
+    """One partition's log, as every in-sync replica has it. Offsets count records."""
+
+    def __init__(self, producer_id_expiration_ms: int) -> None:
+        self.batches: list[StoredBatch] = []
+        #: What was deleted from the log's start on, oldest first.
+        self.deleted: list[StoredBatch] = []
+        self.log_start_offset = 0
+        self.log_end_offset = 0
+        self.high_watermark = 0
+        self.producer_state = ProducerStateManager(producer_id_expiration_ms, {})
+
+    def append(self, data: bytes, config: TopicConfig, leader_epoch: int, now_ms: int) -> Appended:
+        """Validate a batch and append it, unless it is there already. Raises Refused: then nothing has changed."""
+        header = validate(data, config, now_ms)
+        entry = None
+        if header.producer_id > NO_PRODUCER_ID:
+            entry = self.producer_state.entry(header.producer_id, now_ms)
+            known = entry.find_duplicate(header.producer_epoch, header.base_sequence, header.last_sequence)
+            if known is not None:
+                return Appended(known.first_offset, known.last_offset, known.timestamp_ms)
+            entry.check(header.producer_epoch, header.base_sequence)
+        if config.log_append_time:
+            data, header = _stamped(data, header, now_ms)
+        base_offset = self.log_end_offset
+        last_offset = base_offset + header.last_offset_delta
+        placed = _PLACE.pack(base_offset, header.length, leader_epoch) + data[_PLACE.size :]
+        stored = StoredBatch(placed, header, base_offset, last_offset, now_ms)
+        self.batches.append(stored)
+        self.log_end_offset = last_offset + 1
+        if entry is not None:
+            _remember(entry, stored)
+        return Appended(base_offset, last_offset, now_ms if config.log_append_time else _NO_TIMESTAMP)
+
+    def truncate_to(self, offset: int) -> None:
+        """Drop every batch from ``offset`` on, as a replica does whose leader never had them.
+
+        What is remembered of the producers is built anew from what is left.
+        """
+        self.batches = [batch for batch in self.batches if batch.last_offset < offset]
+        self.log_end_offset = min(self.log_end_offset, offset)
+        self.high_watermark = min(self.high_watermark, offset)
+        self.producer_state.expire_all()
+        for batch in self.batches:
+            if batch.header.producer_id > NO_PRODUCER_ID:
+                _remember(self.producer_state.entry(batch.header.producer_id, batch.appended_at_ms), batch)
+
+    def delete_records(self, before_offset: int) -> None:
+        """Let the log begin at ``before_offset``, at most at the high watermark. Producers stay remembered."""
+        start = min(before_offset, self.high_watermark)
+        self.log_start_offset = max(self.log_start_offset, start)
+        self.deleted += [batch for batch in self.batches if batch.last_offset < self.log_start_offset]
+        self.batches = [batch for batch in self.batches if batch.last_offset >= self.log_start_offset]
+
+    def rows(self, topic: str, partition: int, *, deleted: bool = False) -> Iterator[LogRecord]:
+        """Every record from the log's start on, in order of offset; with ``deleted`` those before it as well."""
+        for batch in (*self.deleted, *self.batches) if deleted else self.batches:
+            for row in _rows(batch, topic, partition):
+                if deleted or row.offset >= self.log_start_offset:
+                    yield row
+
+
+def _remember(entry: ProducerStateEntry, stored: StoredBatch) -> None:
+    header = stored.header
+    metadata = BatchMetadata(
+        header.base_sequence,
+        header.last_sequence,
+        stored.base_offset,
+        stored.last_offset,
+        header.max_timestamp_ms,
+    )
+    entry.add(header.producer_epoch, metadata, stored.appended_at_ms)
+
+
+def _stamped(data: bytes, header: BatchHeader, now_ms: int) -> tuple[bytes, BatchHeader]:
+    """The batch with the broker's time as everybody's timestamp, and the CRC that fits it."""
+    attributes = header.attributes | LOG_APPEND_TIME
+    batch = bytearray(data)
+    _ATTRIBUTES.pack_into(batch, CRC_COVERS_FROM, attributes)
+    _TIMESTAMP.pack_into(batch, _MAX_TIMESTAMP_AT, now_ms)
+    crc = crc32c(memoryview(batch)[CRC_COVERS_FROM:])
+    batch[CRC_AT:CRC_COVERS_FROM] = crc.to_bytes(4, "big")
+    return bytes(batch), replace(header, crc=crc, attributes=attributes, max_timestamp_ms=now_ms)
+
+
+def _rows(batch: StoredBatch, topic: str, partition: int) -> Iterator[LogRecord]:
+    header, base_offset = batch.header, batch.base_offset
+    has_sequence = header.base_sequence != NO_SEQUENCE
+    for record in read_stored(batch.data, header):
+        yield LogRecord(
+            topic=topic,
+            partition=partition,
+            offset=base_offset + record.offset,
+            base_offset=base_offset,
+            timestamp_ms=record.timestamp_ms,
+            producer_id=header.producer_id,
+            producer_epoch=header.producer_epoch,
+            sequence=increment_sequence(header.base_sequence, record.offset) if has_sequence else NO_SEQUENCE,
+            control=False,
+            crc_ok=True,
+            key=_text(record.key),
+            value=_text(record.value),
+            batch_crc=header.crc,
+        )
+
+
+def _text(data: bytes | None) -> str | None:
+    return None if data is None else data.decode(errors="backslashreplace")

@@ -1,0 +1,94 @@
+"""What differs between the releases of Kafka that are scripted: the versions they offer, and a default.
+
+The ranges are those of a broker's ApiVersions response, stable versions only. Not every API offered is scripted: a
+request of another one closes the connection.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from harness.errors import unknown
+from harness.wire.apis import Api
+
+Ranges = Mapping[int, tuple[int, int]]
+
+_SINCE_3_9: Final[Ranges] = {
+    Api.PRODUCE: (0, 11),
+    Api.FETCH: (0, 17),
+    Api.LIST_OFFSETS: (0, 9),
+    Api.METADATA: (0, 12),
+    Api.OFFSET_COMMIT: (0, 9),
+    Api.OFFSET_FETCH: (0, 9),
+    Api.FIND_COORDINATOR: (0, 6),
+    Api.JOIN_GROUP: (0, 9),
+    Api.HEARTBEAT: (0, 4),
+    Api.LEAVE_GROUP: (0, 5),
+    Api.SYNC_GROUP: (0, 5),
+    Api.DESCRIBE_GROUPS: (0, 5),
+    Api.LIST_GROUPS: (0, 5),
+    Api.SASL_HANDSHAKE: (0, 1),
+    Api.API_VERSIONS: (0, 4),
+    Api.CREATE_TOPICS: (0, 7),
+    Api.DELETE_TOPICS: (0, 6),
+    Api.DELETE_RECORDS: (0, 2),
+    Api.INIT_PRODUCER_ID: (0, 5),
+    Api.OFFSET_FOR_LEADER_EPOCH: (0, 4),
+    Api.ADD_PARTITIONS_TO_TXN: (0, 5),
+    Api.ADD_OFFSETS_TO_TXN: (0, 4),
+    Api.END_TXN: (0, 4),
+    Api.WRITE_TXN_MARKERS: (0, 1),
+    Api.TXN_OFFSET_COMMIT: (0, 4),
+    Api.DESCRIBE_CONFIGS: (0, 4),
+    Api.SASL_AUTHENTICATE: (0, 2),
+    Api.DESCRIBE_CLUSTER: (0, 1),
+    Api.DESCRIBE_PRODUCERS: (0, 0),
+    Api.GET_TELEMETRY_SUBSCRIPTIONS: (0, 0),
+    Api.PUSH_TELEMETRY: (0, 0),
+    Api.DESCRIBE_TOPIC_PARTITIONS: (0, 0),
+}
+#: Produce is offered from 0 for the sake of old librdkafka, which would not connect otherwise; it is taken from 3 on.
+_SINCE_4_3: Final[Ranges] = {
+    **_SINCE_3_9,
+    Api.PRODUCE: (0, 13),
+    Api.FETCH: (4, 18),
+    Api.LIST_OFFSETS: (1, 11),
+    Api.METADATA: (0, 13),
+    Api.OFFSET_COMMIT: (2, 10),
+    Api.OFFSET_FETCH: (1, 10),
+    Api.DESCRIBE_GROUPS: (0, 6),
+    Api.CREATE_TOPICS: (2, 7),
+    Api.DELETE_TOPICS: (1, 6),
+    Api.OFFSET_FOR_LEADER_EPOCH: (2, 4),
+    Api.END_TXN: (0, 5),
+    Api.WRITE_TXN_MARKERS: (1, 2),
+    Api.TXN_OFFSET_COMMIT: (0, 5),
+    Api.DESCRIBE_CONFIGS: (1, 4),
+    Api.DESCRIBE_CLUSTER: (0, 2),
+}
+_HOUR_MS: Final = 3_600_000
+
+
+@dataclass(frozen=True, slots=True)
+class Release:
+    """One release: the ranges it offers, and the topic settings whose defaults are its own."""
+
+    version: str
+    ranges: Ranges
+    topic_defaults: Mapping[str, str]
+
+
+RELEASES: Final[Mapping[str, Release]] = {
+    "3.9.2": Release("3.9.2", _SINCE_3_9, {}),
+    # KIP-1030: since 4.0 a timestamp more than an hour ahead is refused unless told otherwise.
+    "4.3.1": Release("4.3.1", _SINCE_4_3, {"message.timestamp.after.max.ms": str(_HOUR_MS)}),
+}
+
+
+def release(version: str) -> Release:
+    """The release of that version. UsageError where it is not scripted."""
+    if version not in RELEASES:
+        raise unknown("version of the scripted brokers", version, RELEASES)
+    return RELEASES[version]

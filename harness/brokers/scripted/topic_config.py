@@ -1,0 +1,56 @@
+"""The settings of a topic that change what a broker answers to Produce; all others are taken and have no effect."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from harness.errors import UsageError
+
+FOREVER_MS: Final = 2**63 - 1
+
+
+@dataclass(frozen=True, slots=True)
+class TopicConfig:
+    """One topic's settings, parsed. The values are Kafka's, in its units."""
+
+    min_insync_replicas: int
+    max_message_bytes: int
+    segment_bytes: int
+    compacted: bool
+    log_append_time: bool
+    timestamp_before_max_ms: int
+    timestamp_after_max_ms: int
+
+
+DEFAULTS: Final[Mapping[str, str]] = {
+    "min.insync.replicas": "1",
+    "max.message.bytes": "1048588",
+    "segment.bytes": "1073741824",
+    "cleanup.policy": "delete",
+    "message.timestamp.type": "CreateTime",
+    "message.timestamp.before.max.ms": str(FOREVER_MS),
+    "message.timestamp.after.max.ms": str(FOREVER_MS),
+}
+
+
+def topic_config(settings: Mapping[str, str]) -> TopicConfig:
+    """The settings of a topic on top of Kafka's defaults. UsageError for a number that is none."""
+    given = {**DEFAULTS, **settings}
+
+    def number(name: str) -> int:
+        try:
+            return int(given[name])
+        except ValueError:
+            raise UsageError(f"topic setting {name} must be a whole number, not {given[name]!r}") from None
+
+    return TopicConfig(
+        min_insync_replicas=number("min.insync.replicas"),
+        max_message_bytes=number("max.message.bytes"),
+        segment_bytes=number("segment.bytes"),
+        compacted="compact" in given["cleanup.policy"],
+        log_append_time=given["message.timestamp.type"] == "LogAppendTime",
+        timestamp_before_max_ms=number("message.timestamp.before.max.ms"),
+        timestamp_after_max_ms=number("message.timestamp.after.max.ms"),
+    )

@@ -1,0 +1,193 @@
+"""The faults of the scripted brokers: what each does to a cluster, that it ends, and what it counts as hit."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from faults.kind import Fault
+from harness.brokers.scripted.cluster import ScriptedCluster
+from harness.dice import Dice
+from harness.errors import UsageError
+from harness.registry import fault as fault_kind
+from harness.rows import FaultRow, Frame, FrameKind, ProducePart
+from harness.spec import Elapsed, FaultSpec
+from harness.wire.apis import Api
+
+KINDS = (
+    "leader_move",
+    "broker_kill",
+    "broker_pause",
+    "topic_recreate",
+    "topic_growth",
+    "min_isr",
+    "message_size_limit",
+    "throttle",
+    "error_response",
+    "producer_id_expiry",
+    "log_trim",
+)
+
+
+@dataclass
+class Lane:
+    """A lane with nothing but brokers."""
+
+    cluster: ScriptedCluster
+    topic: str = "t"
+    now_ns: int = 1_000_000
+    proxies: list[Any] = field(default_factory=list)
+
+    def on(self, spec):
+        return (
+            SimpleNamespace(node_id=i) for i in self.cluster.node_ids if not spec.brokers or i in spec.brokers
+        )
+
+
+def lane(nodes=3):
+    cluster = ScriptedCluster("4.3.1", {i: ("b", i) for i in range(1, nodes + 1)}, Dice(1, "c"))
+    cluster.create_topic("t", 3)
+    return Lane(cluster)
+
+
+def spec(kind, brokers=(), **params):
+    return FaultSpec(kind, Elapsed(0), 5_000, params, brokers)
+
+
+def state(cluster):
+    """All of a cluster that a fault may leave behind."""
+    inner = cluster._state
+    return (
+        [(n.is_alive, n.paused_until_ns) for n in inner.nodes.values()],
+        {name: (t.settings, len(t.partitions)) for name, t in inner.topics.items()},
+        [set(p.isr) for _, p in inner.partitions()],
+        [p.lagging for _, p in inner.partitions()],
+        inner.throttle_ms,
+        inner.injected,
+        inner.out_of_sync,
+    )
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_what_never_began_can_be_ended(name):
+    it = lane()
+    before = state(it.cluster)
+    fault_kind(name).end(spec(name), it)
+    assert state(it.cluster) == before
+
+
+@pytest.mark.parametrize("name", [name for name in KINDS if name != "topic_growth"])
+@pytest.mark.parametrize("brokers", [(), (2,)])
+@pytest.mark.parametrize("nodes", [1, 3])
+def test_after_the_end_the_cluster_is_whole(name, brokers, nodes):
+    it = lane(nodes)
+    before = state(it.cluster)
+    fault = fault_kind(name)
+    fault.begin(spec(name, brokers), it)
+    fault.begin(spec(name, brokers), it)
+    fault.end(spec(name, brokers), it)
+    assert state(it.cluster) == before
+    assert all(it.cluster.leader("t", partition)[0] != -1 for partition in range(3))
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_a_kind_is_of_the_simulated_world_alone(name):
+    fault = fault_kind(name)
+    assert isinstance(fault, Fault)
+    assert fault.worlds == {"simulated"}
+    with pytest.raises(UsageError):
+        fault.values(spec(name, nonsense=1))
+
+
+def test_leaders_move_away_from_the_brokers_named():
+    it = lane()
+    fault_kind("leader_move").begin(spec("leader_move", (2,)), it)
+    assert [it.cluster.leader("t", partition) for partition in range(3)] == [(1, 0), (3, 1), (3, 0)]
+
+
+def test_brokers_die_and_come_back():
+    it = lane()
+    fault = fault_kind("broker_kill")
+    fault.begin(spec("broker_kill", (1, 3)), it)
+    assert [it.cluster.accepts(node) for node in (1, 2, 3)] == [False, True, False]
+    assert {it.cluster.leader("t", partition)[0] for partition in range(3)} == {2}
+    fault.end(spec("broker_kill", (1, 3)), it)
+    assert all(it.cluster.accepts(node) for node in (1, 2, 3))
+
+
+def test_a_pause_lasts_as_long_as_the_fault():
+    it = lane()
+    fault_kind("broker_pause").begin(spec("broker_pause", (2,)), it)
+    answer = it.cluster.handle(2, 1, b"", it.now_ns)
+    assert (answer.again, answer.at_ns) == (True, it.now_ns + 5_000 * 1_000_000)
+    assert it.cluster.handle(1, 1, b"", it.now_ns).close
+
+
+def test_topics_go_and_come_and_grow():
+    it = lane()
+    fault = fault_kind("topic_recreate")
+    fault.begin(spec("topic_recreate"), it)
+    assert not it.cluster.has_topic("t")
+    for name in KINDS:  # faults overlap: none may stumble over the other
+        fault_kind(name).begin(spec(name), it)
+        fault_kind(name).end(spec(name), it)
+    assert it.cluster.has_topic("t")
+    before = it.cluster.partition_count("t")
+    fault_kind("topic_growth").begin(spec("topic_growth", partitions=4), it)
+    assert it.cluster.partition_count("t") == before + 4
+
+
+def test_settings_change_for_the_duration():
+    it = lane()
+    fault_kind("message_size_limit").begin(spec("message_size_limit", bytes=99), it)
+    assert it.cluster.config("t") == {"max.message.bytes": "99"}
+    fault_kind("message_size_limit").end(spec("message_size_limit", bytes=99), it)
+    assert it.cluster.config("t") == {}
+
+
+def row(name, brokers=(), **params):
+    return FaultRow(0, spec(name, brokers, **params), (1_000, 2_000), (1_000, 2_000))
+
+
+def frame(kind=FrameKind.RESPONSE, api=Api.PRODUCE, t_ns=1_500, broker=1, **given):
+    return Frame(t_ns=t_ns, lane=0, broker=broker, conn=1, kind=kind, api_key=int(api), **given)
+
+
+BATCH = ProducePart("t", 0, producer_id=5, producer_epoch=0, base_sequence=0, records=1, crc=1)
+PLAIN = ProducePart("t", 0, producer_id=-1, producer_epoch=-1, base_sequence=-1, records=1, crc=1)
+HITS = {
+    "leader_move": (frame(error_codes=(6,)), frame(error_codes=(7,))),
+    "broker_kill": (
+        frame(FrameKind.CLOSE, closed_by="broker"),
+        frame(FrameKind.CLOSE, closed_by="client"),
+    ),
+    "broker_pause": (frame(FrameKind.REQUEST), frame()),
+    "topic_recreate": (frame(error_codes=(0, 100)), frame(error_codes=(6,))),
+    "topic_growth": (frame(api=Api.METADATA), frame()),
+    "min_isr": (frame(error_codes=(19,)), frame(error_codes=(6,))),
+    "message_size_limit": (frame(error_codes=(10,)), frame(error_codes=(6,))),
+    "throttle": (frame(), frame(api=Api.METADATA)),
+    "error_response": (frame(error_codes=(6,)), frame(api=Api.METADATA, error_codes=(6,))),
+    "producer_id_expiry": (
+        frame(FrameKind.REQUEST, produce=(BATCH, PLAIN)),
+        frame(FrameKind.REQUEST, produce=(PLAIN,)),
+    ),
+    "log_trim": (frame(), frame(api=Api.METADATA)),
+}
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_a_hit_is_what_shows_the_fault_while_it_lasts(name):
+    hit, miss = HITS[name]
+    before, after = (
+        Frame(**{**{f: getattr(hit, f) for f in hit.__struct_fields__}, "t_ns": t}) for t in (999, 2_001)
+    )
+    fault = fault_kind(name)
+    assert fault.hits(row(name), [before, hit, miss, miss, after]) == 1
+    assert fault.simulated_hits(row(name), [hit], lane()) == 1
+    assert fault.hits(row(name, brokers=(2,)), [hit]) == 0
+    never = FaultRow(0, spec(name), None, None)
+    assert fault.hits(never, [hit]) == 0
