@@ -1,0 +1,1 @@
+"""The pages below docs/ that come from tables, by topic."""

@@ -1,0 +1,46 @@
+"""The behaviours of Kafka clients that this project judges: one table, a module a group.
+
+Laws and checks name the ids they judge, the reference client's places are named here, and docs/requirements.md is
+generated from both, so that what is claimed, what is built and what is checked cannot drift apart.
+"""
+
+from __future__ import annotations
+
+from suites.requirements.accumulator import ACCUMULATOR
+from suites.requirements.batches import EXPIRY, FINAL_STATE, SPLIT
+from suites.requirements.behaviour import Behaviour, Group
+from suites.requirements.closing import CLOSING
+from suites.requirements.configuration import CONFIGURATION
+from suites.requirements.connections import CONNECTIONS
+from suites.requirements.delivery import DELIVERY
+from suites.requirements.idempotence import IDEMPOTENCE
+from suites.requirements.in_flight import IN_FLIGHT, REQUEST_TIMEOUT
+from suites.requirements.metadata import METADATA
+from suites.requirements.plugins import PLUGINS
+from suites.requirements.sender import SENDER
+
+__all__ = ["CLIENT_GROUPS", "GROUPS", "Behaviour", "Group", "behaviours"]
+
+#: The 135 behaviours of networking, metadata, producer and configuration.
+CLIENT_GROUPS = (
+    CONNECTIONS,
+    IN_FLIGHT,
+    REQUEST_TIMEOUT,
+    METADATA,
+    PLUGINS,
+    ACCUMULATOR,
+    SENDER,
+    SPLIT,
+    EXPIRY,
+    FINAL_STATE,
+    IDEMPOTENCE,
+    CLOSING,
+    CONFIGURATION,
+)
+
+GROUPS = (*CLIENT_GROUPS, DELIVERY)
+
+
+def behaviours() -> dict[str, Behaviour]:
+    """Every behaviour by its id."""
+    return {behaviour.id: behaviour for group in GROUPS for behaviour in group.behaviours}

@@ -1,0 +1,109 @@
+"""PRD-ACC: from records to batches, and which of them may be sent when; the memory they take."""
+
+from __future__ import annotations
+
+from suites.requirements.behaviour import REFERENCE, Group, must, should
+
+ACCUMULATOR = Group(
+    "PRD-ACC",
+    "Accumulator and memory",
+    (
+        should(
+            "PRD-ACC-01",
+            "A record joins the last open batch of its partition, or opens the next when that has no room; a record "
+            "beyond batch.size is a batch by itself.",
+            "RecordAccumulator, MemoryRecordsBuilder",
+            "clients/reference/record_accumulator.py: RecordAccumulator.append",
+            "clients/reference/producer_batch.py: ProducerBatch.has_room",
+        ),
+        should(
+            "PRD-ACC-02",
+            "A partition is ready if its leader is known, it is neither muted nor backing off, and its first batch is "
+            "full, followed, past linger, or wanted by flush, close or a wait for memory.",
+            "RecordAccumulator",
+            "clients/reference/record_accumulator.py: RecordAccumulator.ready",
+            scope=REFERENCE,
+        ),
+        should(
+            "PRD-ACC-03",
+            "A batch with room left waits for linger.ms, and no longer.",
+            "KIP-1030; RecordAccumulator",
+            "clients/reference/record_accumulator.py: RecordAccumulator._ready_at_ms",
+        ),
+        should(
+            "PRD-ACC-04",
+            "A batch to be sent again stands first in its queue and waits for its backoff, not for linger.",
+            "KIP-580; RecordAccumulator",
+            "clients/reference/record_accumulator.py: RecordAccumulator.reenqueue",
+            "clients/reference/producer_batch.py: ProducerBatch.backs_off_until",
+        ),
+        should(
+            "PRD-ACC-05",
+            "A Produce request has one batch a partition at most, and no more than max.request.size unless its only "
+            "batch is larger.",
+            "RecordAccumulator",
+            "clients/reference/record_accumulator.py: RecordAccumulator.drain",
+            "clients/reference/sender.py: Sender._send_produce_request",
+        ),
+        should(
+            "PRD-ACC-06",
+            "Each node's partitions take turns in being first, so that none starves.",
+            "RecordAccumulator",
+            "clients/reference/record_accumulator.py: RecordAccumulator._drain_node",
+        ),
+        should(
+            "PRD-ACC-07",
+            "Batches without a known leader stay, make the client ask for their topic, and go on ageing.",
+            "RecordAccumulator, Sender",
+            "clients/reference/record_accumulator.py: RecordAccumulator.ready",
+            "clients/reference/sender.py: Sender._send_producer_data",
+        ),
+        must(
+            "PRD-ACC-08",
+            "With one request in flight a partition sends nothing while a batch of it is out, and so keeps its order.",
+            "Sender, RecordAccumulator",
+            "clients/reference/config.py: ProducerConfig.guarantee_message_order",
+            "clients/reference/record_accumulator.py: RecordAccumulator.mute",
+        ),
+        should(
+            "PRD-ACC-09",
+            "Without free memory a send waits its turn, first come first served, for what is left of max.block.ms, "
+            "and then fails as buffer exhausted.",
+            "BufferPool",
+            "clients/reference/buffer_pool.py: BufferPool",
+            "clients/reference/blocked_sends.py: BlockedSends",
+        ),
+        should(
+            "PRD-ACC-10",
+            "A record that max.request.size or buffer.memory has no room for is refused, and never sent.",
+            "KafkaProducer",
+            "clients/reference/producer.py: ProducerCore._refusal",
+            "clients/reference/record_check.py: size_of_record",
+        ),
+        must(
+            "PRD-ACC-11",
+            "Memory comes back exactly once, however a batch ends; a producer at rest has all of it.",
+            "KAFKA-19012; BufferPool, Sender",
+            "clients/reference/buffer_pool.py: BufferPool.give_back",
+            "clients/reference/record_accumulator.py: RecordAccumulator.release",
+            "clients/reference/at_rest.py: not_at_rest",
+            scope=REFERENCE,
+        ),
+        must(
+            "PRD-ACC-12",
+            "The bytes of a batch stay as they are while any request with them can still be written, even when the "
+            "batch has expired.",
+            "KAFKA-19012; Sender",
+            "clients/reference/producer_batch.py: ProducerBatch.payload",
+            "clients/reference/sender.py: Sender._let_go",
+        ),
+        should(
+            "PRD-ACC-13",
+            "Nodes that cannot be sent to now hold up no others, and the loop sleeps no longer than until the first of "
+            "them can.",
+            "Sender, NetworkClient",
+            "clients/reference/sender.py: Sender._usable_nodes",
+            "clients/reference/network_client.py: NetworkClient.usable_at_ms",
+        ),
+    ),
+)

@@ -1,0 +1,150 @@
+"""PRD-SPL, PRD-EXP and PRD-FIN: batches that are split, that expire, and how each takes one final state."""
+
+from __future__ import annotations
+
+from suites.requirements.behaviour import REFERENCE, Group, must, should
+
+SPLIT = Group(
+    "PRD-SPL",
+    "Splitting of batches",
+    (
+        should(
+            "PRD-SPL-01",
+            "A batch of several records that is too large for the broker goes back to the head of its queue as smaller "
+            "ones, in order.",
+            "KIP-126, KAFKA-8350; RecordAccumulator",
+            "clients/reference/batch_split.py: split",
+            "clients/reference/record_accumulator.py: RecordAccumulator.split_and_reenqueue",
+        ),
+        should(
+            "PRD-SPL-02",
+            "A batch of one record that the broker finds too large fails, and is not sent again.",
+            "Sender",
+            "clients/reference/sender.py: Sender._can_split",
+        ),
+        should(
+            "PRD-SPL-03",
+            "Splitting costs no retry and gives no more time; a batch that has expired is not split.",
+            "ProducerBatch, Sender",
+            "clients/reference/sender.py: Sender._can_split",
+            "clients/reference/batch_split.py: _inherit",
+            scope=REFERENCE,
+        ),
+        must(
+            "PRD-SPL-04",
+            "The parts of an idempotent batch have sequences without a gap, which later batches follow.",
+            "RecordAccumulator",
+            "clients/reference/transaction_manager.py: TransactionManager.was_split",
+            "clients/reference/sequences.py: PartitionSequences.replace",
+        ),
+        should(
+            "PRD-SPL-05",
+            "A split raises the estimate of how well the topic compresses, so that later batches are made smaller.",
+            "CompressionRatioEstimator",
+            "clients/reference/compression_ratio_estimator.py: CompressionRatioEstimator.was_split",
+            scope=REFERENCE,
+        ),
+        must(
+            "PRD-SPL-06",
+            "flush() and the futures of a split batch wait for all of its parts.",
+            "KAFKA-19479; ProduceRequestResult",
+            "clients/reference/producer_batch.py: ProducerBatch.is_published",
+            "clients/reference/delivery.py: Delivery",
+        ),
+    ),
+)
+
+EXPIRY = Group(
+    "PRD-EXP",
+    "Delivery timeout",
+    (
+        should(
+            "PRD-EXP-01",
+            "Every record ends within delivery.timeout.ms of its batch's creation, whatever it waits for.",
+            "KIP-91; ProducerBatch, Sender",
+            "clients/reference/producer_batch.py: ProducerBatch.has_expired",
+            "clients/reference/sender.py: Sender._expire",
+        ),
+        should(
+            "PRD-EXP-02",
+            "Batches expire in the queue and in flight, with a timeout that tells how many records, which partition "
+            "and how long.",
+            "Sender, RecordAccumulator",
+            "clients/reference/sender.py: Sender._expire",
+            "clients/reference/record_accumulator.py: RecordAccumulator.take_expired",
+            "clients/reference/failures.py: expired",
+        ),
+        must(
+            "PRD-EXP-03",
+            "An expired batch is not sent again and a late answer changes nothing, so what failed may be in the log.",
+            "Sender, ProducerBatch",
+            "clients/reference/sender.py: Sender._handle_produce_response",
+            "clients/reference/producer_batch.py: ProducerBatch.outcome_of",
+        ),
+        should(
+            "PRD-EXP-04",
+            "A delivery.timeout.ms below linger.ms and request.timeout.ms together is refused, or raised to them where "
+            "it was not set.",
+            "KafkaProducer",
+            "clients/reference/config.py: _settle_delivery_timeout",
+        ),
+        should(
+            "PRD-EXP-05",
+            "The loop wakes in time for the next batch to expire.",
+            "RecordAccumulator",
+            "clients/reference/sender.py: Sender._next_expiry_ms",
+            "clients/reference/record_accumulator.py: RecordAccumulator.next_expiry_ms",
+        ),
+        must(
+            "PRD-EXP-06",
+            "While it is unknown whether an expired batch was written, its partition sends no further batch.",
+            "TransactionManager",
+            "clients/reference/sequences.py: PartitionSequences.is_unresolved",
+            "clients/reference/sequences.py: PartitionSequences.resolve",
+        ),
+        must(
+            "PRD-EXP-07",
+            "A batch that expires unsent has used no sequence.",
+            "RecordAccumulator, TransactionManager",
+            "clients/reference/transaction_manager.py: TransactionManager.assign_sequence",
+            "clients/reference/record_accumulator.py: RecordAccumulator.take_expired",
+        ),
+    ),
+)
+
+FINAL_STATE = Group(
+    "PRD-FIN",
+    "Final state of a batch",
+    (
+        must(
+            "PRD-FIN-01",
+            "A batch succeeds, fails or is aborted once, and then its callbacks run, once.",
+            "ProducerBatch",
+            "clients/reference/states.py: BATCH",
+            "clients/reference/producer_batch.py: ProducerBatch.publish",
+        ),
+        should(
+            "PRD-FIN-02",
+            "Results that come after a failure or an abort change nothing.",
+            "ProducerBatch",
+            "clients/reference/states.py: BATCH",
+            "clients/reference/producer_batch.py: ProducerBatch.succeed",
+        ),
+        should(
+            "PRD-FIN-03",
+            "A result after a success, and an abort of what has ended, are internal errors.",
+            "ProducerBatch",
+            "clients/reference/states.py: BATCH",
+            "clients/reference/producer_batch.py: ProducerBatch.abort",
+            scope=REFERENCE,
+        ),
+        must(
+            "PRD-FIN-04",
+            "Until it ends, a batch is in its queue, in flight or replaced by its parts, and in one of these only.",
+            "Sender, IncompleteBatches",
+            "clients/reference/at_rest.py: misplaced",
+            "clients/reference/producer_batch.py: ProducerBatch.was_split",
+            scope=REFERENCE,
+        ),
+    ),
+)

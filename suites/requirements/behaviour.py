@@ -1,0 +1,61 @@
+"""What a row of the table of behaviours says, and how rows are written down."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from harness.outcome import Level
+
+ANY_CLIENT = "any client"
+REFERENCE = "reference"
+
+
+@dataclass(frozen=True, slots=True)
+class Behaviour:
+    """One behaviour of a Kafka client that can be judged.
+
+    ``scope`` says whom it can be judged on: any client, by the wire, the log and its answers, or only the reference
+    client, by its trace. ``implemented`` names places of this repository as "path: name". ``not_yet`` is the reason
+    why nothing checks it, None where something does.
+    """
+
+    id: str
+    level: Level
+    statement: str
+    source: str
+    scope: str
+    implemented: tuple[str, ...]
+    not_yet: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """The behaviours whose ids start with ``prefix``, in the order of their numbers."""
+
+    prefix: str
+    title: str
+    behaviours: tuple[Behaviour, ...]
+
+
+def must(
+    id: str,
+    statement: str,
+    source: str,
+    *implemented: str,
+    scope: str = ANY_CLIENT,
+    not_yet: str | None = None,
+) -> Behaviour:
+    """A rule of the protocol, or a promise of safety: whoever differs is wrong."""
+    return Behaviour(id, Level.MUST, statement, source, scope, implemented, not_yet)
+
+
+def should(
+    id: str,
+    statement: str,
+    source: str,
+    *implemented: str,
+    scope: str = ANY_CLIENT,
+    not_yet: str | None = None,
+) -> Behaviour:
+    """What the Java client does: whoever differs is different."""
+    return Behaviour(id, Level.SHOULD, statement, source, scope, implemented, not_yet)

@@ -1,0 +1,76 @@
+"""CLI-CFG: which settings a client accepts, and the rules between them."""
+
+from __future__ import annotations
+
+from suites.requirements.behaviour import Group, must, should
+
+CONFIGURATION = Group(
+    "CLI-CFG",
+    "Configuration",
+    (
+        should(
+            "CLI-CFG-01",
+            "Idempotence that was asked for refuses acks other than all, no retries, and more than five in flight.",
+            "ProducerConfig",
+            "clients/reference/config.py: _settle_idempotence",
+        ),
+        should(
+            "CLI-CFG-02",
+            "Idempotence by default gives way to acks and retries that contradict it; too many in flight switch it off "
+            "before 4.0 and are refused since.",
+            "ProducerConfig",
+            "clients/reference/config.py: _settle_idempotence",
+            "clients/reference/config.py: CHANGES",
+        ),
+        should(
+            "CLI-CFG-03",
+            "A transactional.id needs idempotence, and names the client where client.id does not.",
+            "ProducerConfig",
+            "clients/reference/config.py: _settle_transactions",
+            "clients/reference/config.py: _settle_client_id",
+        ),
+        must(
+            "CLI-CFG-04",
+            "heartbeat.interval.ms is less than session.timeout.ms, and the broker refuses sessions beyond its bounds.",
+            "KIP-735; Heartbeat, GroupCoordinatorConfig",
+            "clients/reference/consumer_config.py: _settle_heartbeat",
+        ),
+        should(
+            "CLI-CFG-05",
+            "Without a group.id there is no subscribing and no committing, and auto-commit is off or an error.",
+            "KIP-289; ConsumerConfig",
+            "clients/reference/consumer_config.py: _settle_auto_commit",
+            "clients/reference/consumer_config.py: ConsumerConfig.require_group",
+        ),
+        should(
+            "CLI-CFG-06",
+            "Each group.protocol refuses the settings that only the other one has.",
+            "KIP-848; ConsumerConfig",
+            "clients/reference/consumer_config.py: _settle_group_protocol",
+        ),
+        should(
+            "CLI-CFG-07",
+            "Values of the wrong type or out of range are refused, as are bootstrap servers that cannot be read or of "
+            "which none can be resolved; unknown names are not applied silently.",
+            "ClientUtils, ConfigDef",
+            "clients/reference/config_keys.py: read_keys",
+            "clients/reference/config_keys.py: bootstrap_servers",
+            "clients/reference/transport/kafka_producer.py: _resolvable",
+        ),
+        must(
+            "CLI-CFG-08",
+            "A broker refuses a transaction.timeout.ms above its maximum when the producer initializes.",
+            "TransactionCoordinator",
+            "harness/brokers/scripted/apis/init_producer_id.py: handle",
+            "clients/reference/config.py: ProducerConfig",
+        ),
+        should(
+            "CLI-CFG-09",
+            "isolation.level, auto.offset.reset and acks take their listed values and no others.",
+            "KIP-1106; ConsumerConfig, ProducerConfig",
+            "clients/reference/config_keys.py: one_of",
+            "clients/reference/consumer_config.py: KEYS",
+            "clients/reference/config.py: KEYS",
+        ),
+    ),
+)

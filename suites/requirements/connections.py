@@ -1,0 +1,136 @@
+"""NET-CON: how a connection to a node comes to life, ends, and is tried again."""
+
+from __future__ import annotations
+
+from suites.requirements.behaviour import Group, must, should
+
+CONNECTIONS = Group(
+    "NET-CON",
+    "Connections",
+    (
+        should(
+            "NET-CON-01",
+            "A new connection first learns the broker's API versions; before it is READY it carries no other request.",
+            "KIP-35; ClusterConnectionStates, NetworkClient",
+            "clients/reference/states.py: CONNECTION",
+            "clients/reference/network_client.py: NetworkClient._handle_connected",
+            "clients/reference/channel.py: Channel.established",
+        ),
+        must(
+            "NET-CON-02",
+            "A broker that does not know the ApiVersions version is asked again on the same connection, with the "
+            "highest version that it named, or 0.",
+            "KIP-511; NetworkClient",
+            "clients/reference/api_versions.py: version_to_ask_instead",
+            "clients/reference/network_client.py: NetworkClient._handle_api_versions",
+        ),
+        should(
+            "NET-CON-03",
+            "An ApiVersions answer with another error ends the connection, and the node backs off.",
+            "NetworkClient",
+            "clients/reference/api_versions.py: refusal",
+            "clients/reference/network_client.py: NetworkClient._handle_api_versions",
+        ),
+        must(
+            "NET-CON-04",
+            "A request has a version that both sides know; where there is none it fails as unsupported without a "
+            "byte on the wire, and the connection lives on.",
+            "KIP-35, KIP-896; NodeApiVersions",
+            "clients/reference/api_versions.py: ApiVersions.version_for",
+            "harness/wire/versions.py: negotiate",
+            "clients/reference/network_client.py: NetworkClient.send",
+        ),
+        should(
+            "NET-CON-05",
+            "Attempts to reach one node are spaced by reconnect.backoff.ms, doubled and jittered up to "
+            "reconnect.backoff.max.ms; no other node waits for it.",
+            "KIP-144; ClusterConnectionStates",
+            "clients/reference/connection_states.py: ClusterConnectionStates.disconnected",
+            "clients/reference/backoff.py: ExponentialBackoff",
+        ),
+        should(
+            "NET-CON-06",
+            "Only becoming READY ends the series; to be accepted and dropped makes the next wait longer.",
+            "ClusterConnectionStates",
+            "clients/reference/connection_states.py: ClusterConnectionStates.ready",
+        ),
+        should(
+            "NET-CON-07",
+            "After the loss of a READY connection the next attempt also waits for a backoff.",
+            "ClusterConnectionStates",
+            "clients/reference/connection_states.py: ClusterConnectionStates.can_connect",
+        ),
+        should(
+            "NET-CON-08",
+            "An attempt that has not connected within socket.connection.setup.timeout.ms is given up; the limit "
+            "doubles, with jitter, from failure to failure.",
+            "KIP-601; ClusterConnectionStates",
+            "clients/reference/connection_states.py: ClusterConnectionStates.setup_expiries",
+            "clients/reference/network_client.py: NetworkClient._handle_slow_set_ups",
+        ),
+        should(
+            "NET-CON-09",
+            "All addresses of a host name get their turn; after a lost connection the name is resolved anew and the "
+            "address last used comes last.",
+            "KIP-302, KIP-602, KAFKA-12193, KAFKA-15817; ClusterConnectionStates",
+            "clients/reference/node_addresses.py: NodeAddresses",
+        ),
+        should(
+            "NET-CON-10",
+            "A node that moved to another host starts afresh: old addresses and old backoff are forgotten.",
+            "ClusterConnectionStates",
+            "clients/reference/connection_states.py: ClusterConnectionStates.connecting",
+            "clients/reference/connection_states.py: ClusterConnectionStates.can_connect",
+        ),
+        should(
+            "NET-CON-11",
+            "Refused credentials are reported to callers as an authentication error that is not retried for them; "
+            "the next connection waits for the backoff.",
+            "KIP-152; NetworkClient",
+            "clients/reference/connection_states.py: ClusterConnectionStates.authentication_failed",
+            "clients/reference/network_client.py: NetworkClient.authentication_error",
+            "clients/reference/sasl.py: PlainAuthenticator",
+        ),
+        should(
+            "NET-CON-12",
+            "After an answer with throttle_time_ms the node gets no request until that time is over; the end of a "
+            "throttle is never brought forward, and the connection stays.",
+            "KIP-219; ClusterConnectionStates, NetworkClient",
+            "clients/reference/connection_states.py: ClusterConnectionStates.throttle",
+            "clients/reference/throttling.py: client_throttle_ms",
+        ),
+        should(
+            "NET-CON-13",
+            "A request for any broker goes to the ready node with the least in flight, else to one that is "
+            "connecting, else to the one not tried for longest; throttled and backing-off nodes are left out.",
+            "NetworkClient",
+            "clients/reference/network_client.py: NetworkClient.least_loaded_node",
+            "clients/reference/least_loaded.py: least_loaded",
+        ),
+        should(
+            "NET-CON-14",
+            "A connection unused for connections.max.idle.ms is closed, one a poll, the oldest first, and no "
+            "request fails of it.",
+            "Selector",
+            "clients/reference/idle_connections.py: IdleConnections",
+            "clients/reference/network_client.py: NetworkClient._handle_idle_connection",
+        ),
+        should(
+            "NET-CON-15",
+            "With no node left to ask, on REBOOTSTRAP_REQUIRED, or after too long without metadata, all connections "
+            "are closed and the bootstrap servers are asked again.",
+            "KIP-899, KIP-1102; NetworkClient, Metadata",
+            "clients/reference/metadata.py: Metadata.rebootstrap",
+            "clients/reference/network_client.py: NetworkClient._handle_rebootstrap",
+            "clients/reference/metadata_updater.py: MetadataUpdater.maybe_update",
+        ),
+        should(
+            "NET-CON-16",
+            "The group coordinator has a connection of its own, so that data cannot hold up a heartbeat.",
+            "AbstractCoordinator",
+            "clients/reference/network_client.py: coordinator_node",
+            "clients/reference/network_client.py: NetworkClient.add_node",
+            not_yet="there is no coordinator before the consumer",
+        ),
+    ),
+)

@@ -1,0 +1,136 @@
+"""NET-INF and NET-TMO: requests in flight on a connection, and how long one may stay there."""
+
+from __future__ import annotations
+
+from suites.requirements.behaviour import REFERENCE, Group, must, should
+
+IN_FLIGHT = Group(
+    "NET-INF",
+    "Requests in flight",
+    (
+        must(
+            "NET-INF-01",
+            "An answer belongs to the oldest request of its connection; one with another correlation id reaches no "
+            "caller.",
+            "InFlightRequests, NetworkClient",
+            "clients/reference/exchanges.py: Exchanges.answered",
+            "clients/reference/in_flight_requests.py: InFlightRequests.complete_oldest",
+        ),
+        should(
+            "NET-INF-02",
+            "Correlation ids rise by one over all connections of a client, go on with the lowest negative number "
+            "after the highest, and leave out those kept for SASL.",
+            "NetworkClient, SaslClientAuthenticator",
+            "clients/reference/exchanges.py: Exchanges.write",
+            "clients/reference/sasl.py: RESERVED_CORRELATION_IDS",
+        ),
+        should(
+            "NET-INF-03",
+            "A node takes a further request when the one before is written to the last byte, and fewer than "
+            "max.in.flight.requests.per.connection wait for an answer.",
+            "InFlightRequests",
+            "clients/reference/in_flight_requests.py: InFlightRequests.can_send_more",
+        ),
+        should(
+            "NET-INF-04",
+            "A request for a node that is not READY is refused, as a mistake of the caller.",
+            "NetworkClient",
+            "clients/reference/network_client.py: NetworkClient.send",
+            scope=REFERENCE,
+        ),
+        must(
+            "NET-INF-05",
+            "A produce request with acks=0 is over once it is written: its records succeed with offset -1 and it "
+            "holds no place in flight.",
+            "NetworkClient, Sender",
+            "clients/reference/in_flight_requests.py: InFlightRequests.complete_newest",
+        ),
+        must(
+            "NET-INF-06",
+            "The end of a connection ends each of its requests once, in the order of sending, and those of no other.",
+            "InFlightRequests, NetworkClient",
+            "clients/reference/exchanges.py: Exchanges.lost",
+            "clients/reference/in_flight_requests.py: InFlightRequests.clear",
+        ),
+        should(
+            "NET-INF-07",
+            "A node that is disconnected tells the callers of its requests; a node that is closed is forgotten "
+            "together with them.",
+            "NetworkClient",
+            "clients/reference/network_client.py: NetworkClient.disconnect",
+            "clients/reference/network_client.py: NetworkClient.close_node",
+            scope=REFERENCE,
+        ),
+        should(
+            "NET-INF-08",
+            "A completion handler that raises stops neither the loop nor the handlers after it.",
+            "NetworkClient",
+            "clients/reference/completions.py: Completions.run",
+        ),
+        should(
+            "NET-INF-09",
+            "A poll takes at most one answer from each connection, so a chatty broker starves no other.",
+            "Selector",
+            "clients/reference/channel.py: Channel.report",
+            scope=REFERENCE,
+        ),
+        must(
+            "NET-INF-10",
+            "An answer may come in pieces of any size; one that breaks off is a lost connection and no answer, and "
+            "a size that cannot be ends the connection.",
+            "NetworkReceive, Selector",
+            "clients/reference/channel.py: Channel.feed",
+            "harness/wire/frames.py: FrameReader",
+        ),
+    ),
+)
+
+REQUEST_TIMEOUT = Group(
+    "NET-TMO",
+    "Request timeout",
+    (
+        should(
+            "NET-TMO-01",
+            "A request that waits for longer than request.timeout.ms since it was sent ends its connection.",
+            "KIP-19; InFlightRequests, NetworkClient",
+            "clients/reference/in_flight_requests.py: InFlightRequest.expires_ms",
+            "clients/reference/network_client.py: NetworkClient._handle_slow_requests",
+        ),
+        should(
+            "NET-TMO-02",
+            "That ends all requests of the connection, however young.",
+            "NetworkClient",
+            "clients/reference/exchanges.py: Exchanges.lost",
+            "clients/reference/network_client.py: NetworkClient._handle_slow_requests",
+        ),
+        should(
+            "NET-TMO-03",
+            "Batches of a timed-out connection fail with REQUEST_TIMED_OUT, those of a lost one with "
+            "NETWORK_EXCEPTION; either is sent again.",
+            "Sender",
+            "clients/reference/sender.py: Sender._error_of_lost_request",
+            scope=REFERENCE,
+        ),
+        should(
+            "NET-TMO-04",
+            "The time that a broker has throttled the client is no part of a request's waiting time.",
+            "InFlightRequests",
+            "clients/reference/in_flight_requests.py: InFlightRequests.throttled",
+        ),
+        should(
+            "NET-TMO-05",
+            "A connection that ended or timed out makes the client ask for metadata; answers that come later change "
+            "nothing.",
+            "NetworkClient",
+            "clients/reference/network_client.py: NetworkClient._lost",
+        ),
+        should(
+            "NET-TMO-06",
+            "A call's own limit ends the call, whatever becomes of the request below it, and later calls see nothing "
+            "of that.",
+            "KIP-266; KafkaProducer, KafkaConsumer",
+            "clients/reference/blocked_sends.py: BlockedSends",
+            "clients/reference/transport/kafka_producer.py: KafkaProducer.partitions_for",
+        ),
+    ),
+)

@@ -1,0 +1,120 @@
+"""MET: what a client knows of the cluster, when it asks, and who waits for it."""
+
+from __future__ import annotations
+
+from suites.requirements.behaviour import Group, should
+
+METADATA = Group(
+    "MET",
+    "Metadata",
+    (
+        should(
+            "MET-01",
+            "Metadata is never older than metadata.max.age.ms before it is asked for again.",
+            "Metadata",
+            "clients/reference/metadata.py: Metadata.next_update_ms",
+        ),
+        should(
+            "MET-02",
+            "After a refresh that failed the next one waits for retry.backoff.ms, doubled and jittered up to "
+            "retry.backoff.max.ms.",
+            "KIP-580; Metadata",
+            "clients/reference/metadata.py: Metadata.failed",
+            "clients/reference/backoff.py: ExponentialBackoff",
+        ),
+        should(
+            "MET-03",
+            "Refreshes that were asked for and bring no change also wait longer from one to the next.",
+            "Metadata",
+            "clients/reference/metadata.py: Metadata._space_questions",
+        ),
+        should(
+            "MET-04",
+            "What is known of a partition is not replaced by metadata with an older leader epoch.",
+            "KIP-320; Metadata",
+            "clients/reference/topic_metadata.py: LeaderEpochs.believes",
+        ),
+        should(
+            "MET-05",
+            "A topic with a new id is a new topic: its leader epochs are not compared with those of the old one.",
+            "KIP-516; Metadata",
+            "clients/reference/topic_metadata.py: LeaderEpochs.believes",
+        ),
+        should(
+            "MET-06",
+            "An answer without brokers is a failed refresh; what was known stays.",
+            "NetworkClient",
+            "clients/reference/metadata.py: Metadata.update",
+        ),
+        should(
+            "MET-07",
+            "Who waits for a topic is not satisfied by the answer to a request that did not ask for it.",
+            "Metadata",
+            "clients/reference/metadata.py: MetadataQuestion",
+            "clients/reference/metadata.py: Metadata._answered",
+        ),
+        should(
+            "MET-08",
+            "An error that tells of stale metadata leads to a refresh after the backoff at most.",
+            "Sender, Errors",
+            "clients/reference/metadata.py: Metadata.request_update",
+            "clients/reference/sender.py: Sender._complete_batch",
+        ),
+        should(
+            "MET-09",
+            "A newer leader named in the error of a Produce answer is taken over at once, and the batch goes there "
+            "without a backoff.",
+            "KIP-951; Metadata, Sender",
+            "clients/reference/leadership.py: Leadership.learn",
+            "clients/reference/metadata.py: Metadata.update_partition_leadership",
+            "clients/reference/producer_batch.py: ProducerBatch.backs_off_until",
+        ),
+        should(
+            "MET-10",
+            "A producer asks no longer for a topic that it has not sent to for metadata.max.idle.ms.",
+            "KIP-526; ProducerMetadata",
+            "clients/reference/metadata.py: Metadata.next_question",
+        ),
+        should(
+            "MET-11",
+            "A send waits for the metadata of its topic, after max.block.ms in vain it has failed, with a timeout that "
+            "names both.",
+            "KIP-19; KafkaProducer",
+            "clients/reference/blocked_sends.py: BlockedSends",
+        ),
+        should(
+            "MET-12",
+            "A send to a partition that does not exist waits for it in the same way.",
+            "KafkaProducer",
+            "clients/reference/blocked_sends.py: topic_with_partition",
+            "clients/reference/metadata.py: Metadata.request_update_for",
+        ),
+        should(
+            "MET-13",
+            "A topic that may not be written or whose name is invalid fails its sends as soon as that is known.",
+            "Metadata, KafkaProducer",
+            "clients/reference/blocked_sends.py: BlockedSends._settle",
+        ),
+        should(
+            "MET-14",
+            "Waiting for metadata and waiting for memory share one max.block.ms.",
+            "KafkaProducer",
+            "clients/reference/blocked_sends.py: BlockedSends",
+        ),
+        should(
+            "MET-15",
+            "A producer lets the broker create the topics that it asks for; a consumer does as it was configured.",
+            "KIP-361; MetadataRequest",
+            "clients/reference/requests.py: metadata_request",
+            "clients/reference/metadata_updater.py: MetadataUpdater",
+        ),
+        should(
+            "MET-16",
+            "An error that no refresh can mend, or close(), ends the wait for metadata at once.",
+            "ProducerMetadata",
+            "clients/reference/metadata.py: Metadata.take_fatal_error",
+            "clients/reference/blocked_sends.py: BlockedSends.progress",
+            "clients/reference/blocked_sends.py: BlockedSends.give_up",
+        ),
+    ),
+)

@@ -1,0 +1,198 @@
+"""The table of behaviours is whole and true: ids, levels, places in the code, and the page made of it."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import re
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from harness import registry
+from harness.outcome import Level
+from suites.requirements import CLIENT_GROUPS, GROUPS, behaviours, coverage
+from suites.requirements.coverage import Covered, Tally, checks_by_id, laws_by_id, mutants_by_catcher, tally
+from suites.simulated.law import laws
+
+ROOT = Path(__file__).parents[2]
+ROWS = [behaviour for group in GROUPS for behaviour in group.behaviours]
+COUNTS = {
+    "NET-CON": 16,
+    "NET-INF": 10,
+    "NET-TMO": 6,
+    "MET": 16,
+    "PRD-ISP": 9,
+    "PRD-ACC": 13,
+    "PRD-SND": 16,
+    "PRD-SPL": 6,
+    "PRD-EXP": 7,
+    "PRD-FIN": 4,
+    "PRD-IDM": 16,
+    "PRD-CLS": 7,
+    "CLI-CFG": 9,
+    "E2E-DEL": 5,
+}
+
+
+@pytest.fixture
+def pages(monkeypatch):
+    """scripts/docs.py as a module."""
+    monkeypatch.syspath_prepend(str(ROOT / "scripts"))
+    return importlib.import_module("docs")
+
+
+def defined(path: Path) -> set[str]:
+    """The names that a module defines: functions, classes, constants, and ``Class.member``."""
+
+    def named(body: list[ast.stmt], prefix: str) -> set[str]:
+        found = set()
+        for node in body:
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+                found.add(prefix + node.name)
+            if isinstance(node, ast.ClassDef):
+                found |= named(node.body, f"{prefix}{node.name}.")
+            targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
+            found |= {prefix + target.id for target in targets if isinstance(target, ast.Name)}
+        return found
+
+    return named(ast.parse(path.read_text()).body, "")
+
+
+def test_every_id_once_in_order():
+    expected = [f"{prefix}-{number:02}" for prefix, count in COUNTS.items() for number in range(1, count + 1)]
+    assert [row.id for row in ROWS] == expected
+    assert sum(len(group.behaviours) for group in CLIENT_GROUPS) == 135
+
+
+def test_every_row_is_one_sentence_with_a_source():
+    for row in ROWS:
+        assert re.fullmatch(r"\S.*\S\.", row.statement), row.id
+        assert len(row.statement) <= 220, row.id
+        assert row.source, row.id
+    assert len({row.statement for row in ROWS}) == len(ROWS)
+
+
+def test_every_place_is_there():
+    missing = []
+    for row in ROWS:
+        for place in row.implemented:
+            path, _, name = place.partition(": ")
+            if not (ROOT / path).is_file() or name not in defined(ROOT / path):
+                missing.append(f"{row.id}: {place}")
+    assert not missing
+
+
+def test_what_is_built_says_where_and_what_is_not_says_why():
+    assert not [row.id for row in ROWS if not (row.implemented or row.not_yet)]
+
+
+def test_what_is_checked_is_not_said_to_be_missing():
+    for _, rows in coverage.coverage().values():
+        assert not [row.behaviour.id for row in rows if row.is_checked and row.behaviour.not_yet]
+
+
+def test_laws_and_checks_name_known_ids():
+    known = behaviours()
+    assert not {(law.id, id) for law in laws().values() for id in law.requirements if id not in known}
+    assert not set(checks_by_id()) - set(known)
+
+
+def test_levels_are_those_of_the_checks():
+    stated = {
+        (requirement.id, requirement.level)
+        for check in registry.checks().values()
+        for requirement in check.requirements
+    }
+    assert stated
+    assert stated == {(id, behaviours()[id].level) for id, _ in stated}
+
+
+def test_scenarios_exercise_known_ids():
+    named = {id for scenario in registry.table("scenarios").values() for id in scenario.requirements}
+    assert named and not named - set(behaviours())
+
+
+def test_a_mutant_counts_only_where_its_catcher_names_the_id():
+    by_catcher = mutants_by_catcher()
+    assert not set(by_catcher) - set(laws()) - set(registry.checks())
+    for _, rows in coverage.coverage().values():
+        for row in rows:
+            caught = {mutant for by in (*row.laws, *row.checks) for mutant in by_catcher.get(by, ())}
+            assert set(row.mutants) == caught
+            assert row.laws == laws_by_id().get(row.behaviour.id, ())
+
+
+def test_the_tally_counts_what_is_checked():
+    must, should = (next(row for row in ROWS if row.level is level) for level in (Level.MUST, Level.SHOULD))
+    rows = [
+        Covered(must, ("s/law",), (), ("mutant",)),
+        Covered(replace(must, id="B"), (), (), ()),
+        Covered(should, (), ("check",), ()),
+        Covered(replace(should, id="C"), (), (), ()),
+    ]
+    assert tally(rows) == Tally(total=4, checked=2, bitten=1, must_total=2, must_checked=1)
+
+
+def test_the_page_says_what_the_table_says(pages):
+    page = pages.pages()["requirements.md"]
+    rows = re.findall(r"^\| ((?:NET|MET|PRD|CLI)-[\w-]+) \| (\S+)(?: \(inside\))? \|(.*)\|$", page, re.M)
+    chapters = page[page.index(f"## {GROUPS[0].title}") :]
+    assert [id for id, *_ in rows if f"| {id} " in chapters][-135:] == [
+        row.id for group in CLIENT_GROUPS for row in group.behaviours
+    ]
+    cells = [(level, re.split(r"(?<!\\)\|", rest)) for _, level, rest in rows[-135:]]
+    claimed = re.search(r"\*\*(\d+) of 135 behaviours are checked, (\d+) of the (\d+) MUST among", page)
+    checked = [(level, rest) for level, rest in cells if "`" in rest[2]]
+    musts = [level for level, _ in cells if "MUST" in level]
+    assert claimed and list(map(int, claimed.groups())) == [
+        len(checked),
+        sum("MUST" in level for level, _ in checked),
+        len(musts),
+    ]
+
+
+def test_the_pages_link_to_what_is_there(pages):
+    for name, text in pages.pages().items():
+        for target in re.findall(r"\]\(([^)#]+)\)", text):
+            if "://" not in target:
+                below = (ROOT / "docs" / name).parent / target
+                assert below.resolve().exists() or target in pages.pages(), (name, target)
+
+
+def test_there_is_a_page_and_an_index_entry_for_every_machine(pages):
+    from clients.reference import states
+
+    index = pages.pages()["machines/README.md"]
+    for machine in vars(states).values():
+        if isinstance(machine, states.Machine):
+            page = pages.pages()[f"machines/{machine.name}.md"]
+            assert f"[{machine.name}]({machine.name}.md)" in index
+            assert all(event.value in page for _, event in machine.transitions)
+
+
+def test_drift_is_seen_for_changed_missing_and_stale_pages(pages, tmp_path):
+    (tmp_path / "same.md").write_text("same")
+    (tmp_path / "changed.md").write_text("old")
+    (tmp_path / "gone.md").write_text(f"# Gone\n\n{pages.NOTE}")
+    (tmp_path / "by-hand.md").write_text("# By hand\n")
+    wanted = {"same.md": "same", "changed.md": "new", "missing.md": "here"}
+    assert pages.drift(tmp_path, wanted) == {"changed.md": "new", "missing.md": "here", "gone.md": None}
+
+
+def test_generation_is_the_same_in_another_process(pages):
+    program = "import sys; sys.path.insert(0, 'scripts'); import docs, json; print(json.dumps(docs.pages()))"
+    outs = [
+        subprocess.run(
+            [sys.executable, "-c", program],
+            cwd=ROOT,
+            env={"PYTHONHASHSEED": seed, "PYTHONPATH": str(ROOT)},
+            capture_output=True,
+            check=True,
+        ).stdout
+        for seed in ("1", "2")
+    ]
+    assert outs[0] == outs[1]
