@@ -1,22 +1,53 @@
 """The reference client: the Java client's design in Python, as a sans-IO core and a transport on sockets.
 
-``from clients.reference import KafkaProducer`` is all that an application needs; it is loaded on first use, so
-that importing the core imports no sockets and threads.
+    from clients.reference import KafkaProducer
+
+    with KafkaProducer({"bootstrap.servers": "127.0.0.1:9092"}) as producer:
+        future = producer.send("topic", b"value", key=b"key")
+        print(future.result(timeout_s=30).offset)
+
+The names below are all that an application needs; each is loaded on first use, so that importing the core imports no
+sockets and threads.
 """
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from clients.reference.errors import SendError
+    from clients.reference.interceptors import ProducerInterceptor, ProducerRecord
+    from clients.reference.metrics import MetricName
+    from clients.reference.producer_batch import RecordMetadata
+    from clients.reference.serializers import Serializer
     from clients.reference.transport.kafka_producer import KafkaProducer
+    from clients.reference.transport.record_future import RecordFuture
 
-__all__ = ["KafkaProducer"]
+__all__ = [
+    "KafkaProducer",
+    "MetricName",
+    "ProducerInterceptor",
+    "ProducerRecord",
+    "RecordFuture",
+    "RecordMetadata",
+    "SendError",
+    "Serializer",
+]
+
+_WHERE = {
+    "KafkaProducer": "transport.kafka_producer",
+    "MetricName": "metrics",
+    "ProducerInterceptor": "interceptors",
+    "ProducerRecord": "interceptors",
+    "RecordFuture": "transport.record_future",
+    "RecordMetadata": "producer_batch",
+    "SendError": "errors",
+    "Serializer": "serializers",
+}
 
 
 def __getattr__(name: str) -> Any:
-    if name == "KafkaProducer":
-        from importlib import import_module
-
-        return import_module("clients.reference.transport.kafka_producer").KafkaProducer
+    if name in _WHERE:
+        return getattr(import_module(f"{__name__}.{_WHERE[name]}"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

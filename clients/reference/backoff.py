@@ -18,8 +18,9 @@ class ExponentialBackoff:
     jitter: Jitter
 
     def delay_ms(self, earlier_failures: int) -> int:
-        """How long to wait after ``earlier_failures`` + 1 failures in a row."""
+        """How long to wait after ``earlier_failures`` + 1 failures in a row; constant where it cannot grow."""
+        if self.max_ms <= self.initial_ms:
+            return self.initial_ms
         doublings = min(max(earlier_failures, 0), 31)
-        ceiling_ms = max(self.initial_ms, self.max_ms)
-        plain_ms = min(self.initial_ms << doublings, ceiling_ms)
-        return min(round(plain_ms * (1 + JITTER * self.jitter())), ceiling_ms)
+        plain_ms = min(self.initial_ms << doublings, self.max_ms)
+        return min(round(plain_ms * (1 + JITTER * self.jitter())), self.max_ms)

@@ -14,7 +14,7 @@ from clients.reference.config import ProducerConfig
 from clients.reference.delivery import Outgoing
 from clients.reference.errors import BrokerError, BufferExhaustedError, SendError, TimeoutError
 from clients.reference.metadata import Metadata, TopicMetadata
-from clients.reference.trace import SendBlocked, Trace
+from clients.reference.trace import SendBlocked, SendUnblocked, Trace
 from harness.outcome import Outcome
 
 
@@ -25,6 +25,8 @@ class BlockedSend:
     outgoing: Outgoing
     expires_ms: int
     seen_update: int
+    waiting_for: str = ""
+    since_ms: int = 0
     waiter: Waiter | None = None
     grant: Grant | None = None
 
@@ -61,23 +63,32 @@ class BlockedSends:
             self._wait_for_memory(blocked, memory_bytes, now_ms)
         else:
             self._metadata.request_update_for(outgoing.topic)
-            self._trace(SendBlocked(at_ms=now_ms, topic=outgoing.topic, waiting_for="metadata"))
+            self._wait_for("metadata", blocked, now_ms)
 
     def progress(self, memory_for: Callable[[int], int], now_ms: int) -> None:
-        """Let each go as far as it can."""
+        """Let each go as far as it can, first come, first served."""
+        if not self._blocked:
+            return
+        fatal = self._metadata.take_fatal_error()
         waiting, self._blocked = self._blocked, []
         for blocked in waiting:
-            if not self._settle(blocked, memory_for, now_ms):
+            if fatal and blocked.waiting_for == "metadata":  # MET-16
+                self._end(blocked, fatal, now_ms)
+            elif not self._settle(blocked, memory_for, now_ms):
                 self._blocked.append(blocked)
 
     def next_ms(self, now_ms: int) -> int | None:
         """When to look again: now, where memory was granted meanwhile, else at the first limit."""
         return min((now_ms if each.grant else each.expires_ms for each in self._blocked), default=None)
 
-    def give_up(self, error: Callable[[], SendError]) -> None:
+    @property
+    def count(self) -> int:
+        return len(self._blocked)
+
+    def give_up(self, error: Callable[[], SendError], now_ms: int) -> None:
         """End all of them."""
         for blocked in self._blocked:
-            self._end(blocked, error())
+            self._end(blocked, error(), now_ms)
         self._blocked = []
 
     def _settle(self, blocked: BlockedSend, memory_for: Callable[[int], int], now_ms: int) -> bool:
@@ -87,10 +98,15 @@ class BlockedSends:
             refusal = self._metadata.topic_errors.get(outgoing.topic)
             if refusal and not refusal.retriable:  # MET-13: waiting would not help
                 what = f"topic {outgoing.topic!r}: {refusal.name}"
-                self._end(blocked, BrokerError(refusal, what, outcome=Outcome.FAIL))
+                self._end(blocked, BrokerError(refusal, what, outcome=Outcome.FAIL), now_ms)
                 return True
             known = topic_with_partition(self._metadata, outgoing)
             if known and self._append(outgoing, known, now_ms, blocked.grant):
+                self._waited(blocked, now_ms)
+                return True
+            if outgoing.delivery.failure:
+                self._take_back(blocked)
+                self._waited(blocked, now_ms)
                 return True
             if known:
                 self._wait_for_memory(blocked, memory_for(outgoing.size_bytes), now_ms)
@@ -98,12 +114,24 @@ class BlockedSends:
                 self._ask_again(blocked, now_ms)
         if now_ms < blocked.expires_ms:
             return False
-        self._end(blocked, self._timeout(blocked))
+        self._end(blocked, self._timeout(blocked), now_ms)
         return True
 
     def _wait_for_memory(self, blocked: BlockedSend, memory_bytes: int, now_ms: int) -> None:
         blocked.waiter = self._pool.wait(memory_bytes, blocked.granted)
-        self._trace(SendBlocked(at_ms=now_ms, topic=blocked.outgoing.topic, waiting_for="memory"))
+        self._wait_for("memory", blocked, now_ms)
+
+    def _wait_for(self, what: str, blocked: BlockedSend, now_ms: int) -> None:
+        self._waited(blocked, now_ms)
+        blocked.waiting_for, blocked.since_ms = what, now_ms
+        self._trace(SendBlocked(at_ms=now_ms, topic=blocked.outgoing.topic, waiting_for=what))
+
+    def _waited(self, blocked: BlockedSend, now_ms: int) -> None:
+        if blocked.waiting_for:
+            topic, what = blocked.outgoing.topic, blocked.waiting_for
+            waited_ms = now_ms - blocked.since_ms
+            self._trace(SendUnblocked(at_ms=now_ms, topic=topic, waited_for=what, waited_ms=waited_ms))
+            blocked.waiting_for = ""
 
     def _ask_again(self, blocked: BlockedSend, now_ms: int) -> None:
         """Metadata came without what is waited for: once more, after its backoff (MET-11, -12)."""
@@ -125,11 +153,16 @@ class BlockedSends:
             f"did not appear in metadata {limit}"
         )
 
-    def _end(self, blocked: BlockedSend, failure: SendError) -> None:
+    def _take_back(self, blocked: BlockedSend) -> None:
+        """What it held of the pool, its place in line included."""
         if blocked.waiter:
             self._pool.give_up(blocked.waiter)
         if blocked.grant:
             self._pool.give_back(blocked.grant)
+
+    def _end(self, blocked: BlockedSend, failure: SendError, now_ms: int) -> None:
+        self._take_back(blocked)
+        self._waited(blocked, now_ms)
         self._fail(blocked.outgoing, failure)
 
 

@@ -20,6 +20,20 @@ class IllegalStateError(KafkaTrialError):
     """The application called something that the producer's state forbids, such as send() after close()."""
 
 
+class PluginError(KafkaTrialError):
+    """A plug-in could not be had, made or configured; the client was not made (PRD-ISP-03)."""
+
+
+class SerializationError(KafkaTrialError):
+    """A key or value that the serializer does not take; nothing of the record was buffered (PRD-ISP-04)."""
+
+
+class InvalidGroupIdError(KafkaTrialError):
+    """A consumer without group.id was asked for what only a member of a group can do (CLI-CFG-05)."""
+
+    name = "INVALID_GROUP_ID"
+
+
 class SendError(KafkaTrialError):
     """A record was not acknowledged. ``outcome`` is FAIL (certainly not stored) or INFO (unknown)."""
 
@@ -46,6 +60,12 @@ class TimeoutError(SendError):
 
 class BufferExhaustedError(TimeoutError):
     """buffer.memory stayed full for the whole of max.block.ms (PRD-ACC-09)."""
+
+
+class AuthenticationError(SendError):
+    """A broker refused the credentials, or their mechanism: trying the same again does not help (NET-CON-11)."""
+
+    name = "SASL_AUTHENTICATION_FAILED"
 
 
 class RecordTooLargeError(SendError):

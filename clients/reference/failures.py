@@ -8,10 +8,16 @@ from clients.reference.requests import PartitionResponse
 from harness.outcome import Outcome
 from harness.wire.error_table import KafkaError, error_for
 
+_WHAT_IT_MEANS = {
+    "TOPIC_AUTHORIZATION_FAILED": "the producer may not write to the topic",
+    "CLUSTER_AUTHORIZATION_FAILED": "the producer may not be idempotent",
+}
+
 
 def refused(batch: ProducerBatch, error: KafkaError, answer: PartitionResponse) -> BrokerError:
     """The broker's last word, or that of the connection, with no retry to follow (PRD-SND-03)."""
-    detail = f": {answer.error_message}" if answer.error_message else ""
+    said = answer.error_message or _WHAT_IT_MEANS.get(error.name)
+    detail = f": {said}" if said else ""
     outcome = batch.outcome_of(error)
     return BrokerError(error, f"{_records(batch)} failed with {error.name}{detail}", outcome=outcome)
 

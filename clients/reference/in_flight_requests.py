@@ -14,7 +14,10 @@ from clients.reference.requests import ClientRequest
 
 @dataclass(slots=True)
 class InFlightRequest:
-    """One written request. ``sent`` turns true when its last byte is with the operating system."""
+    """One written request. ``sent`` turns true when its last byte is with the operating system.
+
+    ``throttle_ms`` is how long the broker has asked to be left alone since the request was written.
+    """
 
     node_id: int
     request: ClientRequest
@@ -22,11 +25,12 @@ class InFlightRequest:
     correlation_id: int
     sent_ms: int
     sent: bool = False
+    throttle_ms: int = 0
 
     @property
     def expires_ms(self) -> int:
-        """The first millisecond at which the answer has taken strictly longer than allowed (NET-TMO-01)."""
-        return self.sent_ms + self.request.timeout_ms + 1
+        """The first millisecond at which the answer has taken strictly longer than allowed (NET-TMO-01, -04)."""
+        return self.sent_ms + self.throttle_ms + self.request.timeout_ms + 1
 
 
 class InFlightRequests:
@@ -60,6 +64,11 @@ class InFlightRequests:
     def clear(self, node_id: int) -> list[InFlightRequest]:
         """Take all requests of a node, oldest first (NET-INF-06)."""
         return list(self._queues.pop(node_id, ()))
+
+    def throttled(self, node_id: int, throttle_ms: int) -> None:
+        """The node's requests are not late for as long as it is throttled (NET-TMO-04)."""
+        for request in self._queues.get(node_id, ()):
+            request.throttle_ms += throttle_ms
 
     def count(self, node_id: int) -> int:
         return len(self._queues.get(node_id, ()))

@@ -27,7 +27,7 @@ class InitProducerIdHandler:
             return due_ms
         node_id = self._client.least_loaded_node(now_ms)
         if node_id is None:
-            return self._client.next_connect_ms()
+            return self._client.next_usable_ms(now_ms)
         if self._client.ready(node_id, now_ms):
             self._ask(node_id, now_ms)
         return None

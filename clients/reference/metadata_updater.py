@@ -8,10 +8,13 @@ from __future__ import annotations
 from functools import partial
 
 from clients.reference.config import ProducerConfig
+from clients.reference.errors import BrokerError
 from clients.reference.metadata import Metadata, MetadataQuestion
 from clients.reference.network_client import NetworkClient
 from clients.reference.requests import METADATA_LOWEST, ClientRequest, ClientResponse, metadata_request
+from harness.outcome import Outcome
 from harness.wire.apis import Api
+from harness.wire.error_table import BY_NAME
 
 
 class MetadataUpdater:
@@ -21,25 +24,35 @@ class MetadataUpdater:
         self._config = config
         self._client = client
         self._metadata = metadata
-        self._is_asking = False
 
     def maybe_update(self, now_ms: int) -> int | None:
         """Ask if it is time; gives the time to look again, None where only the network can bring news."""
-        if self._is_asking:
-            return None
-        due_ms = self._metadata.next_update_ms()
-        if due_ms > now_ms:
-            return due_ms
-        node_id = self._client.least_loaded_node(now_ms)
+        if not self._metadata.is_update_due(now_ms):
+            return None if self._metadata.is_asking else self._metadata.next_update_ms()
+        self._metadata.attempt_begins(now_ms)
+        node_id = self._usable_node(now_ms)
         if node_id is None:
-            return self._client.next_connect_ms()
-        if self._client.ready(node_id, now_ms):
+            return self._client.next_usable_ms(now_ms)
+        if self._client.can_send_request(node_id, now_ms):
             self._ask(node_id, now_ms)
+        else:
+            self._client.ready(node_id, now_ms)
         return None
+
+    def _usable_node(self, now_ms: int) -> int | None:
+        """The least loaded node; if none can be used, begin again from the bootstrap servers (NET-CON-15).
+
+        A node that is connected and merely busy or throttled is no reason to forget the cluster.
+        """
+        node_id = self._client.least_loaded_node(now_ms)
+        lost = node_id is None and not self._metadata.is_bootstrap and not self._client.has_ready_node()
+        if lost and self._config.metadata_recovery_strategy == "rebootstrap":
+            self._metadata.rebootstrap(now_ms, "no known node can be used")
+            return self._client.least_loaded_node(now_ms)
+        return node_id
 
     def _ask(self, node_id: int, now_ms: int) -> None:
         question = self._metadata.next_question(now_ms)
-        self._is_asking = True
         self._client.send(
             ClientRequest(
                 node_id,
@@ -48,13 +61,18 @@ class MetadataUpdater:
                 partial(self._answered, question),
                 timeout_ms=self._config.request_timeout_ms,
                 lowest=METADATA_LOWEST,
+                is_internal=True,
             ),
             now_ms,
         )
 
     def _answered(self, question: MetadataQuestion, response: ClientResponse, now_ms: int) -> None:
-        self._is_asking = False
+        """A version mismatch is fatal: no question will ever be answered (MET-16)."""
         if response.body is not None:
             self._metadata.update(question, response.body, now_ms)
-        else:
-            self._metadata.failed(now_ms, response.version_mismatch or "the connection was lost")
+            return
+        if response.version_mismatch:
+            error = BY_NAME["UNSUPPORTED_VERSION"]
+            what = f"no metadata can be had: {response.version_mismatch}"
+            self._metadata.fail(BrokerError(error, what, outcome=Outcome.FAIL))
+        self._metadata.failed(now_ms, response.version_mismatch or "the connection was lost")

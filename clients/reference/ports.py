@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from enum import Enum
 from typing import Protocol
 
 Jitter = Callable[[], float]
@@ -16,14 +17,42 @@ Jitter = Callable[[], float]
 
 INT32_MAX = 2**31 - 1
 
+Address = tuple[str, int]
+"""One address that a name stands for, and a port: what can be connected to without asking anybody."""
+
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """A broker's address. Bootstrap addresses have the ids -1, -2, ... until Metadata tells the true ones."""
+    """A broker by name. Bootstrap servers have the ids -1, -2, ... until Metadata tells the true ones."""
 
     id: int
     host: str
     port: int
+
+
+class ChannelState(Enum):
+    """How far a connection had come when it ended (ChannelState in Java): the core reacts to each differently."""
+
+    NOT_CONNECTED = "NOT_CONNECTED"
+    """It could not be established."""
+    AUTHENTICATE = "AUTHENTICATE"
+    """It ended during authentication, without a word about why."""
+    AUTHENTICATION_FAILED = "AUTHENTICATION_FAILED"
+    """The broker, or the mechanism, refused the credentials."""
+    READY = "READY"
+    """It was established, and then lost."""
+    FAILED_SEND = "FAILED_SEND"
+    """A frame could not be written."""
+    INVALID_RECEIVE = "INVALID_RECEIVE"
+    """The broker announced a frame of a size that cannot be."""
+
+
+@dataclass(frozen=True, slots=True)
+class Disconnection:
+    """Why a connection ended: the kind, and one sentence."""
+
+    state: ChannelState
+    detail: str
 
 
 @dataclass(slots=True)
@@ -38,13 +67,16 @@ class Polled:
     connected: list[int] = field(default_factory=list)
     completed_sends: list[int] = field(default_factory=list)
     received: list[tuple[int, bytes]] = field(default_factory=list)
-    disconnected: dict[int, str] = field(default_factory=dict)
+    disconnected: dict[int, Disconnection] = field(default_factory=dict)
 
 
 class Selector(Protocol):
     """Connections by node id. A connection that fails is reported by ``poll``, never by an exception."""
 
-    def connect(self, node: Node) -> None:
+    def resolve(self, host: str, port: int) -> tuple[Address, ...]:
+        """The addresses that a name stands for now, in the resolver's order; none where it is unknown."""
+
+    def connect(self, node_id: int, address: Address) -> None:
         """Begin to connect; the end is reported as connected or disconnected."""
 
     def send(self, node_id: int, data: bytes) -> None:
@@ -55,3 +87,9 @@ class Selector(Protocol):
 
     def close(self, node_id: int) -> None:
         """Drop the connection, if there is one, without a report."""
+
+    def mute(self, node_id: int) -> None:
+        """Stop reading: no frame of the connection is handed over until ``unmute``."""
+
+    def unmute(self, node_id: int) -> None:
+        """Go on reading."""

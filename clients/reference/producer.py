@@ -8,28 +8,38 @@ serves threads and sockets (transport/) and virtual time.
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass
-from types import NoneType
+from typing import Any
 
-from clients.reference import failures
+from clients.reference import at_rest, failures
 from clients.reference.blocked_sends import BlockedSends, topic_with_partition
-from clients.reference.buffer_pool import Grant
+from clients.reference.buffer_pool import BufferPool, Grant
 from clients.reference.config import INT64_MAX, ProducerConfig
 from clients.reference.delivery import Delivery, Outgoing
-from clients.reference.errors import IllegalStateError, ProducerClosedError, RecordTooLargeError, SendError
+from clients.reference.errors import (
+    BrokerError,
+    IllegalStateError,
+    ProducerClosedError,
+    RecordTooLargeError,
+    SendError,
+)
 from clients.reference.metadata import Metadata, TopicMetadata
 from clients.reference.metadata_updater import MetadataUpdater
 from clients.reference.network_client import NetworkClient
-from clients.reference.partitioner import Partitioner
-from clients.reference.ports import INT32_MAX, Jitter, Selector
+from clients.reference.partitioner import ClusterView, CustomPartitioner, Partitioner
+from clients.reference.ports import Jitter, Selector
 from clients.reference.producer_batch import Callback, Headers, ProducerBatch
 from clients.reference.record_accumulator import RecordAccumulator
+from clients.reference.record_check import PLAIN_OVERHEAD_BYTES, size_of_record
 from clients.reference.sender import Sender
 from clients.reference.states import LIFE, LifeEvent, LifeState
 from clients.reference.trace import Misbehaved, StateChanged, Trace, no_trace
 from clients.reference.transaction_manager import TransactionManager
-from harness.errors import UsageError
-from harness.wire.records import BATCH_OVERHEAD_BYTES, record_size_bytes
+from harness.outcome import Outcome
+from harness.wire.records import BATCH_OVERHEAD_BYTES
+
+_OPEN = LifeState.OPEN
 
 
 @dataclass(frozen=True)
@@ -46,25 +56,6 @@ class Components:
     sender: type[Sender] = Sender
 
 
-_BYTES_OR_NONE = (bytes, NoneType)
-
-
-def size_of_record(
-    key: bytes | None, value: bytes | None, headers: Headers, timestamp_ms: int, partition: int | None
-) -> int:
-    """An upper bound of the record's size in bytes; raises UsageError for what is no record (PRD-ISP-09)."""
-    if not 0 <= timestamp_ms <= INT64_MAX or (partition is not None and not 0 <= partition <= INT32_MAX):
-        raise UsageError("a record's timestamp and partition may be neither negative nor beyond their range")
-    if not (isinstance(key, _BYTES_OR_NONE) and isinstance(value, _BYTES_OR_NONE)):
-        raise UsageError("a record's key and value are bytes, or None")
-    try:
-        if not all(isinstance(content, _BYTES_OR_NONE) for _, content in headers):
-            raise UsageError("a header's value is bytes, or None")
-        return record_size_bytes(key, value, headers)
-    except (AttributeError, TypeError, ValueError):
-        raise UsageError("headers are pairs of a name, as text, and a value, as bytes or None") from None
-
-
 class ProducerCore:
     """A producer for one thread at a time; ``now_ms`` is any clock that never goes back, in whole milliseconds."""
 
@@ -76,6 +67,7 @@ class ProducerCore:
         jitter: Jitter,
         trace: Trace = no_trace,
         components: Components | None = None,
+        partitioner: CustomPartitioner | None = None,
     ) -> None:
         made = components or Components()
         self._config = config
@@ -83,10 +75,12 @@ class ProducerCore:
         self._metadata = made.metadata(config, jitter, trace)
         self._client = made.network_client(config, selector, self._metadata, jitter, trace)
         self._updater = made.metadata_updater(config, self._client, self._metadata)
-        self._partitioner = made.partitioner(config, jitter)
         transactions = made.transaction_manager(config, jitter, trace) if config.enable_idempotence else None
         self._transactions = transactions
         self._accumulator = made.accumulator(config, self._metadata, transactions, jitter, trace, made.batch)
+        self._partitioner = made.partitioner(config, jitter, self._accumulator)
+        self._custom_partitioner = partitioner
+        self._cluster_view = ClusterView(self._metadata)
         self._sender = made.sender(
             config, self._client, self._metadata, self._accumulator, transactions, trace, self._publish_later
         )
@@ -97,6 +91,7 @@ class ProducerCore:
         self._life = LIFE.initial
         self._force_at_ms: int | None = None
         self._wants_round = False
+        self._used_at_ms: dict[str, int] = {}
         self._largest_record = min(
             (config.max_request_size, "max.request.size"), (config.buffer_memory, "buffer.memory")
         )
@@ -114,27 +109,80 @@ class ProducerCore:
         partition: int | None = None,
         headers: Headers = (),
         callback: Callback | None = None,
+        raw: tuple[Any, Any] | None = None,
     ) -> tuple[Delivery, bool]:
         """Put a record into a batch; gives its delivery, and whether a round is due now.
 
-        ``timestamp_ms`` is the record's own (Unix time), ``now_ms`` the core's clock. Raises IllegalStateError after
-        close, UsageError for what is no record (PRD-ISP-09); all else fails the delivery.
+        ``timestamp_ms`` is the record's own (Unix time), ``now_ms`` the core's clock; ``raw`` are key and value before
+        they were serialized, for a partitioner of the application's. Raises IllegalStateError after close, UsageError
+        for what is no record (PRD-ISP-09); all else fails the delivery.
         """
-        if self._life is not LifeState.OPEN:
+        # The way of nearly every record, written out because it is every record's price: a plain one, for a batch
+        # that is open, of a topic that was looked up in this millisecond. What fits by this bound fills no batch.
+        if (
+            self._life is _OPEN
+            and not headers
+            and (value is None or type(value) is bytes)
+            and (key is None or type(key) is bytes)
+            and 0 <= timestamp_ms <= INT64_MAX
+            and self._used_at_ms.get(topic) == now_ms
+        ):
+            place = partition
+            if partition is None and self._custom_partitioner is None:
+                place = self._at_once(topic, key)
+            batch = self._accumulator.open.get((topic, place))  # type: ignore[arg-type]
+            if batch is not None and batch.grant is not None:
+                size_bytes = PLAIN_OVERHEAD_BYTES + (len(value) if value else 0) + (len(key) if key else 0)
+                used_bytes = batch.builder.size_bytes
+                if (
+                    used_bytes * batch.growth + size_bytes * batch.own_growth < batch.limit_bytes
+                    and used_bytes + size_bytes <= batch.grant.size_bytes
+                    and size_bytes + BATCH_OVERHEAD_BYTES <= self._largest_record[0]
+                ):
+                    index = batch.append(timestamp_ms, key, value, headers, callback)
+                    if partition is None:
+                        self._partitioner.appended(topic, key, batch.builder.size_bytes - used_bytes)
+                    return Delivery(timestamp_ms, batch, index), False
+        return self._send(topic, key, value, timestamp_ms, now_ms, partition, headers, callback, raw)
+
+    def _at_once(self, topic: str, key: bytes | None) -> int | None:
+        known = self._metadata.topics.get(topic)
+        return self._partitioner.at_once(topic, known, key) if known else None
+
+    def _send(
+        self,
+        topic: str,
+        key: bytes | None,
+        value: bytes | None,
+        timestamp_ms: int,
+        now_ms: int,
+        partition: int | None,
+        headers: Headers,
+        callback: Callback | None,
+        raw: tuple[Any, Any] | None,
+    ) -> tuple[Delivery, bool]:
+        """The whole way: everything is checked, and what finds no metadata or no memory waits."""
+        if self._life is not _OPEN:
             raise IllegalStateError("the producer is closed")
         size_bytes = size_of_record(key, value, headers, timestamp_ms, partition)
         delivery = Delivery(timestamp_ms)
-        out = Outgoing(topic, partition, key, value, headers, timestamp_ms, callback, size_bytes, delivery)
+        out = Outgoing(
+            topic, partition, key, value, headers, timestamp_ms, callback, size_bytes, delivery, raw
+        )
         failure = self._refusal(size_bytes)
         if failure:
             self._fail(out, failure)
             return delivery, True
         self._metadata.add(topic, now_ms)
         known = topic_with_partition(self._metadata, out)
-        if known is None or not self._append(out, known, now_ms):
-            self._blocked.add(out, self._accumulator.memory_for(size_bytes), now_ms)
-            return delivery, True
-        return delivery, self._wants_round
+        if known is not None:
+            self._used_at_ms[topic] = now_ms
+            if self._append(out, known, now_ms):
+                return delivery, self._wants_round
+            if delivery.failure:
+                return delivery, True
+        self._blocked.add(out, self._accumulator.memory_for(size_bytes), now_ms)
+        return delivery, True
 
     def _refusal(self, size_bytes: int) -> SendError | None:
         """Why a record cannot be sent at all: too large (PRD-ACC-10), or a producer that cannot go on."""
@@ -146,22 +194,67 @@ class ProducerCore:
         return failures.cannot_go_on(fatal) if fatal else None
 
     def _append(self, out: Outgoing, known: TopicMetadata, now_ms: int, grant: Grant | None = None) -> bool:
-        """Choose the partition and put the record into a batch; False where there is no memory for one."""
-        partition = out.partition
-        if partition is None:
-            partition = self._partitioner.partition(out.topic, known, out.key)
+        """Choose the partition and put the record into a batch; False where there is no memory, or it failed."""
+        try:
+            partition = self._choose_partition(out, known)
+        except Exception as raised:
+            self._fail(out, SendError(f"no partition for the record: {type(raised).__name__}: {raised}"))
+            return False
         appended = self._accumulator.append(out, (out.topic, partition), now_ms, grant)
         if appended is None:
             return False
         out.delivery.batch, out.delivery.index = appended.batch, appended.index
         self._wants_round = appended.wake
-        if out.partition is None and out.key is None:
-            self._partitioner.appended(out.topic, known, out.size_bytes, appended.batch_is_full)
+        if out.partition is None and self._custom_partitioner is None:
+            self._partitioner.appended(out.topic, out.key, appended.size_bytes)
         return True
+
+    def _choose_partition(self, out: Outgoing, known: TopicMetadata) -> int:
+        """The record's own, else the application's choice, else the key's, else a sticky one (PRD-ISP-06)."""
+        if out.partition is not None:
+            return out.partition
+        custom = self._custom_partitioner
+        if custom is None:
+            return self._partitioner.partition(out.topic, known, out.key)
+        key, value = out.raw or (out.key, out.value)
+        chosen = custom.partition(out.topic, key, out.key, value, out.value, self._cluster_view)
+        if chosen not in known.partitions:
+            raise ValueError(f"the partitioner chose {chosen!r}, which topic {out.topic!r} does not have")
+        return chosen
 
     def _fail(self, out: Outgoing, failure: SendError) -> None:
         out.delivery.failure = failure
         self._to_publish.append(out)
+
+    # what is known
+
+    @property
+    def pool(self) -> BufferPool:
+        """The account of buffer.memory."""
+        return self._accumulator.pool
+
+    def listen_for_cluster_id(self, listener: Callable[[str | None], None]) -> None:
+        """Have ``listener`` told the cluster's id after every metadata update (PRD-ISP-05)."""
+        self._metadata.on_cluster_id = listener
+
+    def topic_metadata(self, topic: str, now_ms: int) -> TopicMetadata | None:
+        """What is known of a topic; where it is nothing yet, the topic is asked for and a round is due.
+
+        Raises BrokerError where the broker's answer is an error that asking again does not mend (MET-13), and a fatal
+        error of the client's metadata (MET-16).
+        """
+        self._metadata.add(topic, now_ms)
+        refusal = self._metadata.topic_errors.get(topic)
+        if refusal and not refusal.retriable:
+            raise BrokerError(refusal, f"topic {topic!r}: {refusal.name}", outcome=Outcome.FAIL)
+        known = self._metadata.topics.get(topic)
+        if known is None or not known.partitions:
+            fatal = self._metadata.take_fatal_error()
+            if fatal:
+                raise fatal
+            self._metadata.request_update_for(topic)
+            return None
+        return known
 
     # rounds
 
@@ -205,6 +298,16 @@ class ProducerCore:
     def _publish_later(self, batch: ProducerBatch) -> None:
         self._to_publish.append(batch)
 
+    # invariants
+
+    def misplaced(self) -> list[str]:
+        """What is wrong with where the batches are (PRD-FIN-04): nothing, at any time between two calls."""
+        return at_rest.misplaced(self._accumulator, self._sender)
+
+    def not_at_rest(self) -> list[str]:
+        """What is still under way or not given back (PRD-ACC-11); nothing, once everything has its result."""
+        return at_rest.not_at_rest(self._accumulator, self._sender, self._blocked.count)
+
     # flush and close
 
     def begin_flush(self) -> list[ProducerBatch]:
@@ -214,6 +317,11 @@ class ProducerCore:
 
     def end_flush(self) -> None:
         self._accumulator.end_flush()
+
+    @property
+    def is_open(self) -> bool:
+        """Until close() is called."""
+        return self._life is LifeState.OPEN
 
     @property
     def is_closed(self) -> bool:
@@ -230,7 +338,13 @@ class ProducerCore:
             earlier = [] if self._force_at_ms is None else [self._force_at_ms]
             self._force_at_ms = min([*earlier, now_ms + max(timeout_ms, 0)])
         self._accumulator.close()
-        self._blocked.give_up(lambda: ProducerClosedError("the producer was closed while send() was waiting"))
+        self._blocked.give_up(
+            lambda: ProducerClosedError("the producer was closed while send() was waiting"), now_ms
+        )
+
+    def abort_undrained(self, error_for: Callable[[ProducerBatch], SendError], now_ms: int) -> None:
+        """End the batches that were never sent; what was sent goes on to its result."""
+        self._sender.abort_undrained(error_for, now_ms)
 
     def _maybe_finish_closing(self, now_ms: int) -> int | None:
         if self._life is not LifeState.CLOSING:
@@ -243,6 +357,7 @@ class ProducerCore:
         else:
             return self._force_at_ms
         self._client.close()
+        self._sender.connections_are_closed()
         return None
 
     def force_close(self, now_ms: int) -> None:

@@ -3,6 +3,8 @@
 ``ready`` says which nodes there is something for, ``drain`` takes it. Linger, batch.size, memory pressure, flush and
 close decide when a batch may go; a failed batch waits its backoff instead, and goes back to where its records
 belong: in front of everything younger (PRD-ACC-04, PRD-IDM-07).
+
+When transactions come, "the transaction is being completed" joins the reasons in ``_hurry``, and nothing else changes.
 """
 
 from __future__ import annotations
@@ -11,18 +13,22 @@ from collections import deque
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
+from clients.reference import batch_split
 from clients.reference.backoff import ExponentialBackoff
 from clients.reference.buffer_pool import BufferPool, Grant
+from clients.reference.compression_ratio_estimator import CompressionRatioEstimator
 from clients.reference.config import ProducerConfig
 from clients.reference.delivery import Outgoing
 from clients.reference.errors import SendError
-from clients.reference.metadata import Metadata, TopicPartition
+from clients.reference.metadata import Metadata, TopicMetadata, TopicPartition
+from clients.reference.node_latency import NodeLatencies
 from clients.reference.ports import Jitter
 from clients.reference.producer_batch import ProducerBatch
-from clients.reference.states import BatchState
-from clients.reference.trace import Trace
+from clients.reference.trace import BatchCreated, BatchSplit, Trace
 from clients.reference.transaction_manager import TransactionManager
-from harness.wire.records import BATCH_OVERHEAD_BYTES, BatchBuilder
+from harness.wire.records import BATCH_OVERHEAD_BYTES, BatchBuilder, Codec
+
+Queue = deque[ProducerBatch]
 
 
 @dataclass(slots=True)
@@ -40,12 +46,15 @@ class Appended:
 
     batch: ProducerBatch
     index: int
+    size_bytes: int
     wake: bool
-    batch_is_full: bool
 
 
 class RecordAccumulator:
-    """All batches that have no result yet, in queues; those in flight are the Sender's."""
+    """All batches that have no result yet, in queues; those in flight are the Sender's.
+
+    ``open`` has the batch of each partition that takes records. Only queues with batches are looked at in a round.
+    """
 
     def __init__(
         self,
@@ -61,15 +70,20 @@ class RecordAccumulator:
         self._transactions = transactions
         self._trace = trace
         self._batch_class = batch_class
-        self._batch_size = config.batch_size
+        self._batch_size = max(config.batch_size, 1)
+        self._level = _level(config)
         self._backoff = ExponentialBackoff(config.retry_backoff_ms, config.retry_backoff_max_ms, jitter)
-        self._queues: dict[TopicPartition, deque[ProducerBatch]] = {}
+        self._queues: dict[TopicPartition, Queue] = {}
+        self._waiting: dict[TopicPartition, Queue] = {}
         self._muted: set[TopicPartition] = set()
         self._drain_from: dict[int, int] = {}
         self._batches_made = 0
         self._flushes = 0
         self._is_closed = False
         self._incomplete: dict[ProducerBatch, None] = {}
+        self.open: dict[TopicPartition, ProducerBatch] = {}
+        self.estimator = CompressionRatioEstimator(config.compression_type)
+        self.latencies = NodeLatencies(config.partitioner_availability_timeout_ms)
         self.pool = BufferPool(config.buffer_memory)
 
     # records come in
@@ -81,34 +95,46 @@ class RecordAccumulator:
 
         ``grant`` is memory that was waited for; it is given back where it proves to be needless.
         """
-        queue = self._queues.get(partition)
-        if queue is None:
-            queue = self._queues[partition] = deque()
-        batch = queue[-1] if queue else None
+        batch = self.open.get(partition)
         if batch is None or not self._has_room(batch, record.size_bytes):
             grant = grant or self.pool.take(self.memory_for(record.size_bytes))
             if grant is None:
                 return None
             if batch is not None:
-                batch.close(now_ms)
-            batch = self._new_batch(partition, record.timestamp_ms, grant, now_ms)
-            queue.append(batch)
+                self._close(batch, now_ms, "full")
+            batch = self._open(partition, record.timestamp_ms, grant, now_ms)
         elif grant is not None:
             self.pool.give_back(grant)
+        before_bytes = batch.builder.size_bytes
         index = batch.append(record.timestamp_ms, record.key, record.value, record.headers, record.callback)
-        is_full = batch.size_bytes >= self._batch_size
-        return Appended(batch, index, is_full or index == 0, is_full)
+        size_bytes = batch.builder.size_bytes - before_bytes
+        return Appended(batch, index, size_bytes, wake=index == 0 or batch.is_full)
 
     def memory_for(self, size_bytes: int) -> int:
         """What a batch costs that is opened for a record of this size: a record may exceed batch.size."""
         whole_bytes = max(self._config.batch_size, size_bytes + BATCH_OVERHEAD_BYTES)
         return min(whole_bytes, self._config.buffer_memory)
 
+    def _has_room(self, batch: ProducerBatch, size_bytes: int) -> bool:
+        """By the estimate of its size on the wire, and by the memory that it holds or can still get."""
+        if not batch.has_room(size_bytes) or batch.grant is None:
+            return False
+        missing = batch.builder.size_bytes + size_bytes - batch.grant.size_bytes
+        return missing <= 0 or self.pool.grow(batch.grant, max(missing, self._config.batch_size))
+
+    def _open(self, partition: TopicPartition, timestamp_ms: int, grant: Grant, now_ms: int) -> ProducerBatch:
+        batch = self._new_batch(partition, self._new_builder(timestamp_ms), grant, now_ms)
+        self._queue(partition).append(batch)
+        self.open[partition] = batch
+        return batch
+
+    def _new_builder(self, timestamp_ms: int) -> BatchBuilder:
+        return BatchBuilder(self._config.compression_type, timestamp_ms, self._level)
+
     def _new_batch(
-        self, partition: TopicPartition, timestamp_ms: int, grant: Grant, now_ms: int
+        self, partition: TopicPartition, builder: BatchBuilder, grant: Grant | None, now_ms: int
     ) -> ProducerBatch:
         self._batches_made += 1
-        builder = BatchBuilder(self._config.compression_type, timestamp_ms)
         batch = self._batch_class(
             partition,
             self._batches_made,
@@ -117,28 +143,45 @@ class RecordAccumulator:
             self._config.delivery_timeout_ms,
             now_ms,
             self._trace,
+            self._batch_size,
+            self.estimator.growth(partition[0]),
         )
         self._incomplete[batch] = None
+        if grant is not None:
+            topic, index = partition
+            memory_bytes = grant.size_bytes
+            self._trace(
+                BatchCreated(
+                    at_ms=now_ms, batch=batch.name, topic=topic, partition=index, memory_bytes=memory_bytes
+                )
+            )
         return batch
 
-    def _has_room(self, batch: ProducerBatch, size_bytes: int) -> bool:
-        return batch.size_bytes + size_bytes <= self._batch_size and batch.state is BatchState.OPEN
+    def _close(self, batch: ProducerBatch, now_ms: int, reason: str) -> None:
+        self.open.pop(batch.partition, None)
+        batch.close(now_ms, reason)
 
-    def _is_full(self, batch: ProducerBatch) -> bool:
-        return batch.size_bytes >= self._batch_size or batch.state is not BatchState.OPEN
+    def _queue(self, partition: TopicPartition) -> Queue:
+        """The queue to put a batch into."""
+        queue = self._queues.get(partition)
+        if queue is None:
+            queue = self._queues[partition] = deque()
+        self._waiting[partition] = queue
+        return queue
 
     # batches go out
 
     def ready(self, now_ms: int) -> ReadyCheck:
         """Look at the oldest batch of each partition (PRD-ACC-02)."""
         check = ReadyCheck()
-        for partition, queue in self._queues.items():
-            if not queue or partition in self._muted:
-                continue
+        for partition, queue in self._waiting.items():
             leader = self._metadata.leader_of(partition)
             if leader is None:
                 check.unknown_leader_topics.add(partition[0])
-            elif leader not in check.nodes and (batch := self._candidate(queue)):
+            elif leader not in check.nodes and partition not in self._muted:
+                batch = self._candidate(queue)
+                if batch is None:
+                    continue
                 ready_ms = self._ready_at_ms(batch, queue, now_ms)
                 if ready_ms <= now_ms:
                     check.nodes.add(leader)
@@ -146,17 +189,30 @@ class RecordAccumulator:
                     check.next_check_ms = ready_ms
         return check
 
-    def _candidate(self, queue: deque[ProducerBatch]) -> ProducerBatch | None:
+    def _candidate(self, queue: Queue) -> ProducerBatch | None:
         """The batch of a queue that is next to go, if any may: the oldest, unless sequences forbid."""
         return self._transactions.pick(queue) if self._transactions else queue[0]
 
-    def _ready_at_ms(self, batch: ProducerBatch, queue: deque[ProducerBatch], now_ms: int) -> int:
+    def _ready_at_ms(self, batch: ProducerBatch, queue: Queue, now_ms: int) -> int:
         if batch.attempts:
-            return batch.retry_at_ms
-        hurry = self.pool.waiting or self._is_closed or self._flushes
-        if hurry or len(queue) > 1 or self._is_full(batch):
-            return now_ms
-        return batch.created_ms + self._config.linger_ms
+            backoff_ms = batch.backs_off_until(self._leader_epoch(batch.partition))
+            return now_ms if backoff_ms is None else backoff_ms
+        return now_ms if self._hurry(batch, queue) else batch.created_ms + self._config.linger_ms
+
+    def _hurry(self, batch: ProducerBatch, queue: Queue) -> str:
+        """Why a batch may go before its linger is over, if it may."""
+        if batch.is_full:
+            return "full"
+        if len(queue) > 1:
+            return "queued"
+        if self.pool.waiting:
+            return "memory"
+        if self._is_closed:
+            return "closing"
+        return "flush" if self._flushes else ""
+
+    def _leader_epoch(self, partition: TopicPartition) -> int:
+        return self._metadata.current_leader(partition).epoch
 
     def drain(self, nodes: Iterable[int], now_ms: int) -> dict[int, list[ProducerBatch]]:
         """For each node at most one batch a partition, together at most max.request.size (PRD-ACC-05)."""
@@ -172,27 +228,54 @@ class RecordAccumulator:
         self._drain_from[node_id] = start + 1
         for offset in range(len(partitions)):
             partition = partitions[(start + offset) % len(partitions)]
-            queue = self._queues.get(partition)
-            if not queue or partition in self._muted:
+            batch = self._drainable(partition, now_ms)
+            if batch is None:
                 continue
-            batch = self._candidate(queue)
-            if batch is None or (batch.attempts and batch.retry_at_ms > now_ms):
-                continue
+            self._seal(batch, now_ms)
             if batches and size_bytes + batch.size_bytes > self._config.max_request_size:
                 self._drain_from[node_id] = start + offset
                 break
-            queue.remove(batch)
+            self._remove(batch)
             self._prepare(batch, now_ms)
             size_bytes += batch.size_bytes
             batches.append(batch)
         return batches
 
-    def _prepare(self, batch: ProducerBatch, now_ms: int) -> None:
-        """The producer id, epoch and sequence are settled here, once, and the bytes are made."""
-        if self._transactions is not None and not batch.has_sequence:
-            self._transactions.assign_sequence(batch)
-        batch.drained(now_ms)
+    def _drainable(self, partition: TopicPartition, now_ms: int) -> ProducerBatch | None:
+        queue = self._waiting.get(partition)
+        if queue is None or partition in self._muted:
+            return None
+        batch = self._candidate(queue)
+        if batch is None or not batch.attempts:
+            return batch
+        backoff_ms = batch.backs_off_until(self._leader_epoch(partition))
+        return batch if backoff_ms is None or backoff_ms <= now_ms else None
+
+    def _seal(self, batch: ProducerBatch, now_ms: int) -> None:
+        """Make an open batch bytes, so that its true size is known; what it compressed to is a lesson."""
+        if self.open.get(batch.partition) is batch:
+            over = now_ms >= batch.created_ms + self._config.linger_ms
+            hurry = self._hurry(batch, self._waiting[batch.partition])
+            self._close(batch, now_ms, hurry or ("linger" if over else "along"))
+        if batch.uncompressed_bytes:
+            return
         batch.payload()
+        self.estimator.observed(batch.partition[0], batch.compression_ratio)
+        if batch.grant:
+            self.pool.shrink(batch.grant, max(self._config.batch_size, batch.size_bytes))
+
+    def _prepare(self, batch: ProducerBatch, now_ms: int) -> None:
+        """The producer id, epoch and sequence are settled here, once (PRD-IDM-03)."""
+        if self._transactions is not None and not batch.has_sequence:
+            self._transactions.assign_sequence(batch, now_ms)
+        batch.leader_epoch = self._leader_epoch(batch.partition)
+        batch.drained(now_ms)
+
+    def _remove(self, batch: ProducerBatch) -> None:
+        queue = self._waiting[batch.partition]
+        queue.remove(batch)
+        if not queue:
+            del self._waiting[batch.partition]
 
     def reenqueue(self, batch: ProducerBatch, now_ms: int) -> None:
         """Take a failed attempt back, after its backoff, in front of all younger batches."""
@@ -203,9 +286,29 @@ class RecordAccumulator:
         return self._backoff.delay_ms(batch.attempts)
 
     def insert_in_sequence_order(self, batch: ProducerBatch) -> None:
-        queue = self._queues[batch.partition]
-        position = next((i for i, other in enumerate(queue) if other.number > batch.number), len(queue))
+        queue = self._queue(batch.partition)
+        position = next((i for i, other in enumerate(queue) if other.order > batch.order), len(queue))
         queue.insert(position, batch)
+
+    def split_and_reenqueue(self, batch: ProducerBatch, now_ms: int) -> list[ProducerBatch]:
+        """Replace a batch in flight by smaller ones, first in its queue and in order (PRD-SPL-01).
+
+        The parts hold no memory of the pool: the whole's is returned by its ``release`` (PRD-ACC-11).
+        """
+        self.estimator.was_split(batch.partition[0], batch.compression_ratio)
+        parts = batch_split.split(
+            batch,
+            self._batch_size,
+            self._new_builder,
+            lambda builder: self._new_batch(batch.partition, builder, None, now_ms),
+            now_ms,
+        )
+        for part in parts:
+            self.insert_in_sequence_order(part)
+        self._trace(
+            BatchSplit(at_ms=now_ms, batch=batch.name, parts=len(parts), record_count=batch.record_count)
+        )
+        return parts
 
     def mute(self, partition: TopicPartition) -> None:
         """Nothing of this partition goes out until it is unmuted (PRD-ACC-08)."""
@@ -214,38 +317,88 @@ class RecordAccumulator:
     def unmute(self, partition: TopicPartition) -> None:
         self._muted.discard(partition)
 
+    # what the partitioner asks
+
+    def load_of(self, topic: str, known: TopicMetadata) -> list[tuple[int, int]] | None:
+        """Batches waiting by partition, as KIP-794 counts them; None where they are alike or not to be counted.
+
+        Only once every partition had a batch: before that a partition without a queue would never be chosen. What
+        waits for a broker that takes nothing for too long is left out (partitioner.availability.timeout.ms).
+        """
+        if not self._config.partitioner_adaptive_partitioning_enable or len(known.partitions) < 2:
+            return None
+        queues = {partition: self._queues.get((topic, partition)) for partition in known.partitions}
+        if any(queue is None for queue in queues.values()):
+            return None
+        load = []
+        for partition, queue in sorted(queues.items()):
+            leader = self._metadata.leader_of((topic, partition))
+            if leader is not None and not (queue and self.latencies.is_slow(leader)):
+                load.append((partition, len(queue or ())))
+        if len(load) == len(queues) and len({waiting for _, waiting in load}) == 1:
+            return None
+        return load or None
+
+    def is_filling(self, partition: TopicPartition) -> bool:
+        """Is there a batch with room?"""
+        batch = self.open.get(partition)
+        return batch is not None and not batch.is_full
+
     # batches end
 
     def take_expired(self, now_ms: int) -> list[ProducerBatch]:
-        """Remove and give the queued batches whose delivery timeout is over, oldest first."""
+        """Remove and give the queued batches whose delivery timeout is over, by partition, oldest first."""
         expired = []
-        for queue in self._queues.values():
-            while queue and queue[0].has_expired(now_ms):
-                expired.append(queue.popleft())
+        for queue in self._waiting.values():
+            for batch in queue:
+                if not batch.has_expired(now_ms):
+                    break
+                expired.append(batch)
+        for batch in expired:
+            self._take_out(batch, now_ms)
         return expired
+
+    def _take_out(self, batch: ProducerBatch, now_ms: int) -> None:
+        """A queued batch ends where it is."""
+        if self.open.get(batch.partition) is batch:
+            del self.open[batch.partition]
+        self._remove(batch)
 
     def next_expiry_ms(self) -> int | None:
         """When the first queued batch expires (PRD-EXP-05)."""
-        return min((queue[0].expires_ms for queue in self._queues.values() if queue), default=None)
+        return min((queue[0].expires_ms for queue in self._waiting.values()), default=None)
 
     def release(self, batch: ProducerBatch) -> None:
         """A batch has its final state and no request holds its bytes any more: its memory is free (PRD-ACC-11)."""
         self._incomplete.pop(batch, None)
-        self.pool.give_back(batch.grant)
+        if batch.grant is not None:
+            self.pool.give_back(batch.grant)
 
     def abort_queued(
-        self, error_for: Callable[[ProducerBatch], SendError], now_ms: int
+        self,
+        error_for: Callable[[ProducerBatch], SendError],
+        now_ms: int,
+        *,
+        only_undrained: bool = False,
     ) -> list[ProducerBatch]:
-        """End all queued batches with an error; gives them, for publishing."""
-        aborted = [batch for queue in self._queues.values() for batch in queue]
-        for queue in self._queues.values():
-            queue.clear()
+        """End queued batches with an error, all or those that were never drained; gives them, for publishing."""
+        queued = [batch for queue in self._waiting.values() for batch in queue]
+        aborted = [batch for batch in queued if not (only_undrained and (batch.attempts or batch.goes_again))]
         for batch in aborted:
+            self._take_out(batch, now_ms)
             batch.abort(error_for(batch), now_ms)
         return aborted
 
     def has_queued(self) -> bool:
-        return any(self._queues.values())
+        return bool(self._waiting)
+
+    def queued(self) -> list[ProducerBatch]:
+        """The batches that wait in queues, by partition, oldest first."""
+        return [batch for queue in self._waiting.values() for batch in queue]
+
+    def unreleased(self) -> list[ProducerBatch]:
+        """The batches whose memory is not free yet."""
+        return list(self._incomplete)
 
     # flush and close
 
@@ -262,3 +415,12 @@ class RecordAccumulator:
 
     def close(self) -> None:
         self._is_closed = True
+
+
+def _level(config: ProducerConfig) -> int | None:
+    """How hard the codec shall try; None where it has no levels."""
+    return {
+        Codec.GZIP: config.compression_gzip_level,
+        Codec.LZ4: config.compression_lz4_level,
+        Codec.ZSTD: config.compression_zstd_level,
+    }.get(config.compression_type)

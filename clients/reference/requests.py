@@ -6,16 +6,16 @@ version does not have are left out by :func:`message_of`, so that each builder i
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from functools import cache
 from typing import Any
 from uuid import UUID
 
 from clients.reference.ports import INT32_MAX
 from harness.wire.apis import Api
-from harness.wire.messages import message_class
+from harness.wire.messages import make, maker, message_class, nested
 
 Message = Any
 """A request or response of kio: a frozen dataclass of one API, kind and version."""
@@ -33,7 +33,10 @@ class ClientResponse:
 
 @dataclass(frozen=True, slots=True)
 class ClientRequest:
-    """A request before its version is chosen; ``lowest`` and ``highest`` narrow kio's range."""
+    """A request before its version is chosen; ``lowest`` and ``highest`` narrow kio's range.
+
+    An internal one is the network layer's own: it is told of its end even where callers are not (NET-INF-07).
+    """
 
     node_id: int
     api: Api
@@ -43,21 +46,12 @@ class ClientRequest:
     expects_response: bool = True
     lowest: int | None = None
     highest: int | None = None
+    is_internal: bool = False
 
 
 def message_of(api: Api, version: int, **values: Any) -> Message:
     """The request message of a version, with those of ``values`` that it has a field for."""
-    return _make(message_class(api, version, "request"), **values)
-
-
-def _make(message_type: Any, **values: Any) -> Message:
-    known = {field.name for field in fields(message_type)}
-    return message_type(**{name: value for name, value in values.items() if name in known})
-
-
-def _nested(message_type: Any, name: str) -> Any:
-    """The class of a repeated field: kio keeps the classes of one message in one module."""
-    return getattr(sys.modules[message_type.__module__], name)
+    return make(message_class(api, version, "request"), **values)
 
 
 def api_versions_request(version: int) -> Message:
@@ -69,15 +63,19 @@ def api_versions_request(version: int) -> Message:
 METADATA_LOWEST = 4  # the first version that says whether a topic may be created (KIP-361)
 
 
+@cache
+def _metadata_makers(version: int) -> tuple[Callable[..., Message], Callable[..., Any]]:
+    message_type = message_class(Api.METADATA, version, "request")
+    return maker(message_type), maker(nested(message_type, "MetadataRequestTopic"))
+
+
 def metadata_request(topics: Sequence[str], *, allow_auto_topic_creation: bool) -> Callable[[int], Message]:
     """Metadata of these topics; none of them asks for the brokers alone."""
 
     def build(version: int) -> Message:
-        message_type = message_class(Api.METADATA, version, "request")
-        topic_type = _nested(message_type, "MetadataRequestTopic")
-        return _make(
-            message_type,
-            topics=tuple(_make(topic_type, name=topic, topic_id=None) for topic in topics),
+        make_message, make_topic = _metadata_makers(version)
+        return make_message(
+            topics=tuple(make_topic(name=topic, topic_id=None) for topic in topics),
             allow_auto_topic_creation=allow_auto_topic_creation,
             include_cluster_authorized_operations=False,
             include_topic_authorized_operations=False,
@@ -115,27 +113,32 @@ class PartitionData:
     records: bytes
 
 
+@cache
+def _produce_makers(version: int) -> tuple[Callable[..., Message], Callable[..., Any], Callable[..., Any]]:
+    message_type = message_class(Api.PRODUCE, version, "request")
+    topic_type = nested(message_type, "TopicProduceData")
+    return maker(message_type), maker(topic_type), maker(nested(message_type, "PartitionProduceData"))
+
+
 def produce_request(data: Sequence[PartitionData], *, acks: int, timeout_ms: int) -> Callable[[int], Message]:
+    """The batches of one request, grouped by topic."""
     topics: dict[str, list[PartitionData]] = {}
     for item in data:
         topics.setdefault(item.topic, []).append(item)
+    timeout = timedelta(milliseconds=timeout_ms)
 
     def build(version: int) -> Message:
-        message_type = message_class(Api.PRODUCE, version, "request")
-        topic_type = _nested(message_type, "TopicProduceData")
-        partition_type = _nested(message_type, "PartitionProduceData")
-        return _make(
-            message_type,
+        make_message, make_topic, make_partition = _produce_makers(version)
+        return make_message(
             transactional_id=None,
             acks=acks,
-            timeout=timedelta(milliseconds=timeout_ms),
+            timeout=timeout,
             topic_data=tuple(
-                _make(
-                    topic_type,
+                make_topic(
                     name=topic,
                     topic_id=items[0].topic_id,
                     partition_data=tuple(
-                        partition_type(index=item.partition, records=item.records) for item in items
+                        make_partition(index=item.partition, records=item.records) for item in items
                     ),
                 )
                 for topic, items in topics.items()
@@ -147,7 +150,10 @@ def produce_request(data: Sequence[PartitionData], *, acks: int, timeout_ms: int
 
 @dataclass(frozen=True, slots=True)
 class PartitionResponse:
-    """A partition's part of a Produce response; ``log_append_time_ms`` is -1 where the topic uses CreateTime."""
+    """A partition's part of a Produce response; ``log_append_time_ms`` is -1 where the topic uses CreateTime.
+
+    ``leader_id`` and ``leader_epoch`` are -1 where the broker did not name another leader (KIP-951).
+    """
 
     topic: str
     partition: int
@@ -157,6 +163,8 @@ class PartitionResponse:
     log_start_offset: int = -1
     error_message: str | None = None
     record_errors: tuple[tuple[int, str | None], ...] = ()
+    leader_id: int = -1
+    leader_epoch: int = -1
 
 
 def partition_responses(body: Message, topic_names: dict[UUID, str]) -> list[PartitionResponse]:
@@ -166,6 +174,7 @@ def partition_responses(body: Message, topic_names: dict[UUID, str]) -> list[Par
         name = topic.name if hasattr(topic, "name") else topic_names.get(topic.topic_id, str(topic.topic_id))
         for partition in topic.partition_responses:
             appended = getattr(partition, "log_append_time", None)
+            leader = getattr(partition, "current_leader", None)
             answers.append(
                 PartitionResponse(
                     topic=name,
@@ -179,6 +188,8 @@ def partition_responses(body: Message, topic_names: dict[UUID, str]) -> list[Par
                         (item.batch_index, item.batch_index_error_message)
                         for item in getattr(partition, "record_errors", ())
                     ),
+                    leader_id=leader.leader_id if leader else -1,
+                    leader_epoch=leader.leader_epoch if leader else -1,
                 )
             )
     return answers

@@ -1,8 +1,10 @@
 """Sender: takes ready batches to the brokers and decides what each answer means.
 
 One ``step`` settles the producer id, ends what has expired, drains what is ready and writes it, one request a node.
-The answers arrive in ``poll`` of the NetworkClient and come back here, batch by batch: stored, to be sent again, or
-ended (PRD-SND). Every such decision is a small method of its own.
+The answers arrive in ``poll`` of the NetworkClient and come back here, batch by batch: stored, to be sent again, to be
+split, or ended (PRD-SND, PRD-SPL). Every such decision is a small method of its own.
+
+When transactions come, the coordinator's requests go before ``_send_producer_data``, as InitProducerId does now.
 """
 
 from __future__ import annotations
@@ -14,6 +16,7 @@ from clients.reference import failures
 from clients.reference.config import ProducerConfig
 from clients.reference.errors import SendError
 from clients.reference.init_producer_id import InitProducerIdHandler
+from clients.reference.leadership import Leadership
 from clients.reference.metadata import Metadata, TopicPartition
 from clients.reference.network_client import NetworkClient
 from clients.reference.producer_batch import NO_OFFSET, NO_TIMESTAMP, ProducerBatch
@@ -59,6 +62,7 @@ class Sender:
         self._trace = trace
         self._done = done
         self._in_flight: dict[ProducerBatch, None] = {}
+        self._leadership = Leadership(metadata)
         self._init_producer_id = transactions and InitProducerIdHandler(config, client, transactions)
 
     def step(self, now_ms: int) -> int | None:
@@ -84,12 +88,8 @@ class Sender:
         for topic in ready.unknown_leader_topics:
             self._metadata.add(topic, now_ms)
             self._metadata.request_update()
-        times = [ready.next_check_ms] + [
-            self._client.connect_at_ms(node_id)
-            for node_id in sorted(ready.nodes)
-            if not self._client.ready(node_id, now_ms)
-        ]
-        sendable = [node_id for node_id in ready.nodes if self._client.is_ready(node_id)]
+        sendable, usable_ms = self._usable_nodes(ready.nodes, now_ms)
+        times = [ready.next_check_ms, usable_ms]
         drained = self._accumulator.drain(sendable, now_ms)
         for node_id, batches in drained.items():
             for batch in batches:
@@ -101,17 +101,25 @@ class Sender:
             return now_ms
         return min((time for time in times if time is not None), default=None)
 
+    def _usable_nodes(self, nodes: set[int], now_ms: int) -> tuple[list[int], int | None]:
+        """Those that take a request now, and when the first of the others may: none waits for them (PRD-ACC-13)."""
+        sendable, later = [], []
+        for node_id in sorted(nodes):
+            can_drain = self._client.ready(node_id, now_ms)
+            self._accumulator.latencies.looked_at(node_id, now_ms, can_drain=can_drain)
+            if can_drain:
+                sendable.append(node_id)
+            else:
+                later.append(self._client.usable_at_ms(node_id, now_ms))
+        return sendable, min((time for time in later if time is not None), default=None)
+
     def _send_produce_request(self, node_id: int, batches: list[ProducerBatch], now_ms: int) -> None:
         """One request with one batch a partition; topics go by id where every topic has one (PRD-SND-15)."""
-        data = [
-            PartitionData(
-                batch.partition[0],
-                self._metadata.topic_id(batch.partition[0]),
-                batch.partition[1],
-                batch.payload(),
-            )
-            for batch in batches
-        ]
+        data = []
+        for batch in batches:
+            topic, partition = batch.partition
+            batch.topic_id = self._metadata.topic_id(topic)
+            data.append(PartitionData(topic, batch.topic_id, partition, batch.payload()))
         by_partition = {batch.partition: batch for batch in batches}
         request = ClientRequest(
             node_id,
@@ -139,6 +147,9 @@ class Sender:
                 producer_epoch=batch.producer_id.epoch,
                 base_sequence=batch.base_sequence,
                 record_count=batch.record_count,
+                size_bytes=batch.size_bytes,
+                uncompressed_bytes=batch.uncompressed_bytes,
+                queue_time_ms=batch.drained_ms - batch.created_ms,
             )
         )
 
@@ -147,6 +158,7 @@ class Sender:
     def _handle_produce_response(self, batches: Batches, response: ClientResponse, now_ms: int) -> None:
         """Each partition for itself (PRD-SND-04); a request's end also frees what had expired meanwhile."""
         answers = self._answers(batches, response, now_ms)
+        self._leadership.learn(answers, response.body, now_ms)
         for batch in batches.values():
             batch.on_the_wire = False
             if batch.is_done:
@@ -169,7 +181,8 @@ class Sender:
         if response.body is None:
             return self._answer_all(batches, error_for(0))
         answers = {}
-        for answer in partition_responses(response.body, self._metadata.topic_names):
+        names = {batch.topic_id: batch.partition[0] for batch in batches.values() if batch.topic_id}
+        for answer in partition_responses(response.body, names):
             if (answer.topic, answer.partition) in batches:
                 answers[answer.topic, answer.partition] = answer
             else:
@@ -194,6 +207,8 @@ class Sender:
         error = error_for(answer.error_code)
         if error.code == 0 or error.name == "DUPLICATE_SEQUENCE_NUMBER":
             self._succeed_batch(batch, answer, now_ms)
+        elif self._can_split(batch, error, now_ms):
+            self._split_batch(batch, now_ms)
         elif self._can_retry(batch, error, answer, now_ms):
             absent = self._transactions is not None and self._transactions.tells_absence(error)
             batch.attempt_ended(error, tells_absence=absent)
@@ -203,19 +218,34 @@ class Sender:
         if error.invalid_metadata:
             self._metadata.request_update()
 
+    def _can_split(self, batch: ProducerBatch, error: KafkaError, now_ms: int) -> bool:
+        """PRD-SPL-01, -02, -03: several records, and still time for them."""
+        too_large = error.name == "MESSAGE_TOO_LARGE" and batch.record_count > 1
+        return too_large and not batch.is_done and not batch.has_expired(now_ms)
+
+    def _split_batch(self, batch: ProducerBatch, now_ms: int) -> None:
+        """Smaller batches take its place, at once and without counting as a retry."""
+        parts = self._accumulator.split_and_reenqueue(batch, now_ms)
+        if self._transactions and batch.has_sequence:
+            self._transactions.was_split(batch, parts, now_ms)
+        del self._in_flight[batch]
+        self._let_go(batch)
+
     def _can_retry(
         self, batch: ProducerBatch, error: KafkaError, answer: PartitionResponse, now_ms: int
     ) -> bool:
         if batch.is_done or batch.attempts >= self._config.retries or batch.has_expired(now_ms):
             return False
         if self._transactions:
-            return self._transactions.can_retry(batch, error, answer.log_start_offset)
+            return self._transactions.can_retry(batch, error, answer.log_start_offset, now_ms)
         return error.retriable
 
     def _reenqueue_batch(self, batch: ProducerBatch, error: KafkaError, now_ms: int) -> None:
         del self._in_flight[batch]
         self._accumulator.unmute(batch.partition)
         self._accumulator.reenqueue(batch, now_ms)
+        if self._transactions:
+            self._transactions.goes_again(batch, now_ms)
         self._trace(
             BatchRetried(
                 at_ms=now_ms,
@@ -223,6 +253,7 @@ class Sender:
                 error=error.name,
                 attempts=batch.attempts,
                 retry_at_ms=batch.retry_at_ms,
+                record_count=batch.record_count,
             )
         )
 
@@ -231,7 +262,7 @@ class Sender:
         duplicate = answer.error_code != 0
         offset = NO_OFFSET if duplicate else answer.base_offset
         if self._transactions:
-            self._transactions.completed(batch)
+            self._transactions.completed(batch, now_ms)
         if batch.succeed(offset, NO_TIMESTAMP if duplicate else answer.log_append_time_ms, now_ms):
             self._end(batch)
 
@@ -306,10 +337,26 @@ class Sender:
         """Is there a batch, queued or in flight, without its final state?"""
         return bool(self._in_flight) or self._accumulator.has_queued()
 
+    def in_flight(self) -> list[ProducerBatch]:
+        """The batches without a final state whose request has no end yet, in the order of sending."""
+        return list(self._in_flight)
+
     def abort_all(self, error_for_batch: Callable[[ProducerBatch], SendError], now_ms: int) -> None:
         """End every batch, queued or in flight, with an error (PRD-CLS-04)."""
         in_flight = list(self._in_flight)
         for batch in in_flight:
             batch.abort(error_for_batch(batch), now_ms)
         for batch in in_flight + self._accumulator.abort_queued(error_for_batch, now_ms):
+            self._end(batch)
+
+    def connections_are_closed(self) -> None:
+        """No request can be written or answered any more: what they held is free (PRD-ACC-11, PRD-CLS-04)."""
+        for batch in self._accumulator.unreleased():
+            batch.on_the_wire = False
+            if batch.is_done:
+                self._let_go(batch)
+
+    def abort_undrained(self, error_for_batch: Callable[[ProducerBatch], SendError], now_ms: int) -> None:
+        """End the batches that were never sent; what was sent goes on to its result (PRD-TXN-18)."""
+        for batch in self._accumulator.abort_queued(error_for_batch, now_ms, only_undrained=True):
             self._end(batch)

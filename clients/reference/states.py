@@ -5,12 +5,16 @@ A machine is a table (state, event) -> next state. What is absent is illegal: as
 machine says what else happens on the way. Documentation is generated from these tables, and tests enumerate
 every pair.
 
-Four machines:
+Five machines:
 
 * CONNECTION, one per node (ClusterConnectionStates, KIP-35): a node is usable only after it told its API versions.
+  A refused authentication passes through DISCONNECTED; to forget a node is not to disconnect it (NET-INF-07).
 * BATCH, one per batch (Sender and ProducerBatch.finalState): a batch is queued or in flight until it takes exactly
-  one final state. Results that come after a failure are known and ignored; after a success nothing may come.
+  one final state, or is SPLIT: replaced by its parts, which have states of their own. Results that come after a
+  failure are known and ignored; after a success nothing may come.
 * PRODUCER_ID, one per idempotent producer (the part of TransactionManager.State that needs no transactional id).
+* SEQUENCE, one per partition of an idempotent producer (no enum in Java, but its rules): may new batches go, only the
+  lowest unacknowledged one, or none until it is known whether the chain is whole.
 * LIFE, one per producer: open, closing (draining), closed.
 """
 
@@ -53,6 +57,7 @@ class ConnectionState(Enum):
     CONNECTING = "CONNECTING"
     CHECKING_API_VERSIONS = "CHECKING_API_VERSIONS"
     READY = "READY"
+    AUTHENTICATION_FAILED = "AUTHENTICATION_FAILED"
 
 
 class ConnectionEvent(Enum):
@@ -61,6 +66,8 @@ class ConnectionEvent(Enum):
     LOWER_API_VERSIONS = "lower-api-versions"
     API_VERSIONS = "api-versions"
     DISCONNECT = "disconnect"
+    AUTHENTICATION_FAILED = "authentication-failed"
+    FORGET = "forget"
 
 
 _C, _CE = ConnectionState, ConnectionEvent
@@ -75,6 +82,13 @@ CONNECTION: Machine[ConnectionState, ConnectionEvent] = Machine(
         (_C.CHECKING_API_VERSIONS, _CE.API_VERSIONS): _C.READY,
         (_C.CHECKING_API_VERSIONS, _CE.DISCONNECT): _C.DISCONNECTED,
         (_C.READY, _CE.DISCONNECT): _C.DISCONNECTED,
+        (_C.DISCONNECTED, _CE.AUTHENTICATION_FAILED): _C.AUTHENTICATION_FAILED,
+        (_C.AUTHENTICATION_FAILED, _CE.CONNECT): _C.CONNECTING,
+        (_C.DISCONNECTED, _CE.FORGET): _C.DISCONNECTED,
+        (_C.AUTHENTICATION_FAILED, _CE.FORGET): _C.DISCONNECTED,
+        (_C.CONNECTING, _CE.FORGET): _C.DISCONNECTED,
+        (_C.CHECKING_API_VERSIONS, _CE.FORGET): _C.DISCONNECTED,
+        (_C.READY, _CE.FORGET): _C.DISCONNECTED,
     },
 )
 
@@ -86,6 +100,7 @@ class BatchState(Enum):
     SUCCEEDED = "SUCCEEDED"
     FAILED = "FAILED"
     ABORTED = "ABORTED"
+    SPLIT = "SPLIT"
 
     @property
     def is_final(self) -> bool:
@@ -99,6 +114,7 @@ class BatchEvent(Enum):
     SUCCEED = "succeed"
     FAIL = "fail"
     ABORT = "abort"
+    SPLIT = "split"
 
 
 _B, _BE = BatchState, BatchEvent
@@ -116,6 +132,7 @@ BATCH: Machine[BatchState, BatchEvent] = Machine(
         (_B.IN_FLIGHT, _BE.SUCCEED): _B.SUCCEEDED,
         (_B.IN_FLIGHT, _BE.FAIL): _B.FAILED,
         (_B.IN_FLIGHT, _BE.ABORT): _B.ABORTED,
+        (_B.IN_FLIGHT, _BE.SPLIT): _B.SPLIT,
         (_B.FAILED, _BE.SUCCEED): _B.FAILED,
         (_B.FAILED, _BE.FAIL): _B.FAILED,
         (_B.ABORTED, _BE.SUCCEED): _B.ABORTED,
@@ -149,6 +166,47 @@ PRODUCER_ID: Machine[ProducerIdState, ProducerIdEvent] = Machine(
         (_P.UNINITIALIZED, _PE.FATAL): _P.FATAL_ERROR,
         (_P.INITIALIZING, _PE.FATAL): _P.FATAL_ERROR,
         (_P.READY, _PE.FATAL): _P.FATAL_ERROR,
+    },
+)
+
+
+class SequenceState(Enum):
+    CLEAN = "CLEAN"
+    RETRYING = "RETRYING"
+    UNRESOLVED = "UNRESOLVED"
+    BUMPED = "BUMPED"
+    STALE_EPOCH = "STALE_EPOCH"
+
+
+class SequenceEvent(Enum):
+    GOES_AGAIN = "goes-again"
+    SETTLED = "settled"
+    UNKNOWN_END = "unknown-end"
+    CONTINUED = "continued"
+    BROKEN = "broken"
+    RESTARTED = "restarted"
+    EPOCH_RAISED = "epoch-raised"
+
+
+_S, _SE = SequenceState, SequenceEvent
+SEQUENCE: Machine[SequenceState, SequenceEvent] = Machine(
+    "sequence",
+    _S.CLEAN,
+    {
+        (_S.CLEAN, _SE.GOES_AGAIN): _S.RETRYING,
+        (_S.RETRYING, _SE.SETTLED): _S.CLEAN,
+        (_S.CLEAN, _SE.UNKNOWN_END): _S.UNRESOLVED,
+        (_S.RETRYING, _SE.UNKNOWN_END): _S.UNRESOLVED,
+        (_S.UNRESOLVED, _SE.CONTINUED): _S.CLEAN,
+        (_S.CLEAN, _SE.BROKEN): _S.BUMPED,
+        (_S.RETRYING, _SE.BROKEN): _S.BUMPED,
+        (_S.UNRESOLVED, _SE.BROKEN): _S.BUMPED,
+        (_S.STALE_EPOCH, _SE.BROKEN): _S.BUMPED,
+        (_S.BUMPED, _SE.RESTARTED): _S.CLEAN,
+        (_S.STALE_EPOCH, _SE.RESTARTED): _S.CLEAN,
+        (_S.CLEAN, _SE.EPOCH_RAISED): _S.STALE_EPOCH,
+        (_S.RETRYING, _SE.EPOCH_RAISED): _S.STALE_EPOCH,
+        (_S.UNRESOLVED, _SE.EPOCH_RAISED): _S.STALE_EPOCH,
     },
 )
 

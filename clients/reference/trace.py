@@ -31,6 +31,50 @@ class StateChanged(TraceEvent, tag="state_changed", frozen=True, kw_only=True):
     detail: str = ""
 
 
+class ConnectAttempt(TraceEvent, tag="connect_attempt", frozen=True, kw_only=True):
+    """One address of a node is tried; ``address`` is empty where its name is unknown (NET-CON-09)."""
+
+    node: int
+    host: str
+    address: str
+    setup_timeout_ms: int
+
+
+class ConnectionEnded(TraceEvent, tag="connection_ended", frozen=True, kw_only=True):
+    """``state`` is how far it had come (ChannelState), or what the client ended it for."""
+
+    node: int
+    state: str
+    detail: str
+
+
+class ReconnectBackoff(TraceEvent, tag="reconnect_backoff", frozen=True, kw_only=True):
+    node: int
+    failures: int
+    delay_ms: int
+
+
+class ApiVersionsReceived(TraceEvent, tag="api_versions_received", frozen=True, kw_only=True):
+    """What a broker offers: API key to the lowest and the highest version."""
+
+    node: int
+    offered: dict[int, tuple[int, int]]
+
+
+class NodeThrottled(TraceEvent, tag="node_throttled", frozen=True, kw_only=True):
+    """Nothing is sent to the node until ``until_ms`` (KIP-219)."""
+
+    node: int
+    throttle_ms: int
+    until_ms: int
+
+
+class Rebootstrapped(TraceEvent, tag="rebootstrapped", frozen=True, kw_only=True):
+    """The client begins again from its bootstrap servers (KIP-899, KIP-1102)."""
+
+    reason: str
+
+
 class RequestSent(TraceEvent, tag="request_sent", frozen=True, kw_only=True):
     node: int
     api: str
@@ -44,6 +88,8 @@ class ResponseReceived(TraceEvent, tag="response_received", frozen=True, kw_only
     api: str
     correlation_id: int
     latency_ms: int
+    size_bytes: int = 0
+    throttle_ms: int = 0
 
 
 class RequestLost(TraceEvent, tag="request_lost", frozen=True, kw_only=True):
@@ -53,6 +99,29 @@ class RequestLost(TraceEvent, tag="request_lost", frozen=True, kw_only=True):
     api: str
     correlation_id: int
     timed_out: bool
+
+
+class BatchCreated(TraceEvent, tag="batch_created", frozen=True, kw_only=True):
+    """A record found no room in its partition's newest batch, or no batch."""
+
+    batch: str
+    topic: str
+    partition: int
+    memory_bytes: int
+
+
+class BatchClosed(TraceEvent, tag="batch_closed", frozen=True, kw_only=True):
+    """A batch takes no more records.
+
+    ``reason``: "full" (the next record did not fit, or it reached its limit), "linger", "memory" (somebody waits for
+    some), "flush", "closing", "queued" (a younger batch waits behind it), "along" (a request to its node went anyway),
+    "part" (it came from a split).
+    """
+
+    batch: str
+    reason: str
+    record_count: int
+    uncompressed_bytes: int
 
 
 class BatchSent(TraceEvent, tag="batch_sent", frozen=True, kw_only=True):
@@ -65,6 +134,9 @@ class BatchSent(TraceEvent, tag="batch_sent", frozen=True, kw_only=True):
     producer_epoch: int
     base_sequence: int
     record_count: int
+    size_bytes: int = 0
+    uncompressed_bytes: int = 0
+    queue_time_ms: int = 0
 
 
 class BatchRetried(TraceEvent, tag="batch_retried", frozen=True, kw_only=True):
@@ -72,6 +144,7 @@ class BatchRetried(TraceEvent, tag="batch_retried", frozen=True, kw_only=True):
     error: str
     attempts: int
     retry_at_ms: int
+    record_count: int = 0
 
 
 class BatchExpired(TraceEvent, tag="batch_expired", frozen=True, kw_only=True):
@@ -80,10 +153,34 @@ class BatchExpired(TraceEvent, tag="batch_expired", frozen=True, kw_only=True):
     was_in_flight: bool
 
 
+class BatchSplit(TraceEvent, tag="batch_split", frozen=True, kw_only=True):
+    """A batch that was too large for the broker became several smaller ones."""
+
+    batch: str
+    parts: int
+    record_count: int
+
+
+class BatchEnded(TraceEvent, tag="batch_ended", frozen=True, kw_only=True):
+    """A batch took its final state, once; ``error`` is Kafka's name, empty for a stored batch."""
+
+    batch: str
+    record_count: int
+    error: str = ""
+
+
 class MetadataUpdated(TraceEvent, tag="metadata_updated", frozen=True, kw_only=True):
     version: int
     topics: int
     leaders_changed: bool
+
+
+class LeadershipUpdated(TraceEvent, tag="leadership_updated", frozen=True, kw_only=True):
+    """A newer leader was learned from something else than a Metadata response (KIP-951)."""
+
+    partition: str
+    leader: int
+    epoch: int
 
 
 class MetadataFailed(TraceEvent, tag="metadata_failed", frozen=True, kw_only=True):
@@ -120,6 +217,14 @@ class SequenceResolved(TraceEvent, tag="sequence_resolved", frozen=True, kw_only
 class SendBlocked(TraceEvent, tag="send_blocked", frozen=True, kw_only=True):
     topic: str
     waiting_for: str
+
+
+class SendUnblocked(TraceEvent, tag="send_unblocked", frozen=True, kw_only=True):
+    """A send stopped waiting for "metadata" or "memory", for better or worse."""
+
+    topic: str
+    waited_for: str
+    waited_ms: int
 
 
 class Misbehaved(TraceEvent, tag="misbehaved", frozen=True, kw_only=True):

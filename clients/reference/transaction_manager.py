@@ -21,28 +21,19 @@ Transactions will add their states to the same class; the sequence rules stay.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 
 from clients.reference.backoff import ExponentialBackoff
-from clients.reference.config import MAX_IN_FLIGHT_IDEMPOTENT, ProducerConfig
+from clients.reference.config import ProducerConfig
 from clients.reference.metadata import TopicPartition
 from clients.reference.ports import Jitter
 from clients.reference.producer_batch import NO_PRODUCER_ID, ProducerBatch, ProducerId
 from clients.reference.requests import ClientResponse
-from clients.reference.states import PRODUCER_ID, ProducerIdEvent, ProducerIdState
-from clients.reference.trace import (
-    ProducerIdAssigned,
-    SequenceResolved,
-    SequencesRestarted,
-    SequenceUnresolved,
-    StateChanged,
-    Trace,
-)
+from clients.reference.sequences import PartitionSequences
+from clients.reference.states import PRODUCER_ID, ProducerIdEvent, ProducerIdState, SequenceState
+from clients.reference.trace import ProducerIdAssigned, StateChanged, Trace
 from harness.wire.error_table import BY_NAME, KafkaError, error_for
-from harness.wire.records import increment_sequence
 
 LAST_EPOCH = 2**15 - 1
-NONE_ACKED = -1
 _OUT_OF_ORDER = BY_NAME["OUT_OF_ORDER_SEQUENCE_NUMBER"].code
 _UNKNOWN_PRODUCER = BY_NAME["UNKNOWN_PRODUCER_ID"].code
 _FATAL = frozenset(
@@ -56,36 +47,6 @@ _FATAL = frozenset(
 )
 
 
-@dataclass(slots=True)
-class PartitionSequences:
-    """One partition's chain. ``in_flight`` are its batches that have a sequence and no final state, in order."""
-
-    producer_id: ProducerId
-    next_sequence: int = 0
-    last_acked_sequence: int = NONE_ACKED
-    last_acked_batch: int = 0
-    unresolved_from: int | None = None
-    unresolved_batch: int = 0
-    in_flight: list[ProducerBatch] = field(default_factory=list)
-
-    @property
-    def most_in_flight(self) -> int:
-        """As many as a broker remembers (PRD-IDM-04); but one until the first of a chain is acknowledged.
-
-        A broker without state of a producer takes any sequence: were the first batch refused and the second one
-        on its way, the second would be stored before it. (franz-go holds back like this, Java does not.)
-        """
-        return 1 if self.last_acked_sequence == NONE_ACKED else MAX_IN_FLIGHT_IDEMPOTENT
-
-    def is_next(self, sequence: int) -> bool:
-        """Is this the number that the broker expects, as far as we were told?"""
-        return increment_sequence(self.last_acked_sequence, 1) == sequence
-
-    def forget(self, batch: ProducerBatch) -> None:
-        if batch in self.in_flight:
-            self.in_flight.remove(batch)
-
-
 class TransactionManager:
     """One producer's identity and its sequences by partition."""
 
@@ -94,6 +55,7 @@ class TransactionManager:
         self._backoff = ExponentialBackoff(config.retry_backoff_ms, config.retry_backoff_max_ms, jitter)
         self._sequences: dict[TopicPartition, PartitionSequences] = {}
         self._to_restart: dict[TopicPartition, None] = {}
+        self._unresolved: dict[TopicPartition, None] = {}
         self._init_attempts = 0
         self._init_at_ms = 0
         self._is_initializing = False
@@ -139,7 +101,7 @@ class TransactionManager:
             self._move(ProducerIdEvent.FATAL, now_ms, error.name)
 
     def _assume(self, producer_id: ProducerId, now_ms: int, *, bumped_locally: bool = False) -> None:
-        """Take an identity on; the partitions that asked for it begin at 0 under it."""
+        """Take an identity on: the partitions that asked for it begin at 0 under it, the others follow."""
         self.producer_id = producer_id
         self._trace(
             ProducerIdAssigned(
@@ -149,8 +111,11 @@ class TransactionManager:
                 bumped_locally=bumped_locally,
             )
         )
-        for partition in self._to_restart:
-            self._restart(partition, now_ms)
+        for partition, entry in self._sequences.items():
+            if partition in self._to_restart:
+                entry.restart(producer_id, now_ms)
+            else:
+                entry.epoch_was_raised(now_ms)
         self._to_restart.clear()
 
     # the sequences
@@ -160,60 +125,54 @@ class TransactionManager:
         oldest = queue[0]
         if not self.producer_id.is_valid:
             return None
-        if (
-            oldest.partition in self._to_restart
-        ):  # only to learn what became of them, under their old identity
-            return next((batch for batch in queue if batch.may_be_stored), None)
         entry = self._entry(oldest.partition)
-        if oldest.has_sequence:  # a retry: only the lowest sequence goes, until it succeeds (PRD-IDM-07)
-            allowed = not entry.in_flight or entry.in_flight[0] is oldest
-        else:
-            stale = bool(entry.in_flight) and entry.producer_id != self.producer_id
-            room = len(entry.in_flight) < entry.most_in_flight
-            allowed = entry.unresolved_from is None and room and not stale
+        if entry.state is SequenceState.BUMPED:  # only to learn what became of one, under its old identity
+            return next((batch for batch in queue if batch.may_be_stored), None)
+        allowed = entry.may_go_again(oldest) if oldest.has_sequence else entry.may_begin_another()
         return oldest if allowed else None
 
-    def assign_sequence(self, batch: ProducerBatch) -> None:
-        """A batch is drained for the first time: the next numbers are its own, for good."""
-        entry = self._entry(batch.partition)
-        if entry.producer_id != self.producer_id:  # PRD-IDM-10: nothing is in flight, pick saw to it
-            entry = self._sequences[batch.partition] = PartitionSequences(self.producer_id)
-        batch.assign_sequence(entry.producer_id, entry.next_sequence)
-        entry.next_sequence = increment_sequence(entry.next_sequence, batch.record_count)
-        entry.in_flight.append(batch)
+    def assign_sequence(self, batch: ProducerBatch, now_ms: int) -> None:
+        """A batch is drained for the first time: the next numbers are its own, for good (PRD-IDM-02, -03)."""
+        self._entry(batch.partition).assign(batch, self.producer_id, now_ms)
 
-    def completed(self, batch: ProducerBatch) -> None:
+    def completed(self, batch: ProducerBatch, now_ms: int) -> None:
         """The broker has this batch; news even where the batch had expired for the caller."""
-        entry = self._entry(batch.partition)
-        entry.forget(batch)
-        if batch.producer_id == entry.producer_id and batch.number > entry.last_acked_batch:
-            entry.last_acked_batch = batch.number
-            entry.last_acked_sequence = batch.last_sequence
+        self._entry(batch.partition).acknowledged(batch, now_ms)
+
+    def goes_again(self, batch: ProducerBatch, now_ms: int) -> None:
+        """A batch was refused and is back in its queue: nothing younger may overtake it (PRD-IDM-07)."""
+        if batch.has_sequence:
+            self._entry(batch.partition).goes_again(now_ms)
+
+    def was_split(self, batch: ProducerBatch, parts: list[ProducerBatch], now_ms: int) -> None:
+        """A batch was replaced by its parts, which have its numbers (PRD-SPL-04)."""
+        self._entry(batch.partition).replace(batch, parts, now_ms)
 
     def failed(self, batch: ProducerBatch, error: KafkaError, *, is_definite: bool, now_ms: int) -> None:
         """A batch with a sequence ended badly: for good, or without anybody knowing (PRD-IDM-13)."""
         entry = self._entry(batch.partition)
-        entry.forget(batch)
+        entry.forget(batch, now_ms)
         if error.code in _FATAL:
             self.fail_fatally(error, now_ms)
         elif batch.producer_id != entry.producer_id:
             return  # its chain has ended already
         elif is_definite:
-            self.request_restart(batch.partition)
+            self.request_restart(batch.partition, now_ms)
         else:
-            self._mark_unresolved(entry, batch, now_ms)
+            entry.is_unresolved(batch, now_ms)
+            self._unresolved[batch.partition] = None
 
-    def can_retry(self, batch: ProducerBatch, error: KafkaError, log_start_offset: int) -> bool:
+    def can_retry(self, batch: ProducerBatch, error: KafkaError, log_start_offset: int, now_ms: int) -> bool:
         """May a refused batch be sent again? Asks for an epoch bump where only that lets it succeed."""
         if self.state is ProducerIdState.FATAL_ERROR:
             return False
         if error.code == _OUT_OF_ORDER:
-            self._judge_out_of_order(batch)
+            if self._entry(batch.partition).is_broken_at(batch):
+                self.request_restart(batch.partition, now_ms)
             return True
-        if error.code == _UNKNOWN_PRODUCER:
-            known = log_start_offset >= 0
-            if known and not batch.sequence_was_reset:
-                self.request_restart(batch.partition)
+        if error.code == _UNKNOWN_PRODUCER:  # PRD-IDM-12
+            if log_start_offset >= 0 and not batch.sequence_was_reset:
+                self.request_restart(batch.partition, now_ms)
             return True
         return error.retriable
 
@@ -222,29 +181,19 @@ class TransactionManager:
         """A broker looks for a duplicate before it says one of these: so it has none of the last five batches."""
         return error.code in (_OUT_OF_ORDER, _UNKNOWN_PRODUCER)
 
-    def _judge_out_of_order(self, batch: ProducerBatch) -> None:
-        """A gap before this batch will close by itself if an earlier batch is on its way (PRD-IDM-08, -09)."""
-        entry = self._entry(batch.partition)
-        if entry.unresolved_from is None:
-            gap = entry.is_next(batch.base_sequence)
-        else:
-            gap = entry.unresolved_from == batch.base_sequence
-        if gap:
-            self.request_restart(batch.partition)
-
-    def request_restart(self, partition: TopicPartition) -> None:
+    def request_restart(self, partition: TopicPartition, now_ms: int) -> None:
         """This partition needs a new epoch; it is raised by the next ``step`` that may."""
         self._to_restart[partition] = None
+        self._entry(partition).is_broken(now_ms)
 
     def step(self, now_ms: int) -> None:
         """Settle what is unresolved and raise the epoch where it was asked for."""
-        for partition, entry in self._sequences.items():
-            if entry.unresolved_from is not None and not entry.in_flight:
-                continued = entry.is_next(entry.next_sequence)
-                entry.unresolved_from = None
-                self._trace(SequenceResolved(at_ms=now_ms, partition=_name(partition), continued=continued))
-                if not continued:
-                    self.request_restart(partition)
+        for partition in list(self._unresolved):
+            entry = self._entry(partition)
+            if entry.resolve(now_ms):
+                self.request_restart(partition, now_ms)
+            if entry.state is not SequenceState.UNRESOLVED:
+                del self._unresolved[partition]
         if self._to_restart and self.state is ProducerIdState.READY and not self._any_in_doubt():
             self._bump_epoch(now_ms)
 
@@ -265,37 +214,11 @@ class TransactionManager:
             return
         self._assume(ProducerId(self.producer_id.id, self.producer_id.epoch + 1), now_ms, bumped_locally=True)
 
-    def _restart(self, partition: TopicPartition, now_ms: int) -> None:
-        """Begin again at 0: the partition's batches, in order, under the current identity."""
-        old = self._entry(partition)
-        entry = self._sequences[partition] = PartitionSequences(self.producer_id, in_flight=old.in_flight)
-        for batch in entry.in_flight:
-            batch.restart_sequence(self.producer_id, entry.next_sequence)
-            entry.next_sequence = increment_sequence(entry.next_sequence, batch.record_count)
-        self._trace(
-            SequencesRestarted(
-                at_ms=now_ms,
-                partition=_name(partition),
-                producer_epoch=self.producer_id.epoch,
-                rewritten_batches=len(entry.in_flight),
-            )
-        )
-
-    def _mark_unresolved(self, entry: PartitionSequences, batch: ProducerBatch, now_ms: int) -> None:
-        if entry.unresolved_from is not None and batch.number < entry.unresolved_batch:
-            return
-        entry.unresolved_from = increment_sequence(batch.last_sequence, 1)
-        entry.unresolved_batch = batch.number
-        self._trace(
-            SequenceUnresolved(
-                at_ms=now_ms, partition=_name(batch.partition), next_sequence=entry.unresolved_from
-            )
-        )
-
     def _entry(self, partition: TopicPartition) -> PartitionSequences:
         entry = self._sequences.get(partition)
         if entry is None:
-            entry = self._sequences[partition] = PartitionSequences(self.producer_id)
+            entry = PartitionSequences(partition, self.producer_id, self._trace)
+            self._sequences[partition] = entry
         return entry
 
     def _move(self, event: ProducerIdEvent, now_ms: int, detail: str = "") -> None:
@@ -312,7 +235,3 @@ class TransactionManager:
                 detail=detail,
             )
         )
-
-
-def _name(partition: TopicPartition) -> str:
-    return f"{partition[0]}-{partition[1]}"

@@ -8,7 +8,9 @@ test of minutes takes milliseconds and never waits.
 
 from __future__ import annotations
 
+import socket
 import sys
+import threading
 from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, fields
@@ -23,12 +25,12 @@ from kio.schema.errors import ErrorCode
 
 from clients.reference.config import ProducerConfig
 from clients.reference.delivery import Delivery
-from clients.reference.ports import Node, Polled
+from clients.reference.ports import Address, ChannelState, Disconnection, Node, Polled
 from clients.reference.producer import Components, ProducerCore
 from clients.reference.trace import TraceEvent
 from harness.wire.apis import Api, api_name
 from harness.wire.error_table import BY_NAME
-from harness.wire.frames import frame
+from harness.wire.frames import FrameReader, frame
 from harness.wire.messages import decode_request, decode_response, encode_response, message_class
 from harness.wire.records import BatchHeader, RecordBatch, read_batches, read_headers
 
@@ -44,6 +46,7 @@ VERSIONS: dict[int, tuple[int, int]] = {
 MAX_SEQUENCE = 2**31
 MAX_IDLE_ROUNDS = 200
 LAG_MS = 2_000
+WAIT_S = 20
 
 
 def message(api: Api, version: int, **values: Any) -> Any:
@@ -161,7 +164,9 @@ class Connection:
     broker_id: int
     is_deaf: bool = False
     is_mute: bool = False
+    is_unread: bool = False
     lag_ms: int = 0
+    state: ChannelState = ChannelState.NOT_CONNECTED
 
     def happen(self, at_ms: int, kind: str, data: bytes = b"") -> None:
         self.events.append((at_ms, kind, data))
@@ -183,11 +188,11 @@ class ScriptedCluster:
         self.versions = dict(VERSIONS)
         self.seen: list[Seen] = []
         self.script: Script = lambda seen: None
-        self.accepts: Callable[[Node], str | None] = lambda node: (
-            None
-        )  # None connects, else why not; "" never ends
+        # None connects, else why not; "" never ends, a Disconnection says how far the connection comes
+        self.accepts: Callable[[Node], str | Disconnection | None] = lambda node: None
         self.connects: list[tuple[int, Node]] = []
         self.closed: list[tuple[int, int]] = []
+        self.names: dict[str, tuple[Address, ...]] = {}
         self.next_producer_id = (4_000, 0)
         self.auto_create: int | None = None
         self._connections: dict[int, Connection] = {}
@@ -229,12 +234,19 @@ class ScriptedCluster:
 
     # the port
 
-    def connect(self, node: Node) -> None:
+    def resolve(self, host: str, port: int) -> tuple[Address, ...]:
+        return self.names.get(host, ((host, port),))
+
+    def connect(self, node_id: int, address: Address) -> None:
+        node = Node(node_id, *address)
         self.connects.append((self.now_ms, node))
         connection = self._connections[node.id] = Connection(node, int(node.host[1:]))
         why_not = self.accepts(node)
         if why_not is None:
             connection.happen(self.now_ms + self.latency_ms, "connected")
+        elif isinstance(why_not, Disconnection):
+            connection.state = why_not.state
+            connection.happen(self.now_ms + self.latency_ms, "end", why_not.detail.encode())
         elif why_not:
             connection.happen(self.now_ms + self.latency_ms, "end", why_not.encode())
 
@@ -252,12 +264,13 @@ class ScriptedCluster:
             had_frame = False
             while connection.events and connection.events[0][0] <= self.now_ms:
                 _, kind, data = connection.events[0]
-                if kind == "frame" and had_frame:
+                if kind == "frame" and (had_frame or connection.is_unread):
                     break
                 if kind == "end" and had_frame:
                     break
                 connection.events.popleft()
                 if kind == "connected":
+                    connection.state = ChannelState.READY
                     polled.connected.append(node_id)
                 elif kind == "sent":
                     polled.completed_sends.append(node_id)
@@ -265,7 +278,7 @@ class ScriptedCluster:
                     had_frame = True
                     polled.received.append((node_id, data))
                 else:
-                    polled.disconnected[node_id] = data.decode()
+                    polled.disconnected[node_id] = Disconnection(connection.state, data.decode())
                     del self._connections[node_id]
                     break
         return polled
@@ -273,6 +286,12 @@ class ScriptedCluster:
     def close(self, node_id: int) -> None:
         if self._connections.pop(node_id, None):
             self.closed.append((self.now_ms, node_id))
+
+    def mute(self, node_id: int) -> None:
+        self._connections[node_id].is_unread = True
+
+    def unmute(self, node_id: int) -> None:
+        self._connections[node_id].is_unread = False
 
     def serve(self, payload: bytes) -> list[tuple[str, bytes]]:
         """For a driver with sockets: what becomes of one request, at once; nothing where its answer is lost."""
@@ -533,3 +552,71 @@ def fresh_world() -> Callable[..., World]:
         return World(made, **given)
 
     return make
+
+
+class SocketBroker:
+    """Serves ``cluster``'s one broker on a free port; ``deliver`` decides how answers are written."""
+
+    def __init__(self, cluster: Any) -> None:
+        self.cluster = cluster
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.port = self.listener.getsockname()[1]
+        cluster.brokers = {1: Node(1, "127.0.0.1", self.port)}
+        self.deliver: Callable[[socket.socket, bytes], None] = lambda sock, data: sock.sendall(data)
+        self.held = threading.Event()
+        self._lock = threading.Lock()
+        self._threads: list[threading.Thread] = []
+        self._sockets: list[socket.socket] = []
+        self._start(self._accept)
+
+    def _start(self, target: Callable[..., None], *arguments: Any) -> None:
+        thread = threading.Thread(target=target, args=arguments)
+        self._threads.append(thread)
+        thread.start()
+
+    def _accept(self) -> None:
+        while True:
+            try:
+                sock, _ = self.listener.accept()
+            except OSError:
+                return
+            self._sockets.append(sock)
+            self._start(self._serve, sock)
+
+    def _serve(self, sock: socket.socket) -> None:
+        reader = FrameReader()
+        answers: list[Any] = []
+        try:
+            while data := sock.recv(65_536):
+                reader.feed(data)
+                while (payload := reader.next_frame()) is not None:
+                    with self._lock:
+                        answers = self.cluster.serve(payload)
+                    for kind, answer in answers:
+                        if kind == "end":
+                            return
+                        self.deliver(sock, frame(answer))
+                    if not answers:
+                        self.held.set()
+        except OSError:
+            pass
+        finally:
+            sock.close()
+
+    def close(self) -> None:
+        self.listener.shutdown(socket.SHUT_RDWR)
+        self.listener.close()
+        for sock in self._sockets:
+            try:
+                sock.shutdown(socket.SHUT_RDWR)
+            except OSError:
+                pass
+        for thread in self._threads:
+            thread.join(WAIT_S)
+
+
+@pytest.fixture
+def broker(cluster: Any) -> Iterator[SocketBroker]:
+    served = SocketBroker(cluster)
+    yield served
+    served.close()

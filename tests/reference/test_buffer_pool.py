@@ -1,4 +1,5 @@
-"""The account of buffer.memory: never more lent than there is, first come first served, returned once."""
+"""The account of buffer.memory (PRD-ACC-09, PRD-ACC-11): never more lent than there is, first come first served,
+returned once."""
 
 from __future__ import annotations
 
@@ -48,6 +49,23 @@ class Pool(RuleBasedStateMachine):
         with pytest.raises(ValueError, match="twice"):
             self.pool.give_back(grant)
 
+    @precondition(lambda self: self.lent)
+    @rule(data=st.data(), more=st.integers(1, TOTAL))
+    def grow(self, data, more):
+        """A batch that will be compressed asks for more, as a newcomer does: it overtakes nobody."""
+        grant = self.lent[data.draw(st.integers(0, len(self.lent) - 1))]
+        before, could = grant.size_bytes, not self.line and more <= self.pool.available_bytes
+        assert self.pool.grow(grant, more) is could
+        assert grant.size_bytes == before + (more if could else 0)
+
+    @precondition(lambda self: self.lent)
+    @rule(data=st.data(), left=st.integers(0, TOTAL))
+    def shrink(self, data, left):
+        grant = self.lent[data.draw(st.integers(0, len(self.lent) - 1))]
+        before = grant.size_bytes
+        self.pool.shrink(grant, left)
+        assert grant.size_bytes == min(before, left)
+
     @precondition(lambda self: self.line)
     @rule(data=st.data())
     def give_up(self, data):
@@ -72,3 +90,14 @@ TestPool = Pool.TestCase
 def test_waiting_for_more_than_there_is_is_refused():
     with pytest.raises(ValueError, match="never"):
         BufferPool(10).wait(11, lambda grant: None)
+
+
+def test_what_was_returned_neither_grows_nor_shrinks():
+    """PRD-ACC-11."""
+    pool = BufferPool(10)
+    grant = pool.take(5)
+    pool.give_back(grant)
+    for again in (lambda: pool.grow(grant, 1), lambda: pool.shrink(grant, 1)):
+        with pytest.raises(ValueError, match="returned"):
+            again()
+    assert pool.available_bytes == 10

@@ -27,9 +27,9 @@ class AcknowledgesBeforeTheResponse(Sender):
 class RetriesWithANewSequence(RecordAccumulator):
     def _prepare(self, batch, now_ms):
         if batch.attempts:
-            self._transactions._entry(batch.partition).forget(batch)
+            self._transactions._entry(batch.partition).forget(batch, now_ms)
             batch.base_sequence = NO_SEQUENCE
-            self._transactions.assign_sequence(batch)
+            self._transactions.assign_sequence(batch, now_ms)
             batch.restart_sequence(batch.producer_id, batch.base_sequence)
         super()._prepare(batch, now_ms)
 

@@ -1,19 +1,25 @@
-"""Settings: Java's names and rules (CLI-CFG-01, -02, -07, PRD-EXP-04)."""
+"""Settings: Java's names, ranges, defaults by release, and rules (CLI-CFG-01, -02, -03, -07, -09, PRD-EXP-04)."""
 
 from __future__ import annotations
 
-import pytest
+import logging
 
-from clients.reference.config import ProducerConfig
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from clients.reference.config import CHANGES, KEYS, ProducerConfig, read_settings
 from clients.reference.errors import ConfigException
-from clients.reference.ports import Node
+from clients.reference.ports import INT32_MAX, Node
 from harness.errors import UsageError
 from harness.wire.records import Codec
 
+IN_FLIGHT = "max.in.flight.requests.per.connection"
 
-def config(**settings: object) -> ProducerConfig:
+
+def config(defaults_of: str = "4.3", **settings: object) -> ProducerConfig:
     named = {name.replace("_", "."): value for name, value in settings.items()}
-    return ProducerConfig.from_mapping({"bootstrap.servers": "b:1"} | named)
+    return ProducerConfig.from_mapping({"bootstrap.servers": "b:1"} | named, defaults_of=defaults_of)
 
 
 def test_the_defaults_are_those_of_kafka_4():
@@ -25,7 +31,48 @@ def test_the_defaults_are_those_of_kafka_4():
         60_000,
     )
     assert plain.max_in_flight_requests_per_connection == 5
-    assert plain.retries == 2**31 - 1
+    assert plain.retries == INT32_MAX
+    assert (plain.metadata_recovery_strategy, plain.connections_max_idle_ms) == ("rebootstrap", 540_000)
+    assert (plain.transactional_id, plain.transaction_timeout_ms) == (None, 60_000)
+
+
+@pytest.mark.parametrize(
+    ("release", "acks", "idempotence", "linger_ms", "recovery"),
+    [
+        ("2.0", 1, False, 0, "none"),
+        ("2.8.2", 1, False, 0, "none"),
+        ("3.0", -1, True, 0, "none"),
+        ("3.9", -1, True, 0, "none"),
+        ("4.0", -1, True, 5, "rebootstrap"),
+        ("4.3.1", -1, True, 5, "rebootstrap"),
+    ],
+)
+def test_the_version_switch_gives_the_defaults_of_a_release(release, acks, idempotence, linger_ms, recovery):
+    """KIP-679, KIP-1030, KIP-899."""
+    of = config(release)
+    assert (of.acks, of.enable_idempotence, of.linger_ms) == (acks, idempotence, linger_ms)
+    assert of.metadata_recovery_strategy == recovery
+
+
+def test_smaller_changes_of_defaults():
+    assert [config(release).retries for release in ("2.0", "2.1")] == [0, INT32_MAX]
+    setup = [config(release).socket_connection_setup_timeout_max_ms for release in ("2.7", "2.8")]
+    assert setup == [127_000, 30_000]
+    assert [config(release, retry_backoff_ms=70).retry_backoff_max_ms for release in ("3.6", "3.7")] == [
+        70,
+        1_000,
+    ]
+
+
+def test_the_newest_change_is_the_table_s_default():
+    newest = {change.setting: change.default for change in CHANGES}
+    assert {name: KEYS[name].default for name in newest} == newest
+
+
+@pytest.mark.parametrize("release", ["1.1", "four", "4", "", "2"])
+def test_what_is_no_release_is_refused(release):
+    with pytest.raises(ConfigException, match="defaults_of"):
+        config(release)
 
 
 def test_strings_of_a_properties_file_are_read():
@@ -38,16 +85,19 @@ def test_strings_of_a_properties_file_are_read():
     )
 
 
+@pytest.mark.parametrize("release", ["2.8", "3.9", "4.3"])
 @pytest.mark.parametrize(
     "settings",
     [{"acks": 1}, {"acks": "0"}, {"retries": 0}, {"max_in_flight_requests_per_connection": 6}],
 )
-def test_explicit_idempotence_refuses_what_breaks_it(settings):
-    with pytest.raises(ConfigException):
-        config(enable_idempotence=True, **settings)
+def test_explicit_idempotence_refuses_what_breaks_it(settings, release):
+    """CLI-CFG-01."""
+    with pytest.raises(ConfigException, match=next(iter(settings)).replace("_", r"\.")):
+        config(release, enable_idempotence=True, **settings)
 
 
 def test_default_idempotence_gives_way_but_for_in_flight():
+    """CLI-CFG-02, 4.x."""
     assert not config(acks=1).enable_idempotence
     assert not config(retries=0).enable_idempotence
     with pytest.raises(ConfigException, match=r"max\.in\.flight"):
@@ -55,11 +105,61 @@ def test_default_idempotence_gives_way_but_for_in_flight():
     assert config(max_in_flight_requests_per_connection=6, enable_idempotence=False)
 
 
+@pytest.mark.parametrize(
+    "settings", [{"acks": 1}, {"retries": 0}, {"max_in_flight_requests_per_connection": 6}]
+)
+def test_default_idempotence_gives_way_with_a_warning_in_3_x(settings, caplog):
+    """CLI-CFG-02."""
+    with caplog.at_level(logging.WARNING, logger="kafka-trial.reference"):
+        assert not config("3.9", **settings).enable_idempotence
+    assert next(iter(settings)).replace("_", ".") in caplog.text
+
+
+def test_idempotence_that_is_asked_for_completes_the_defaults_of_2_x():
+    """CLI-CFG-01."""
+    asked = config("2.0", enable_idempotence=True)
+    assert (asked.acks, asked.retries) == (-1, INT32_MAX)
+
+
+def test_a_transactional_id_requires_idempotence():
+    """CLI-CFG-03."""
+    for settings in ({"enable.idempotence": False}, {"acks": 1}, {"retries": 0}):
+        with pytest.raises(ConfigException, match=r"transactional\.id requires"):
+            read_settings({"bootstrap.servers": "b:1", "transactional.id": "t", **settings})
+    old = read_settings({"bootstrap.servers": "b:1", "transactional.id": "t"}, defaults_of="2.8")
+    assert old["enable.idempotence"]
+
+
+def test_the_client_has_an_id_of_its_own():
+    """CLI-CFG-03."""
+    base = {"bootstrap.servers": "b:1"}
+    assert read_settings(base, number=3)["client.id"] == "producer-3"
+    assert read_settings({**base, "transactional.id": "t"}, number=3)["client.id"] == "producer-t"
+    assert read_settings({**base, "client.id": "mine", "transactional.id": "t"})["client.id"] == "mine"
+
+
+def test_transactions_are_refused_by_name():
+    with pytest.raises(ConfigException, match="transactions are not there yet"):
+        config(transactional_id="t")
+
+
 def test_the_delivery_timeout_covers_linger_and_request():
+    """PRD-EXP-04."""
     with pytest.raises(ConfigException, match="30005"):
         config(delivery_timeout_ms=30_004)
     assert config(delivery_timeout_ms=30_005).delivery_timeout_ms == 30_005
     assert config(request_timeout_ms=500_000).delivery_timeout_ms == 500_005
+    assert config(request_timeout_ms=INT32_MAX, linger_ms=2**40).delivery_timeout_ms == INT32_MAX
+
+
+def test_a_reconnect_backoff_alone_is_constant():
+    assert config(reconnect_backoff_ms=70).reconnect_backoff_max_ms == 70
+    assert config(reconnect_backoff_ms=70, reconnect_backoff_max_ms=900).reconnect_backoff_max_ms == 900
+
+
+def test_sasl_needs_credentials():
+    with pytest.raises(ConfigException, match=r"sasl\.jaas\.config"):
+        config(security_protocol="SASL_PLAINTEXT")
 
 
 @pytest.mark.parametrize(
@@ -69,28 +169,108 @@ def test_the_delivery_timeout_covers_linger_and_request():
         ("linger.ms", -1),
         ("linger.ms", True),
         ("linger.ms", 1.5),
+        ("linger.ms", 2**63),
         ("acks", 2),
         ("acks", True),
+        ("acks", "ALL"),
         ("compression.type", "rar"),
+        ("compression.gzip.level", 0),
+        ("compression.lz4.level", 18),
+        ("compression.zstd.level", 23),
         ("enable.idempotence", 1),
+        ("metadata.recovery.strategy", "pray"),
+        ("metadata.max.idle.ms", 4_999),
+        ("security.protocol", "SSL"),
+        ("sasl.mechanism", "GSSAPI"),
+        ("client.dns.lookup", "default"),
+        ("interceptor.classes", "no-class"),
+        ("value.serializer", "no-class"),
+        ("transactional.id", ""),
         ("bootstrap.servers", ""),
         ("bootstrap.servers", "b"),
         ("bootstrap.servers", "b:0"),
         ("bootstrap.servers", "b:99999"),
+        ("bootstrap.servers", "good:1,bad"),
         ("client.id", 7),
     ],
 )
 def test_a_bad_value_is_one_clear_sentence(name, value):
+    """CLI-CFG-07, -09."""
     with pytest.raises(ConfigException, match=name.replace(".", r"\.")) as raised:
         ProducerConfig.from_mapping({"bootstrap.servers": "b:1"} | {name: value})
     assert "\n" not in str(raised.value)
 
 
 def test_an_unknown_name_gets_a_did_you_mean():
+    """CLI-CFG-07, stricter than Java, which only warns."""
     with pytest.raises(UsageError, match=r"did you mean 'linger\.ms'"):
         ProducerConfig.from_mapping({"bootstrap.servers": "b:1", "linger_ms": 5})
 
 
+@pytest.mark.parametrize("name", ["ssl.keystore.location", "sasl.login.class", "enable.metrics.push"])
+def test_a_setting_of_java_that_cannot_be_had_says_why(name):
+    with pytest.raises(ConfigException, match=f"{name} cannot be set: "):
+        ProducerConfig.from_mapping({"bootstrap.servers": "b:1", name: "x"})
+
+
+def test_a_list_holds_each_entry_once_since_4_2():
+    """CLI-CFG-07, KIP-1161."""
+    for entries in ("a:1,a:1", "a:1,,b:2"):
+        with pytest.raises(ConfigException, match="each once"):
+            config("4.2", bootstrap_servers=entries)
+        assert config("4.1", bootstrap_servers=entries).bootstrap[0] == Node(-1, "a", 1)
+
+
 def test_bootstrap_servers_are_nodes_with_ids_of_their_own():
-    listed = ProducerConfig.from_mapping({"bootstrap.servers": "a:1, [::1]:2"}).bootstrap
-    assert listed == (Node(-1, "a", 1), Node(-2, "::1", 2))
+    """CLI-CFG-07."""
+    listed = ProducerConfig.from_mapping({"bootstrap.servers": "a:1, [::1]:2,PLAINTEXT://c:3"}).bootstrap
+    assert listed == (Node(-1, "a", 1), Node(-2, "::1", 2), Node(-3, "c", 3))
+
+
+SOME = {
+    "acks": st.sampled_from(["all", "-1", -1, 0, 1, "1"]),
+    "enable.idempotence": st.booleans(),
+    "retries": st.integers(0, 3),
+    IN_FLIGHT: st.integers(1, 8),
+    "linger.ms": st.integers(0, 100_000),
+    "request.timeout.ms": st.integers(0, 200_000),
+    "delivery.timeout.ms": st.integers(0, 300_000),
+    "reconnect.backoff.ms": st.integers(0, 2_000),
+    "reconnect.backoff.max.ms": st.integers(0, 2_000),
+}
+
+
+@given(
+    st.fixed_dictionaries({}, optional=SOME),
+    st.sampled_from(["2.0", "2.1", "2.8", "3.0", "3.9", "4.0", "4.3"]),
+)
+def test_any_settings_are_refused_or_satisfy_every_rule(settings, release):
+    """CLI-CFG-01, -02, PRD-EXP-04 as laws; and what was asked for is never silently changed."""
+    try:
+        made = ProducerConfig.from_mapping({"bootstrap.servers": "b:1", **settings}, defaults_of=release)
+    except ConfigException:
+        assert settings, "the defaults of every release are a configuration"
+        return
+    if made.enable_idempotence:
+        assert (made.acks, made.retries > 0, made.max_in_flight_requests_per_connection <= 5) == (
+            -1,
+            True,
+            True,
+        )
+    assert made.delivery_timeout_ms >= min(made.linger_ms + made.request_timeout_ms, INT32_MAX)
+    for name, value in settings.items():
+        assert made.as_mapping()[name] == KEYS[name].read(name, value)
+    if not made.enable_idempotence and release >= "3":
+        conflicts = {"acks", "retries", IN_FLIGHT, "enable.idempotence"} & settings.keys()
+        assert conflicts, "nobody switched idempotence off"
+
+
+@given(st.fixed_dictionaries({}, optional=SOME))
+def test_settings_survive_being_text(settings):
+    def read(values):
+        try:
+            return ProducerConfig.from_mapping({"bootstrap.servers": "b:1", **values})
+        except ConfigException as error:
+            return type(error)
+
+    assert read(settings) == read({name: str(value) for name, value in settings.items()})

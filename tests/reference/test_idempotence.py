@@ -264,12 +264,12 @@ def test_an_unknown_producer_retries_and_restarts_if_the_log_start_is_known(
 
 def test_a_sent_batch_that_expires_stops_its_partition_until_the_chain_is_whole_again(world, cluster):
     """PRD-EXP-06: stored after all, as the next batch's success shows; same epoch, no gap."""
-    w = one_by_one(world, request_timeout_ms=1_000, delivery_timeout_ms=3_000)
+    w = one_by_one(world, request_timeout_ms=2_900, delivery_timeout_ms=3_000)
     cluster.script = lambda seen: "hold" if seen.api is Api.PRODUCE else None
     first = w.send()
-    w.run_for(2_500)
+    w.run_for(500)
     second = w.send()
-    w.run_for(499)
+    w.run_for(2_499)
     assert not first.is_done
     w.run_for(1)
     assert first.error.outcome is Outcome.INFO
@@ -359,6 +359,35 @@ def test_an_old_epoch_is_refused_and_left(world, cluster):
     w.settle(refused)
     assert (refused.error.name, refused.error.outcome) == ("INVALID_PRODUCER_EPOCH", Outcome.FAIL)
     assert w.core._transactions.state is ProducerIdState.READY
+
+
+def test_sending_again_after_a_reported_failure_is_another_record(world, cluster):
+    """PRD-IDM-16: idempotence knows batches, not what the application means by them."""
+    w = one_by_one(world, request_timeout_ms=1_000, delivery_timeout_ms=1_500)
+    cluster.script = lambda seen: "hold" if seen.api is Api.PRODUCE else None
+    first = w.send(value=b"order")
+    w.settle(first)
+    assert first.error.outcome is Outcome.INFO
+    cluster.script = lambda seen: None
+    w.settle(w.send(value=b"order"))
+    assert cluster.log("t").values == [b"v0", b"order", b"order"]
+
+
+@pytest.mark.parametrize("error", ["CLUSTER_AUTHORIZATION_FAILED", "PRODUCER_FENCED"])
+def test_a_fatal_refusal_takes_everything_with_it(world, cluster, error):
+    """What is queued and in flight ends, a batch that may be stored as unknown; nothing is ever sent again."""
+    w = one_by_one(world)
+    from_now(cluster, BY_NAME[error].code)
+    deliveries = [w.send(partition=partition) for partition in (0, 0, 1, 2)]
+    w.settle(*deliveries)
+    assert {delivery.error.name for delivery in deliveries if delivery.error} == {error}
+    assert w.core._transactions.state is ProducerIdState.FATAL_ERROR
+    before = len(produces(cluster))
+    later = w.send()
+    w.run_for(1_000)
+    assert later.error.name == error
+    assert len(produces(cluster)) == before
+    assert w.core.not_at_rest() == []
 
 
 def test_identities_are_values():

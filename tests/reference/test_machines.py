@@ -22,6 +22,13 @@ LEGAL = {
         CHECKING_API_VERSIONS api-versions READY
         CHECKING_API_VERSIONS disconnect DISCONNECTED
         READY disconnect DISCONNECTED
+        DISCONNECTED authentication-failed AUTHENTICATION_FAILED
+        AUTHENTICATION_FAILED connect CONNECTING
+        DISCONNECTED forget DISCONNECTED
+        AUTHENTICATION_FAILED forget DISCONNECTED
+        CONNECTING forget DISCONNECTED
+        CHECKING_API_VERSIONS forget DISCONNECTED
+        READY forget DISCONNECTED
     """,
     "batch": """
         OPEN close CLOSED
@@ -34,6 +41,7 @@ LEGAL = {
         IN_FLIGHT succeed SUCCEEDED
         IN_FLIGHT fail FAILED
         IN_FLIGHT abort ABORTED
+        IN_FLIGHT split SPLIT
         FAILED succeed FAILED
         FAILED fail FAILED
         ABORTED succeed ABORTED
@@ -46,6 +54,22 @@ LEGAL = {
         UNINITIALIZED fatal FATAL_ERROR
         INITIALIZING fatal FATAL_ERROR
         READY fatal FATAL_ERROR
+    """,
+    "sequence": """
+        CLEAN goes-again RETRYING
+        RETRYING settled CLEAN
+        CLEAN unknown-end UNRESOLVED
+        RETRYING unknown-end UNRESOLVED
+        UNRESOLVED continued CLEAN
+        CLEAN broken BUMPED
+        RETRYING broken BUMPED
+        UNRESOLVED broken BUMPED
+        STALE_EPOCH broken BUMPED
+        BUMPED restarted CLEAN
+        STALE_EPOCH restarted CLEAN
+        CLEAN epoch-raised STALE_EPOCH
+        RETRYING epoch-raised STALE_EPOCH
+        UNRESOLVED epoch-raised STALE_EPOCH
     """,
     "life": """
         OPEN close CLOSING

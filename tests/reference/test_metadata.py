@@ -5,9 +5,12 @@ from __future__ import annotations
 from itertools import pairwise
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from clients.reference.errors import BrokerError, TimeoutError
 from clients.reference.ports import Node
+from clients.reference.trace import LeadershipUpdated, MetadataFailed
 from harness.wire.apis import Api
 
 
@@ -35,7 +38,7 @@ def test_failed_refreshes_are_spaced_more_and_more(world, cluster):
     w = world(metadata_max_age_ms=10_000)
     w.settle(w.send())
     start = len(questions(cluster))
-    cluster.script = lambda seen: 129 if seen.api is Api.METADATA else None
+    cluster.script = lambda seen: -1 if seen.api is Api.METADATA else None
     w.run_for(16_000)
     assert gaps(cluster)[start:][:6] == [102, 202, 402, 802, 1_002, 1_002]
     cluster.script = lambda seen: None
@@ -182,3 +185,113 @@ def test_metadata_and_memory_share_one_limit(world, cluster):
     assert blocked.error.name == "REQUEST_TIMED_OUT"
     assert "no memory" in str(blocked.error)
     assert filling.batch is not None
+
+
+def test_a_newer_leader_from_another_answer_is_adopted(world, cluster):
+    """MET-09, KIP-951: newer epochs only, of partitions and nodes that are known; a later answer may not undo it."""
+    w = world(metadata_max_age_ms=500)
+    topic_id, _ = cluster.topics["t"]
+    cluster.topics["t"] = (topic_id, {0: (1, 4), 1: (1, 4), 2: (1, 4)})
+    w.settle(w.send())
+    metadata = w.core._metadata
+    b2 = Node(2, "b2", 9092)
+    told = {("t", 0): (2, 5), ("t", 1): (2, 4), ("t", 2): (3, 5), ("t", 9): (2, 5), ("u", 0): (2, 5)}
+    assert metadata.update_partition_leadership(told, [b2], w.now_ms) == {("t", 0)}
+    assert [metadata.leader_of(("t", index)) for index in range(3)] == [2, 1, 1]
+    assert metadata.current_leader(("t", 0)).epoch == 5
+    assert metadata.partitions_led_by(2) == [("t", 0)] and metadata.nodes[2] == b2
+    assert [(event.partition, event.leader, event.epoch) for event in w.of(LeadershipUpdated)] == [
+        ("t-0", 2, 5)
+    ]
+    assert metadata.update_partition_leadership({("t", 0): (1, 5)}, [], w.now_ms) == set()
+    cluster.brokers[2] = b2
+    w.run_for(2_000)
+    assert metadata.leader_of(("t", 0)) == 2
+
+
+@given(st.lists(st.tuples(st.sampled_from(["answer", "produce"]), st.integers(1, 3), st.integers(0, 6))))
+def test_the_leader_of_the_newest_epoch_is_believed_whoever_tells(fresh_world, told):
+    """MET-04, -09: by answer or by another's error, in any order."""
+    w = fresh_world(metadata_max_age_ms=100)
+    cluster = w.cluster
+    cluster.brokers |= {number: Node(number, f"b{number}", 9092) for number in (2, 3)}
+    w.settle(w.send())
+    topic_id, _ = cluster.topics["t"]
+    newest = (1, 0)
+    for source, leader, epoch in told:
+        if source == "answer":
+            cluster.topics["t"] = (topic_id, {0: (leader, epoch)})
+            w.run_for(250)
+            newest = (leader, epoch) if epoch >= newest[1] else newest
+        else:
+            w.core._metadata.update_partition_leadership({("t", 0): (leader, epoch)}, [], w.now_ms)
+            newest = (leader, epoch) if epoch > newest[1] else newest
+        known = w.core._metadata.current_leader(("t", 0))
+        assert (known.leader, known.epoch) == newest
+
+
+def test_epochs_of_old_answers_are_not_reliable(world, cluster):
+    """MET-04: before Metadata version 9 an epoch says nothing, so the last answer stands."""
+    cluster.versions[Api.METADATA] = (0, 8)
+    cluster.brokers[2] = Node(2, "b2", 9092)
+    topic_id, _ = cluster.topics["t"]
+    cluster.topics["t"] = (topic_id, {0: (2, 7)})
+    w = world(metadata_max_age_ms=500)
+    w.settle(w.send())
+    cluster.topics["t"] = (topic_id, {0: (1, 6)})
+    w.run_for(2_000)
+    assert w.core._metadata.leader_of(("t", 0)) == 1
+
+
+def test_the_cluster_id_is_told_after_every_answer(world, cluster):
+    """KIP-78."""
+    w = world(metadata_max_age_ms=500)
+    told = []
+    w.core._metadata.on_cluster_id = told.append
+    w.settle(w.send())
+    w.run_for(2_000)
+    assert set(told) == {"c"} and len(told) == len(questions(cluster))
+    assert w.core._metadata.controller_id == 1
+
+
+def test_no_common_version_is_fatal_for_who_waits(world, cluster):
+    """MET-16: told once; the wait could never end well."""
+    cluster.versions[Api.METADATA] = (90, 91)
+    w = world()
+    w.run_until(lambda: w.core._metadata._failures > 0)
+    error = w.core._metadata.take_fatal_error()
+    assert error is not None and error.name == "UNSUPPORTED_VERSION"
+    assert w.core._metadata.take_fatal_error() is None
+
+
+def test_a_good_answer_forgets_the_fatal_error(world, cluster):
+    w = world()
+    w.core._metadata.fail(TimeoutError("old"))
+    w.run_until(lambda: w.core._metadata.update_version > 0)
+    assert w.core._metadata.take_fatal_error() is None
+
+
+def test_a_disconnect_while_an_update_is_due_is_a_failed_update(world, cluster):
+    """MET-02: with one bootstrap server that refuses, Metadata's own backoff grows too."""
+    cluster.accepts = lambda node: "refused"
+    w = world()
+    w.run_for(5_000)
+    attempts = [event.attempts for event in w.of(MetadataFailed)]
+    assert attempts == list(range(1, len(attempts) + 1))
+    assert 4 <= len(attempts) <= 9
+
+
+def test_an_answer_that_comes_after_the_wait_is_still_good(world, cluster):
+    """NET-TMO-06: max.block.ms ends the wait, not the request; what it brings serves the next send."""
+    cluster.script = lambda seen: "late" if seen.api is Api.METADATA else None
+    w = world(max_block_ms=1_000)
+    start_ms = w.now_ms
+    first = w.send()
+    w.settle(first)
+    assert w.now_ms == start_ms + 1_000 and isinstance(first.error, TimeoutError)
+    w.run_for(1_500)
+    cluster.script = lambda seen: None
+    second = w.send()
+    w.settle(second)
+    assert second.error is None
+    assert cluster.log("t").values == [b"v1"]

@@ -156,14 +156,14 @@ def test_a_new_address_forgets_the_old_ones_backoff():
     assert w.can_connect(new, 0)
     w.connecting(new, 0)
     w.disconnected(1, 0, "gone")
-    assert w.connect_at_ms(1) == 50
+    assert w.usable_at_ms(1, 0) == 50
 
 
 def states_only():
     from clients.reference.config import ProducerConfig
 
     config = ProducerConfig.from_mapping({"bootstrap.servers": "b:1"})
-    return ClusterConnectionStates(config, lambda: 0.0, no_trace)
+    return ClusterConnectionStates(config, lambda host, port: ((host, port),), lambda: 0.0, no_trace)
 
 
 def test_an_answer_with_the_wrong_correlation_id_is_never_delivered(world, cluster):
@@ -277,7 +277,7 @@ def test_a_completion_that_raises_stops_nobody(world, cluster):
 def test_correlation_ids_wrap_and_leave_the_reserved_ones_out(world, cluster):
     """NET-INF-02."""
     w = world()
-    w.core._client._next_correlation_id = INT32_MAX - 9
+    w.core._client._exchanges.next_correlation_id = INT32_MAX - 9
     w.settle(w.send())
     ids = [seen.correlation_id for seen in cluster.seen]
     assert ids[:4] == [INT32_MAX - 9, INT32_MAX - 8, -INT32_MAX - 1, -INT32_MAX]

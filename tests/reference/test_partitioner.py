@@ -10,7 +10,9 @@ from hypothesis import strategies as st
 
 from clients.reference.config import ProducerConfig
 from clients.reference.metadata import PartitionMetadata, TopicMetadata
-from clients.reference.partitioner import Partitioner, murmur2, partition_for_key
+from clients.reference.node_latency import NodeLatencies
+from clients.reference.partitioner import Partitioner, RoundRobinPartitioner, murmur2, partition_for_key
+from clients.reference.ports import Node
 
 
 def known(*leaders: int | None) -> TopicMetadata:
@@ -20,9 +22,23 @@ def known(*leaders: int | None) -> TopicMetadata:
     )
 
 
-def partitioner(dice: float = 0.0, **settings: object) -> Partitioner:
+class Waiting:
+    """The queues of the accumulator: batches waiting by partition, and which partitions have one with room."""
+
+    def __init__(self, load=None, filling=()):
+        self.load, self.filling = load, set(filling)
+
+    def load_of(self, topic, known):
+        return self.load
+
+    def is_filling(self, partition):
+        return partition in self.filling
+
+
+def partitioner(dice=0.0, queues=None, **settings) -> Partitioner:
     config = ProducerConfig.from_mapping({"bootstrap.servers": "b:1", "batch.size": 1_000} | settings)
-    return Partitioner(config, lambda: dice)
+    rolls = dice if callable(dice) else lambda: dice
+    return Partitioner(config, rolls, queues or Waiting())
 
 
 @pytest.mark.parametrize(
@@ -66,24 +82,173 @@ def test_the_dice_choose_among_partitions_with_a_leader(dice, leaders):
     assert partitioner(dice).partition("t", topic, None) in (topic.available or range(len(leaders)))
 
 
+def rolling(*rolls):
+    return iter(rolls).__next__
+
+
 def test_keyless_records_stick_for_a_batch():
     """PRD-ISP-07: on between batches once batch.size is reached, within a batch at twice that."""
-    rolls = iter([-1.0, 1.0, -1.0])
-    config = ProducerConfig.from_mapping({"bootstrap.servers": "b:1", "batch.size": 1_000})
-    chooser = Partitioner(config, lambda: next(rolls))
+    queues = Waiting()
+    chooser = partitioner(rolling(-1.0, 1.0, -1.0), queues)
     topic = known(1, 1, 1)
     chosen = []
-    for size, is_full in [(600, False), (600, False), (300, True), (1_000, False), (999, False), (1, False)]:
+    for size, room in [
+        (600, True),
+        (600, True),
+        (300, True),
+        (300, False),
+        (1_000, True),
+        (999, True),
+        (1, True),
+    ]:
+        queues.filling = {("t", 0), ("t", 2)} if room else set()
         chosen.append(chooser.partition("t", topic, None))
-        chooser.appended("t", topic, size, is_full)
-    assert chosen == [0, 0, 0, 2, 2, 2]
-    assert chooser.partition("t", topic, None) == 0
+        chooser.appended("t", None, size)
+    assert chosen == [0, 0, 0, 2, 2, 2, 0]
 
 
 def test_a_partition_that_lost_its_leader_is_left_and_news_alone_is_no_reason():
-    rolls = iter([-1.0, 1.0])
-    config = ProducerConfig.from_mapping({"bootstrap.servers": "b:1"})
-    chooser = Partitioner(config, lambda: next(rolls))
+    chooser = partitioner(rolling(-1.0, 1.0))
     assert chooser.partition("t", known(1, 1, 1), None) == 0
     assert chooser.partition("t", known(2, 1, 1), None) == 0
     assert chooser.partition("t", known(None, 1, 1), None) == 2
+
+
+@given(st.lists(st.integers(0, 9), min_size=2, max_size=8), st.floats(-1, 1))
+def test_longer_queues_get_less(waiting, dice):
+    """PRD-ISP-07, KIP-794: the frequencies are those of the queues turned round."""
+    chooser = partitioner(dice, Waiting(list(enumerate(waiting))))
+    weights = [max(waiting) + 1 - each for each in waiting]
+    place = min(int((dice + 1) / 2 * sum(weights)), sum(weights) - 1)
+    expected = next(p for p in range(len(weights)) if sum(weights[: p + 1]) > place)
+    assert chooser.partition("t", known(*[1] * len(waiting)), None) == expected
+
+
+@given(
+    st.lists(st.tuples(st.none() | st.binary(max_size=9), st.integers(0, 900), st.booleans()), max_size=60)
+)
+def test_what_takes_no_thought_is_what_thought_gives(steps):
+    """The quick answer is None or the same as the slow one."""
+    queues = Waiting()
+    rolls = (((n * 37) % 100) / 50 - 1 for n in range(1_000))
+    chooser = partitioner(rolls.__next__, queues)
+    topic = known(1, 1, 1, 1)
+    for key, size, room in steps:
+        queues.filling = {("t", p) for p in range(4)} if room else set()
+        at_once = chooser.at_once("t", topic, key)
+        enough = key is None and "t" in chooser.sticky and chooser._is_enough("t", chooser.sticky["t"])
+        chosen = chooser.partition("t", topic, key)
+        assert at_once in (None, chosen) or (enough and not room)
+        chooser.appended("t", key, size)
+
+
+def test_a_node_is_slow_from_its_last_drain_on():
+    """PRD-ISP-07: and quick again with the next; without a timeout none is slow."""
+    latencies, off = NodeLatencies(100), NodeLatencies(0)
+    slow = []
+    for now_ms, can_drain in [(0, True), (50, False), (100, False), (101, False), (400, True), (450, False)]:
+        for each in (latencies, off):
+            each.looked_at(7, now_ms, can_drain=can_drain)
+        slow.append(latencies.is_slow(7))
+        assert not off.is_slow(7)
+    assert slow == [False, False, False, True, False, False]
+
+
+# against a producer
+
+
+def spread(world, cluster, **settings):
+    w = world(batch_size=300, linger_ms=0, **settings)
+    w.settle(*[w.send(partition=p) for p in range(3)])
+    return w
+
+
+def test_the_load_counts_once_every_partition_had_a_batch(world, cluster):
+    """PRD-ISP-07: before that the missing ones would never be chosen; equal queues are no load."""
+    w = world(batch_size=300, linger_ms=0)
+    w.settle(w.send(partition=0), w.send(partition=1))
+    accumulator, topic = w.core._accumulator, w.core._metadata.topics["t"]
+    assert accumulator.load_of("t", topic) is None
+    w.settle(w.send(partition=2))
+    assert accumulator.load_of("t", topic) is None
+    for _ in range(4):
+        w.send(partition=1, value=b"x" * 250)
+    assert accumulator.load_of("t", topic) == [(0, 0), (1, 4), (2, 0)]
+
+
+def test_the_load_can_be_left_out(world, cluster):
+    """PRD-ISP-07: partitioner.adaptive.partitioning.enable."""
+    w = spread(world, cluster, partitioner_adaptive_partitioning_enable=False)
+    for _ in range(4):
+        w.send(partition=1, value=b"x" * 250)
+    assert w.core._accumulator.load_of("t", w.core._metadata.topics["t"]) is None
+
+
+def test_a_broker_that_takes_nothing_for_too_long_is_avoided(world, cluster):
+    """PRD-ISP-07: partitioner.availability.timeout.ms; until it takes something again."""
+    cluster.brokers[2] = Node(2, "b2", 9092)
+    topic_id, partitions = cluster.topics["t"]
+    cluster.topics["t"] = (topic_id, partitions | {1: (2, 0)})
+    w = spread(world, cluster, partitioner_availability_timeout_ms=200)
+    accumulator, topic = w.core._accumulator, w.core._metadata.topics["t"]
+    cluster.accepts = lambda node: "refused" if node.host == "b2" else None
+    cluster.drop(2)
+    w.run_for(5)
+    stuck = w.send(partition=1)
+    w.run_for(150)
+    assert (1, 1) in accumulator.load_of("t", topic)
+    w.run_for(500)
+    assert [partition for partition, _ in accumulator.load_of("t", topic)] == [0, 2]
+    chosen = set()
+    for _ in range(30):
+        delivery = w.send(partition=None, value=b"x" * 280)
+        w.settle(delivery)
+        chosen.add(delivery.metadata.partition)
+    assert 1 not in chosen
+    cluster.accepts = lambda node: None
+    w.settle(stuck)
+    assert accumulator.load_of("t", w.core._metadata.topics["t"]) is None
+
+
+def test_the_choice_of_the_application_comes_before_the_keys(world, cluster):
+    """PRD-ISP-06: and it is asked with what was there before serialization."""
+    asked = []
+
+    class Last:
+        def partition(self, topic, key, key_bytes, value, value_bytes, cluster):
+            asked.append((topic, key, key_bytes, value, value_bytes, cluster.available_partitions(topic)))
+            return cluster.partition_count(topic) - 1
+
+    w = world()
+    w.core._custom_partitioner = Last()
+    first = w.send(partition=None, key=b"1", value=b"2", raw=(1, 2))
+    w.settle(first, w.send(partition=0))
+    assert first.metadata.partition == 2
+    assert asked == [("t", 1, b"1", 2, b"2", (0, 1, 2))]
+
+
+@pytest.mark.parametrize("choice", [-1, 3, None, "raises"])
+def test_a_choice_that_is_none_fails_the_record_alone(world, cluster, choice):
+    class Odd:
+        def partition(self, *given):
+            return choice if choice != "raises" else 1 / 0
+
+    w = world()
+    w.core._custom_partitioner = Odd()
+    told = []
+    waiting = w.send(partition=None, callback=lambda *result: told.append(result))
+    w.settle(waiting)
+    at_once = w.send(partition=None, callback=lambda *result: told.append(result))
+    w.step()
+    assert "no partition for the record" in str(waiting.error)
+    assert [error for _, error in told] == [waiting.error, at_once.error]
+    assert w.core.not_at_rest() == []
+
+
+def test_round_robin_takes_them_in_turn(world, cluster):
+    """PRD-ISP-06: org.apache.kafka.clients.producer.RoundRobinPartitioner, whatever the key."""
+    w = world(linger_ms=0)
+    w.core._custom_partitioner = RoundRobinPartitioner()
+    deliveries = [w.send(partition=None, key=b"same") for _ in range(7)]
+    w.settle(*deliveries)
+    assert [delivery.metadata.partition for delivery in deliveries] == [0, 1, 2, 0, 1, 2, 0]

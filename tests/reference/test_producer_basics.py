@@ -14,6 +14,7 @@ from harness.wire.records import Codec
 
 
 def test_a_record_is_stored_and_its_delivery_says_where(world, cluster):
+    """PRD-SND-01."""
     w = world()
     told = []
     delivery = w.send(value=b"hello", callback=lambda *result: told.append(result))
@@ -58,6 +59,7 @@ def test_acks_zero_completes_without_an_answer(world, cluster):
 
 @pytest.mark.parametrize(("acks", "on_the_wire"), [("all", -1), (1, 1), (0, 0)])
 def test_acks_is_what_was_configured(world, cluster, acks, on_the_wire):
+    """PRD-SND-16."""
     w = world(acks=acks, enable_idempotence=False)
     w.settle(w.send())
     assert [seen.body.acks for seen in cluster.requests(Api.PRODUCE)] == [on_the_wire]

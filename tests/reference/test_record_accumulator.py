@@ -28,7 +28,7 @@ def requests(cluster):
     st.sampled_from([1_000, 1_500, 4_000]),
 )
 def test_one_batch_a_partition_and_no_more_than_max_request_size(fresh_world, records, limit):
-    """PRD-ACC-01, -05."""
+    """PRD-ACC-01, PRD-ACC-05."""
     w = fresh_world(batch_size=500, max_request_size=limit, linger_ms=1_000, delivery_timeout_ms=60_000)
     w.settle(*[w.send(partition=partition, value=b"x" * size) for partition, size in records])
     for batches in requests(w.cluster):
@@ -42,6 +42,7 @@ def test_one_batch_a_partition_and_no_more_than_max_request_size(fresh_world, re
 
 
 def test_a_record_larger_than_batch_size_gets_its_own_batch(world, cluster):
+    """PRD-ACC-01."""
     w = world(batch_size=200, linger_ms=1_000)
     w.settle(*[w.send(value=b"x" * size) for size in (10, 10, 900, 10)])
     assert [header.record_count for _, header, _ in cluster.log("t").batches] == [2, 1, 1]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from dataclasses import replace
 from itertools import pairwise
+from uuid import UUID
 
 import pytest
 
@@ -42,7 +43,7 @@ FINAL = [
 @pytest.mark.parametrize("error", RETRIABLE)
 @pytest.mark.parametrize("idempotent", [True, False])
 def test_a_retriable_error_sends_the_same_bytes_again(world, cluster, error, idempotent):
-    """PRD-SND-02: identical but for the request header."""
+    """PRD-SND-02, PRD-SND-08, PRD-SND-09: identical but for the request header."""
     cluster.script = fates(error, error)
     w = world(enable_idempotence=idempotent)
     delivery = w.send()
@@ -55,7 +56,7 @@ def test_a_retriable_error_sends_the_same_bytes_again(world, cluster, error, ide
 
 @pytest.mark.parametrize("error", FINAL)
 def test_any_other_error_is_the_end_at_once(world, cluster, error):
-    """PRD-SND-03, -08; the outcome is the error table's."""
+    """PRD-SND-03; the outcome is the error table's."""
     cluster.script = fates(error)
     w = world(enable_idempotence=False)
     delivery = w.send()
@@ -189,7 +190,7 @@ def test_records_that_the_broker_named_get_their_own_error(world, cluster, versi
 
 
 def test_a_queued_batch_expires_exactly_at_its_limit(world, cluster):
-    """PRD-EXP-01, -02, -05: nobody listens; the core wakes by itself."""
+    """PRD-EXP-01, PRD-EXP-02, PRD-EXP-05: nobody listens; the core wakes by itself."""
     w = world(delivery_timeout_ms=3_000, request_timeout_ms=1_000)
     w.settle(w.send())
     cluster.accepts = lambda node: "refused"
@@ -324,3 +325,93 @@ def test_blocked_sends_get_memory_in_the_order_they_came(world, cluster):
     w.settle(*deliveries)
     assert [value[:1] for value in cluster.log("t").values] == [b"%d" % number for number in range(6)]
     assert w.core._accumulator.pool.available_bytes == 250
+
+
+def test_what_was_written_before_too_few_replicas_had_it_is_there_twice_without_idempotence(world, cluster):
+    """PRD-SND-09: NOT_ENOUGH_REPLICAS_AFTER_APPEND is retried although the batch is in the log."""
+    after_append = code("NOT_ENOUGH_REPLICAS_AFTER_APPEND")
+
+    def appended_but(seen):
+        def change(body):
+            (topic,) = body.responses
+            (partition,) = topic.partition_responses
+            partition = replace(
+                partition, error_code=type(partition.error_code)(after_append), base_offset=-1
+            )
+            return replace(body, responses=(replace(topic, partition_responses=(partition,)),))
+
+        return cluster.edit(seen, change) if len(produces(cluster)) == first + 1 else None
+
+    for idempotent, copies in ((False, 2), (True, 1)):
+        cluster.logs.clear()
+        first = len(produces(cluster))
+        cluster.script = lambda seen: appended_but(seen) if seen.api is Api.PRODUCE else None
+        w = world(enable_idempotence=idempotent)
+        delivery = w.send()
+        w.settle(delivery)
+        assert delivery.error is None
+        assert cluster.log("t").next_offset == copies
+
+
+def test_a_topic_that_was_deleted_fails_in_time_and_hinders_nobody(world, cluster):
+    """PRD-SND-11."""
+    cluster.add_topic("gone", [1])
+    w = world(delivery_timeout_ms=3_000, request_timeout_ms=1_000, linger_ms=0)
+    w.settle(w.send("gone"), w.send("t"))
+    del cluster.topics["gone"]
+    start_ms = w.now_ms
+    lost = w.send("gone")
+    for _ in range(20):
+        other_ms = w.now_ms
+        w.settle(w.send("t"))
+        assert w.now_ms - other_ms < 50
+        w.run_for(50)
+    w.settle(lost)
+    assert isinstance(lost.error, TimeoutError)
+    assert w.now_ms == start_ms + 3_000
+
+
+def test_a_recreated_topic_gets_what_metadata_says_is_its_own(world, cluster):
+    """PRD-SND-15: the old id is refused, and the answer to it still finds its batch."""
+    w = world(linger_ms=0)
+    w.settle(w.send())
+    old_id, partitions = cluster.topics["t"]
+    new_id = UUID(int=0x9999)
+    cluster.topics["t"] = (new_id, partitions)
+    cluster.logs.clear()
+    unknown = code("UNKNOWN_TOPIC_ID")
+
+    def script(seen):
+        by_old_id = seen.api is Api.PRODUCE and seen.body.topic_data[0].topic_id == old_id
+        return unknown if by_old_id else None
+
+    cluster.script = script
+    delivery = w.send()
+    w.settle(delivery)
+    assert delivery.error is None
+    ids = [seen.body.topic_data[0].topic_id for seen in produces(cluster)]
+    assert ids == [old_id, old_id, new_id]
+    assert cluster.log("t").values == [b"v1"]
+
+
+def test_the_words_for_a_missing_permission(world, cluster):
+    """PRD-SND-03."""
+    cluster.script = fates(code("TOPIC_AUTHORIZATION_FAILED"))
+    w = world()
+    delivery = w.send()
+    w.settle(delivery)
+    assert "may not write to the topic" in str(delivery.error)
+    w.settle(w.send())
+
+
+def test_an_answer_under_an_id_that_is_history_still_finds_its_batch(world, cluster):
+    """PRD-SND-15: metadata learned the topic's new id while the request was on its way."""
+    w = world(linger_ms=0)
+    w.settle(w.send())
+    delivery = w.send()
+    w.step()
+    known = w.core._metadata.topics
+    known["t"] = replace(known["t"], topic_id=UUID(int=0x9999))
+    start_ms = w.now_ms
+    w.settle(delivery)
+    assert (delivery.error, w.now_ms - start_ms) == (None, 2)

@@ -7,91 +7,21 @@ from __future__ import annotations
 
 import socket
 import threading
-from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 
 from clients.reference import KafkaProducer
 from clients.reference.errors import IllegalStateError, ProducerClosedError
-from clients.reference.ports import Node
 from clients.reference.transport.selector import SocketSelector
 from harness.outcome import Outcome
 from harness.wire.apis import Api
-from harness.wire.frames import FrameReader, frame
+from harness.wire.frames import frame
 
 WAIT_S = 20
 
 
-class SocketBroker:
-    """Serves ``cluster``'s one broker on a free port; ``deliver`` decides how answers are written."""
-
-    def __init__(self, cluster: Any) -> None:
-        self.cluster = cluster
-        self.listener = socket.create_server(("127.0.0.1", 0))
-        self.port = self.listener.getsockname()[1]
-        cluster.brokers = {1: Node(1, "127.0.0.1", self.port)}
-        self.deliver: Callable[[socket.socket, bytes], None] = lambda sock, data: sock.sendall(data)
-        self.held = threading.Event()
-        self._lock = threading.Lock()
-        self._threads: list[threading.Thread] = []
-        self._sockets: list[socket.socket] = []
-        self._start(self._accept)
-
-    def _start(self, target: Callable[..., None], *arguments: Any) -> None:
-        thread = threading.Thread(target=target, args=arguments)
-        self._threads.append(thread)
-        thread.start()
-
-    def _accept(self) -> None:
-        while True:
-            try:
-                sock, _ = self.listener.accept()
-            except OSError:
-                return
-            self._sockets.append(sock)
-            self._start(self._serve, sock)
-
-    def _serve(self, sock: socket.socket) -> None:
-        reader = FrameReader()
-        answers: list[Any] = []
-        try:
-            while data := sock.recv(65_536):
-                reader.feed(data)
-                while (payload := reader.next_frame()) is not None:
-                    with self._lock:
-                        answers = self.cluster.serve(payload)
-                    for kind, answer in answers:
-                        if kind == "end":
-                            return
-                        self.deliver(sock, frame(answer))
-                    if not answers:
-                        self.held.set()
-        except OSError:
-            pass
-        finally:
-            sock.close()
-
-    def close(self) -> None:
-        self.listener.shutdown(socket.SHUT_RDWR)
-        self.listener.close()
-        for sock in self._sockets:
-            try:
-                sock.shutdown(socket.SHUT_RDWR)
-            except OSError:
-                pass
-        for thread in self._threads:
-            thread.join(WAIT_S)
-
-
-@pytest.fixture
-def broker(cluster: Any) -> Iterator[SocketBroker]:
-    served = SocketBroker(cluster)
-    yield served
-    served.close()
-
-
-def producer(broker: SocketBroker, **settings: Any) -> KafkaProducer:
+def producer(broker: Any, **settings: Any) -> KafkaProducer:
     named = {name.replace("_", "."): value for name, value in settings.items()}
     return KafkaProducer({"bootstrap.servers": f"127.0.0.1:{broker.port}", **named}, seed=1)
 
@@ -241,7 +171,7 @@ def test_frames_before_the_end_of_a_connection_are_handed_over_one_a_poll():
     """NET-INF-09."""
     selector = SocketSelector()
     with socket.create_server(("127.0.0.1", 0)) as listener:
-        selector.connect(Node(7, "127.0.0.1", listener.getsockname()[1]))
+        selector.connect(7, ("127.0.0.1", listener.getsockname()[1]))
         peer, _ = listener.accept()
         with peer:
             peer.sendall(frame(b"one") + frame(b"two") + b"\x00\x00\x00\x09cut")

@@ -2,7 +2,7 @@
 
 The thread takes the lock for each round and lets it go to wait and to run callbacks, so a slow callback delays the
 thread but blocks nobody in ``send``. Application threads take the lock for an append; they block only where Kafka's
-do: for metadata or memory (max.block.ms), in ``flush``, ``close`` and a future's ``result``.
+do: for metadata or memory (max.block.ms), in ``flush``, ``close``, ``partitions_for`` and a future's ``result``.
 """
 
 from __future__ import annotations
@@ -10,155 +10,311 @@ from __future__ import annotations
 import logging
 import random
 import threading
-import time
-from collections.abc import Mapping
+from collections import deque
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from itertools import count
+from time import monotonic_ns, time_ns
 from types import TracebackType
 from typing import Any
 
 from clients.reference.config import ProducerConfig
+from clients.reference.config_keys import NEWEST
 from clients.reference.delivery import Delivery
-from clients.reference.errors import IllegalStateError, SendError
+from clients.reference.errors import (
+    BufferExhaustedError,
+    ConfigException,
+    IllegalStateError,
+    ProducerClosedError,
+    SendError,
+)
+from clients.reference.errors import TimeoutError as MetadataTimeoutError
+from clients.reference.interceptors import Acknowledgement, ProducerRecord
+from clients.reference.metadata import PartitionMetadata, TopicMetadata
+from clients.reference.metrics import Gauges, MetricName, ProducerMetrics
 from clients.reference.producer import Components, ProducerCore
-from clients.reference.producer_batch import Callback, Headers, ProducerBatch, RecordMetadata
-from clients.reference.trace import Trace, no_trace
+from clients.reference.producer_batch import Callback, Headers
+from clients.reference.producer_plugins import ProducerPlugins
+from clients.reference.sasl import authenticators
+from clients.reference.trace import Trace, TraceEvent, no_trace
+from clients.reference.transport.record_future import RecordFuture, Waiting, contained
 from clients.reference.transport.selector import SocketSelector
 
 logger = logging.getLogger("kafka-trial.reference")
 
+_numbers = count(1)
+LONGEST_WAIT_S = 3_600.0
+CALLBACK_GRACE_S = 1.0
+
 
 def now_ms() -> int:
     """The core's clock: monotonic, whole milliseconds."""
-    return time.monotonic_ns() // 1_000_000
-
-
-class RecordFuture:
-    """One record's result, a slice of its batch's."""
-
-    __slots__ = ("_delivery", "_news")
-
-    def __init__(self, delivery: Delivery, news: threading.Condition) -> None:
-        self._delivery = delivery
-        self._news = news
-
-    def done(self) -> bool:
-        return self._delivery.is_done
-
-    def exception(self, timeout_s: float | None = None) -> SendError | None:
-        """Wait for the result; gives the error of a record that was not acknowledged."""
-        self._wait(timeout_s)
-        return self._delivery.error
-
-    def result(self, timeout_s: float | None = None) -> RecordMetadata:
-        """Wait for the result; raises the SendError of a record that was not acknowledged, and the built-in
-        TimeoutError where there is no result within ``timeout_s``."""
-        error = self.exception(timeout_s)
-        if error:
-            raise error
-        return self._delivery.metadata
-
-    def _wait(self, timeout_s: float | None) -> None:
-        if self._delivery.is_done:
-            return
-        with self._news:
-            if not self._news.wait_for(lambda: self._delivery.is_done, timeout_s):
-                raise TimeoutError(f"no result within {timeout_s} s")
+    return monotonic_ns() // 1_000_000
 
 
 class KafkaProducer:
-    """Sends records to Kafka; settings have the Java client's names. Thread-safe; a context manager.
+    """Sends records to Kafka. Thread-safe; a context manager that closes; one I/O thread of its own.
 
-    ``trace`` is called from the I/O thread and from senders, under the producer's lock: it must be quick.
+    ``settings`` have the Java client's names, ranges and rules; ``defaults_of`` is the release whose defaults count.
+    Settings that take a plug-in take an object, a class or "module:Class". ``trace`` is called from the I/O thread
+    and from senders, under the producer's lock: it must be quick. ``seed`` makes backoffs and sticky partitions
+    repeatable.
+
+    Raises ConfigException for settings that contradict each other or where no bootstrap server has an address,
+    UsageError for a name that is no setting, PluginError where a plug-in cannot be made.
     """
 
     def __init__(
         self,
         settings: Mapping[str, Any],
         *,
+        defaults_of: str = NEWEST,
         trace: Trace = no_trace,
         components: Components | None = None,
         seed: int | None = None,
     ) -> None:
-        self.config = ProducerConfig.from_mapping(settings)
-        dice = random.Random(seed)
-        self._selector = SocketSelector(self.config.send_buffer_bytes, self.config.receive_buffer_bytes)
+        number = 0 if "client.id" in settings else next(_numbers)
+        self.config = ProducerConfig.from_mapping(settings, defaults_of=defaults_of, number=number)
+        self._plugins = ProducerPlugins(self.config)
+        self._selector: SocketSelector | None = None
+        try:
+            self._open(trace, components, random.Random(seed))
+        except BaseException:
+            self._plugins.close()
+            if self._selector is not None:
+                self._selector.close_all()
+            raise
+        self._thread.start()
+
+    def _open(self, trace: Trace, components: Components | None, dice: random.Random) -> None:
+        config = self.config
+        self._metrics = ProducerMetrics(
+            config.client_id,
+            window_ms=config.metrics_sample_window_ms,
+            samples=config.metrics_num_samples,
+            acks=config.acks,
+        )
+        self._user_trace = None if trace is no_trace else trace
+        self._selector = SocketSelector(
+            config.send_buffer_bytes, config.receive_buffer_bytes, authenticators(config)
+        )
+        self._wakeup = self._selector.wakeup
         self._core = ProducerCore(
-            self.config,
+            replace(
+                config,
+                bootstrap=_resolvable(config, self._selector),
+            ),
             self._selector,
             jitter=lambda: dice.uniform(-1, 1),
-            trace=trace,
+            trace=self._trace,
             components=components,
+            partitioner=self._plugins.partitioner,
         )
-        self._news = threading.Condition(threading.RLock())
+        self._lock = threading.RLock()
+        self._news = threading.Condition(self._lock)
+        self._waiting = Waiting(self._news)
+        self._core_send = self._core.send
+        self._core.listen_for_cluster_id(self._plugins.cluster_updated)
+        self._touches_records = self._plugins.touch_records
+        self._later: deque[Callable[[], None]] = deque()
+        self._is_over = False
+        self._plugins.metrics_made(self._metrics.names(), self.metrics)
+        self._metrics.added = self._plugins.metric_added
         self._thread = threading.Thread(
-            target=self._run, name=f"kafka-producer {self.config.client_id}", daemon=True
+            target=self._run, name=f"kafka-producer {config.client_id}", daemon=True
         )
-        self._thread.start()
+
+    # records
 
     def send(
         self,
         topic: str,
-        value: bytes | None = None,
-        key: bytes | None = None,
+        value: Any = None,
+        key: Any = None,
         *,
         partition: int | None = None,
         timestamp_ms: int | None = None,
         headers: Headers = (),
         callback: Callback | None = None,
     ) -> RecordFuture:
-        """Append a record; blocks for metadata or memory for at most max.block.ms.
+        """Append a record; blocks for metadata or memory for at most max.block.ms. A send from a callback never does.
 
-        The result is the future's; ``callback(metadata, error)`` runs on the I/O thread. Raises IllegalStateError
-        after close, UsageError for a negative partition or timestamp. A send from a callback never blocks.
+        ``value`` and ``key`` are what their serializers take, without one bytes or None; ``timestamp_ms`` is Unix
+        time, by default now (PRD-ISP-09). What becomes of the record is the future's, and
+        ``callback(metadata, error)``, one of them None, runs on the I/O thread.
+
+        Raises IllegalStateError after close, UsageError for what is no record, SerializationError for a value that
+        its serializer does not take; nothing is buffered then. All else fails the future.
         """
+        if self._touches_records:
+            record = ProducerRecord(
+                topic=topic,
+                value=value,
+                key=key,
+                partition=partition,
+                timestamp_ms=timestamp_ms,
+                headers=headers,
+            )
+            return self._send_record(record, callback)
         if timestamp_ms is None:
-            timestamp_ms = time.time_ns() // 1_000_000
-        with self._news:
-            delivery, wake = self._core.send(
+            timestamp_ms = time_ns() // 1_000_000
+        with self._lock:
+            delivery, is_round_due = self._core_send(
                 topic,
                 key,
                 value,
                 timestamp_ms=timestamp_ms,
-                now_ms=now_ms(),
+                now_ms=monotonic_ns() // 1_000_000,
                 partition=partition,
                 headers=headers,
                 callback=callback,
             )
-            if wake:
-                self._selector.wakeup()
-            if delivery.is_blocked and not self._on_io_thread():
-                self._news.wait_for(lambda: not delivery.is_blocked)
-        return RecordFuture(delivery, self._news)
+            if is_round_due:
+                self._after_send(delivery)
+        return RecordFuture(delivery, self._waiting)
+
+    def _send_record(self, record: ProducerRecord, callback: Callback | None) -> RecordFuture:
+        """The long way: interceptors, metadata for who listens for the cluster's id, serializers, a partitioner."""
+        since_ms = now_ms()
+        record = self._plugins.interceptors.on_send(record)
+        end = Acknowledgement(self._plugins.interceptors, record, callback)
+        try:
+            self._must_be_open()
+            if self._plugins.cluster_listeners and not self._on_io_thread():
+                self._await_topic(record.topic, since_ms)
+            key, value = self._plugins.serialize(record)
+            with self._lock:
+                end.delivery, is_round_due = self._core_send(
+                    record.topic,
+                    key,
+                    value,
+                    timestamp_ms=time_ns() // 1_000_000
+                    if record.timestamp_ms is None
+                    else record.timestamp_ms,
+                    now_ms=now_ms(),
+                    partition=record.partition,
+                    headers=record.headers,
+                    callback=end,
+                    raw=(record.key, record.value),
+                )
+                if is_round_due:
+                    self._after_send(end.delivery)
+                return RecordFuture(end.delivery, self._waiting)
+        except SendError as error:
+            return self._failed(record, end, error)
+        except Exception as error:
+            self._plugins.interceptors.on_send_error(record, error)
+            raise
+
+    def _after_send(self, delivery: Delivery) -> None:
+        """Wake the I/O thread; wait, with the lock let go, for a record that found no metadata or no memory."""
+        self._wakeup()
+        if delivery.is_blocked and not self._on_io_thread():
+            self._news.wait_for(lambda: not delivery.is_blocked)
+            if isinstance(delivery.failure, BufferExhaustedError):
+                self._metrics.record("buffer-exhausted", 1, now_ms())
+
+    def _failed(self, record: ProducerRecord, end: Acknowledgement, error: SendError) -> RecordFuture:
+        """A send that ended before the core saw it ends like any other: on the I/O thread."""
+        delivery = Delivery(record.timestamp_ms or 0, failure=error)
+        with self._lock:
+            is_over = self._is_over
+            if not is_over:
+                self._later.append(lambda: end(None, error))
+                self._wakeup()
+        if is_over:
+            contained(lambda: end(None, error))
+        return RecordFuture(delivery, self._waiting)
+
+    # the cluster
+
+    def partitions_for(self, topic: str) -> dict[int, PartitionMetadata]:
+        """A topic's partitions by index, each with its leader's node id and epoch (PRD-ISP-05, MET-11).
+
+        Raises the client's TimeoutError where the topic does not appear within max.block.ms, BrokerError where it
+        never will, IllegalStateError after close and in a callback, which must not wait.
+        """
+        if self._on_io_thread():
+            raise IllegalStateError(
+                "partitions_for() must not be called from a callback: it would wait for itself"
+            )
+        self._must_be_open()
+        return dict(self._await_topic(topic, now_ms()).partitions)
+
+    def _must_be_open(self) -> None:
+        if not self._core.is_open:
+            raise IllegalStateError("the producer is closed")
+
+    def _await_topic(self, topic: str, since_ms: int) -> TopicMetadata:
+        """Raises the SendError that ends a send which waits for metadata."""
+        began_ms = now_ms()
+        with self._lock:
+            while True:
+                if not self._core.is_open:
+                    raise ProducerClosedError("the producer was closed while metadata was waited for")
+                known = self._core.topic_metadata(topic, now_ms())
+                left_ms = since_ms + self.config.max_block_ms - now_ms()
+                if known is not None or left_ms <= 0:
+                    break
+                self._wakeup()
+                self._news.wait(min(left_ms / 1000, LONGEST_WAIT_S))
+            self._metrics.record("metadata-wait-time-ns", (now_ms() - began_ms) * 1_000_000, now_ms())
+        if known is None:
+            raise MetadataTimeoutError(
+                f"topic {topic!r} did not appear in metadata within {self.config.max_block_ms} ms"
+            )
+        return known
+
+    def metrics(self) -> dict[MetricName, float]:
+        """All metrics now, by the Java client's names (see metrics.py for units); also after close."""
+        with self._lock:
+            pool = self._core.pool
+            gauges = Gauges(pool.available_bytes, pool.total_bytes, pool.peak_bytes, pool.waiting)
+            return self._metrics.read(gauges, now_ms())
+
+    # flush and close
 
     def flush(self, timeout_s: float | None = None) -> None:
         """Send everything that is buffered and wait until it has its results (PRD-CLS-01).
 
-        Raises the built-in TimeoutError after ``timeout_s``, IllegalStateError in a callback (PRD-CLS-02).
+        Raises the built-in TimeoutError after ``timeout_s`` seconds, IllegalStateError in a callback (PRD-CLS-02).
         """
         if self._on_io_thread():
             raise IllegalStateError("flush() must not be called from a callback: it would wait for itself")
-        with self._news:
+        began_ns = monotonic_ns()
+        with self._lock:
             batches = self._core.begin_flush()
             try:
-                self._selector.wakeup()
-                if not self._news.wait_for(lambda: all(map(_is_published, batches)), timeout_s):
+                self._wakeup()
+                if not self._news.wait_for(lambda: all(batch.is_published for batch in batches), timeout_s):
                     raise TimeoutError(f"flush() took longer than {timeout_s} s")
             finally:
                 self._core.end_flush()
+                self._metrics.record("flush-time-ns", monotonic_ns() - began_ns, now_ms())
 
     def close(self, timeout_s: float | None = None) -> None:
         """Send what is buffered, wait for the results, end the connections; after ``timeout_s`` give the rest up.
 
-        Idempotent. In a callback it cannot wait, and gives up at once (PRD-CLS-04).
+        Idempotent. In a callback it cannot wait, and gives up at once (PRD-CLS-03, -04, -05). Raises
+        IllegalStateError for a negative timeout.
         """
         if timeout_s is not None and timeout_s < 0:
             raise IllegalStateError("close() takes no negative timeout")
         on_io_thread = self._on_io_thread()
-        with self._news:
+        with self._lock:
             timeout_ms = 0 if on_io_thread else None if timeout_s is None else round(timeout_s * 1000)
             self._core.close(now_ms(), timeout_ms)
-        self._selector.wakeup()
-        if not on_io_thread:
-            self._thread.join()
+            self._news.notify_all()
+        self._wakeup()
+        if on_io_thread:
+            return
+        self._thread.join(None if timeout_s is None else timeout_s + CALLBACK_GRACE_S)
+        if self._thread.is_alive():  # a callback holds it
+            with self._lock:
+                self._core.force_close(now_ms())
+            logger.warning(
+                "the I/O thread of %s is held by a callback; close() goes on", self.config.client_id
+            )
 
     def __enter__(self) -> KafkaProducer:
         return self
@@ -168,38 +324,61 @@ class KafkaProducer:
     ) -> None:
         self.close(timeout_s=0 if kind and not issubclass(kind, Exception) else None)
 
+    # the I/O thread
+
     def _on_io_thread(self) -> bool:
         return threading.current_thread() is self._thread
 
     def _run(self) -> None:
         """Rounds until the core is closed; what breaks a round is our defect, is logged, and ends the producer."""
+        assert self._selector is not None
         try:
             while not self._core.is_closed:
-                with self._news:
+                with self._lock:
                     deadline_ms = self._core.run_once(now_ms())
                 self._publish()
                 if not self._core.is_closed:
                     self._selector.wait(_seconds_until(deadline_ms))
         except Exception:
             logger.exception("the I/O thread of %s failed", self.config.client_id)
-            with self._news:
+            with self._lock:
                 self._core.force_close(now_ms())
         finally:
+            with self._lock:
+                self._is_over = True
             self._publish()
             self._selector.close_all()
+            self._plugins.close()
 
     def _publish(self) -> None:
         """Callbacks run outside the lock; then whoever waits may look again."""
         self._core.publish(now_ms())
-        with self._news:
+        while self._later:
+            contained(self._later.popleft())
+        with self._lock:
             self._news.notify_all()
+        self._waiting.run_done()
+
+    def _trace(self, event: TraceEvent) -> None:
+        self._metrics(event)
+        if self._user_trace is not None:
+            self._user_trace(event)
 
 
-def _is_published(batch: ProducerBatch) -> bool:
-    return batch.is_published
+def _resolvable(config: ProducerConfig, selector: SocketSelector) -> tuple[Any, ...]:
+    """The bootstrap servers that have an address; raises ConfigException where none has (CLI-CFG-07)."""
+    found = []
+    for node in config.bootstrap:
+        if selector.resolve(node.host, node.port):
+            found.append(node)
+        else:
+            logger.warning("bootstrap.servers: %s:%d has no address, it is passed over", node.host, node.port)
+    if not found:
+        raise ConfigException("bootstrap.servers: not one of the entries has an address")
+    return tuple(found)
 
 
 def _seconds_until(deadline_ms: int | None) -> float | None:
     if deadline_ms is None:
         return None
-    return max(deadline_ms * 1_000_000 - time.monotonic_ns(), 0) / 1e9
+    return min(max(deadline_ms * 1_000_000 - monotonic_ns(), 0) / 1e9, LONGEST_WAIT_S)

@@ -1,7 +1,7 @@
 """The Selector port on real sockets: non-blocking, one connection a node, one thread, woken from others.
 
-``wait`` is the only place that blocks. ``poll`` then does what the sockets allow. A frame is handed over per node and
-poll at most; frames that were read before a connection ended are handed over before the end is reported.
+``wait`` is the only place that blocks. ``poll`` then does what the sockets allow; what the bytes mean is the
+channel's affair (channel.py).
 """
 
 from __future__ import annotations
@@ -10,39 +10,38 @@ import errno
 import os
 import selectors
 import socket
-from collections import deque
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass
 
-from clients.reference.ports import Node, Polled
-from harness.wire.errors import FrameError
-from harness.wire.frames import FrameReader
+from clients.reference.channel import Authenticator, Channel
+from clients.reference.ports import Address, ChannelState, Disconnection, Polled
 
 READ_BYTES = 262_144
 
 
 @dataclass(slots=True, eq=False)
-class Channel:
-    """One node's socket; ``outgoing`` is what is left of the frame under way, ``ended`` why nothing more comes."""
+class Connection:
+    """A channel and its socket; not connected until the socket first is writable."""
 
-    node_id: int
+    channel: Channel
     sock: socket.socket
     is_connected: bool = False
-    outgoing: memoryview | None = None
-    reader: FrameReader = field(default_factory=FrameReader)
-    frames: deque[bytes] = field(default_factory=deque)
-    ended: str | None = None
 
 
 class SocketSelector:
-    """See ports.Selector; ``close_all`` ends everything."""
+    """See ports.Selector; ``authenticator`` makes one for each connection, ``close_all`` ends everything."""
 
-    def __init__(self, send_buffer_bytes: int = -1, receive_buffer_bytes: int = -1) -> None:
+    def __init__(
+        self,
+        send_buffer_bytes: int = -1,
+        receive_buffer_bytes: int = -1,
+        authenticator: Callable[[], Authenticator | None] = lambda: None,
+    ) -> None:
         self._buffers = ((socket.SO_SNDBUF, send_buffer_bytes), (socket.SO_RCVBUF, receive_buffer_bytes))
+        self._authenticator = authenticator
         self._selector = selectors.DefaultSelector()
-        self._channels: dict[int, Channel] = {}
-        self._addresses: dict[int, int] = {}  # node id -> how many of its addresses were tried
-        self._news = Polled()
-        self._is_woken = False
+        self._connections: dict[int, Connection] = {}
+        self._refused: dict[int, Disconnection] = {}
         self._waker, self._wakeups = socket.socketpair()
         self._waker.setblocking(False)
         self._wakeups.setblocking(False)
@@ -53,7 +52,7 @@ class SocketSelector:
 
     def wait(self, timeout_s: float | None) -> None:
         """Block until a socket is ready, ``wakeup`` is called, or the time is over (None: no limit)."""
-        if self._has_news():
+        if self._refused or any(each.channel.has_news for each in self._connections.values()):
             timeout_s = 0
         self._events = self._selector.select(timeout_s)
 
@@ -67,143 +66,156 @@ class SocketSelector:
             if error.errno != errno.EBADF:
                 raise
 
-    def _has_news(self) -> bool:
-        news = self._news
-        return bool(news.connected or news.completed_sends or news.received or news.disconnected) or any(
-            channel.ended or channel.frames for channel in self._channels.values()
-        )
-
     # the port
 
-    def connect(self, node: Node) -> None:
-        """Tries the addresses of a name in turn, one an attempt (NET-CON-09)."""
-        self.close(node.id)
+    def resolve(self, host: str, port: int) -> tuple[Address, ...]:
         try:
-            found = socket.getaddrinfo(node.host, node.port, type=socket.SOCK_STREAM)
-            tried = self._addresses.get(node.id, 0)
-            self._addresses[node.id] = tried + 1
-            family, kind, protocol, _, address = found[tried % len(found)]
+            found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+        except OSError:
+            return ()
+        return tuple(dict.fromkeys((str(address[0]), port) for *_, address in found))
+
+    def connect(self, node_id: int, address: Address) -> None:
+        self.close(node_id)
+        try:
+            family, kind, protocol, _, target = socket.getaddrinfo(*address, type=socket.SOCK_STREAM)[0]
             sock = socket.socket(family, kind, protocol)
         except OSError as error:
-            self._news.disconnected[node.id] = f"cannot connect to {node.host}:{node.port}: {error}"
+            self._refused[node_id] = Disconnection(ChannelState.NOT_CONNECTED, str(error))
             return
         sock.setblocking(False)
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         for option, size_bytes in self._buffers:
             if size_bytes >= 0:
                 sock.setsockopt(socket.SOL_SOCKET, option, size_bytes)
-        channel = self._channels[node.id] = Channel(node.id, sock)
-        result = sock.connect_ex(address)
-        self._selector.register(sock, selectors.EVENT_WRITE, channel)
+        connection = self._connections[node_id] = Connection(Channel(node_id, self._authenticator()), sock)
+        result = sock.connect_ex(target)
+        self._selector.register(sock, selectors.EVENT_WRITE, connection)
         if result not in (0, errno.EINPROGRESS):
-            self._end(channel, os.strerror(result))
+            self._end(connection, os.strerror(result))
 
     def send(self, node_id: int, data: bytes) -> None:
-        channel = self._channels[node_id]
-        if channel.outgoing is not None:
-            raise ValueError(f"node {node_id} is still writing the frame before")
-        channel.outgoing = memoryview(data)
-        self._write(channel)
+        connection = self._connections[node_id]
+        connection.channel.send(data)
+        if not connection.channel.ended:
+            self._write(connection)
 
     def poll(self) -> Polled:
         for key, mask in self._events or self._selector.select(0):
-            channel: Channel | None = key.data
-            if channel is None:
+            connection: Connection | None = key.data
+            if connection is None:
                 self._drain_wakeups()
-            elif self._channels.get(channel.node_id) is channel and not channel.ended:
-                self._serve(channel, mask)
+            elif self._connections.get(connection.channel.node_id) is connection:
+                self._serve(connection, mask)
         self._events = []
-        polled, self._news = self._news, Polled()
-        for channel in list(self._channels.values()):
-            self._hand_over(channel, polled)
+        polled = Polled(disconnected=self._refused)
+        self._refused = {}
+        for node_id, connection in list(self._connections.items()):
+            connection.channel.report(polled)
+            if node_id in polled.disconnected:
+                self.close(node_id)
         return polled
 
     def close(self, node_id: int) -> None:
-        channel = self._channels.pop(node_id, None)
-        if channel is not None:
-            self._unregister(channel)
-            channel.sock.close()
-            self._news.connected = [other for other in self._news.connected if other != node_id]
-            self._news.completed_sends = [other for other in self._news.completed_sends if other != node_id]
+        self._refused.pop(node_id, None)
+        connection = self._connections.pop(node_id, None)
+        if connection is not None:
+            self._unregister(connection)
+            connection.sock.close()
+
+    def mute(self, node_id: int) -> None:
+        self._set_muted(node_id, True)
+
+    def unmute(self, node_id: int) -> None:
+        self._set_muted(node_id, False)
 
     def close_all(self) -> None:
-        for node_id in list(self._channels):
+        for node_id in list(self._connections):
             self.close(node_id)
         self._selector.close()
         self._waker.close()
         self._wakeups.close()
 
-    # one channel
+    # one connection
 
-    def _serve(self, channel: Channel, mask: int) -> None:
-        if not channel.is_connected:
-            code = channel.sock.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
+    def _set_muted(self, node_id: int, muted: bool) -> None:
+        connection = self._connections.get(node_id)
+        if connection is not None:
+            connection.channel.is_muted = muted
+            self._listen(connection)
+
+    def _serve(self, connection: Connection, mask: int) -> None:
+        channel = connection.channel
+        if not connection.is_connected:
+            code = connection.sock.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
             if code:
-                self._end(channel, os.strerror(code))
+                self._end(connection, os.strerror(code))
                 return
-            channel.is_connected = True
-            self._news.connected.append(channel.node_id)
-            self._listen(channel)
+            connection.is_connected = True
+            channel.established()
+            self._write(connection)
             return
         if mask & selectors.EVENT_WRITE and channel.outgoing:
-            self._write(channel)
-        if mask & selectors.EVENT_READ and not channel.ended:
-            self._read(channel)
+            self._write(connection)
+        if mask & selectors.EVENT_READ and channel.wants_to_read:
+            self._read(connection)
+            self._write(connection)
 
-    def _write(self, channel: Channel) -> None:
-        assert channel.outgoing is not None
+    def _write(self, connection: Connection) -> None:
+        channel = connection.channel
         try:
-            while channel.outgoing:
-                channel.outgoing = channel.outgoing[channel.sock.send(channel.outgoing) :]
+            while channel.outgoing and not channel.ended:
+                channel.wrote(connection.sock.send(channel.outgoing))
         except BlockingIOError:
             pass
         except OSError as error:
-            self._end(channel, str(error))
-            return
-        if not channel.outgoing:
-            channel.outgoing = None
-            self._news.completed_sends.append(channel.node_id)
-        self._listen(channel)
+            self._read_the_rest(connection)
+            self._end(connection, str(error), ChannelState.FAILED_SEND if _is_ready(channel) else None)
+        self._listen(connection)
 
-    def _read(self, channel: Channel) -> None:
+    def _read_the_rest(self, connection: Connection) -> None:
+        """What the broker answered before it stopped listening is still an answer."""
         try:
-            data = channel.sock.recv(READ_BYTES)
+            while connection.channel.wants_to_read and (data := connection.sock.recv(READ_BYTES)):
+                connection.channel.feed(data)
+        except OSError:
+            pass
+
+    def _read(self, connection: Connection) -> None:
+        try:
+            data = connection.sock.recv(READ_BYTES)
         except BlockingIOError:
             return
         except OSError as error:
-            self._end(channel, str(error))
+            self._end(connection, str(error))
             return
-        if not data:
-            self._end(channel, "the broker closed the connection")
-            return
-        channel.reader.feed(data)
+        if data:
+            connection.channel.feed(data)
+        else:
+            self._end(connection, "the broker closed the connection")
+
+    def _end(self, connection: Connection, why: str, state: ChannelState | None = None) -> None:
+        connection.channel.end(why, state)
+        self._listen(connection)
+
+    def _listen(self, connection: Connection) -> None:
+        """Watch for what the channel waits for; for nothing once it has ended."""
+        channel, sock = connection.channel, connection.sock
+        wanted = 0 if channel.ended else selectors.EVENT_WRITE
+        if connection.is_connected:
+            wanted = selectors.EVENT_READ if channel.wants_to_read else 0
+            wanted |= selectors.EVENT_WRITE if channel.outgoing and not channel.ended else 0
+        registered = sock in self._selector.get_map()
+        if not wanted:
+            self._unregister(connection)
+        elif not registered:
+            self._selector.register(sock, wanted, connection)
+        elif self._selector.get_key(sock).events != wanted:
+            self._selector.modify(sock, wanted, connection)
+
+    def _unregister(self, connection: Connection) -> None:
         try:
-            while (frame := channel.reader.next_frame()) is not None:
-                channel.frames.append(frame)
-        except FrameError as error:
-            self._end(channel, str(error))
-
-    def _hand_over(self, channel: Channel, polled: Polled) -> None:
-        """At most one whole frame; the end of the connection only behind the last one."""
-        if channel.frames:
-            polled.received.append((channel.node_id, channel.frames.popleft()))
-        elif channel.ended:
-            polled.disconnected[channel.node_id] = channel.ended
-            self.close(channel.node_id)
-
-    def _end(self, channel: Channel, why: str) -> None:
-        """Nothing more will be read or written."""
-        self._unregister(channel)
-        channel.ended = channel.ended or why
-
-    def _listen(self, channel: Channel) -> None:
-        wanted = selectors.EVENT_READ | (selectors.EVENT_WRITE if channel.outgoing else 0)
-        if self._selector.get_key(channel.sock).events != wanted:
-            self._selector.modify(channel.sock, wanted, channel)
-
-    def _unregister(self, channel: Channel) -> None:
-        try:
-            self._selector.unregister(channel.sock)
+            self._selector.unregister(connection.sock)
         except KeyError:
             pass
 
@@ -213,3 +225,7 @@ class SocketSelector:
                 pass
         except BlockingIOError:
             pass
+
+
+def _is_ready(channel: Channel) -> bool:
+    return channel.state is ChannelState.READY

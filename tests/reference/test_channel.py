@@ -1,0 +1,138 @@
+"""Channel: framing and staging, the same for sockets and for simulated connections."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from clients.reference.channel import AuthenticationFailedError, Channel
+from clients.reference.ports import ChannelState, Polled
+from harness.wire.frames import frame
+
+
+class Asks:
+    """An authenticator that wants ``answers``, one after the other."""
+
+    def __init__(self, *answers):
+        self.answers = list(answers)
+
+    def start(self):
+        return frame(b"ask 0")
+
+    def answer(self, payload):
+        due = self.answers.pop(0)
+        if payload != due:
+            raise AuthenticationFailedError(f"{payload!r} instead of {due!r}")
+        return frame(b"ask more") if self.answers else None
+
+
+def reports(channel):
+    """Everything that a channel tells, poll by poll."""
+    told = []
+    while channel.has_news:
+        polled = Polled()
+        channel.report(polled)
+        told.append(polled)
+        if polled.disconnected:
+            break
+    return told
+
+
+def established(node_id=7, authenticator=None):
+    channel = Channel(node_id, authenticator)
+    channel.established()
+    return channel
+
+
+@given(st.lists(st.binary(max_size=40), max_size=8), st.data())
+def test_any_fragmentation_gives_the_same_frames_one_a_poll_and_the_end_last(payloads, data):
+    """NET-INF-09, -10."""
+    stream = b"".join(map(frame, payloads)) + b"\x00\x00\x00\x05cut"
+    cuts = sorted(data.draw(st.lists(st.integers(0, len(stream)), max_size=10)))
+    channel = established()
+    for start, end in zip([0, *cuts], [*cuts, len(stream)], strict=True):
+        channel.feed(stream[start:end])
+    channel.end("closed")
+    told = reports(channel)
+    assert [polled.connected for polled in told] == [[7], *([[]] * (len(told) - 1))]
+    assert all(len(polled.received) <= 1 for polled in told)
+    assert [payload for polled in told for _, payload in polled.received] == payloads
+    assert [bool(polled.disconnected) for polled in told] == [False] * (len(told) - 1) + [True]
+    assert told[-1].disconnected[7].state is ChannelState.READY
+
+
+@pytest.mark.parametrize("size", [b"\xff\xff\xff\xff", b"\x7f\xff\xff\xff"])
+def test_a_size_that_cannot_be_ends_the_channel(size):
+    """NET-INF-10: what came whole before is handed over first."""
+    channel = established()
+    channel.feed(frame(b"good") + size + b"xxxx")
+    told = reports(channel)
+    assert [payload for polled in told for _, payload in polled.received] == [b"good"]
+    assert told[-1].disconnected[7].state is ChannelState.INVALID_RECEIVE
+    assert not channel.wants_to_read
+
+
+def test_a_frame_is_sent_when_its_last_byte_is_and_one_at_a_time():
+    """NET-INF-03."""
+    channel = established()
+    reports(channel)
+    channel.send(frame(b"abc"))
+    with pytest.raises(ValueError):
+        channel.send(frame(b"next"))
+    channel.wrote(6)
+    assert not channel.has_news
+    channel.wrote(1)
+    assert [polled.completed_sends for polled in reports(channel)] == [[7]]
+    channel.send(frame(b"next"))
+
+
+def test_a_muted_channel_keeps_its_frames():
+    channel = established()
+    channel.feed(frame(b"one"))
+    channel.is_muted = True
+    assert [polled.received for polled in reports(channel)] == [[]]
+    channel.end("closed")
+    assert not channel.has_news
+    channel.report(nothing := Polled())
+    assert nothing == Polled()
+    channel.is_muted = False
+    told = reports(channel)
+    assert told[0].received == [(7, b"one")] and told[1].disconnected
+
+
+def test_authentication_comes_before_connected():
+    """NET-CON-01: nothing of it is reported, neither frames nor sends."""
+    channel = established(authenticator=Asks(b"yes", b"indeed"))
+    assert channel.state is ChannelState.AUTHENTICATE
+    for answer in (b"yes", b"indeed"):
+        channel.wrote(len(channel.outgoing))
+        assert not channel.has_news
+        channel.feed(frame(answer))
+    channel.feed(frame(b"mine"))
+    first, second = reports(channel)
+    assert (first.connected, first.completed_sends, first.received) == ([7], [], [])
+    assert second.received == [(7, b"mine")]
+
+
+@pytest.mark.parametrize(
+    ("happens", "state"),
+    [
+        (lambda channel: channel.feed(frame(b"no")), ChannelState.AUTHENTICATION_FAILED),
+        (lambda channel: channel.end("closed"), ChannelState.AUTHENTICATE),
+        (lambda channel: channel.feed(b"\xff\xff\xff\xff"), ChannelState.INVALID_RECEIVE),
+    ],
+)
+def test_how_authentication_can_end_badly(happens, state):
+    """NET-CON-11: a refusal is told from a connection that merely ended."""
+    channel = established(authenticator=Asks(b"yes"))
+    happens(channel)
+    (told,) = reports(channel)
+    assert not told.connected
+    assert told.disconnected[7].state is state
+
+
+def test_never_connected_is_its_own_end():
+    channel = Channel(7)
+    channel.end("refused")
+    assert reports(channel)[0].disconnected[7].state is ChannelState.NOT_CONNECTED

@@ -1,0 +1,93 @@
+"""What an open batch is reckoned to become: quick to fear, slow to hope (PRD-SPL-05)."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from clients.reference.compression_ratio_estimator import CompressionRatioEstimator
+from clients.reference.trace import BatchSent
+from harness.wire.records import Codec
+
+RATIOS = st.floats(0.001, 3)
+
+
+@pytest.mark.parametrize(
+    ("before", "observed", "after"),
+    [(0.8, 0.84, 0.85), (0.6, 0.7, 0.7), (0.6, 0.4, 0.595), (0.004, 0.001, 0.001)],
+)
+def test_steps_are_javas(before, observed, after):
+    """PRD-SPL-05: the four cases of CompressionRatioEstimatorTest."""
+    estimator = CompressionRatioEstimator(Codec.ZSTD)
+    estimator._ratios["t"] = before
+    estimator.observed("t", observed)
+    assert estimator.estimation("t") == pytest.approx(after)
+
+
+@given(st.lists(RATIOS, max_size=50))
+def test_the_estimate_is_never_below_what_was_just_seen(observed):
+    """PRD-SPL-05."""
+    estimator = CompressionRatioEstimator(Codec.LZ4)
+    for ratio in observed:
+        before = estimator.estimation("t")
+        estimator.observed("t", ratio)
+        after = estimator.estimation("t")
+        assert after >= ratio
+        assert after >= before - 0.005 - 1e-12
+        assert after >= before + 0.05 - 1e-12 if ratio > before else after <= before
+
+
+@given(RATIOS)
+def test_a_split_ends_all_hope(ratio):
+    """PRD-SPL-05: at least 1 afterwards."""
+    estimator = CompressionRatioEstimator(Codec.GZIP)
+    estimator._ratios["t"] = 0.2
+    estimator.was_split("t", ratio)
+    assert estimator.estimation("t") == max(1.0, ratio)
+    assert estimator.growth("t") == pytest.approx(1.05 * max(1.0, ratio))
+
+
+def test_topics_learn_apart_and_no_codec_learns_nothing():
+    estimator = CompressionRatioEstimator(Codec.LZ4)
+    estimator.observed("a", 0.1)
+    assert estimator.estimation("a") < estimator.estimation("b") == 1.0
+    assert CompressionRatioEstimator(Codec.NONE).growth("a") == 1.0
+
+
+@pytest.mark.parametrize("codec", ["gzip", "snappy", "lz4", "zstd"])
+def test_batches_of_what_compresses_well_grow_beyond_batch_size_and_hold_the_memory(world, codec):
+    """PRD-ACC-01, PRD-ACC-11: on the wire they stay below batch.size, in memory they are accounted for."""
+    w = world(batch_size=2_000, linger_ms=1_000, compression_type=codec, buffer_memory=100_000)
+    w.core._accumulator.estimator._ratios["t"] = 0.05
+    deliveries = [w.send(value=b"x" * 300) for _ in range(40)]
+    w.run_until(lambda: not deliveries[-1].is_blocked)
+    held = w.core._accumulator.pool.total_bytes - w.core._accumulator.pool.available_bytes
+    assert held >= 40 * 300
+    w.run_until(lambda: bool(w.of(BatchSent)))
+    in_flight = w.core._sender.in_flight()
+    assert [batch.grant.size_bytes for batch in in_flight] == [
+        2_000
+    ]  # what was grown is back once it is bytes
+    w.settle(*deliveries)
+    (first, *_) = w.of(BatchSent)
+    assert first.record_count > 6
+    assert first.size_bytes <= 2_000 < first.uncompressed_bytes
+    assert w.core.not_at_rest() == []
+
+
+def test_what_compresses_ends_its_batch_where_memory_ends(world):
+    """PRD-ACC-09: a batch that would need more than there is takes no more records, and waits for nobody."""
+    w = world(batch_size=1_000, linger_ms=1_000, compression_type="gzip", buffer_memory=3_000)
+    w.settle(w.send())
+    w.core._accumulator.estimator._ratios["t"] = 0.01
+    deliveries = []
+    for _ in range(30):
+        deliveries.append(w.send(value=b"x" * 300))
+        pool = w.core._accumulator.pool
+        batches = w.core._accumulator.unreleased()
+        truly = sum(len(batch._payload) or batch.builder.size_bytes for batch in batches)
+        assert truly <= pool.total_bytes - pool.available_bytes <= 3_000
+        w.run_until(lambda made=deliveries[-1]: not made.is_blocked)
+    w.settle(*deliveries)
+    assert w.core.not_at_rest() == []

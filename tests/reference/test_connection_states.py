@@ -1,0 +1,170 @@
+"""One node's connection: addresses in turn, backoff, throttling, and what forgetting means."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from clients.reference.config import ProducerConfig
+from clients.reference.connection_states import ClusterConnectionStates
+from clients.reference.errors import AuthenticationError
+from clients.reference.ports import Node
+from clients.reference.states import ConnectionState, IllegalTransition
+from clients.reference.trace import ConnectAttempt, ReconnectBackoff
+
+NODE = Node(1, "b", 9092)
+
+
+class States(ClusterConnectionStates):
+    """With a resolver that a test can change, and what was traced."""
+
+    def __init__(self, addresses=(("ip1", 9092),), jitter=0.0, **settings):
+        named = {name.replace("_", "."): value for name, value in settings.items()}
+        self.events = []
+        self.addresses = addresses
+        self.resolved = 0
+        config = ProducerConfig.from_mapping({"bootstrap.servers": "b:1", **named})
+        super().__init__(config, self.resolver, lambda: jitter, self.events.append)
+
+    def resolver(self, host, port):
+        self.resolved += 1
+        return self.addresses
+
+    def try_and_fail(self, now_ms=0):
+        address = self.connecting(NODE, now_ms)
+        self.disconnected(1, now_ms, "no")
+        return address and address[0]
+
+    def become_ready(self, now_ms=0):
+        self.connecting(NODE, now_ms)
+        self.checking_api_versions(1, now_ms)
+        self.ready(1, now_ms)
+
+
+def ips(*names):
+    return tuple((name, 9092) for name in names)
+
+
+@given(st.integers(1, 5), st.integers(1, 4))
+def test_addresses_are_tried_in_turn_and_resolved_anew_after_the_last(count, rounds):
+    """NET-CON-09."""
+    names = [f"ip{number}" for number in range(count)]
+    states = States(ips(*names))
+    assert [states.try_and_fail() for _ in range(count * rounds)] == names * rounds
+    assert states.resolved == rounds
+
+
+def test_a_lost_connection_resolves_again_and_skips_the_address_that_was_lost():
+    """NET-CON-09: unless there is no other."""
+    states = States(ips("ip1", "ip2", "ip3"))
+    states.become_ready()
+    states.disconnected(1, 0, "lost")
+    assert [states.try_and_fail() for _ in range(3)] == ["ip2", "ip3", "ip1"]
+    states.addresses = ips("new")
+    states.become_ready()
+    states.disconnected(1, 0, "lost")
+    assert states.try_and_fail() == "new"
+    assert states.resolved == 4
+
+
+def test_a_name_that_is_unknown_is_a_failed_attempt_like_any_other():
+    """NET-CON-05, -09: backed off, and asked for again."""
+    states = States(())
+    assert states.try_and_fail(1_000) is None
+    assert states.usable_at_ms(1, 1_000) == 1_050
+    states.addresses = ips("ip1")
+    assert states.try_and_fail(1_050) == "ip1"
+    assert [event.address for event in states.events if isinstance(event, ConnectAttempt)] == ["", "ip1:9092"]
+
+
+@given(st.lists(st.sampled_from(["fail", "ready", "refuse"]), min_size=1, max_size=30), st.floats(-1, 1))
+def test_the_backoff_grows_with_failures_and_only_ready_resets_it(fates, jitter):
+    """NET-CON-05, -06, -07, -11: a refusal counts twice, as disconnected and as refused."""
+    states = States(jitter=jitter)
+    failures = 0
+    for fate in fates:
+        if fate == "ready":
+            states.become_ready()
+            failures = 0
+            states.disconnected(1, 0, "lost")
+        else:
+            states.try_and_fail()
+        failures += 1
+        if fate == "refuse":
+            states.authentication_failed(1, AuthenticationError("no"), 0)
+            failures += 1
+        plain_ms = min(50 * 2 ** (failures - 1), 1_000)
+        delay_ms = states.usable_at_ms(1, 0)
+        assert 0.8 * plain_ms - 1 <= delay_ms <= min(1.2 * plain_ms + 1, 1_000)
+        told = [event for event in states.events if isinstance(event, ReconnectBackoff)][-1]
+        assert (told.failures, told.delay_ms) == (failures, delay_ms)
+        assert not states.can_connect(NODE, delay_ms - 1)
+        assert states.can_connect(NODE, delay_ms)
+
+
+@given(st.lists(st.tuples(st.integers(0, 50), st.integers(0, 500)), min_size=1))
+def test_the_throttle_deadline_never_moves_back(throttles):
+    """NET-CON-12."""
+    states = States()
+    states.become_ready()
+    now_ms = latest_ms = 0
+    for passed_ms, throttle_ms in throttles:
+        now_ms += passed_ms
+        states.throttle(1, throttle_ms, now_ms)
+        latest_ms = max(latest_ms, now_ms + throttle_ms)
+        assert states.is_ready(1, latest_ms)
+        if latest_ms > now_ms:
+            assert not states.is_ready(1, latest_ms - 1)
+            assert states.usable_at_ms(1, now_ms) == latest_ms
+
+
+def test_a_throttle_outlives_its_connection():
+    """NET-CON-12: losing the connection is no way around it."""
+    states = States()
+    states.become_ready()
+    states.throttle(1, 900, 0)
+    states.disconnected(1, 10, "lost")
+    assert states.usable_at_ms(1, 10) == 60
+    states.become_ready(60)
+    assert not states.is_ready(1, 899) and states.is_ready(1, 900)
+
+
+def test_the_set_up_limit_widens_only_while_connecting_fails():
+    """NET-CON-08: reset as soon as the bytes flow."""
+    states = States()
+
+    def limit_ms():
+        return [event.setup_timeout_ms for event in states.events if isinstance(event, ConnectAttempt)][-1]
+
+    limits = []
+    for _ in range(3):
+        states.try_and_fail()
+        limits.append(limit_ms())
+    states.connecting(NODE, 0)
+    limits.append(limit_ms())
+    states.checking_api_versions(1, 0)
+    states.disconnected(1, 0, "lost")
+    states.connecting(NODE, 0)
+    assert [*limits, limit_ms()] == [10_000, 20_000, 30_000, 30_000, 10_000]
+
+
+def test_forgetting_leaves_no_backoff_and_no_trace_of_failure():
+    """NET-INF-07."""
+    states = States()
+    states.try_and_fail()
+    states.forget(1, 0)
+    states.forget(1, 0)
+    assert states.can_connect(NODE, 0)
+    assert states.state(1) is ConnectionState.DISCONNECTED
+    assert states.known() == []
+
+
+def test_a_connection_cannot_be_ready_before_its_versions_are_known():
+    """NET-CON-01."""
+    states = States()
+    states.connecting(NODE, 0)
+    with pytest.raises(IllegalTransition):
+        states.ready(1, 0)
+    with pytest.raises(IllegalTransition):
+        states.authentication_failed(1, AuthenticationError("no"), 0)

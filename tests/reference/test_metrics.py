@@ -1,0 +1,207 @@
+"""Java's metrics as a fold over trace events, and as KafkaProducer.metrics() shows them."""
+
+from __future__ import annotations
+
+from math import isnan
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from clients.reference import KafkaProducer
+from clients.reference import trace as event
+from clients.reference.metric_stats import Sensor
+from clients.reference.metrics import CLIENT, NODE, TOPIC, Gauges, MetricName, ProducerMetrics
+
+WAIT_S = 20
+GAUGES = Gauges(70, 100, 40, 3)
+
+
+def shown(metrics: ProducerMetrics, now_ms: int = 0, group: str = CLIENT) -> dict[str, float]:
+    return {name.name: value for name, value in metrics.read(GAUGES, now_ms).items() if name.group == group}
+
+
+def sent(**given_: Any) -> event.BatchSent:
+    plain = {"batch": "my-topic-0#1", "node": 1, "attempt": 1, "producer_id": 7, "producer_epoch": 0}
+    sizes = {"base_sequence": 0, "record_count": 3, "size_bytes": 50, "uncompressed_bytes": 100}
+    return event.BatchSent(**{"at_ms": 0, "queue_time_ms": 4, **plain, **sizes, **given_})
+
+
+def connection(after: str, before: str = "CONNECTING", node: str = "1") -> event.StateChanged:
+    return event.StateChanged(
+        at_ms=0, machine="connection", subject=node, before=before, cause="x", after=after
+    )
+
+
+def test_batches():
+    metrics = ProducerMetrics("c")
+    metrics(sent())
+    metrics(sent(size_bytes=150, record_count=5, queue_time_ms=8, uncompressed_bytes=150))
+    metrics(
+        event.BatchRetried(
+            at_ms=0, batch="my-topic-0#1", error="X", attempts=1, retry_at_ms=9, record_count=3
+        )
+    )
+    metrics(event.BatchEnded(at_ms=0, batch="my-topic-0#1", record_count=3, error="X"))
+    metrics(event.BatchEnded(at_ms=0, batch="my-topic-0#2", record_count=5))
+    metrics(event.BatchSplit(at_ms=0, batch="my-topic-0#3", parts=2, record_count=5))
+    client, topic = shown(metrics), shown(metrics, group=TOPIC)
+    assert (client["batch-size-avg"], client["batch-size-max"]) == (100, 150)
+    assert client["compression-rate-avg"] == 0.75
+    assert (client["record-queue-time-avg"], client["record-queue-time-max"]) == (6, 8)
+    assert (client["record-send-total"], client["record-retry-total"], client["record-error-total"]) == (
+        8,
+        3,
+        3,
+    )
+    assert client["batch-split-total"] == 1
+    assert (topic["record-send-total"], topic["byte-total"]) == (8, 200)
+    assert {name.tags for name in metrics.names() if name.group == TOPIC} == {
+        (("client-id", "c"), ("topic", "my-topic"))
+    }
+
+
+def test_requests():
+    metrics = ProducerMetrics("c")
+
+    def request(api: str, correlation_id: int) -> event.RequestSent:
+        return event.RequestSent(
+            at_ms=0, node=2, api=api, version=1, correlation_id=correlation_id, size_bytes=40
+        )
+
+    metrics(request("Produce", 1))
+    metrics(sent())
+    metrics(sent())
+    metrics(request("Metadata", 2))
+    metrics(request("Produce", 3))
+    assert shown(metrics)["requests-in-flight"] == 3
+    metrics(
+        event.ResponseReceived(
+            at_ms=0, node=2, api="Produce", correlation_id=1, latency_ms=7, size_bytes=9, throttle_ms=30
+        )
+    )
+    metrics(event.RequestLost(at_ms=0, node=2, api="Metadata", correlation_id=2, timed_out=True))
+    client, node = shown(metrics), shown(metrics, group=NODE)
+    assert client["requests-in-flight"] == 1
+    assert client["records-per-request-avg"] == 6
+    assert (client["request-latency-avg"], client["request-latency-max"]) == (7, 7)
+    assert (client["produce-throttle-time-avg"], client["produce-throttle-time-max"]) == (30, 30)
+    assert (client["request-total"], client["response-total"], client["network-io-total"]) == (3, 1, 4)
+    assert (node["outgoing-byte-total"], node["incoming-byte-total"]) == (120, 9)
+
+
+def test_a_request_without_an_answer_is_not_in_flight():
+    metrics = ProducerMetrics("c", acks=0)
+    metrics(event.RequestSent(at_ms=0, node=2, api="Produce", version=1, correlation_id=1, size_bytes=4))
+    assert shown(metrics)["requests-in-flight"] == 0
+
+
+def test_connections():
+    metrics = ProducerMetrics("c")
+    for each in (
+        connection("CONNECTING", "DISCONNECTED"),
+        connection("CHECKING_API_VERSIONS"),
+        connection("READY", "CHECKING_API_VERSIONS"),
+        connection("CHECKING_API_VERSIONS", node="2"),
+        connection("DISCONNECTED", "READY"),
+        connection("DISCONNECTED", "CONNECTING", node="3"),
+    ):
+        metrics(each)
+    client = shown(metrics)
+    assert (
+        client["connection-creation-total"],
+        client["connection-close-total"],
+        client["connection-count"],
+    ) == (2, 1, 1)
+
+
+def test_waiting_and_gauges():
+    metrics = ProducerMetrics("c")
+    assert isnan(shown(metrics)["metadata-age"]) and isnan(shown(metrics)["batch-size-avg"])
+    metrics(event.MetadataUpdated(at_ms=1_000, version=1, topics=1, leaders_changed=True))
+    metrics(event.SendUnblocked(at_ms=1_000, topic="t", waited_for="memory", waited_ms=2))
+    metrics(event.SendUnblocked(at_ms=1_000, topic="t", waited_for="metadata", waited_ms=3))
+    metrics.record("flush-time-ns", 5, 1_000)
+    client = shown(metrics, 3_500)
+    assert client["metadata-age"] == 2.5
+    assert client["bufferpool-wait-time-ns-total"] == 2_000_000
+    assert client["metadata-wait-time-ns-total"] == 3_000_000
+    assert client["flush-time-ns-total"] == 5
+    assert (client["buffer-available-bytes"], client["buffer-total-bytes"]) == (70, 100)
+    assert (client["buffer-peak-bytes"], client["waiting-threads"]) == (40, 3)
+
+
+@given(st.lists(st.tuples(st.integers(0, 50_000), st.integers(0, 1_000)), max_size=40))
+def test_a_sensor_is_its_recent_values(recorded):
+    """Averages and maxima are of a suffix of what was recorded, never older than all windows; totals of all."""
+    sensor, now_ms, values = Sensor(window_ms=10_000, samples=2), 0, []
+    for later_ms, value in recorded:
+        now_ms += later_ms
+        sensor.record(value, now_ms)
+        values.append((now_ms, value))
+    assert sensor.read("total", now_ms) == sum(value for _, value in values)
+    average, largest = sensor.read("avg", now_ms), sensor.read("max", now_ms)
+    assert sensor.read("rate", now_ms) >= 0
+    if not values:
+        assert isnan(average) and isnan(largest)
+        return
+    assert not isnan(average), "what was just recorded counts"
+    suffixes = [values[first:] for first in range(len(values))]
+    fitting = [
+        [value for _, value in each]
+        for each in suffixes
+        if each[0][0] > now_ms - 30_000 and abs(sum(v for _, v in each) / len(each) - average) < 1e-6
+    ]
+    assert any(max(each) == largest for each in fitting)
+    assert isnan(sensor.read("avg", now_ms + 40_000))
+    assert sensor.read("rate", now_ms + 40_000) == 0
+
+
+def test_a_rate_divides_by_the_time_that_the_samples_span():
+    sensor = Sensor(window_ms=10_000, samples=2)
+    sensor.record(30, 0)
+    assert sensor.read("rate", 0) == 3  # never less than one full window
+    sensor.record(30, 15_000)
+    assert sensor.read("rate", 15_000) == 4
+    assert sensor.read("rate", 20_000) == 2  # the first sample is over, one full window and 5 s count
+
+
+class Reporter:
+    def __init__(self) -> None:
+        self.names: list[MetricName] = []
+        self.added: list[MetricName] = []
+
+    def init(self, names: Any, read: Any) -> None:
+        self.names, self.read = list(names), read
+
+    def metric_added(self, name: MetricName) -> None:
+        self.added.append(name)
+
+
+def test_a_producer_shows_its_metrics_and_reporters_hear_of_them(broker):
+    reporter = Reporter()
+    settings = {
+        "bootstrap.servers": f"127.0.0.1:{broker.port}",
+        "metric.reporters": [reporter],
+        "client.id": "me",
+        "linger.ms": 0,
+    }
+    with KafkaProducer(settings) as p:
+        before = p.metrics()
+        assert {name.group for name in reporter.names} == {CLIENT} and set(reporter.names) <= set(before)
+        p.send("t", b"v", partition=0).result(WAIT_S)
+        p.flush(WAIT_S)
+        after = p.metrics()
+    told = {name.name: value for name, value in after.items() if name.group == CLIENT}
+    assert told["record-send-total"] == 1
+    assert told["connection-creation-total"] >= 1
+    assert (
+        told["buffer-peak-bytes"] >= 16_384 and told["buffer-available-bytes"] == told["buffer-total-bytes"]
+    )
+    assert told["flush-time-ns-total"] > 0 and told["request-latency-max"] >= 0
+    assert told["metadata-wait-time-ns-total"] > 0
+    assert told["batch-size-avg"] > 61
+    assert set(after) == set(reporter.names) | set(reporter.added)
+    assert {name.group for name in reporter.added} == {NODE, TOPIC}
+    assert reporter.read().keys() >= after.keys()
+    assert all(("client-id", "me") in name.tags for name in after)

@@ -1,0 +1,382 @@
+"""Interceptors, serializers, their life, and listeners for the cluster's id (PRD-ISP-01 to -05, -08, -09)."""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import replace
+from typing import Any
+from uuid import UUID
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from clients.reference import KafkaProducer
+from clients.reference import serializers as to_bytes
+from clients.reference.errors import (
+    BrokerError,
+    ConfigException,
+    IllegalStateError,
+    PluginError,
+    RecordTooLargeError,
+    SerializationError,
+)
+from clients.reference.interceptors import Interceptors, ProducerRecord
+from clients.reference.plugins import Plugins
+from clients.reference.producer_batch import RecordMetadata
+from harness.errors import UsageError
+
+WAIT_S = 20
+
+
+def producer(broker: Any, **settings: Any) -> KafkaProducer:
+    named = {name.replace("_", "."): value for name, value in settings.items()}
+    return KafkaProducer({"bootstrap.servers": f"127.0.0.1:{broker.port}", **named}, seed=1)
+
+
+class Diary:
+    """A plug-in of every kind that writes down what happens to it."""
+
+    def __init__(self, name: str = "", into: list[Any] | None = None, fails: str = "") -> None:
+        self.name, self.fails = name, fails
+        self.told: list[Any] = [] if into is None else into
+
+    def _tell(self, what: str, *more: Any) -> None:
+        self.told.append((what, self.name, *more))
+        if self.fails == what:
+            raise RuntimeError(f"{self.name} fails in {what}")
+
+    def configure(self, settings: Any, is_key: bool | None = None) -> None:
+        self._tell("configure", settings["client.id"])
+
+    def on_send(self, record: ProducerRecord) -> ProducerRecord:
+        self._tell("on_send", record.value)
+        return replace(record, value=record.value + self.name) if isinstance(record.value, str) else record
+
+    def on_acknowledgement(self, metadata: RecordMetadata, error: Any, headers: Any) -> None:
+        self._tell("on_acknowledgement", metadata, error, headers)
+
+    def on_update(self, cluster_id: str | None) -> None:
+        self._tell("on_update", cluster_id)
+
+    def serialize(self, topic: str, value: Any, headers: Any) -> bytes | None:
+        self._tell("serialize", value)
+        return None if value is None else str(value).encode()
+
+    def partition(
+        self, topic: str, key: Any, key_bytes: Any, value: Any, value_bytes: Any, cluster: Any
+    ) -> int:
+        self._tell("partition", key, key_bytes, value, value_bytes)
+        return 2
+
+    def init(self, names: Any, read: Any) -> None:
+        self._tell("init", list(names), read)
+
+    def metric_added(self, name: Any) -> None:
+        self._tell("metric_added", name)
+
+    def close(self) -> None:
+        self._tell("close")
+
+    def of(self, what: str) -> list[Any]:
+        return [each for each in self.told if each[0] == what]
+
+
+# the chain
+
+
+@given(st.lists(st.sampled_from(["passes", "changes", "raises", "returns nothing"]), max_size=6))
+def test_each_interceptor_gets_the_last_good_record(kinds):
+    """PRD-ISP-01."""
+    seen = []
+
+    class One:
+        def __init__(self, number: int, kind: str) -> None:
+            self.number, self.kind = number, kind
+
+        def on_send(self, record: ProducerRecord) -> Any:
+            seen.append(record.value)
+            if self.kind == "raises":
+                raise RuntimeError
+            if self.kind == "changes":
+                return replace(record, value=(*record.value, self.number))
+            return record if self.kind == "passes" else None
+
+        def on_acknowledgement(self, metadata: RecordMetadata, error: Any, headers: Any) -> None:
+            raise RuntimeError
+
+    chain = Interceptors([One(number, kind) for number, kind in enumerate(kinds)])
+    last = chain.on_send(ProducerRecord(topic="t", value=()))
+    changes = [number for number, kind in enumerate(kinds) if kind == "changes"]
+    assert last.value == tuple(changes)
+    assert seen == [tuple(each for each in changes if each < number) for number in range(len(kinds))]
+    chain.on_acknowledgement(RecordMetadata("t", 0, 0, 0), None, ())
+
+
+def test_an_acknowledgement_reaches_all_before_the_callback(broker, cluster):
+    """PRD-ISP-01, -02: in order, once, with headers; what one raises harms nobody."""
+    told: list[Any] = []
+    chain = [Diary("a", told, "on_acknowledgement"), Diary("b", told, "on_send"), Diary("c", told)]
+    with producer(broker, interceptor_classes=chain, value_serializer=to_bytes.StringSerializer) as p:
+        sent = p.send(
+            "t",
+            "v",
+            partition=1,
+            headers=[("h", b"1")],
+            callback=lambda m, e: told.append(("callback", m, e)),
+        )
+        place = sent.result(WAIT_S)
+    acks = [each for each in told if each[0] in ("on_acknowledgement", "callback")]
+    assert acks == [
+        *(("on_acknowledgement", name, place, None, [("h", b"1")]) for name in "abc"),
+        ("callback", place, None),
+    ]
+    assert [each[2] for each in told if each[0] == "on_send"] == ["v", "va", "va"]
+    assert cluster.log("t", 1).values == [b"vac"]
+
+
+def test_a_record_that_never_came_into_a_batch_is_acknowledged_too(broker, cluster):
+    """PRD-ISP-02: metadata is never null, its offset is -1 and its partition what is known."""
+    diary = Diary()
+    cluster.topic_errors["nope"] = "TOPIC_AUTHORIZATION_FAILED"
+    with producer(broker, interceptor_classes=[diary]) as p:
+        missing = p.send("nope", b"v")
+        big = p.send("t", b"x" * 2_000_000, partition=1, headers=[("h", None)])
+        errors = [missing.exception(WAIT_S), big.exception(WAIT_S)]
+        with pytest.raises(UsageError):
+            p.send("t", 5)
+    assert isinstance(errors[1], RecordTooLargeError)
+    ends = [each[2:] for each in diary.of("on_acknowledgement")]
+    assert sorted((each[0].topic, each[0].partition, each[0].offset) for each in ends) == [
+        ("nope", -1, -1),
+        ("t", -1, -1),
+        ("t", 1, -1),
+    ]
+    assert {id(each[1]) for each in ends} >= {id(error) for error in errors}
+    p.close()
+    with pytest.raises(IllegalStateError):
+        p.send("t", b"v")
+    assert len(diary.of("on_acknowledgement")) == 4
+
+
+def test_a_failed_batch_is_acknowledged_with_its_partition(broker, cluster):
+    """PRD-ISP-02."""
+    cluster.script = lambda seen: 87 if seen.api == 0 else None  # INVALID_RECORD
+    diary = Diary()
+    with producer(broker, interceptor_classes=[diary], key_serializer=to_bytes.BytesSerializer()) as p:
+        error = p.send("t", b"v", b"key").exception(WAIT_S)
+    assert isinstance(error, BrokerError)
+    ((metadata, told, _),) = [each[2:] for each in diary.of("on_acknowledgement")]
+    assert told is error and metadata.partition in (0, 1, 2) and metadata.offset == -1
+
+
+# serializers
+
+
+FORMATS: list[tuple[Any, Any, Any]] = [
+    (to_bytes.StringSerializer, st.text(), bytes.decode),
+    (to_bytes.BytesSerializer, st.binary(), bytes),
+    (to_bytes.UUIDSerializer, st.uuids(), lambda data: UUID(data.decode())),
+    (to_bytes.BooleanSerializer, st.booleans(), lambda data: {b"\x00": False, b"\x01": True}[data]),
+    (to_bytes.ShortSerializer, st.integers(-(2**15), 2**15 - 1), None),
+    (to_bytes.IntegerSerializer, st.integers(-(2**31), 2**31 - 1), None),
+    (to_bytes.LongSerializer, st.integers(-(2**63), 2**63 - 1), None),
+    (to_bytes.DoubleSerializer, st.floats(allow_nan=False), lambda data: struct.unpack(">d", data)[0]),
+    (to_bytes.FloatSerializer, st.floats(allow_nan=False, width=32), lambda d: struct.unpack(">f", d)[0]),
+]
+
+
+@given(st.data())
+@pytest.mark.parametrize(("kind", "values", "read"), FORMATS, ids=lambda each: getattr(each, "__name__", ""))
+def test_serializers_round_trip(kind, values, read, data):
+    """PRD-ISP-04: the formats of Java's serializers."""
+    value = data.draw(values)
+    wire = kind().serialize("t", value, ())
+    back = read(wire) if read else int.from_bytes(wire, "big", signed=True)
+    assert back == value
+    assert kind().serialize("t", None, ()) is None
+
+
+def test_the_bytes_are_java_s():
+    """PRD-ISP-04: golden bytes."""
+    said = {
+        to_bytes.IntegerSerializer: (-2, "fffffffe"),
+        to_bytes.LongSerializer: (258, "0000000000000102"),
+        to_bytes.DoubleSerializer: (-1.5, "bff8000000000000"),
+        to_bytes.StringSerializer: ("h\u00e9\ud800", "68c3a93f"),
+        to_bytes.UUIDSerializer: (UUID(int=1), b"00000000-0000-0000-0000-000000000001".hex()),
+    }
+    for kind, (value, expected) in said.items():
+        assert kind().serialize("t", value, ()).hex() == expected
+
+
+@pytest.mark.parametrize(
+    ("kind", "value"),
+    [
+        (to_bytes.StringSerializer, b"x"),
+        (to_bytes.BytesSerializer, "x"),
+        (to_bytes.IntegerSerializer, 2**31),
+        (to_bytes.IntegerSerializer, True),
+        (to_bytes.LongSerializer, 1.0),
+        (to_bytes.DoubleSerializer, 1),
+        (to_bytes.FloatSerializer, 1e300),
+        (to_bytes.UUIDSerializer, "x"),
+    ],
+)
+def test_another_type_is_a_serialization_error(kind, value):
+    """PRD-ISP-04."""
+    with pytest.raises(SerializationError, match=kind.__name__):
+        kind().serialize("t", value, ())
+
+
+def test_a_mismatch_is_raised_from_send_and_buffers_nothing(broker, cluster):
+    """PRD-ISP-04: the key goes first."""
+    told: list[Any] = []
+    settings = {"key_serializer": Diary("k", told), "value_serializer": to_bytes.IntegerSerializer}
+    with producer(broker, **settings) as p:
+        free = p._core.pool.available_bytes
+        with pytest.raises(SerializationError):
+            p.send("t", "no number", key=7)
+        assert p._core.pool.available_bytes == free
+        assert ("serialize", "k", 7) in told
+        with pytest.raises(SerializationError, match="key"):
+            producer_fails = Diary("k", told, "serialize")
+            p._plugins.key_serializer = producer_fails
+            p.send("t", "no number", key=7)
+    assert not cluster.topics or cluster.log("t").values == []
+
+
+def test_null_and_empty_stay_apart(broker, cluster):
+    """PRD-ISP-08."""
+    headers = [("h", None), ("h", b""), ("h", None)]
+    for settings in ({}, {"value_serializer": to_bytes.BytesSerializer, "interceptor_classes": [Diary()]}):
+        with producer(broker, **settings) as p:
+            for value in (None, b""):
+                p.send("t", value, key=value, partition=0, headers=headers)
+    records = [record for _, _, batch in cluster.log("t").batches for record in batch.records]
+    assert [(record.key, record.value) for record in records] == [(None, None), (b"", b"")] * 2
+    assert [list(record.headers) for record in records] == [headers] * 4
+
+
+def test_timestamps_and_partitions_of_records(broker, cluster):
+    """PRD-ISP-09."""
+    for settings in ({}, {"value_serializer": to_bytes.BytesSerializer}):
+        with producer(broker, **settings) as p:
+            assert p.send("t", b"v", timestamp_ms=5).result(WAIT_S).timestamp_ms == 5
+            assert p.send("t", b"v").result(WAIT_S).timestamp_ms > 1_700_000_000_000
+            for bad in ({"timestamp_ms": -1}, {"partition": -1}):
+                with pytest.raises(UsageError):
+                    p.send("t", b"v", **bad)
+
+
+def test_a_partitioner_of_the_application_s_sees_both_forms(broker):
+    """PRD-ISP-06."""
+    diary = Diary()
+    with producer(broker, partitioner_class=diary, key_serializer=to_bytes.IntegerSerializer) as p:
+        assert p.send("t", b"v", key=7).result(WAIT_S).partition == 2
+        assert p.send("t", b"v", partition=1).result(WAIT_S).partition == 1
+    assert [each[2:] for each in diary.of("partition")] == [(7, b"\x00\x00\x00\x07", b"v", b"v")]
+
+
+# life
+
+
+def test_plug_ins_are_configured_first_and_closed_with_the_client(broker):
+    """PRD-ISP-03."""
+    told: list[Any] = []
+    settings = {
+        "metric_reporters": [Diary("reporter", told)],
+        "partitioner_class": Diary("partitioner", told),
+        "key_serializer": Diary("key", told),
+        "value_serializer": Diary("value", told),
+        "interceptor_classes": [Diary("interceptor", told)],
+    }
+    names = ["reporter", "partitioner", "key", "value", "interceptor"]
+    with producer(broker, **settings) as p:
+        assert p.config.client_id.startswith("producer-")
+        assert told[:5] == [("configure", name, p.config.client_id) for name in names]
+        p.send("t", "v").result(WAIT_S)
+    p.close()
+    assert [each for each in told if each[0] == "close"] == [("close", name) for name in names]
+
+
+@pytest.mark.parametrize("fails", ["configure", "init"])
+def test_a_failing_plug_in_fails_the_client_and_closes_what_was_opened(fails):
+    """PRD-ISP-03."""
+    told: list[Any] = []
+    settings = {
+        "bootstrap.servers": "127.0.0.1:1",
+        "metric.reporters": [Diary("first", told), Diary("second", told, fails), Diary("third", told)],
+    }
+    with pytest.raises(PluginError, match="second fails"):
+        KafkaProducer(settings)
+    made = [each[1] for each in told if each[0] == "configure"]
+    assert [each[1] for each in told if each[0] == "close"] == made
+    assert ("third" in made) is (fails == "init")
+
+
+class NeedsMore:
+    def __init__(self, more: int) -> None:
+        raise AssertionError
+
+
+@pytest.mark.parametrize(
+    "given_", ["no.such.module:X", "uuid:Nothing", NeedsMore, "uuid:UUID", object(), "json:dumps"]
+)
+def test_what_cannot_be_a_serializer_is_one_clear_error(given_):
+    """PRD-ISP-03."""
+    with pytest.raises(PluginError, match=r"value\.serializer"):
+        KafkaProducer({"bootstrap.servers": "127.0.0.1:1", "value.serializer": given_})
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        to_bytes.StringSerializer,
+        to_bytes.StringSerializer(),
+        "clients.reference.serializers:StringSerializer",
+    ],
+)
+def test_plug_ins_are_objects_classes_or_names(form):
+    made = Plugins({}).make("value.serializer", form, "serialize")
+    assert made.serialize("t", "v", ()) == b"v"
+
+
+def test_a_closing_plug_in_that_fails_stops_nobody():
+    """PRD-ISP-03."""
+    told: list[Any] = []
+    life = Plugins({"client.id": "c"})
+    for name, fails in (("a", "close"), ("b", "")):
+        life.make("interceptor.classes", Diary(name, told, fails))
+    life.close()
+    life.close()
+    assert [each for each in told if each[0] == "close"] == [("close", "a"), ("close", "b")]
+
+
+def test_the_cluster_s_id_comes_between_on_send_and_serialize(broker):
+    """PRD-ISP-05, for interceptors, serializers and reporters."""
+    told: list[Any] = []
+    settings = {
+        "metric_reporters": [Diary("reporter", told)],
+        "interceptor_classes": [Diary("interceptor", told)],
+        "value_serializer": Diary("value", told),
+    }
+    with producer(broker, **settings) as p:
+        p.send("t", "v").result(WAIT_S)
+    order = [each[:2] for each in told if each[0] in ("on_send", "on_update", "serialize")]
+    updates = [each for each in told if each[0] == "on_update"]
+    assert order[0] == ("on_send", "interceptor")
+    assert set(order[1:4]) == {("on_update", name) for name in ("reporter", "interceptor", "value")}
+    assert order.index(("serialize", "value")) > max(
+        order.index(("on_update", n)) for n in ("value", "reporter")
+    )
+    assert {each[2] for each in updates} == {"c"}
+
+
+def test_bootstrap_servers_without_an_address_are_passed_over(broker):
+    """CLI-CFG-07."""
+    good = f"127.0.0.1:{broker.port}"
+    with KafkaProducer({"bootstrap.servers": f"no-such-host.invalid:1,{good}"}) as p:
+        assert p.send("t", b"v").result(WAIT_S)
+    with pytest.raises(ConfigException, match="not one of the entries"):
+        KafkaProducer({"bootstrap.servers": "no-such-host.invalid:1"})

@@ -1,0 +1,186 @@
+"""SASL/PLAIN, from the login module's line to what a producer does after a refusal."""
+
+from __future__ import annotations
+
+import socket
+import threading
+from dataclasses import fields
+from datetime import timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from kio.schema.errors import ErrorCode
+
+from clients.reference import KafkaProducer
+from clients.reference.channel import AuthenticationFailedError
+from clients.reference.errors import AuthenticationError, ConfigException
+from clients.reference.ports import ChannelState, Disconnection
+from clients.reference.sasl import RESERVED_CORRELATION_IDS, PlainAuthenticator, plain_credentials
+from clients.reference.states import ConnectionState
+from clients.reference.trace import ConnectionEnded, ReconnectBackoff
+from harness.wire.apis import Api
+from harness.wire.frames import FrameReader
+from harness.wire.messages import decode_request, encode_response, message_class
+
+JAAS = "org.apache.kafka.common.security.plain.PlainLoginModule required {};"
+WAIT_S = 20
+
+
+@given(st.text(st.characters(codec="utf-8", exclude_characters="\0")), st.text("ab\"'\\ =;"))
+def test_credentials_are_read_whatever_they_hold(username, password):
+    quoted = [value.replace("\\", "\\\\").replace('"', '\\"') for value in (username, password)]
+    line = JAAS.format('username="{}" password="{}"'.format(*quoted))
+    assert plain_credentials(line) == (username, password)
+
+
+@pytest.mark.parametrize("line", [None, "", "nothing", JAAS.format('username="u"'), JAAS.format("")[:-1]])
+def test_a_line_without_credentials_is_refused(line):
+    with pytest.raises(ConfigException):
+        plain_credentials(line)
+
+
+def answer(api, **values):
+    message_type = message_class(api, 1, "response")
+    values = {"auth_bytes": b"", "session_lifetime": timedelta(0)} | values
+    known = {field.name for field in fields(message_type)}
+    values["error_code"] = ErrorCode(values["error_code"])
+    return message_type(**{name: value for name, value in values.items() if name in known})
+
+
+def serve(data, handshake_error=0, authenticate_error=0):
+    """A broker's answer to a frame, as a payload; and what it was asked."""
+    header, body = decode_request(data[4:])
+    if header.api_key == Api.SASL_HANDSHAKE:
+        response = answer(Api.SASL_HANDSHAKE, error_code=handshake_error, mechanisms=("SCRAM-SHA-256",))
+    else:
+        response = answer(Api.SASL_AUTHENTICATE, error_code=authenticate_error, error_message="go away")
+    return header, body, encode_response(response, header.correlation_id)[4:]
+
+
+def test_the_exchange():
+    """NET-INF-02: two requests with ids of their own range, and the token of RFC 4616."""
+    authenticator = PlainAuthenticator("user", "secret", "me")
+    first, handshake, consent = serve(authenticator.start())
+    second, authenticate, done = serve(authenticator.answer(consent))
+    assert authenticator.answer(done) is None
+    assert handshake.mechanism == "PLAIN"
+    assert bytes(authenticate.auth_bytes) == b"\0user\0secret"
+    assert first.correlation_id in RESERVED_CORRELATION_IDS
+    assert second.correlation_id in RESERVED_CORRELATION_IDS
+    assert first.correlation_id != second.correlation_id
+
+
+@pytest.mark.parametrize(
+    ("errors", "what"),
+    [
+        ({"handshake_error": 33}, "SCRAM-SHA-256"),
+        ({"handshake_error": 34}, "ILLEGAL_SASL_STATE"),
+        ({"authenticate_error": 58}, "go away"),
+    ],
+)
+def test_every_refusal_is_a_failed_authentication(errors, what):
+    """NET-CON-11."""
+    authenticator = PlainAuthenticator("user", "secret", "me")
+    with pytest.raises(AuthenticationFailedError, match=what):
+        _, _, payload = serve(authenticator.start(), **errors)
+        _, _, payload = serve(authenticator.answer(payload), **errors)
+        authenticator.answer(payload)
+
+
+@given(st.binary(max_size=30))
+def test_garbage_is_a_failed_authentication_too(payload):
+    authenticator = PlainAuthenticator("user", "secret", "me")
+    authenticator.start()
+    with pytest.raises(AuthenticationFailedError):
+        authenticator.answer(payload)
+
+
+def test_the_answer_to_something_else_is_no_consent():
+    """NET-INF-01."""
+    authenticator = PlainAuthenticator("user", "secret", "me")
+    *_, consent = serve(authenticator.start())
+    with pytest.raises(AuthenticationFailedError, match="correlation id"):
+        authenticator.answer(b"\0\0\0\x07" + consent[4:])
+
+
+REFUSED = Disconnection(ChannelState.AUTHENTICATION_FAILED, "bad credentials")
+
+
+def test_a_refused_node_is_left_alone_for_its_backoff_and_remembers_why(world, cluster):
+    """NET-CON-11: no tight loop, and the error is kept until the node is READY."""
+    cluster.accepts = lambda node: REFUSED if w.now_ms < 4_000 else None
+    w = world(retry_backoff_ms=0, retry_backoff_max_ms=0)
+    client = w.core._client
+    w.run_for(2_500)
+    assert client._states.state(-1) is ConnectionState.AUTHENTICATION_FAILED
+    error = client.authentication_error(-1)
+    assert isinstance(error, AuthenticationError) and "bad credentials" in str(error)
+    assert error.name == "SASL_AUTHENTICATION_FAILED"
+    assert [event.delay_ms for event in w.of(ReconnectBackoff)][:4] == [50, 100, 200, 400]
+    assert len(cluster.connects) <= 5
+    w.run_for(4_000)
+    assert client._states.state(-1) is ConnectionState.READY
+    assert client.authentication_error(-1) is None
+
+
+def test_the_next_waiter_for_metadata_has_the_error_once(world, cluster):
+    """MET-16, NET-CON-11."""
+    cluster.accepts = lambda node: REFUSED
+    w = world()
+    w.run_for(100)
+    assert isinstance(w.core._metadata.take_fatal_error(), AuthenticationError)
+    assert w.core._metadata.take_fatal_error() is None
+
+
+def test_an_end_during_authentication_is_no_refusal(world, cluster):
+    cluster.accepts = lambda node: Disconnection(ChannelState.AUTHENTICATE, "closed")
+    w = world()
+    w.run_for(100)
+    assert w.core._metadata.take_fatal_error() is None
+    assert w.core._client._states.state(-1) is ConnectionState.DISCONNECTED
+    ended = w.of(ConnectionEnded)[0]
+    assert ended.state == "AUTHENTICATE" and "another protocol" in ended.detail
+
+
+@pytest.mark.parametrize("password", ["secret", "wrong"])
+def test_on_a_socket(password):
+    """A right password leads to ApiVersions on the same socket, a wrong one to nothing more."""
+    asked, closed = [], threading.Event()
+    listener = socket.create_server(("127.0.0.1", 0))
+
+    def broker():
+        sock, _ = listener.accept()
+        reader = FrameReader()
+        with sock:
+            while data := sock.recv(4_096):
+                reader.feed(data)
+                while (payload := reader.next_frame()) is not None:
+                    header, body = decode_request(payload)
+                    asked.append(header.api_key)
+                    if header.api_key == Api.API_VERSIONS:
+                        closed.set()
+                        return
+                    good = header.api_key == Api.SASL_HANDSHAKE or b"secret" in bytes(body.auth_bytes)
+                    *_, reply = serve(b"size" + payload, authenticate_error=0 if good else 58)
+                    for byte in len(reply).to_bytes(4, "big") + reply:
+                        sock.sendall(bytes([byte]))
+        closed.set()
+
+    thread = threading.Thread(target=broker)
+    thread.start()
+    settings = {
+        "bootstrap.servers": f"127.0.0.1:{listener.getsockname()[1]}",
+        "security.protocol": "SASL_PLAINTEXT",
+        "sasl.jaas.config": JAAS.format(f'username="u" password="{password}"'),
+        "max.block.ms": 0,
+        "reconnect.backoff.ms": 600_000,
+        "reconnect.backoff.max.ms": 600_000,
+    }
+    with KafkaProducer(settings) as producer:
+        producer.send("t", b"x")
+        assert closed.wait(WAIT_S)
+    thread.join(WAIT_S)
+    listener.close()
+    expected = [Api.SASL_HANDSHAKE, Api.SASL_AUTHENTICATE]
+    assert asked == ([*expected, Api.API_VERSIONS] if password == "secret" else expected)
