@@ -15,6 +15,9 @@ from __future__ import annotations
 
 import msgspec
 
+#: Where a client may write what it decides, one JSON object a line (channel A). Most cannot, and need not.
+TRACE_ENV = "KAFKA_TRIAL_TRACE"
+
 CONTRACT_VERSION = 2
 
 Setting = str | int | bool

@@ -12,12 +12,14 @@ import asyncio
 import time
 from collections.abc import AsyncIterator, Awaitable
 from contextlib import asynccontextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
+import msgspec
 from msgspec.structs import asdict
 
-from harness.contract import AnyEvent, Produce, StartupComplete
+from harness.contract import TRACE_ENV, AnyEvent, Produce, StartupComplete
 from harness.conversation import ConfigRefused, Conversation
 from harness.errors import BrokerDied, ClientBroken, KafkaTrialError, first_of
 from harness.evidence import PRODUCER, Evidence
@@ -26,6 +28,7 @@ from harness.lane import Lane
 from harness.ports import Cluster, InstalledClient
 from harness.rows import Ending, Frame, LogRecord, Phases, TrialRecord
 from harness.spec import TrialSpec
+from harness.store import TRACE
 from harness.workload import commands
 
 T = TypeVar("T")
@@ -66,6 +69,7 @@ class LiveTrial:
         self._phases = Phases()
         self._startup: StartupComplete | None = None
         self._not_set: dict[str, str] = {}
+        self._trace: tuple[Any, ...] = ()
 
     async def run(self) -> Evidence:
         """Collect. Errors of brokers, proxies and adapters become the ending; cancellation passes through."""
@@ -91,10 +95,12 @@ class LiveTrial:
         await self._lane.assert_pristine()
         await self._cluster.create_topic(self._topic, self._spec.workload.partitions)
         self._folder.mkdir(parents=True, exist_ok=True)
-        log = self._folder / "client.log"
+        log, trace = self._folder / "client.log", self._folder / TRACE
+        launch = self._client.launch
+        launch = replace(launch, env={**launch.env, TRACE_ENV: str(trace.resolve())})
         async with (
             self._faults_prepared(),
-            Conversation(self._client.launch, log, self._history.append) as client,
+            Conversation(launch, log, self._history.append) as client,
         ):
             self._startup = await client.startup(STARTUP_TIMEOUT_S)
             bootstrap = {"bootstrap.servers": self._lane.bootstrap, "client.id": PRODUCER}
@@ -104,6 +110,7 @@ class LiveTrial:
             await self._heal(client)
             self._mark(final_ns=time.monotonic_ns())
             await client.close(CLOSE_TIMEOUT_MS)
+        self._trace = _told(trace)
         await self._witnessed_to_the_end()
         self._log = await self._cluster.read_log(self._topic)
 
@@ -181,8 +188,23 @@ class LiveTrial:
             not_set=self._not_set,
         )
         return Evidence(
-            record, tuple(self._history), frames, self._injector.accounted(frames), tuple(self._log)
+            record,
+            tuple(self._history),
+            frames,
+            self._injector.accounted(frames),
+            tuple(self._log),
+            self._trace,
         )
+
+
+def _told(trace: Path) -> tuple[Any, ...]:
+    """What the client wrote of its decisions; what is there and cannot be read is its program's defect."""
+    if not trace.exists():
+        return ()
+    try:
+        return tuple(msgspec.json.Decoder(dict[str, Any]).decode_lines(trace.read_bytes()))
+    except msgspec.MsgspecError as error:
+        raise ClientBroken(f"its trace cannot be read: {error}") from None
 
 
 def _about(startup: StartupComplete | None) -> dict[str, str | int | bool | list[str] | None]:

@@ -25,6 +25,7 @@ class BlockedSend:
     outgoing: Outgoing
     expires_ms: int
     seen_update: int
+    number: int = 0
     waiting_for: str = ""
     since_ms: int = 0
     waiter: Waiter | None = None
@@ -54,10 +55,13 @@ class BlockedSends:
         self._append = append
         self._fail = fail
         self._blocked: list[BlockedSend] = []
+        self._count = 0
 
     def add(self, outgoing: Outgoing, memory_bytes: int, now_ms: int) -> None:
         """A record found no metadata, or no memory: ``memory_bytes`` is what it would take."""
-        blocked = BlockedSend(outgoing, now_ms + self._config.max_block_ms, self._metadata.update_version)
+        self._count += 1
+        expires_ms = now_ms + self._config.max_block_ms
+        blocked = BlockedSend(outgoing, expires_ms, self._metadata.update_version, self._count)
         self._blocked.append(blocked)
         if topic_with_partition(self._metadata, outgoing):
             self._wait_for_memory(blocked, memory_bytes, now_ms)
@@ -106,7 +110,7 @@ class BlockedSends:
                 return True
             if outgoing.delivery.failure:
                 self._take_back(blocked)
-                self._waited(blocked, now_ms)
+                self._waited(blocked, now_ms, outgoing.delivery.failure.name)
                 return True
             if known:
                 self._wait_for_memory(blocked, memory_for(outgoing.size_bytes), now_ms)
@@ -124,13 +128,21 @@ class BlockedSends:
     def _wait_for(self, what: str, blocked: BlockedSend, now_ms: int) -> None:
         self._waited(blocked, now_ms)
         blocked.waiting_for, blocked.since_ms = what, now_ms
-        self._trace(SendBlocked(at_ms=now_ms, topic=blocked.outgoing.topic, waiting_for=what))
+        topic = blocked.outgoing.topic
+        self._trace(SendBlocked(at_ms=now_ms, topic=topic, waiting_for=what, send=blocked.number))
 
-    def _waited(self, blocked: BlockedSend, now_ms: int) -> None:
+    def _waited(self, blocked: BlockedSend, now_ms: int, error: str = "") -> None:
         if blocked.waiting_for:
-            topic, what = blocked.outgoing.topic, blocked.waiting_for
-            waited_ms = now_ms - blocked.since_ms
-            self._trace(SendUnblocked(at_ms=now_ms, topic=topic, waited_for=what, waited_ms=waited_ms))
+            self._trace(
+                SendUnblocked(
+                    at_ms=now_ms,
+                    topic=blocked.outgoing.topic,
+                    waited_for=blocked.waiting_for,
+                    waited_ms=now_ms - blocked.since_ms,
+                    send=blocked.number,
+                    error=error,
+                )
+            )
             blocked.waiting_for = ""
 
     def _ask_again(self, blocked: BlockedSend, now_ms: int) -> None:
@@ -162,7 +174,7 @@ class BlockedSends:
 
     def _end(self, blocked: BlockedSend, failure: SendError, now_ms: int) -> None:
         self._take_back(blocked)
-        self._waited(blocked, now_ms)
+        self._waited(blocked, now_ms, failure.name)
         self._fail(blocked.outgoing, failure)
 
 

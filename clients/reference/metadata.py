@@ -49,6 +49,8 @@ class Metadata:
     ``on_cluster_id`` is called after every answer with the cluster's id (KIP-78).
     """
 
+    leader_epochs: type[LeaderEpochs] = LeaderEpochs  # a variant of the client swaps it
+
     def __init__(self, config: ProducerConfig, jitter: Jitter, trace: Trace) -> None:
         self._config = config
         self._trace = trace
@@ -65,7 +67,7 @@ class Metadata:
         self.is_asking = False
         self._idle_at_ms: dict[str, int] = {}  # every wanted topic, and when it will have been idle too long
         self._new_topics: set[str] = set()
-        self._epochs = LeaderEpochs()
+        self._epochs = self.leader_epochs()
         self._led_by: dict[int, list[TopicPartition]] = {}
         self._request_version = 0
         self._need_full = True
@@ -281,7 +283,7 @@ class Metadata:
         self.nodes = self._bootstrap
         self.topics, self.topic_errors, self._led_by = {}, {}, {}
         self.cluster_id = self.controller_id = None
-        self._epochs = LeaderEpochs()
+        self._epochs = self.leader_epochs()
         self._need_full = True
         self._attempt_began_ms = now_ms
         self._rebootstrap_required = False

@@ -39,6 +39,14 @@ def coordinator_node(node: Node) -> Node:
 class NetworkClient:
     """Sends requests to nodes by id; ``metadata`` says where the nodes are, ``add_node`` where further ones are."""
 
+    # What a client is made of; a variant of it swaps one.
+    api_versions: type[ApiVersions] = ApiVersions
+    completions: type[Completions] = Completions
+    connection_states: type[ClusterConnectionStates] = ClusterConnectionStates
+    exchanges: type[Exchanges] = Exchanges
+    idle_connections: type[IdleConnections] = IdleConnections
+    in_flight_requests: type[InFlightRequests] = InFlightRequests
+
     def __init__(
         self, config: ProducerConfig, selector: Selector, metadata: Metadata, jitter: Jitter, trace: Trace
     ) -> None:
@@ -47,14 +55,14 @@ class NetworkClient:
         self._metadata = metadata
         self._jitter = jitter
         self._trace = trace
-        self._states = ClusterConnectionStates(config, selector.resolve, jitter, trace)
-        self._in_flight = InFlightRequests(config.max_in_flight_requests_per_connection)
-        self._idle = IdleConnections(config.connections_max_idle_ms)
-        self._api_versions = ApiVersions()
+        self._states = self.connection_states(config, selector.resolve, jitter, trace)
+        self._in_flight = self.in_flight_requests(config.max_in_flight_requests_per_connection)
+        self._idle = self.idle_connections(config.connections_max_idle_ms)
+        self._api_versions = self.api_versions()
         self._added_nodes: dict[int, Node] = {}
-        self._exchanges = Exchanges(config, selector, self._in_flight, trace)
-        self._aborted = Completions(trace)
-        self._completions = Completions(trace)
+        self._exchanges = self.exchanges(config, selector, self._in_flight, trace)
+        self._aborted = self.completions(trace)
+        self._completions = self.completions(trace)
         if config.client_dns_lookup == "resolve_canonical_bootstrap_servers_only":
             metadata.bootstrap(every_address(config.bootstrap, selector.resolve))
 

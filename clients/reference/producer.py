@@ -44,8 +44,12 @@ _OPEN = LifeState.OPEN
 
 @dataclass(frozen=True)
 class Components:
-    """The classes that a producer is made of; a variant of the client swaps one."""
+    """The classes that a producer is made of; a variant of the client swaps one.
 
+    ``config`` is the one that whoever makes a producer reads its settings with.
+    """
+
+    config: type[ProducerConfig] = ProducerConfig
     metadata: type[Metadata] = Metadata
     network_client: type[NetworkClient] = NetworkClient
     metadata_updater: type[MetadataUpdater] = MetadataUpdater
@@ -54,6 +58,7 @@ class Components:
     batch: type[ProducerBatch] = ProducerBatch
     accumulator: type[RecordAccumulator] = RecordAccumulator
     sender: type[Sender] = Sender
+    blocked_sends: type[BlockedSends] = BlockedSends
 
 
 class ProducerCore:
@@ -84,7 +89,7 @@ class ProducerCore:
         self._sender = made.sender(
             config, self._client, self._metadata, self._accumulator, transactions, trace, self._publish_later
         )
-        self._blocked = BlockedSends(
+        self._blocked = made.blocked_sends(
             config, self._metadata, self._accumulator.pool, trace, self._append, self._fail
         )
         self._to_publish: deque[ProducerBatch | Outgoing] = deque()

@@ -56,6 +56,9 @@ class RecordAccumulator:
     ``open`` has the batch of each partition that takes records. Only queues with batches are looked at in a round.
     """
 
+    buffer_pool: type[BufferPool] = BufferPool  # a variant of the client swaps it
+    ratio_estimator: type[CompressionRatioEstimator] = CompressionRatioEstimator
+
     def __init__(
         self,
         config: ProducerConfig,
@@ -82,9 +85,9 @@ class RecordAccumulator:
         self._is_closed = False
         self._incomplete: dict[ProducerBatch, None] = {}
         self.open: dict[TopicPartition, ProducerBatch] = {}
-        self.estimator = CompressionRatioEstimator(config.compression_type)
+        self.estimator = self.ratio_estimator(config.compression_type)
         self.latencies = NodeLatencies(config.partitioner_availability_timeout_ms)
-        self.pool = BufferPool(config.buffer_memory)
+        self.pool = self.buffer_pool(config.buffer_memory)
 
     # records come in
 

@@ -215,16 +215,21 @@ class SequenceResolved(TraceEvent, tag="sequence_resolved", frozen=True, kw_only
 
 
 class SendBlocked(TraceEvent, tag="send_blocked", frozen=True, kw_only=True):
+    """A send must wait; ``send`` counts from 1 those that ever had to, for one may wait for two things in turn."""
+
     topic: str
     waiting_for: str
+    send: int = 0
 
 
 class SendUnblocked(TraceEvent, tag="send_unblocked", frozen=True, kw_only=True):
-    """A send stopped waiting for "metadata" or "memory", for better or worse."""
+    """A send stopped waiting for "metadata" or "memory"; ``error`` is Kafka's name where it failed."""
 
     topic: str
     waited_for: str
     waited_ms: int
+    send: int = 0
+    error: str = ""
 
 
 class Misbehaved(TraceEvent, tag="misbehaved", frozen=True, kw_only=True):

@@ -50,6 +50,8 @@ _FATAL = frozenset(
 class TransactionManager:
     """One producer's identity and its sequences by partition."""
 
+    partition_sequences: type[PartitionSequences] = PartitionSequences  # a variant of the client swaps it
+
     def __init__(self, config: ProducerConfig, jitter: Jitter, trace: Trace) -> None:
         self._trace = trace
         self._backoff = ExponentialBackoff(config.retry_backoff_ms, config.retry_backoff_max_ms, jitter)
@@ -217,7 +219,7 @@ class TransactionManager:
     def _entry(self, partition: TopicPartition) -> PartitionSequences:
         entry = self._sequences.get(partition)
         if entry is None:
-            entry = PartitionSequences(partition, self.producer_id, self._trace)
+            entry = self.partition_sequences(partition, self.producer_id, self._trace)
             self._sequences[partition] = entry
         return entry
 

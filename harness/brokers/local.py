@@ -63,6 +63,11 @@ class LocalCluster:
         """The chains of all lanes on all nodes."""
         return self._layout.addresses
 
+    @property
+    def internal_addresses(self) -> Mapping[int, Address]:
+        """Where the nodes that are up can be reached without a lane, by node id."""
+        return self._internal()
+
     def died(self) -> str | None:
         """Which node ended by itself, with the end of its log; None while none did."""
         return next((reason for node in self._nodes.values() if (reason := node.died())), None)

@@ -133,6 +133,16 @@ def test_the_next_waiter_for_metadata_has_the_error_once(world, cluster):
     assert w.core._metadata.take_fatal_error() is None
 
 
+def test_an_idempotent_producer_that_is_not_let_in_cannot_go_on(world, cluster):
+    """NET-CON-11: asking for a producer id anew would end no differently, so it is fatal, once and for all."""
+    cluster.accepts = lambda node: REFUSED
+    w = world()
+    w.run_for(1_000)
+    assert w.core._transactions.fatal_error.name == "SASL_AUTHENTICATION_FAILED"
+    delivery = w.send(b"late")
+    assert delivery.error.name == "SASL_AUTHENTICATION_FAILED"
+
+
 def test_an_end_during_authentication_is_no_refusal(world, cluster):
     cluster.accepts = lambda node: Disconnection(ChannelState.AUTHENTICATE, "closed")
     w = world()

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+import msgspec
 
 from clients.adapters.python_lib.verifiable import Adapter, ConfigRefused, Result, run
 from clients.adapters.reference import MUTANT, project_version
@@ -13,6 +16,8 @@ from clients.reference import KafkaProducer
 from clients.reference.config import KEYS
 from clients.reference.errors import SendError
 from clients.reference.producer_batch import RecordMetadata
+from clients.reference.trace import Trace, TraceEvent, no_trace
+from harness.contract import TRACE_ENV
 from harness.errors import UsageError
 
 if TYPE_CHECKING:
@@ -25,14 +30,15 @@ class ReferenceClient(Adapter):
     client_version = project_version()
     features = ("producer", "idempotence")
 
-    def __init__(self, mutant: str) -> None:
+    def __init__(self, mutant: str, trace: Trace) -> None:
         self.client = f"mutant-{mutant}" if mutant else "reference"
+        self._trace = trace
         self._components = components_of(mutant) if mutant else None
 
     def configure(self, config: Mapping[str, Any]) -> tuple[Applied, NotSet]:
         known = {name: value for name, value in config.items() if name in KEYS}
         try:
-            self._producer = KafkaProducer(known, components=self._components)
+            self._producer = KafkaProducer(known, components=self._components, trace=self._trace)
         except UsageError as error:
             raise ConfigRefused(str(error)) from error
         not_set = {name: "the reference client has no such setting" for name in config if name not in KEYS}
@@ -60,5 +66,18 @@ class ReferenceClient(Adapter):
         return True
 
 
+def main(mutant: str, trace_file: str | None) -> None:
+    """Live as that client; what it decides is written to ``trace_file``, if there is one."""
+    if trace_file is None:
+        run(lambda: ReferenceClient(mutant, no_trace))
+        return
+    with Path(trace_file).open("wb") as file:
+        run(lambda: ReferenceClient(mutant, lambda event: _write(file, event)))
+
+
+def _write(file: BinaryIO, event: TraceEvent) -> None:
+    file.write(msgspec.json.encode(event) + b"\n")
+
+
 if __name__ == "__main__":
-    run(lambda: ReferenceClient(os.environ.get(MUTANT, "")))
+    main(os.environ.get(MUTANT, ""), os.environ.get(TRACE_ENV))

@@ -74,7 +74,8 @@ class KafkaProducer:
         seed: int | None = None,
     ) -> None:
         number = 0 if "client.id" in settings else next(_numbers)
-        self.config = ProducerConfig.from_mapping(settings, defaults_of=defaults_of, number=number)
+        kind = components.config if components else ProducerConfig
+        self.config = kind.from_mapping(settings, defaults_of=defaults_of, number=number)
         self._plugins = ProducerPlugins(self.config)
         self._selector: SocketSelector | None = None
         try:

@@ -1,0 +1,185 @@
+"""How fast the reference producer is, beside other clients, on one broker in one run.
+
+    .venv/bin/python benchmarks/produce.py [--records 200000] [--rounds 3] [--json]
+
+acks=all, idempotent, linger 5 ms, batches of 64 KiB; records of 100 bytes and 1 KiB; no compression and lz4. Every
+client runs in a process and an environment of its own; the rounds are interleaved, so that whatever else the machine
+does meets all of them. A figure is the median of the rounds. Memory: the peak of the whole process (all hold the
+same list of values), and for the reference client the most that its buffer ever held.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import os
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import product
+from pathlib import Path
+from statistics import median
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from harness import processes
+from harness.brokers.local import LOCAL, LocalCluster
+from harness.errors import KafkaTrialError
+from harness.provision.python_env import python_env
+
+PROGRAMS = Path(__file__).parent / "producers"
+BROKER = "4.3.1x1"
+PARTITIONS = 4
+LINGER_MS = 5
+BATCH_BYTES = 65_536
+BUFFER_BYTES = 33_554_432
+SIZES_BYTES = (100, 1_024)
+CODECS = ("none", "lz4")
+TIMEOUT_S = 300.0
+ReadFigures = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Client:
+    """A program and what its environment holds; the reference client runs in ours."""
+
+    name: str
+    program: str
+    requirements: tuple[str, ...] = ()
+
+    def argv(self) -> tuple[str, ...]:
+        python = str(python_env(*self.requirements)) if self.requirements else sys.executable
+        return (python, str(PROGRAMS / self.program))
+
+
+REFERENCE = Client("reference", "reference.py")
+CLIENTS = (
+    REFERENCE,
+    Client("kafka-python", "kafka_python.py", ("kafka-python[lz4,crc32c]==3.0.12",)),
+    Client("aiokafka", "aiokafka_client.py", ("aiokafka[lz4]==0.14.0",)),
+    Client("confluent-kafka", "confluent.py", ("confluent-kafka==2.16.1",)),
+)
+PEERS = ("kafka-python", "aiokafka")
+
+
+async def run_one(argv: tuple[str, ...], load: Mapping[str, Any]) -> ReadFigures:
+    """One process, one measurement; a program that fails ends the benchmark."""
+    root = str(Path(__file__).parents[1])
+    env = os.environ | {"PYTHONPATH": root} if argv[0] == sys.executable else os.environ
+    child = await asyncio.create_subprocess_exec(
+        *argv, json.dumps(load), stdout=asyncio.subprocess.PIPE, env={**env, **processes.owner_env()}
+    )
+    try:
+        output, _ = await asyncio.wait_for(child.communicate(), TIMEOUT_S)
+    finally:
+        if child.returncode is None:
+            child.kill()
+    if child.returncode:
+        raise KafkaTrialError(f"{argv[1]} ended with {child.returncode}")
+    figures: ReadFigures = json.loads(output)
+    if figures["stored"] != load["records"] or figures["failed"]:
+        raise KafkaTrialError(f"{argv[1]}: {figures['stored']} of {load['records']} stored")
+    return figures
+
+
+async def measure(
+    cluster: LocalCluster, clients: tuple[Client, ...], options: argparse.Namespace
+) -> list[dict[str, Any]]:
+    """A row for each kind of load, with the figures of every client in every round."""
+    programs = {client.name: client.argv() for client in clients}
+    host, port = cluster.internal_addresses[min(cluster.node_ids)]
+    rows = []
+    for size_bytes, codec in product(options.sizes, options.codecs):
+        measured: dict[str, list[ReadFigures]] = {name: [] for name in programs}
+        for number in range(options.rounds):
+            for name, argv in programs.items():
+                topic = f"{name}-{size_bytes}-{codec}-{number}"
+                await cluster.create_topic(topic, PARTITIONS)
+                load = {
+                    "bootstrap": f"{host}:{port}",
+                    "topic": topic,
+                    "records": options.records,
+                    "size_bytes": size_bytes,
+                    "codec": codec,
+                    "linger_ms": LINGER_MS,
+                    "batch_bytes": BATCH_BYTES,
+                    "buffer_bytes": BUFFER_BYTES,
+                }
+                measured[name].append(await run_one(argv, load))
+        rows.append(row(size_bytes, codec, options.records, measured))
+        if not options.json:
+            show(rows[-1])
+    return rows
+
+
+def row(
+    size_bytes: int, codec: str, records: int, measured: Mapping[str, list[ReadFigures]]
+) -> dict[str, Any]:
+    """Medians, and the reference client's ratio to each of the others (2.0: twice as fast)."""
+    clients = {
+        name: {
+            "records_per_s": median(records / each["seconds"] for each in rounds),
+            "cpu_us_per_record": median(each["cpu_seconds"] / records * 1e6 for each in rounds),
+            "peak_rss_bytes": max(each["peak_rss_bytes"] for each in rounds),
+            "buffer_peak_bytes": max((each.get("buffer_peak_bytes", 0) for each in rounds), default=0),
+        }
+        for name, rounds in measured.items()
+    }
+    own = clients.get(REFERENCE.name, {}).get("records_per_s", 0)
+    ratios = {name: own / each["records_per_s"] for name, each in clients.items() if name != REFERENCE.name}
+    peers = [ratios[name] for name in PEERS if name in ratios]
+    return {
+        "size_bytes": size_bytes,
+        "codec": codec,
+        "records": records,
+        "buffer_memory": BUFFER_BYTES,
+        "clients": clients,
+        "ratio_to": ratios,
+        "ratio_to_faster_peer": min(peers, default=None),
+    }
+
+
+def show(measured: Mapping[str, Any]) -> None:
+    print(f"{measured['size_bytes']} bytes, {measured['codec']}, {measured['records']} records")  # noqa: T201
+    for name, each in measured["clients"].items():
+        ratio = measured["ratio_to"].get(name)
+        print(  # noqa: T201
+            f"  {name:16}{each['records_per_s']:>12,.0f} records/s"
+            f"{each['cpu_us_per_record']:>8.1f} us CPU a record"
+            f"{each['peak_rss_bytes'] / 2**20:>8.0f} MiB peak"
+            + (f"   reference is {ratio:.2f} times as fast" if ratio else "")
+            + (
+                f"   buffer at most {each['buffer_peak_bytes']:,.0f} of {BUFFER_BYTES:,} bytes"
+                if not ratio
+                else ""
+            )
+        )
+    peer = measured["ratio_to_faster_peer"]
+    if peer:
+        print(f"  reference / faster of {' and '.join(PEERS)}: {peer:.2f}", flush=True)  # noqa: T201
+
+
+def parse(words: list[str] | None = None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--records", type=int, default=200_000)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--sizes", type=int, nargs="+", default=SIZES_BYTES, help="record sizes in bytes")
+    parser.add_argument("--codecs", nargs="+", default=CODECS)
+    parser.add_argument("--clients", nargs="+", default=[each.name for each in CLIENTS])
+    parser.add_argument("--json", action="store_true")
+    return parser.parse_args(words)
+
+
+async def main() -> None:
+    options = parse()
+    clients = tuple(each for each in CLIENTS if each.name in options.clients)
+    with TemporaryDirectory() as logs:
+        async with LOCAL.cluster(BROKER, lanes=1, log_dir=Path(logs)) as cluster:
+            rows = await measure(cluster, clients, options)
+    if options.json:
+        print(json.dumps(rows, indent=2))  # noqa: T201
+
+
+if __name__ == "__main__":
+    asyncio.run(main())
