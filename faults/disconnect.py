@@ -26,9 +26,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from faults import listener
-from faults.kind import Fault, cut, each, toxic_name
+from faults.kind import BOTH_WORLDS, Fault, cut, each, toxic_name
 from harness.ports import FaultKind, Proxy
 from harness.rows import FaultRow, Frame
+from harness.simulated.lane import SimulatedLane
 from harness.spec import FaultSpec
 
 
@@ -37,6 +38,7 @@ class Disconnect(Fault):
 
     name = "disconnect"
     summary = "all connections end with FIN; the listener is back after the duration"
+    worlds = BOTH_WORLDS
 
     async def start(self, spec: FaultSpec, proxies: Sequence[Proxy]) -> None:
         """Cut, and refuse."""
@@ -45,6 +47,17 @@ class Disconnect(Fault):
     async def stop(self, spec: FaultSpec, proxies: Sequence[Proxy]) -> None:
         """Accept again."""
         await each(proxies, lambda proxy: listener.reopen(proxy, toxic_name(spec)))
+
+    def begin(self, spec: FaultSpec, lane: SimulatedLane) -> None:
+        """Cut, and refuse."""
+        for proxy in lane.on(spec):
+            proxy.refuse(toxic_name(spec))
+            proxy.cut()
+
+    def end(self, spec: FaultSpec, lane: SimulatedLane) -> None:
+        """Accept again."""
+        for proxy in lane.on(spec):
+            proxy.accept(toxic_name(spec))
 
     def hits(self, row: FaultRow, frames: Sequence[Frame]) -> int:
         """Connections cut."""

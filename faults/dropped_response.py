@@ -29,9 +29,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from faults import listener
-from faults.kind import Fault, each, passed, remove, toxic_name
+from faults.kind import BOTH_WORLDS, Fault, each, passed, remove, toxic_name
 from harness.ports import FaultKind, Proxy
 from harness.rows import FaultRow, Frame, FrameKind
+from harness.simulated.lane import SimulatedLane
 from harness.spec import FaultSpec
 
 
@@ -40,6 +41,7 @@ class DroppedResponse(Fault):
 
     name = "dropped_response"
     summary = "requests are applied, their responses thrown away; then the connections are closed"
+    worlds = BOTH_WORLDS
 
     async def start(self, spec: FaultSpec, proxies: Sequence[Proxy]) -> None:
         """Throw responses away."""
@@ -58,6 +60,17 @@ class DroppedResponse(Fault):
                 await listener.reopen(proxy, toxic_name(spec))
 
         await each(proxies, restore)
+
+    def begin(self, spec: FaultSpec, lane: SimulatedLane) -> None:
+        """Throw responses away."""
+        for proxy in lane.on(spec):
+            proxy.down.silence(toxic_name(spec))
+
+    def end(self, spec: FaultSpec, lane: SimulatedLane) -> None:
+        """Close the connections, and let responses through again."""
+        for proxy in lane.on(spec):
+            if proxy.down.restore(toxic_name(spec)):
+                proxy.cut()
 
     def hits(self, row: FaultRow, frames: Sequence[Frame]) -> int:
         """Responses thrown away."""

@@ -1,6 +1,7 @@
 """What the kinds of fault share: their parameters, acting on all brokers at once, and counting what was hit.
 
-A kind is its module: the docstring is its published page, ``FAULT`` its one object, which has no state of its own.
+A kind is its module: the docstring is its published page, ``FAULT`` its one object, which has no state of its own. In
+the live world it works on proxies (``start``, ``stop``), in the simulated one on a lane (``begin``, ``end``).
 """
 
 from __future__ import annotations
@@ -17,12 +18,15 @@ from faults.toxiproxy_errors import NotFound
 from harness.errors import UsageError, unknown
 from harness.ports import FaultParam, Proxy
 from harness.rows import FaultRow, Frame, FrameKind
+from harness.simulated.lane import SimulatedLane
 from harness.spec import FaultSpec
 
 T = TypeVar("T")
 
 #: How much later than the fault's end the witness may see a connection close that the fault closed.
 GRACE_NS = 200_000_000
+
+BOTH_WORLDS = frozenset({"live", "simulated"})
 
 
 class Fault:
@@ -48,6 +52,38 @@ class Fault:
                     f"{name} of fault {self.name!r} must be {known[name].low} to {known[name].high}, not {value}"
                 )
         return {name: spec.params.get(name, param.default) for name, param in known.items()}
+
+    def hits(self, row: FaultRow, frames: Sequence[Frame]) -> int:
+        """What the witness saw of it."""
+        raise NotImplementedError
+
+    def simulated_hits(self, row: FaultRow, frames: Sequence[Frame], lane: SimulatedLane) -> int:
+        """As ``hits``, where the proxies of the simulated world can be asked as well."""
+        return self.hits(row, frames)
+
+
+class SimulatedFault(Fault):
+    """The defaults of a kind that no live proxy or broker can do; it is hit by what its lane says it touched."""
+
+    worlds = frozenset({"simulated"})
+
+    async def prepare(self, spec: FaultSpec, proxies: Sequence[Proxy]) -> None:
+        """UsageError: not in the live world."""
+        raise UsageError(f"fault {self.name!r} exists only in the simulated world")
+
+    async def start(self, spec: FaultSpec, proxies: Sequence[Proxy]) -> None:
+        """Never reached."""
+
+    async def stop(self, spec: FaultSpec, proxies: Sequence[Proxy]) -> None:
+        """Nothing was started."""
+
+    def hits(self, row: FaultRow, frames: Sequence[Frame]) -> int:
+        """Nothing that a witness alone could see."""
+        return 0
+
+    def simulated_hits(self, row: FaultRow, frames: Sequence[Frame], lane: SimulatedLane) -> int:
+        """What the proxies counted under its name."""
+        return lane.touched(toxic_name(row.spec))
 
 
 def toxic_name(spec: FaultSpec) -> str:

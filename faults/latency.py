@@ -26,10 +26,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from faults.kind import Fault, each, passed, remove, toxic_name
+from faults.kind import BOTH_WORLDS, Fault, each, passed, remove, toxic_name
 from harness.errors import UsageError
 from harness.ports import FaultKind, FaultParam, Proxy
 from harness.rows import FaultRow, Frame, FrameKind
+from harness.simulated.lane import SimulatedLane
+from harness.simulated.scheduler import NS_PER_MS
 from harness.spec import FaultSpec
 
 _DELAYED = {"upstream": FrameKind.REQUEST, "downstream": FrameKind.RESPONSE}
@@ -40,6 +42,7 @@ class Latency(Fault):
 
     name = "latency"
     summary = "requests and responses arrive later, in order, none lost"
+    worlds = BOTH_WORLDS
     params: tuple[FaultParam, ...] = (
         FaultParam("upstream_ms", 0, 0, 600_000, "how much later requests reach the broker"),
         FaultParam("downstream_ms", 0, 0, 600_000, "how much later responses reach the client"),
@@ -69,6 +72,20 @@ class Latency(Fault):
             await remove(proxy, f"{toxic_name(spec)}-{stream}")
 
         await each(_places(proxies, self._delays(spec)), take)
+
+    def begin(self, spec: FaultSpec, lane: SimulatedLane) -> None:
+        """Add the delay."""
+        delays = self._delays(spec)
+        for proxy in lane.on(spec):
+            for stream, ms in delays.items():
+                way = proxy.up if stream == "upstream" else proxy.down
+                way.delay(toxic_name(spec), ms * NS_PER_MS)
+
+    def end(self, spec: FaultSpec, lane: SimulatedLane) -> None:
+        """Take the delay away; what is held arrives at once."""
+        for proxy in lane.on(spec):
+            proxy.up.restore(toxic_name(spec))
+            proxy.down.restore(toxic_name(spec))
 
     def hits(self, row: FaultRow, frames: Sequence[Frame]) -> int:
         """Frames that passed in a delayed direction."""

@@ -25,9 +25,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from faults import listener
-from faults.kind import Fault, cut, each, toxic_name
+from faults.kind import BOTH_WORLDS, Fault, cut, each, toxic_name
 from harness.ports import FaultKind, Proxy
 from harness.rows import FaultRow, Frame
+from harness.simulated.lane import SimulatedLane
 from harness.spec import FaultSpec
 
 
@@ -36,6 +37,7 @@ class Refuse(Fault):
 
     name = "refuse"
     summary = "connections are refused for the duration, and open ones end"
+    worlds = BOTH_WORLDS
 
     async def start(self, spec: FaultSpec, proxies: Sequence[Proxy]) -> None:
         """Refuse."""
@@ -44,6 +46,17 @@ class Refuse(Fault):
     async def stop(self, spec: FaultSpec, proxies: Sequence[Proxy]) -> None:
         """Accept again."""
         await each(proxies, lambda proxy: listener.reopen(proxy, toxic_name(spec)))
+
+    def begin(self, spec: FaultSpec, lane: SimulatedLane) -> None:
+        """Refuse."""
+        for proxy in lane.on(spec):
+            proxy.refuse(toxic_name(spec))
+            proxy.cut()
+
+    def end(self, spec: FaultSpec, lane: SimulatedLane) -> None:
+        """Accept again."""
+        for proxy in lane.on(spec):
+            proxy.accept(toxic_name(spec))
 
     def hits(self, row: FaultRow, frames: Sequence[Frame]) -> int:
         """Connections that ended."""

@@ -20,7 +20,8 @@ a hit is a connection that ended from the client's side.
 
 ## What it cannot do
 Reset one connection of several. Until the fault has happened, every other end of a connection on the lane, a clean
-one included, is a reset as well. It rests on a behaviour of Toxiproxy (issue 603) that the tests watch over.
+one included, is a reset as well. It rests on a behaviour of Toxiproxy (issue 603) that the tests watch over. In the
+simulated world nothing but the fault itself resets.
 """
 
 from __future__ import annotations
@@ -28,9 +29,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from faults import listener
-from faults.kind import Fault, cut, each, remove, toxic_name
+from faults.kind import BOTH_WORLDS, Fault, cut, each, remove, toxic_name
 from harness.ports import FaultKind, Proxy
 from harness.rows import FaultRow, Frame
+from harness.simulated.lane import SimulatedLane
 from harness.spec import FaultSpec
 
 
@@ -39,6 +41,7 @@ class Reset(Fault):
 
     name = "reset"
     summary = "all connections end with RST; the listener is back after the duration"
+    worlds = BOTH_WORLDS
 
     async def prepare(self, spec: FaultSpec, proxies: Sequence[Proxy]) -> None:
         """Make every later close of a connection that is opened from now on a reset."""
@@ -61,6 +64,17 @@ class Reset(Fault):
                 await listener.reopen(proxy, toxic_name(spec))
 
         await each(proxies, restore)
+
+    def begin(self, spec: FaultSpec, lane: SimulatedLane) -> None:
+        """Reset, and refuse."""
+        for proxy in lane.on(spec):
+            proxy.refuse(toxic_name(spec))
+            proxy.cut(reset=True)
+
+    def end(self, spec: FaultSpec, lane: SimulatedLane) -> None:
+        """Accept again."""
+        for proxy in lane.on(spec):
+            proxy.accept(toxic_name(spec))
 
     def hits(self, row: FaultRow, frames: Sequence[Frame]) -> int:
         """Connections reset."""

@@ -65,7 +65,7 @@ def place(record: LogRecord) -> tuple[int, int]:
 
 def acknowledged(evidence: Evidence) -> dict[int, Send]:
     """The records that the client reported as written."""
-    return {n: send for n, send in evidence.sends.items() if send.outcome is Outcome.OK}
+    return evidence.acknowledged
 
 
 def lost(evidence: Evidence) -> list[Send]:

@@ -7,8 +7,12 @@ places in the log. A record that was invoked and never completed is ``info``: no
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
+
+import msgspec
 
 from harness.contract import AnyEvent, OpComplete, OpInvoke
 from harness.outcome import Outcome
@@ -16,10 +20,10 @@ from harness.rows import FaultRow, Frame, LogRecord, TrialRecord
 from harness.value import Identity, decode
 
 PRODUCER = "p1"
+_OUTCOMES: dict[str, Outcome] = {outcome.value: outcome for outcome in Outcome}
 
 
-@dataclass(frozen=True, slots=True)
-class Send:
+class Send(msgspec.Struct, frozen=True):
     """One record as its client told it; ``complete_ns`` None: it never had a result."""
 
     n: int
@@ -45,19 +49,27 @@ class Evidence:
     frames: tuple[Frame, ...]
     faults: tuple[FaultRow, ...]
     log: tuple[LogRecord, ...]
+    #: What the client decided, where it tells (channel A); no check of a promise may rest on it.
+    trace: tuple[Any, ...] = ()
 
     @cached_property
     def sends(self) -> dict[int, Send]:
         """Record number -> what the client said of it, in invocation order."""
-        sends: dict[int, Send] = {}
+        invoked: dict[int, int] = {}
+        completed: dict[int, Send] = {}
         for event in self.history:
             if isinstance(event, OpInvoke) and event.op == "send":
                 for n in range(event.first, event.first + event.count):
-                    sends.setdefault(n, Send(n, event.mono_ns))
+                    invoked.setdefault(n, event.mono_ns)
             elif isinstance(event, OpComplete) and event.op == "send":
-                for row, n in enumerate(event.records):
-                    sends[n] = _completed(event, row, n)
-        return sends
+                completed.update(_completed(event))
+        sends = {n: completed.get(n) or Send(n, invoke_ns) for n, invoke_ns in invoked.items()}
+        return sends | completed
+
+    @cached_property
+    def acknowledged(self) -> dict[int, Send]:
+        """The sends that the client reported as written."""
+        return {n: send for n, send in self.sends.items() if send.outcome is Outcome.OK}
 
     @cached_property
     def identities(self) -> tuple[Identity | None, ...]:
@@ -75,20 +87,22 @@ class Evidence:
 
     def is_ours(self, identity: Identity) -> bool:
         """True if ``identity`` names this very run, trial and producer."""
-        return (identity.run, identity.trial, identity.producer) == (
-            self.record.run_id,
-            self.record.topic,
-            PRODUCER,
-        )
+        return identity[:3] == self._own
+
+    @cached_property
+    def _own(self) -> tuple[str, str, str]:
+        return self.record.run_id, self.record.topic, PRODUCER
 
 
-def _completed(event: OpComplete, row: int, n: int) -> Send:
-    return Send(
-        n=n,
-        invoke_ns=event.invoke_ns[row],
-        complete_ns=event.complete_ns[row],
-        outcome=Outcome(event.outcome[row]),
-        partition=event.partition[row],
-        offset=event.offset[row],
-        error=event.error[row],
-    )
+def _completed(event: OpComplete) -> Iterator[tuple[int, Send]]:
+    for n, invoke_ns, complete_ns, outcome, partition, offset, error in zip(
+        event.records,
+        event.invoke_ns,
+        event.complete_ns,
+        event.outcome,
+        event.partition,
+        event.offset,
+        event.error,
+        strict=True,
+    ):
+        yield n, Send(n, invoke_ns, complete_ns, _OUTCOMES[outcome], partition, offset, error)

@@ -80,7 +80,6 @@ def pack(store: RunStore) -> Path:
 
 
 def _write(store: RunStore, folder: Path) -> None:
-    run = store.record.run_id
     with ExitStack() as stack:
         writers = {}
         for table, schema in SCHEMAS.items():
@@ -88,7 +87,8 @@ def _write(store: RunStore, folder: Path) -> None:
             path = folder / table / "part-0.parquet"
             writers[table] = stack.enter_context(pq.ParquetWriter(path, schema, compression="zstd"))
         for verdict in store.verdicts():
-            trial = PackedTrial(run, store.read_evidence(verdict.trial), verdict)
+            evidence = store.read_evidence(verdict.trial)
+            trial = PackedTrial(evidence.record.run_id, evidence, verdict)
             for table, writer in writers.items():
                 writer.write_batch(_batch(table, trial))
 

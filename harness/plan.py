@@ -43,9 +43,10 @@ def producer_config(
         "compression.type": codec,
         "enable.idempotence": guarantee in (Guarantee.IDEMPOTENT, Guarantee.TRANSACTIONAL),
     }
+    settings = PROFILE | promise | overrides
     if guarantee is Guarantee.AT_MOST_ONCE:
-        promise |= {"retries": 0}
-    return dict(sorted((PROFILE | promise | overrides).items()))
+        settings["retries"] = 0  # whatever else is drawn: sending again is what is promised not to be done
+    return dict(sorted(settings.items()))
 
 
 def make_plan(
@@ -69,6 +70,10 @@ def make_plan(
 
 def _trial(scenario: Scenario, guarantee: Guarantee, client: ClientRef, broker: str, seed: int) -> TrialSpec:
     name = scenario.name
+    drawn = scenario.draw_config(Dice(seed, f"{name}/config")) if scenario.draw_config else {}
+    workload = scenario.workload
+    if scenario.draw_workload:
+        workload = scenario.draw_workload(Dice(seed, f"{name}/workload"))
     label = "-".join((name.replace("/", "-"), guarantee, str(client), broker.replace(":", "-"), f"s{seed}"))
     return TrialSpec(
         trial=label.replace("/", "_"),
@@ -77,8 +82,8 @@ def _trial(scenario: Scenario, guarantee: Guarantee, client: ClientRef, broker: 
         scenario=name,
         guarantee=guarantee,
         seed=seed,
-        workload=scenario.workload,
+        workload=workload,
         faults=scenario.schedule(Dice(seed, f"{name}/schedule")),
-        config=producer_config(guarantee, Dice(seed, f"{name}/codec").choice(CODECS), scenario.config),
+        config=producer_config(guarantee, Dice(seed, f"{name}/codec").choice(CODECS), scenario.config | drawn),
         alone=scenario.alone,
     )

@@ -15,6 +15,8 @@ from harness.evidence import Evidence
 from harness.outcome import Guarantee
 from harness.spec import FaultSpec, Workload
 
+Config = dict[str, str | int | bool]
+
 DEFAULT_WORKLOAD = Workload()
 
 
@@ -31,7 +33,9 @@ class Scenario:
     """One named situation; ``schedule`` draws its faults, ``consequence`` counts their effect in the evidence.
 
     ``requirements`` are the behaviour ids that the situation exercises; checks that judge none of them are not
-    run. ``config`` overrides the profile, in the Java names. ``alone`` asks for a cluster of its own.
+    run. ``config`` overrides the profile, in the Java names, and ``draw_config`` overrides that; ``draw_workload``
+    stands for ``workload``. ``each_fault`` False: one fault that hit something is enough, for they come at random.
+    ``alone`` asks for a cluster of its own, ``on_request`` keeps it out of a selection that names nothing.
     """
 
     name: str
@@ -41,5 +45,10 @@ class Scenario:
     consequence: Callable[[Evidence], Consequence]
     guarantees: tuple[Guarantee, ...] = (Guarantee.AT_LEAST_ONCE, Guarantee.IDEMPOTENT)
     workload: Workload = DEFAULT_WORKLOAD
-    config: dict[str, str | int | bool] = field(default_factory=dict)
+    config: Config = field(default_factory=dict)
+    draw_config: Callable[[Dice], Config] | None = None
+    draw_workload: Callable[[Dice], Workload] | None = None
+    each_fault: bool = True
+    worlds: frozenset[str] = frozenset({"live", "simulated"})
+    on_request: bool = False
     alone: bool = False

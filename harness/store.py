@@ -23,6 +23,7 @@ from harness.spec import Plan
 T = TypeVar("T")
 
 HISTORY, FAULTS, FRAMES, LOG = "history.jsonl", "faults.jsonl", "frames.jsonl", "log.jsonl"
+TRACE = "trace.jsonl"
 TRIAL, VERDICT, RUN = "trial.json", "verdict.json", "run.json"
 
 
@@ -121,6 +122,10 @@ class RunStore:
         """What was planned, and how the run ended."""
         return read_json(self.folder / RUN, RunRecord)
 
+    def replace_plan(self, plan: Plan) -> None:
+        """Write down another plan: of a run that keeps only some of its trials, what it kept."""
+        write_json(self.folder / RUN, msgspec.structs.replace(self.record, plan=plan))
+
     def stop(self, reason: str) -> None:
         """Write down why the run ended."""
         write_json(self.folder / RUN, msgspec.structs.replace(self.record, stop_reason=reason))
@@ -140,6 +145,8 @@ class RunStore:
         write_rows(folder / FRAMES, evidence.frames)
         write_rows(folder / FAULTS, evidence.faults)
         write_rows(folder / LOG, evidence.log)
+        if evidence.trace:
+            write_rows(folder / TRACE, evidence.trace)
         write_json(folder / TRIAL, evidence.record)
 
     def read_evidence(self, trial: str) -> Evidence:
@@ -151,6 +158,7 @@ class RunStore:
             frames=read_rows(folder / FRAMES, Frame),
             faults=read_rows(folder / FAULTS, FaultRow),
             log=read_rows(folder / LOG, LogRecord),
+            trace=read_rows(folder / TRACE, dict[str, Any]) if (folder / TRACE).exists() else (),
         )
 
     def write_verdict(self, verdict: TrialVerdict) -> None:

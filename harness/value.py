@@ -7,6 +7,7 @@ in eight hex digits.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import NamedTuple
 
 import crc32c
@@ -23,6 +24,11 @@ class Identity(NamedTuple):
     n: int
 
 
+#: How many values are remembered: simulated trials, which all have the same values, make and read each of them once.
+REMEMBERED = 4_096
+
+
+@lru_cache(REMEMBERED)
 def encode(identity: Identity, size_bytes: int) -> str:
     """The value for ``identity``, padded with dots to ``size_bytes`` where the parts leave room."""
     head = "|".join((MAGIC, identity.run, identity.trial, identity.producer, str(identity.n)))
@@ -30,6 +36,7 @@ def encode(identity: Identity, size_bytes: int) -> str:
     return f"{body}{crc32c.crc32c(body.encode()):08x}"
 
 
+@lru_cache(REMEMBERED)
 def decode(value: str | None) -> Identity | None:
     """The identity in ``value``, or None if it is not one of ours or its checksum does not fit."""
     parts = (value or "").split("|")

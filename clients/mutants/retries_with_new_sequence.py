@@ -12,11 +12,11 @@ from harness.wire.records import increment_sequence
 class Renumbering(TransactionManager):
     """Numbers a batch anew whenever it may be sent again."""
 
-    def can_retry(self, batch: ProducerBatch, error: KafkaError, log_start_offset: int) -> bool:
-        may = super().can_retry(batch, error, log_start_offset)
+    def can_retry(self, batch: ProducerBatch, error: KafkaError, log_start_offset: int, now_ms: int) -> bool:
+        may = super().can_retry(batch, error, log_start_offset, now_ms)
         if may:
             entry = self._entry(batch.partition)
-            entry.forget(batch)
+            entry.forget(batch, now_ms)
             entry.in_flight.append(batch)
             batch.restart_sequence(entry.producer_id, entry.next_sequence)
             entry.next_sequence = increment_sequence(entry.next_sequence, batch.record_count)

@@ -15,7 +15,7 @@ import sys
 import typer
 
 from harness import processes, registry
-from harness.cli import doctor, explain, judging, listing, running, schema
+from harness.cli import doctor, explain, judging, listing, replay, running, schema
 from harness.cli.output import OutputClosed
 from harness.cli.screen import say
 from harness.errors import KafkaTrialError, first_of
@@ -30,7 +30,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-for command in (running, judging, listing, explain, doctor, schema):
+for command in (running, replay, judging, listing, explain, doctor, schema):
     command.register(app)
 
 

@@ -44,7 +44,7 @@ def register(app: typer.Typer) -> None:
 
 def run(
     scenario: Annotated[
-        list[str] | None, typer.Argument(help="Names or globs; all scenarios if none is given.")
+        list[str] | None, typer.Argument(help="Names or globs; without any, all but the generated ones.")
     ] = None,
     client: Annotated[
         list[str] | None, typer.Option("-c", "--client", help="NAME or NAME@VERSION; repeatable.")
@@ -90,8 +90,8 @@ def run(
             return _print_plan(plan, as_json)
         # Before there is a folder: a version that does not exist should leave nothing behind.
         clients = install(spec.client for spec in plan.trials)
-        store = RunStore.create(out_dir, _record(plan, jobs))
-    return _carry_out(store, clients, jobs, as_json, quiet)
+        store = RunStore.create(out_dir, new_record(plan, jobs))
+    return carry_out(store, clients, jobs, as_json, quiet)
 
 
 def _print_plan(plan: Plan, as_json: bool) -> int:
@@ -105,7 +105,8 @@ def _print_plan(plan: Plan, as_json: bool) -> int:
     return 0
 
 
-def _record(plan: Plan, jobs: int) -> RunRecord:
+def new_record(plan: Plan, jobs: int) -> RunRecord:
+    """The record of a run that begins now."""
     now = datetime.now(UTC)
     return RunRecord(
         run_id=f"{now:%Y%m%d-%H%M%S}-{uuid.uuid4().hex[:4]}",
@@ -117,9 +118,10 @@ def _record(plan: Plan, jobs: int) -> RunRecord:
     )
 
 
-def _carry_out(
+def carry_out(
     store: RunStore, clients: Mapping[ClientRef, InstalledClient], jobs: int, as_json: bool, quiet: bool
 ) -> int:
+    """Run the store's plan, tell what came out, and give the exit code."""
     plan = store.record.plan
     say(f"run {store.folder}: {len(plan.trials)} trials, seed {plan.seed}, {jobs} at a time")
     with Watcher(sum(not store.finished(spec.trial) for spec in plan.trials), quiet) as watcher:

@@ -22,8 +22,11 @@ DEFAULT_CLIENTS = ("reference", "confluent-kafka")
 DEFAULT_BROKER = "local:4.3.1x1"
 
 
-def scenarios(patterns: Sequence[str], guarantees: Sequence[str]) -> list[Scenario]:
-    """The scenarios that match any pattern (all, if there is none), under the wanted guarantees only."""
+def scenarios(patterns: Sequence[str], guarantees: Sequence[str], world: str = "live") -> list[Scenario]:
+    """The scenarios of ``world`` that match any pattern, under the wanted guarantees only.
+
+    Without a pattern: all that do not wait to be asked for by name.
+    """
     known = registry.table("scenarios")
     for pattern in patterns:
         if not any(fnmatchcase(name, pattern) for name in known):
@@ -32,8 +35,11 @@ def scenarios(patterns: Sequence[str], guarantees: Sequence[str]) -> list[Scenar
     chosen = [
         _under(scenario, wanted)
         for name, scenario in known.items()
-        if not patterns or any(fnmatchcase(name, pattern) for pattern in patterns)
+        if any(fnmatchcase(name, pattern) for pattern in patterns) or not (patterns or scenario.on_request)
+        if world in scenario.worlds
     ]
+    if not chosen:
+        raise UsageError(f"{', '.join(patterns)} cannot be tried in the {world} world")
     if not any(scenario.guarantees for scenario in chosen):
         raise NothingSelected(f"no scenario here is tried under {', '.join(sorted(wanted))}")
     return chosen

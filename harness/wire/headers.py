@@ -8,8 +8,10 @@ a client that does not know the broker yet must be able to read that answer in a
 
 from __future__ import annotations
 
+import struct
 from dataclasses import dataclass
-from functools import cache
+from functools import lru_cache
+from typing import Final
 
 from kio.index import load_request_schema
 from kio.schema.index import api_key_map, schema_name_map
@@ -17,8 +19,11 @@ from kio.schema.index import api_key_map, schema_name_map
 from harness.wire import primitives as p
 from harness.wire.apis import Api
 from harness.wire.errors import WireError
+from harness.wire.makers import filler
 
-_NO_TAGS = b"\x00"
+_NO_TAGS: Final = b"\x00"
+#: API key, version, correlation id, and the size of the client id.
+_FIXED: Final = struct.Struct(">hhih")
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,11 +36,11 @@ class RequestHeader:
     client_id: str | None
 
 
-@cache
-def _flexible(api_key: int, known_version: int) -> bool:
-    return load_request_schema(api_key, known_version).__flexible__
+_make_header: Final = filler(RequestHeader)
 
 
+# Bounded, for whoever writes to us may claim any of the 2^32 keys and versions.
+@lru_cache(maxsize=4096)
 def is_flexible(api_key: int, api_version: int) -> bool:
     """Whether an API's version is a flexible one, also for versions that kio does not know.
 
@@ -45,41 +50,46 @@ def is_flexible(api_key: int, api_version: int) -> bool:
     if api_key not in api_key_map:
         return True
     known = schema_name_map[api_key_map[api_key]]
-    return _flexible(api_key, min(max(api_version, min(known)), max(known)))
+    return load_request_schema(api_key, min(max(api_version, min(known)), max(known))).__flexible__
 
 
 def write_request_header(header: RequestHeader) -> bytes:
     """The header as bytes, of the generation that its API and version ask for."""
+    return request_header(header.api_key, header.api_version, header.correlation_id, header.client_id)
+
+
+def request_header(api_key: int, api_version: int, correlation_id: int, client_id: str | None) -> bytes:
+    """A request header's bytes from its fields. Raises :class:`WireError` for one that does not fit."""
+    tail = _NO_TAGS if is_flexible(api_key, api_version) else b""
     try:
-        fixed = (
-            header.api_key.to_bytes(2, "big", signed=True)
-            + header.api_version.to_bytes(2, "big", signed=True)
-            + header.correlation_id.to_bytes(4, "big", signed=True)
-        )
         # In both generations the client id is a legacy string: a broker of any age can read that far.
-        name = (header.client_id or "").encode()
-        size = (-1 if header.client_id is None else len(name)).to_bytes(2, "big", signed=True)
-    except (OverflowError, UnicodeEncodeError) as error:
+        if client_id is None:
+            return _FIXED.pack(api_key, api_version, correlation_id, -1) + tail
+        name = client_id.encode()
+        return _FIXED.pack(api_key, api_version, correlation_id, len(name)) + name + tail
+    except (struct.error, UnicodeEncodeError) as error:
+        header = RequestHeader(api_key, api_version, correlation_id, client_id)
         raise WireError(f"{header} does not fit a request header: {error}") from error
-    return fixed + size + name + (_NO_TAGS if is_flexible(header.api_key, header.api_version) else b"")
 
 
 def read_request_header(payload: bytes) -> tuple[RequestHeader, int]:
     """The header of a request's payload, and where its body begins. Raises :class:`WireError`."""
-    api_key, at = p.read_int16(payload, 0)
-    api_version, at = p.read_int16(payload, at)
-    correlation_id, at = p.read_int32(payload, at)
-    size, at = p.read_length(payload, at, flexible=False, legacy=p.read_int16)
-    client_id = None
-    if size >= 0:
-        raw, at = p.take(payload, at, size)
-        try:
-            client_id = raw.decode()
-        except UnicodeDecodeError:
-            raise WireError("the client id of a request is not UTF-8") from None
+    try:
+        api_key, api_version, correlation_id, size = _FIXED.unpack_from(payload)
+    except struct.error:
+        raise WireError(f"a request of {len(payload)} bytes is cut off in its header") from None
+    at = _FIXED.size + max(size, 0)
+    if size < -1 or at > len(payload):
+        raise WireError(
+            f"the client id of a request claims {size} bytes, {len(payload) - _FIXED.size} are left"
+        )
+    try:
+        client_id = None if size < 0 else payload[_FIXED.size : at].decode()
+    except UnicodeDecodeError:
+        raise WireError("the client id of a request is not UTF-8") from None
     if is_flexible(api_key, api_version):
-        _, at = p.read_tags(payload, at)
-    return RequestHeader(api_key, api_version, correlation_id, client_id), at
+        at = p.skip_tags(payload, at)
+    return _make_header(api_key, api_version, correlation_id, client_id), at
 
 
 def write_response_header(api_key: int, api_version: int, correlation_id: int) -> bytes:
@@ -93,10 +103,12 @@ def write_response_header(api_key: int, api_version: int, correlation_id: int) -
 
 def read_response_header(payload: bytes, api_key: int, api_version: int) -> tuple[int, int]:
     """The correlation id of a response's payload, and where its body begins. Raises :class:`WireError`."""
-    correlation_id, at = p.read_int32(payload, 0)
+    if len(payload) < 4:
+        raise WireError(f"a response of {len(payload)} bytes is cut off in its header")
+    correlation_id = int.from_bytes(payload[:4], "big", signed=True)
     if _response_is_tagged(api_key, api_version):
-        _, at = p.read_tags(payload, at)
-    return correlation_id, at
+        return correlation_id, p.skip_tags(payload, 4)
+    return correlation_id, 4
 
 
 def _response_is_tagged(api_key: int, api_version: int) -> bool:

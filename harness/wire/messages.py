@@ -6,14 +6,13 @@ A message knows its API and version (``message.__api_key__``, ``message.__versio
 
 from __future__ import annotations
 
-from functools import cache
-from io import BytesIO
+import struct
+from functools import cache, lru_cache
 from typing import Any, Final, Literal
 
 from kio.index import load_request_schema, load_response_schema
 from kio.schema.errors import ErrorCode
 from kio.schema.index import api_key_map, schema_name_map
-from kio.serial import entity_writer
 from kio.static.protocol import RequestPayload, ResponsePayload
 
 from harness.wire.apis import Api, api_name
@@ -23,10 +22,13 @@ from harness.wire.headers import (
     RequestHeader,
     read_request_header,
     read_response_header,
-    write_request_header,
+    request_header,
     write_response_header,
 )
-from harness.wire.schema import entity_reader
+from harness.wire.makers import make, maker, nested
+from harness.wire.primitives import Reader
+from harness.wire.readers import entity_reader
+from harness.wire.writers import entity_writer
 
 __all__ = [
     "WireError",
@@ -35,8 +37,17 @@ __all__ = [
     "decode_response",
     "encode_request",
     "encode_response",
+    "make",
+    "maker",
     "message_class",
+    "nested",
 ]
+
+Kind = Literal["request", "response"]
+
+#: What was read last is remembered, for a body is often met again: by the witness and then by the peer, or as the
+#: answer that is always the same. Messages cannot be changed.
+REMEMBERED, REMEMBERED_BYTES = 64, 16_384
 
 _UNSUPPORTED_VERSION: Final = int(ErrorCode.unsupported_version).to_bytes(2, "big")
 
@@ -51,7 +62,7 @@ def client_versions(api_key: int) -> tuple[int, int]:
 
 
 @cache
-def message_class(api_key: int, version: int, kind: Literal["request", "response"]) -> type[Any]:
+def message_class(api_key: int, version: int, kind: Kind) -> Any:
     """kio's class, e.g. ``ProduceRequest`` of version 9. Raises :class:`WireError` where there is none."""
     lowest, highest = client_versions(api_key)
     if not lowest <= version <= highest:
@@ -61,8 +72,8 @@ def message_class(api_key: int, version: int, kind: Literal["request", "response
 
 def encode_request(message: RequestPayload, correlation_id: int, client_id: str | None) -> bytes:
     """The whole frame of a request, size and header included."""
-    header = RequestHeader(message.__api_key__, message.__version__, correlation_id, client_id)
-    return frame(write_request_header(header) + _body(message))
+    header = request_header(message.__api_key__, message.__version__, correlation_id, client_id)
+    return frame(header + _body(message))
 
 
 def encode_response(message: ResponsePayload, correlation_id: int) -> bytes:
@@ -74,7 +85,7 @@ def encode_response(message: ResponsePayload, correlation_id: int) -> bytes:
 def decode_request(payload: bytes) -> tuple[RequestHeader, Any]:
     """The header and the message of a request's payload (a frame without its size)."""
     header, at = read_request_header(payload)
-    return header, _read(message_class(header.api_key, header.api_version, "request"), payload, at)
+    return header, _read(header.api_key, header.api_version, "request", payload, at)
 
 
 def decode_response(payload: bytes, api_key: int, api_version: int) -> tuple[int, Any]:
@@ -85,25 +96,43 @@ def decode_response(payload: bytes, api_key: int, api_version: int) -> tuple[int
     """
     correlation_id, at = read_response_header(payload, api_key, api_version)
     try:
-        return correlation_id, _read(message_class(api_key, api_version, "response"), payload, at)
+        return correlation_id, _read(api_key, api_version, "response", payload, at)
     except WireError:
         if api_key != Api.API_VERSIONS or payload[at : at + 2] != _UNSUPPORTED_VERSION:
             raise
-        return correlation_id, _read(message_class(api_key, 0, "response"), payload, at)
+        return correlation_id, _read(api_key, 0, "response", payload, at)
 
 
-def _read(message: Any, payload: bytes, at: int) -> Any:
-    value, end = entity_reader(message)(payload, at)
-    if end != len(payload):
-        raise WireError(f"{len(payload) - end} bytes are left over behind a {message.__name__}")
-    return value
+@cache
+def _reader(api_key: int, version: int, kind: Kind) -> Reader:
+    return entity_reader(message_class(api_key, version, kind))
+
+
+def _read(api_key: int, version: int, kind: Kind, payload: bytes, at: int) -> Any:
+    if len(payload) <= REMEMBERED_BYTES:
+        return _read_once(api_key, version, kind, payload[at:])
+    return _read_anew(api_key, version, kind, payload, at)
+
+
+@lru_cache(REMEMBERED)
+def _read_once(api_key: int, version: int, kind: Kind, body: bytes) -> Any:
+    return _read_anew(api_key, version, kind, body, 0)
+
+
+def _read_anew(api_key: int, version: int, kind: Kind, payload: bytes, at: int) -> Any:
+    value, end = _reader(api_key, version, kind)(payload, at)
+    if end == len(payload):
+        return value
+    name = type(value).__name__
+    if end > len(payload):
+        raise WireError(f"{name} is cut off: {end} bytes were claimed, there are {len(payload)}")
+    raise WireError(f"{len(payload) - end} bytes are left over behind a {name}")
 
 
 def _body(message: RequestPayload | ResponsePayload) -> bytes:
-    out = BytesIO()
+    entity: Any = type(message)
     try:
-        entity_writer(type(message))(out, message)
-    except Exception as error:
-        # The one seam to a foreign writer: struct, type and attribute errors all mean the same thing here.
-        raise WireError(f"{type(message).__name__} cannot be written: {error!r}") from error
-    return out.getvalue()
+        return entity_writer(entity)(message)
+    except (struct.error, ArithmeticError, AttributeError, TypeError, ValueError) as error:
+        # What Python says of a value that does not fit its field.
+        raise WireError(f"{entity.__name__} cannot be written: {error!r}") from error

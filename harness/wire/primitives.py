@@ -1,13 +1,11 @@
-"""Kafka's primitive types: how each is read.
+"""What the flexible versions are made of (KIP-482): unsigned varints and tagged fields.
 
-A reader takes the data and a place in it, and gives the value and the place behind it. All integers are
-big-endian; the *flexible* versions (KIP-482) write lengths as unsigned varints, plus one, so that 0 is null.
-Every length is held against the bytes that are really there before anything is done with it.
+A reader takes the data and a place in it, and gives the value and the place behind it. Lengths of flexible
+versions are unsigned varints, plus one, so that 0 is null.
 """
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -18,35 +16,23 @@ Reader = Callable[[bytes, int], tuple[Any, int]]
 MAX_UVARINT_BYTES: Final = 5
 
 
-def fixed(layout: str) -> Callable[[bytes, int], tuple[Any, int]]:
-    """The reader of one value of a :mod:`struct` layout, e.g. ``">i"``."""
-    codec = struct.Struct(layout)
-    unpack, size = codec.unpack_from, codec.size
-
-    def read(data: bytes, at: int) -> tuple[Any, int]:
-        try:
-            return unpack(data, at)[0], at + size
-        except struct.error:
-            raise WireError(f"{size} bytes should follow at {at}, there are {len(data) - at}") from None
-
-    return read
-
-
-read_bool: Final = fixed(">?")
-read_int8: Final = fixed(">b")
-read_int16: Final = fixed(">h")
-read_uint16: Final = fixed(">H")
-read_int32: Final = fixed(">i")
-read_int64: Final = fixed(">q")
-read_float64: Final = fixed(">d")
-
-
 def read_uvarint(data: bytes, at: int) -> tuple[int, int]:
     """An unsigned varint of at most 32 bits: seven bits a byte, the lowest first."""
+    try:
+        first = data[at]
+        if first < 0x80:
+            return first, at + 1
+        second = data[at + 1]
+        if second < 0x80:
+            return first & 0x7F | second << 7, at + 2
+        return _read_long_uvarint(data, at)
+    except IndexError:
+        raise WireError(f"a varint at {at} is cut off") from None
+
+
+def _read_long_uvarint(data: bytes, at: int) -> tuple[int, int]:
     value = 0
     for index in range(MAX_UVARINT_BYTES):
-        if at + index >= len(data):
-            raise WireError(f"a varint at {at} is cut off")
         byte = data[at + index]
         value |= (byte & 0x7F) << (7 * index)
         if byte < 0x80:
@@ -66,25 +52,6 @@ def write_uvarint(value: int) -> bytes:
     return bytes(out)
 
 
-def take(data: bytes, at: int, length: int) -> tuple[bytes, int]:
-    """The next ``length`` bytes."""
-    end = at + length
-    if end > len(data):
-        raise WireError(f"{length} bytes should follow at {at}, there are {len(data) - at}")
-    return data[at:end], end
-
-
-def read_length(data: bytes, at: int, *, flexible: bool, legacy: Reader) -> tuple[int, int]:
-    """The length of a string, of bytes or of an array; -1 is null. ``legacy`` reads it in old versions."""
-    if flexible:
-        length, at = read_uvarint(data, at)
-        return length - 1, at
-    length, at = legacy(data, at)
-    if length < -1:
-        raise WireError(f"the length {length} at {at} is negative")
-    return length, at
-
-
 def read_tags(data: bytes, at: int) -> tuple[list[tuple[int, int, int]], int]:
     """The tagged fields that end a flexible structure, as (tag, begin, end), and the place behind them.
 
@@ -100,3 +67,8 @@ def read_tags(data: bytes, at: int) -> tuple[list[tuple[int, int, int]], int]:
         tags.append((tag, at, at + size))
         at += size
     return tags, at
+
+
+def skip_tags(data: bytes, at: int) -> int:
+    """The place behind the tagged fields at ``at``, none of which is wanted."""
+    return read_tags(data, at)[1]

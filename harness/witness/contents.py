@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, fields, is_dataclass
 from functools import cache
-from typing import Any
+from typing import Any, get_args, get_type_hints
 from uuid import UUID
 
 from harness.rows import ProducePart
@@ -110,5 +110,12 @@ def _error_fields(kind: type) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The fields of a message class that are error codes, and those that may hold classes with such fields."""
     names = [field.name for field in fields(kind)]
     codes = tuple(name for name in names if name.endswith("error_code"))
-    plain = {field.name for field in fields(kind) if "kafka_type" in field.metadata}
-    return codes, tuple(name for name in names if name not in plain and name not in codes)
+    hints = get_type_hints(kind)
+    return codes, tuple(name for name in names if name not in codes and _holds_errors(hints[name]))
+
+
+def _holds_errors(hint: Any) -> bool:
+    """True if a value of this type may hold a class with error codes: itself, in a tuple, or where it is not null."""
+    if is_dataclass(hint):
+        return any(map(bool, _error_fields(hint)))  # type: ignore[arg-type]
+    return any(_holds_errors(each) for each in get_args(hint))

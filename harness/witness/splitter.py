@@ -49,6 +49,9 @@ class FrameSplitter:
 
     def feed(self, data: bytes) -> Iterator[Piece]:
         """The frames that ``data`` completes. NotAFrame: a size that no Kafka frame has."""
+        if self._size is None and not self._kept and self._is_whole(data):
+            yield Piece(len(data), bytes(data[SIZE_BYTES:]), whole=True)
+            return
         view = memoryview(data)
         while view:
             if self._size is None:
@@ -64,6 +67,11 @@ class FrameSplitter:
                 self._kept.clear()
                 self._size = None
                 yield piece
+
+    def _is_whole(self, data: bytes) -> bool:
+        """True if ``data`` is exactly one frame that is kept whole: by far the most frequent case, and a cheap one."""
+        size = int.from_bytes(data[:SIZE_BYTES], signed=True)
+        return MIN_PAYLOAD_BYTES <= size <= self._limit and len(data) == SIZE_BYTES + size
 
     def _read_size(self, view: memoryview) -> memoryview:
         missing = SIZE_BYTES - len(self._kept)

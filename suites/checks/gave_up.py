@@ -19,10 +19,12 @@ that declares itself dead over a lost answer stops a service that a second's pat
 
 ## What it needs
 
-The history and the faults as they were. A client that cannot set the number of retries or the delivery timeout does
-not claim it: unsupported. Where its process or the broker stood still, a failure may stem from that, and is
-inconclusive. A call that fails after max.block.ms was refused, not given up, unless the network was there all along.
-Long enough is request.timeout.ms and reconnect.backoff.max.ms, one after the other, and five seconds more.
+The history and the faults as they were. A client that cannot set the number of retries or the delivery timeout, or
+whose retries are limited, does not claim it: unsupported. A batch's time may count from its first record (KIP-91):
+one that ends together with an older record whose time was over was not given up. Where its process or the broker
+stood still, a failure may stem from that, and is inconclusive. A call that fails after max.block.ms was refused,
+not given up, unless the network was there all along. Long enough is request.timeout.ms and
+reconnect.backoff.max.ms, one after the other, and five seconds more.
 
 ## References
 
@@ -44,6 +46,9 @@ TIMEOUT = "delivery.timeout.ms"
 #: A client may count its delivery timeout from a little earlier than the call, or round it down.
 SLACK_MS = 1_000
 RECOVERY_SLACK_MS = 5_000
+UNLIMITED = 2_147_483_647
+#: The records of a batch end together; their results are stamped one after the other.
+TOGETHER_NS = 50 * NS_PER_MS
 
 
 def find(evidence: Evidence) -> list[Finding]:
@@ -51,8 +56,12 @@ def find(evidence: Evidence) -> list[Finding]:
     for setting in ("retries", TIMEOUT):
         if setting in evidence.record.not_set:
             raise Unsupported(f"the client cannot set {setting}: {evidence.record.not_set[setting]}")
+    retries = evidence.record.spec.config.get("retries", UNLIMITED)
+    if int(retries) < UNLIMITED:
+        raise Unsupported(f"retries={retries} lets the client give up after so many")
     faults = sorted(row.effective_ns for row in evidence.faults if row.effective_ns is not None)
-    given_up = [send for send in evidence.sends.values() if _given_up(evidence, send, faults)]
+    expiries = _expiries(evidence)
+    given_up = [send for send in evidence.sends.values() if _given_up(evidence, send, faults, expiries)]
     if not given_up:
         return []
     errors = ", ".join(sorted({send.error or "no error" for send in given_up}))
@@ -61,7 +70,18 @@ def find(evidence: Evidence) -> list[Finding]:
     return [finding("gave-up", message, len(given_up), map(of_send, given_up))]
 
 
-def _given_up(evidence: Evidence, send: Send, faults: list[tuple[int, int]]) -> bool:
+def _expiries(evidence: Evidence) -> list[int]:
+    """When records ended whose delivery timeout had passed."""
+    limit_ns = (int(evidence.record.spec.config[TIMEOUT]) - SLACK_MS) * NS_PER_MS
+    return [
+        send.complete_ns
+        for send in evidence.sends.values()
+        if send.outcome is not Outcome.OK and (send.complete_ns or 0) - send.invoke_ns >= limit_ns
+        if send.complete_ns is not None
+    ]
+
+
+def _given_up(evidence: Evidence, send: Send, faults: list[tuple[int, int]], expiries: list[int]) -> bool:
     if send.complete_ns is None or send.outcome is Outcome.OK:
         return False
     config = evidence.record.spec.config
@@ -72,7 +92,8 @@ def _given_up(evidence: Evidence, send: Send, faults: list[tuple[int, int]]) -> 
     if _longest_peace_ms(send.invoke_ns, send.complete_ns, faults) >= recovery_ms:
         return True
     blocked = send.outcome is Outcome.FAIL and took_ms >= int(config["max.block.ms"]) - SLACK_MS
-    return took_ms < int(config[TIMEOUT]) - SLACK_MS and not blocked
+    expired = any(abs(send.complete_ns - expiry_ns) <= TOGETHER_NS for expiry_ns in expiries)
+    return took_ms < int(config[TIMEOUT]) - SLACK_MS and not blocked and not expired
 
 
 def _longest_peace_ms(begin_ns: int, end_ns: int, faults: list[tuple[int, int]]) -> int:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from harness.dice import Dice
 from harness.scenario import DEFAULT_WORKLOAD, Scenario
 from harness.spec import Elapsed, FaultSpec
+from suites.checks.traced import TRACED
 from suites.scenarios import consequence
 from suites.scenarios.windows import moments, windows
 
@@ -67,7 +68,7 @@ def _dropped_response(dice: Dice) -> tuple[FaultSpec, ...]:
 CALM = Scenario(
     name="produce/calm",
     summary="No fault at all: what a client gets wrong here it gets wrong everywhere.",
-    requirements=DELIVERY + CLOSING,
+    requirements=DELIVERY + CLOSING + TRACED,
     schedule=_calm,
     consequence=consequence.traffic,
 )
@@ -75,7 +76,7 @@ CALM = Scenario(
 LATENCY = Scenario(
     name="produce/latency",
     summary="Twice for a second or two, every byte takes 50 to 250 ms longer in each direction.",
-    requirements=DELIVERY + CLOSING + EXPIRY,
+    requirements=DELIVERY + CLOSING + EXPIRY + TRACED,
     schedule=_latency,
     consequence=consequence.delayed,
 )
@@ -83,7 +84,7 @@ LATENCY = Scenario(
 DISCONNECT = Scenario(
     name="produce/disconnect",
     summary="Three times all connections are closed with requests and answers in flight on them.",
-    requirements=DELIVERY + CLOSING + EXPIRY,
+    requirements=DELIVERY + CLOSING + EXPIRY + TRACED,
     schedule=_disconnect,
     consequence=consequence.cut_under_way,
 )
@@ -91,7 +92,7 @@ DISCONNECT = Scenario(
 DROPPED_RESPONSE = Scenario(
     name="produce/dropped-response",
     summary="Three times the broker's answers are swallowed for up to a second, then the connections are closed.",
-    requirements=DELIVERY + CLOSING + EXPIRY,
+    requirements=DELIVERY + CLOSING + EXPIRY + TRACED,
     schedule=_dropped_response,
     consequence=consequence.answers_dropped,
 )

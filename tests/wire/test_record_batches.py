@@ -6,11 +6,12 @@ import dataclasses
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from harness.wire.errors import WireError
 from harness.wire.records import (
+    BATCH_OVERHEAD_BYTES,
     BatchBuilder,
     Codec,
     Record,
@@ -22,6 +23,7 @@ from harness.wire.records import (
     read_headers,
     restamp,
 )
+from harness.wire.records.codecs import compress
 
 int64s = st.integers(-(2**63), 2**63 - 1)
 int32s = st.integers(-(2**31), 2**31 - 1)
@@ -73,6 +75,45 @@ def test_round_trip(
     assert header.size_bytes == len(built)
     if codec is Codec.NONE:
         assert builder.size_bytes == len(built)
+
+
+#: Where a varint gets another byte, each side.
+BORDERS = [0, 1, 63, 64, 8191, 8192, 1048575, 1048576]
+sizes_bytes = st.none() | st.sampled_from(BORDERS)
+deltas_ms = st.sampled_from([sign * border for sign in (1, -1) for border in (*BORDERS, 2**31, 2**62)])
+
+
+@given(st.lists(st.tuples(deltas_ms, sizes_bytes, sizes_bytes, headers), min_size=1, max_size=3))
+@settings(max_examples=50)
+def test_lengths_and_deltas_of_every_width(shapes: list[Any]) -> None:
+    builder = BatchBuilder(base_timestamp_ms=0)
+    expected = []
+    for index, (delta_ms, key_bytes, value_bytes, headers_) in enumerate(shapes):
+        key = None if key_bytes is None else bytes(key_bytes)
+        value = None if value_bytes is None else bytes(value_bytes)
+        builder.append(delta_ms, key, value, headers_)
+        expected.append(Record(index, delta_ms, key, value, headers_))
+    built = builder.build()
+    assert builder.size_bytes == len(built)
+    (batch,) = read_batches(built)
+    assert batch.records == tuple(expected)
+
+
+def test_indices_of_every_width() -> None:
+    builder = BatchBuilder()
+    for _ in range(8200):
+        builder.append(0, None, b"")
+    (batch,) = read_batches(builder.build())
+    assert [record.offset for record in batch.records] == list(range(8200))
+
+
+@pytest.mark.parametrize("level", [None, 1, 9])
+def test_the_level_is_the_codecs(level: int | None) -> None:
+    rows_ = [(0, None, b"".join(b"word%d " % (i * i % 997) for i in range(3000)), ())]
+    builder = BatchBuilder(Codec.GZIP, level=level)
+    builder.append(*rows_[0])
+    plain = fill(rows_).build()[BATCH_OVERHEAD_BYTES:]
+    assert builder.build()[BATCH_OVERHEAD_BYTES:] == compress(Codec.GZIP, plain, level)
 
 
 @given(rows, codecs, producers, producers)
@@ -167,3 +208,9 @@ def test_values_are_values() -> None:
     (batch,) = read_batches(sample())
     with pytest.raises(dataclasses.FrozenInstanceError):
         batch.records[0].offset = 5  # type: ignore[misc]
+
+
+@pytest.mark.parametrize("stamps", [(2**63 - 1, -(2**63)), (-(2**63), 2**63 - 1), (2**62, -(2**62) - 5)])
+def test_timestamps_too_far_apart_for_a_delta_wrap_as_in_java(stamps: tuple[int, int]) -> None:
+    (batch,) = read_batches(fill([(stamp, None, None) for stamp in stamps]).build())
+    assert tuple(record.timestamp_ms for record in batch.records) == stamps

@@ -114,3 +114,53 @@ def test_lz4_is_a_frame_of_independent_blocks() -> None:
     assert packed[:4] == bytes.fromhex("04224d18")
     version, independent = packed[4] >> 6, packed[4] & 0x20
     assert (version, independent) == (1, 0x20)
+
+
+LEVELS = {Codec.GZIP: (-1, 1, 6, 9), Codec.LZ4: (1, 2, 3, 9, 12, 17), Codec.ZSTD: (-131072, -1, 0, 1, 3, 22)}
+DEFAULT_LEVEL = {Codec.GZIP: -1, Codec.LZ4: 9, Codec.ZSTD: 3}
+
+
+def text(size: int) -> bytes:
+    chosen = random.Random(3)
+    return b"".join(b"word%d " % chosen.randrange(500) for _ in range(size))
+
+
+@pytest.mark.parametrize(("codec", "level"), [(codec, level) for codec in LEVELS for level in LEVELS[codec]])
+def test_every_level_is_read_back(codec: Codec, level: int) -> None:
+    data = text(20_000)
+    assert decompress(codec, compress(codec, data, level), LIMIT) == data
+
+
+@pytest.mark.parametrize("codec", LEVELS)
+def test_levels_compress_differently_and_none_is_the_default(codec: Codec) -> None:
+    data = text(5_000)
+    low, *_, high = (len(compress(codec, data, level)) for level in LEVELS[codec] if level >= 1)
+    assert high < low
+    assert compress(codec, data) == compress(codec, data, DEFAULT_LEVEL[codec])
+
+
+def test_lz4_at_its_default_is_the_fast_compressor_and_at_any_other_level_the_high_one() -> None:
+    data = text(5_000)
+    fast = compress(Codec.LZ4, data)
+    assert all(len(compress(Codec.LZ4, data, level)) < len(fast) for level in range(1, 18) if level != 9)
+
+
+@pytest.mark.parametrize(
+    ("codec", "level"),
+    [
+        (Codec.GZIP, 0),
+        (Codec.GZIP, 10),
+        (Codec.LZ4, 0),
+        (Codec.LZ4, 18),
+        (Codec.ZSTD, 23),
+        (Codec.ZSTD, -131073),
+    ],
+)
+def test_levels_that_do_not_exist(codec: Codec, level: int) -> None:
+    with pytest.raises(WireError, match=f"no compression level {level}"):
+        compress(codec, b"kafka", level)
+
+
+@pytest.mark.parametrize("codec", [Codec.NONE, Codec.SNAPPY])
+def test_codecs_without_levels_take_any(codec: Codec) -> None:
+    assert compress(codec, b"kafka", 99) == compress(codec, b"kafka")

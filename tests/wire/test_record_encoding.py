@@ -92,3 +92,19 @@ def test_the_size_is_an_upper_bound(
     written = len(write_record(delta_ms, index, key, value, headers))
     bound = record_size_bytes(key, value, headers)
     assert written <= bound <= written + 21
+
+
+@pytest.mark.parametrize("size", [0, 63, 64, 8100, 8191, 8192, 100_000])
+def test_null_and_empty_are_different_beside_any_length(size: int) -> None:
+    def varints(*values: int) -> bytes:
+        return b"".join(map(write_varint, values))
+
+    content = bytes(size)
+    for head, tail, key, value in (
+        (varints(0, 7, -1, size), b"\x00", None, content),
+        (varints(0, 7, 0, size), b"\x00", b"", content),
+        (varints(0, 7, size), b"\x01\x00", content, None),
+        (varints(0, 7, size), b"\x00\x00", content, b""),
+    ):
+        body = b"\x00" + head + content + tail
+        assert write_record(0, 7, key, value, ()) == varints(len(body)) + body

@@ -132,6 +132,89 @@ def test_garbage_behind_a_good_crc_is_records_or_a_wire_error(
     assert len(read.records) == count
 
 
+def plain_varint(data: bytes, at: int, bits: int) -> tuple[int, int]:
+    """By the book: at most as many bytes as the bits need, what goes beyond them is lost."""
+    folded = 0
+    for index in range(-(-bits // 7)):
+        folded |= (data[at + index] & 0x7F) << 7 * index
+        if data[at + index] < 0x80:
+            folded %= 1 << bits
+            return (folded >> 1 if folded % 2 == 0 else -(folded >> 1) - 1), at + index + 1
+    raise ValueError
+
+
+def plain_bytes(data: bytes, at: int) -> tuple[bytes | None, int]:
+    length, at = plain_varint(data, at, 32)
+    if length < -1 or at + length > len(data):
+        raise ValueError
+    return (None, at) if length == -1 else (data[at : at + length], at + length)
+
+
+def plain_record(data: bytes, at: int) -> tuple[tuple[Any, ...], int]:
+    """Offset delta, timestamp delta, key, value and headers of a record, read with no regard to speed."""
+    length, at = plain_varint(data, at, 32)
+    end = at + length
+    delta_ms, at = plain_varint(data, at + 1, 64)
+    index, at = plain_varint(data, at, 32)
+    key, at = plain_bytes(data, at)
+    value, at = plain_bytes(data, at)
+    count, at = plain_varint(data, at, 32)
+    headers = []
+    for _ in range(count):
+        name, at = plain_bytes(data, at)
+        content, at = plain_bytes(data, at)
+        if name is None:
+            raise ValueError
+        headers.append((name.decode(errors="replace"), content))
+    if length < 0 or count < 0 or at != end:
+        raise ValueError
+    return (index, delta_ms, key, value, tuple(headers)), at
+
+
+def plain_records(data: bytes) -> list[tuple[Any, ...]] | None:
+    """All records, or None if they are broken."""
+    records = []
+    at = 0
+    try:
+        while at < len(data):
+            record, at = plain_record(data, at)
+            records.append(record)
+    except (IndexError, ValueError):
+        return None
+    return records
+
+
+contents = st.none() | st.binary(max_size=3) | st.sampled_from([63, 64, 8192]).map(bytes)
+good_rows = st.tuples(
+    st.sampled_from([0, 1, 64, -1, 9_000]),
+    contents,
+    contents,
+    st.lists(st.tuples(st.text(max_size=2), contents), max_size=2),
+)
+
+
+@given(st.lists(good_rows, min_size=1, max_size=3), st.data())
+@settings(max_examples=300)
+def test_damaged_records_are_read_as_by_the_book(rows_: list[Any], data: st.DataObject) -> None:
+    builder = BatchBuilder(base_timestamp_ms=0)
+    for row in rows_:
+        builder.append(*row)
+    section = bytearray(builder.build()[BATCH_OVERHEAD_BYTES:])
+    for _ in range(data.draw(st.integers(0, 2), label="wounds")):
+        at = data.draw(st.integers(0, min(len(section) - 1, 12)), label="at")
+        section[at : at + data.draw(st.integers(0, 1))] = data.draw(st.binary(max_size=1))
+    expected = plain_records(section)
+    batch = builder.build()[:BATCH_OVERHEAD_BYTES] + section
+    batch = with_field(with_field(batch, 8, ">i", len(batch) - 12), 57, ">i", len(expected or rows_))
+    if expected is None:
+        with pytest.raises(WireError):
+            list(read_batches(batch))
+        return
+    (read,) = read_batches(batch)
+    found = [(r.offset, r.timestamp_ms, r.key, r.value, r.headers) for r in read.records]
+    assert found == expected
+
+
 @given(st.binary(max_size=200))
 def test_garbage_is_nothing_or_a_wire_error(garbage: bytes) -> None:
     for read in (read_batches, read_headers):
@@ -160,3 +243,22 @@ def test_a_header_name_that_is_no_text_does_not_hide_the_record() -> None:
     raw = builder.build().replace(b"\x04ab", b"\x04a\xff")
     (batch,) = read_batches(with_fresh_crc(raw))
     assert batch.records[0].headers == (("a\ufffd", b""),)
+
+
+@pytest.mark.parametrize(
+    ("section", "sentence"),
+    [
+        ("10 00 00 00 02 6b 02 76", "a record claims 8 bytes, 7 are left"),
+        ("01", "a record claims -1 bytes, 0 are left"),
+        ("0e 00 00 00 02 6b 08 76", "4 bytes should follow at 7, there are 1"),
+        ("0c 00 00 00 03 01 00", "the length -2 before 5 is negative"),
+        ("10 00 00 00 01 02 76 00 00", "a record of 8 bytes ends 1 bytes off its end"),
+        ("0c 00 00 80", "claims 6 bytes, 3 are left"),
+        ("06 00 00 80", "a varint at 3 is cut off"),
+    ],
+)
+def test_what_is_said_of_broken_records(section: str, sentence: str) -> None:
+    batch = sample()[:BATCH_OVERHEAD_BYTES] + bytes.fromhex(section)
+    batch = with_field(with_field(batch, 8, ">i", len(batch) - 12), 57, ">i", 1)
+    with pytest.raises(WireError, match=sentence):
+        list(read_batches(batch))

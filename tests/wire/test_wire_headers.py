@@ -135,3 +135,10 @@ def test_api_names_are_kafkas() -> None:
         "SaslAuthenticate",
     ]
     assert api_name(123) == "Api(123)"
+
+
+def test_a_client_id_of_a_negative_length_other_than_null() -> None:
+    null = write_request_header(RequestHeader(Api.METADATA, 1, 7, None))
+    assert read_request_header(null)[0].client_id is None
+    with pytest.raises(WireError, match="client id"):
+        read_request_header(null[:-2] + b"\xff\xfe")

@@ -1,10 +1,11 @@
-"""Messages: every API and version, written by kio, read by us, held against kio's own reader."""
+"""Messages: every API and version, any value, written and read by us, held against kio's own writer and reader."""
 
 from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import MISSING, fields, is_dataclass, replace
 from datetime import UTC, datetime, timedelta
+from io import BytesIO
 from types import NoneType, UnionType
 from typing import Any, get_args, get_origin
 
@@ -14,6 +15,7 @@ from hypothesis import strategies as st
 from kio.schema.errors import ErrorCode
 from kio.schema.index import api_key_map
 from kio.serial import entity_reader as kio_reader
+from kio.serial import entity_writer as kio_writer
 
 from harness.wire.apis import Api, api_name
 from harness.wire.errors import WireError
@@ -77,6 +79,12 @@ def messages(entity: Any) -> st.SearchStrategy[Any]:
     return st.builds(entity, **parts)
 
 
+def kio_written(message: Any) -> bytes:
+    out = BytesIO()
+    kio_writer(type(message))(out, message)
+    return out.getvalue()
+
+
 def payload_of(framed: bytes) -> bytes:
     reader = FrameReader()
     reader.feed(framed)
@@ -89,26 +97,28 @@ def payload_of(framed: bytes) -> bytes:
 @pytest.mark.parametrize("api", list(Api), ids=api_name)
 @given(data=st.data())
 @settings(max_examples=10)
-def test_requests_round_trip_and_kio_reads_the_same(api: Api, data: st.DataObject) -> None:
+def test_requests_round_trip_and_kio_writes_and_reads_the_same(api: Api, data: st.DataObject) -> None:
     version = data.draw(st.integers(*client_versions(api)), label="version")
     entity = message_class(api, version, "request")
     message = data.draw(messages(entity), label="message")
     payload = payload_of(encode_request(message, 5, "c"))
     assert decode_request(payload) == (RequestHeader(api, version, 5, "c"), message)
     _, at = read_request_header(payload)
+    assert payload[at:] == kio_written(message)
     assert kio_reader(entity)(payload, at) == (message, len(payload) - at)
 
 
 @pytest.mark.parametrize("api", list(Api), ids=api_name)
 @given(data=st.data())
 @settings(max_examples=10)
-def test_responses_round_trip_and_kio_reads_the_same(api: Api, data: st.DataObject) -> None:
+def test_responses_round_trip_and_kio_writes_and_reads_the_same(api: Api, data: st.DataObject) -> None:
     version = data.draw(st.integers(*client_versions(api)), label="version")
     entity = message_class(api, version, "response")
     message = data.draw(messages(entity), label="message")
     payload = payload_of(encode_response(message, -9))
     assert decode_response(payload, api, version) == (-9, message)
     _, at = read_response_header(payload, api, version)
+    assert payload[at:] == kio_written(message)
     assert kio_reader(entity)(payload, at) == (message, len(payload) - at)
 
 
@@ -237,3 +247,22 @@ def test_the_apis_are_kios() -> None:
     for api in Api:
         for version in client_versions(api):
             assert message_class(api, version, "request").__name__.startswith(api_name(api))
+
+
+@pytest.mark.parametrize("length", [-2, -(2**15)])
+def test_of_the_negative_lengths_only_minus_one_is_null(length: int) -> None:
+    # transactional id, acks, timeout, no topics
+    header = write_request_header(RequestHeader(Api.PRODUCE, 8, 0, None))
+    rest = bytes(2 + 4 + 4)
+    assert decode_request(header + b"\xff\xff" + rest)[1].transactional_id is None
+    with pytest.raises(WireError, match=f"length {length} before"):
+        decode_request(header + length.to_bytes(2, "big", signed=True) + rest)
+    with pytest.raises(WireError, match="length -2 before"):
+        decode_request(header + b"\xff\xff" + rest[:-4] + (-2).to_bytes(4, "big", signed=True))
+
+
+def test_a_last_string_that_is_cut_off() -> None:
+    handshake = write_request_header(RequestHeader(Api.SASL_HANDSHAKE, 1, 0, None))
+    assert decode_request(handshake + b"\x00\x05PLAIN")[1].mechanism == "PLAIN"
+    with pytest.raises(WireError, match="SaslHandshakeRequest is cut off"):
+        decode_request(handshake + b"\x00\x05PLAI")

@@ -4,9 +4,16 @@ from __future__ import annotations
 
 import sys
 from importlib.metadata import PackageNotFoundError, version
+from typing import TYPE_CHECKING
 
 from harness.errors import UsageError
 from harness.ports import Launch
+
+if TYPE_CHECKING:
+    from harness.contract import Configure
+    from harness.dice import Dice
+    from harness.simulated.network import Network
+    from harness.simulated.ports import Clock, SimulatedClient, Tell
 
 #: Names the seeded defect with which the program runs; for the mutants' own client kinds only.
 MUTANT = "KAFKA_TRIAL_MUTANT"
@@ -31,6 +38,17 @@ class Reference:
         self.summary = f"the reference client, which {defect}" if mutant else "the reference client"
         self.default_version = project_version()
         self._env = {MUTANT: mutant}
+
+    def simulated(
+        self, settings: Configure, network: Network, clock: Clock, dice: Dice, tell: Tell
+    ) -> SimulatedClient | None:
+        """The client inside the simulated world; see :class:`harness.simulated.ports.SimulatedClientKind`."""
+        from clients.adapters.reference.simulated import start
+        from clients.mutants import components_of
+
+        mutant = self._env[MUTANT]
+        components = components_of(mutant) if mutant else None
+        return start(self.name, self.default_version, components, settings, network, clock, dice, tell)
 
     def install(self, version: str) -> Launch:
         """Nothing to install; see :class:`harness.ports.ClientKind`."""

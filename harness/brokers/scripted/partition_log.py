@@ -21,6 +21,8 @@ _ATTRIBUTES: Final = struct.Struct(">h")
 _TIMESTAMP: Final = struct.Struct(">q")
 _MAX_TIMESTAMP_AT: Final = 35
 _NO_TIMESTAMP: Final = -1
+#: The bits that mean something; a broker that writes the attributes anew drops the others.
+_KNOWN_ATTRIBUTES: Final = 0x7F
 
 
 class StoredBatch(NamedTuple):
@@ -55,7 +57,7 @@ class PartitionLog:
 
     def append(self, data: bytes, config: TopicConfig, leader_epoch: int, now_ms: int) -> Appended:
         """Validate a batch and append it, unless it is there already. Raises Refused: then nothing has changed."""
-        header = validate(data, config, now_ms)
+        header, newest_ms = validate(data, config, now_ms)
         entry = None
         if header.producer_id > NO_PRODUCER_ID:
             entry = self.producer_state.entry(header.producer_id, now_ms)
@@ -64,7 +66,9 @@ class PartitionLog:
                 return Appended(known.first_offset, known.last_offset, known.timestamp_ms)
             entry.check(header.producer_epoch, header.base_sequence)
         if config.log_append_time:
-            data, header = _stamped(data, header, now_ms)
+            data, header = _stamped(data, header, header.attributes | LOG_APPEND_TIME, now_ms)
+        elif newest_ms != header.max_timestamp_ms or header.attributes & LOG_APPEND_TIME:
+            data, header = _stamped(data, header, header.attributes & ~LOG_APPEND_TIME, newest_ms)
         base_offset = self.log_end_offset
         last_offset = base_offset + header.last_offset_delta
         placed = _PLACE.pack(base_offset, header.length, leader_epoch) + data[_PLACE.size :]
@@ -115,15 +119,17 @@ def _remember(entry: ProducerStateEntry, stored: StoredBatch) -> None:
     entry.add(header.producer_epoch, metadata, stored.appended_at_ms)
 
 
-def _stamped(data: bytes, header: BatchHeader, now_ms: int) -> tuple[bytes, BatchHeader]:
-    """The batch with the broker's time as everybody's timestamp, and the CRC that fits it."""
-    attributes = header.attributes | LOG_APPEND_TIME
+def _stamped(
+    data: bytes, header: BatchHeader, attributes: int, max_timestamp_ms: int
+) -> tuple[bytes, BatchHeader]:
+    """The batch with the greatest timestamp that the broker sets, and the CRC that fits it."""
+    attributes &= _KNOWN_ATTRIBUTES
     batch = bytearray(data)
     _ATTRIBUTES.pack_into(batch, CRC_COVERS_FROM, attributes)
-    _TIMESTAMP.pack_into(batch, _MAX_TIMESTAMP_AT, now_ms)
+    _TIMESTAMP.pack_into(batch, _MAX_TIMESTAMP_AT, max_timestamp_ms)
     crc = crc32c(memoryview(batch)[CRC_COVERS_FROM:])
     batch[CRC_AT:CRC_COVERS_FROM] = crc.to_bytes(4, "big")
-    return bytes(batch), replace(header, crc=crc, attributes=attributes, max_timestamp_ms=now_ms)
+    return bytes(batch), replace(header, crc=crc, attributes=attributes, max_timestamp_ms=max_timestamp_ms)
 
 
 def _rows(batch: StoredBatch, topic: str, partition: int) -> Iterator[LogRecord]:

@@ -45,8 +45,6 @@ _SINCE_3_9: Final[Ranges] = {
     Api.SASL_AUTHENTICATE: (0, 2),
     Api.DESCRIBE_CLUSTER: (0, 1),
     Api.DESCRIBE_PRODUCERS: (0, 0),
-    Api.GET_TELEMETRY_SUBSCRIPTIONS: (0, 0),
-    Api.PUSH_TELEMETRY: (0, 0),
     Api.DESCRIBE_TOPIC_PARTITIONS: (0, 0),
 }
 #: Produce is offered from 0 for the sake of old librdkafka, which would not connect otherwise; it is taken from 3 on.

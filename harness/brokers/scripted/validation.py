@@ -1,8 +1,8 @@
 """What a broker checks in a batch before it asks who sent it.
 
 ``ProduceRequest#validateRecords``, what the log analyses, and ``LogValidator``, in that order; the first thing wrong
-decides the error code. A header's greatest timestamp is believed: records are read one by one only where one of them
-could be refused.
+decides the error code. Every record is looked at (:mod:`.record_scan`); one by one they are made only where one of them
+is to be refused.
 """
 
 from __future__ import annotations
@@ -12,14 +12,15 @@ from typing import Final
 from crc32c import crc32c
 from kio.schema.errors import ErrorCode
 
+from harness.brokers.scripted.record_scan import Scan, Unscanned, scan
 from harness.brokers.scripted.refusals import Refused
-from harness.brokers.scripted.topic_config import FOREVER_MS, TopicConfig
+from harness.brokers.scripted.topic_config import TopicConfig
 from harness.wire.errors import WireError
 from harness.wire.makers import filler
 from harness.wire.records import MAX_DECOMPRESSED_BYTES, NO_PRODUCER_ID, BatchHeader, Codec, Record
 from harness.wire.records.codecs import decompress
 from harness.wire.records.decoding import read_records
-from harness.wire.records.encoding import read_varint
+from harness.wire.records.encoding import int64
 from harness.wire.records.model import (
     BATCH_OVERHEAD_BYTES,
     CODEC_MASK,
@@ -57,19 +58,33 @@ def only_batch(data: bytes | None, version: int) -> bytes:
     return data[:size_bytes]
 
 
+def first_batch(data: bytes | None) -> bytes:
+    """The first batch of a partition, none where no whole one is there. Raises Refused for what looks like no batch."""
+    size_bytes = _next_batch(data, 0) if data else 0
+    return data[:size_bytes] if data else b""
+
+
 def _next_batch(data: bytes, at: int) -> int:
     """The size of the batch at ``at``, 0 where no whole batch is left."""
-    if len(data) - at < CRC_AT:
+    left = len(data) - at
+    if left < LENGTH_EXCLUDES_BYTES:
         return 0
     length = int.from_bytes(data[at + 8 : at + LENGTH_EXCLUDES_BYTES], "big", signed=True)
-    if length < _SMALLEST_LENGTH or data[at + CRC_AT - 1] > MAGIC:
+    if length < _SMALLEST_LENGTH:
+        raise Refused(ErrorCode.corrupt_message)
+    if left < CRC_AT:
+        return 0
+    if data[at + CRC_AT - 1] > MAGIC:
         raise Refused(ErrorCode.corrupt_message)
     size_bytes = LENGTH_EXCLUDES_BYTES + length
-    return size_bytes if size_bytes <= len(data) - at else 0
+    return size_bytes if size_bytes <= left else 0
 
 
-def validate(data: bytes, config: TopicConfig, now_ms: int) -> BatchHeader:
-    """The header of one whole batch of format 2 that may be appended to a topic. Raises Refused."""
+def validate(data: bytes, config: TopicConfig, now_ms: int) -> tuple[BatchHeader, int]:
+    """The header of one whole batch of format 2 that may be appended to a topic, and the greatest timestamp in it.
+
+    The header may have claimed another one. Raises Refused.
+    """
     if data[:8] != b"\0\0\0\0\0\0\0\0":
         raise Refused(ErrorCode.invalid_record)
     if len(data) > config.max_message_bytes:
@@ -85,13 +100,21 @@ def validate(data: bytes, config: TopicConfig, now_ms: int) -> BatchHeader:
     if header.producer_id > NO_PRODUCER_ID and header.base_sequence < 0:
         raise Refused(ErrorCode.invalid_record)
     plain = _plain(data, header)
-    if not _are_records(plain, count):
-        raise Refused(ErrorCode.invalid_record)
-    if config.compacted or header.attributes & LOG_APPEND_TIME or _may_be_untimely(header, config, now_ms):
+    found = scan(plain, count)
+    if not isinstance(found, Scan):
+        # Java's own exception for a length of more than five bytes gets out where no codec's stream is between.
+        is_lost = found is Unscanned.LENGTH and not header.attributes & CODEC_MASK
+        raise Refused(ErrorCode.unknown_server_error if is_lost else ErrorCode.invalid_record)
+    if _may_be_refused(found, header, config, now_ms):
         _check_records(plain, header, config, now_ms)
+    if header.attributes & CODEC_MASK and not found.offsets_count:
+        # A broker wants to build such a batch anew, from records whose keys and values it has skipped.
+        raise Refused(ErrorCode.unknown_server_error)
     if len(data) > config.segment_bytes:
         raise Refused(ErrorCode.record_list_too_large)
-    return header
+    if header.attributes & LOG_APPEND_TIME:
+        return header, header.max_timestamp_ms
+    return header, max(int64(header.base_timestamp_ms + found.greatest_delta_ms), _NO_TIMESTAMP)
 
 
 def read_stored(data: bytes, header: BatchHeader) -> tuple[Record, ...]:
@@ -110,38 +133,14 @@ def _plain(data: bytes, header: BatchHeader) -> bytes:
         raise Refused(ErrorCode.unknown_server_error) from None
 
 
-def _are_records(plain: bytes, count: int) -> bool:
-    """Whether the bytes are that many records, one behind the other; what is in them is not looked at."""
-    at, size = 0, len(plain)
-    try:
-        for _ in range(count):
-            folded = plain[at]
-            at += 1
-            if folded >= 0x80:
-                # Two bytes are written out here: nearly every record has a length of one or two.
-                second = plain[at]
-                if second < 0x80 and not folded & 1:
-                    length = (folded & 0x7F | second << 7) >> 1
-                    at += 1
-                else:
-                    length, at = read_varint(plain, at - 1)
-            elif folded & 1:
-                return False
-            else:
-                length = folded >> 1
-            at += length
-            if length < 0 or at > size:
-                return False
-    except (IndexError, WireError):
-        return False
-    return at == size
-
-
-def _may_be_untimely(header: BatchHeader, config: TopicConfig, now_ms: int) -> bool:
+def _may_be_refused(found: Scan, header: BatchHeader, config: TopicConfig, now_ms: int) -> bool:
+    """Whether one of the records could be: then they are read one by one."""
+    if (config.compacted and not found.all_have_keys) or header.attributes & LOG_APPEND_TIME:
+        return True
     if config.log_append_time:
         return False
-    is_late = header.max_timestamp_ms - now_ms > config.timestamp_after_max_ms
-    return is_late or config.timestamp_before_max_ms < FOREVER_MS
+    oldest_ms, newest_ms = (int64(header.base_timestamp_ms + delta) for delta in found[:2])
+    return newest_ms - now_ms > config.timestamp_after_max_ms or now_ms - oldest_ms > config.timestamp_before_max_ms
 
 
 def _check_records(plain: bytes, header: BatchHeader, config: TopicConfig, now_ms: int) -> None:
@@ -166,6 +165,6 @@ def _untimely(record: Record, header: BatchHeader, config: TopicConfig, now_ms: 
         age_ms = now_ms - record.timestamp_ms
         if age_ms > config.timestamp_before_max_ms or -age_ms > config.timestamp_after_max_ms:
             return f"timestamp {record.timestamp_ms} is out of range at {now_ms}"
-    if header.attributes & LOG_APPEND_TIME:
+    elif header.attributes & LOG_APPEND_TIME:
         return "a producer does not set LogAppendTime"
     return None

@@ -18,12 +18,14 @@ from harness.wire.records.codecs import Codec, compress
 from harness.wire.records.encoding import Headers, write_record
 from harness.wire.records.model import (
     BATCH_OVERHEAD_BYTES,
-    HEADER,
     NO_PRODUCER_EPOCH,
     NO_PRODUCER_ID,
     NO_SEQUENCE,
 )
 
+#: The header up to and with the CRC, and what of it the CRC covers.
+_UNCOVERED: Final = struct.Struct(">qiibI")
+_COVERED: Final = struct.Struct(">hiqqqhii")
 _PRODUCER: Final = struct.Struct(">qhi")
 _END_MARKER_VALUE: Final = struct.Struct(">hi")
 
@@ -32,11 +34,14 @@ class BatchBuilder:
     """Collects records for one batch.
 
     ``base_timestamp_ms`` is what the records' timestamps are written relative to; by default the first
-    record's.
+    record's. ``level`` is the codec's (see :func:`~harness.wire.records.codecs.compress`), None its default.
     """
 
-    def __init__(self, codec: Codec = Codec.NONE, base_timestamp_ms: int | None = None) -> None:
+    def __init__(
+        self, codec: Codec = Codec.NONE, base_timestamp_ms: int | None = None, level: int | None = None
+    ) -> None:
         self.codec = codec
+        self.level = level
         self.record_count = 0
         #: The batch's size before compression, in bytes.
         self.size_bytes = BATCH_OVERHEAD_BYTES
@@ -46,15 +51,16 @@ class BatchBuilder:
 
     def append(self, timestamp_ms: int, key: bytes | None, value: bytes | None, headers: Headers = ()) -> int:
         """Adds a record and gives its index in the batch."""
-        if self._base_timestamp_ms is None:
-            self._base_timestamp_ms = timestamp_ms
         index = self.record_count
-        record = write_record(timestamp_ms - self._base_timestamp_ms, index, key, value, headers)
+        base_ms = self._base_timestamp_ms
+        if base_ms is None:
+            base_ms = self._base_timestamp_ms = timestamp_ms
+        if index == 0 or timestamp_ms > self._max_timestamp_ms:
+            self._max_timestamp_ms = timestamp_ms
+        record = write_record(timestamp_ms - base_ms, index, key, value, headers)
         self._records.append(record)
         self.size_bytes += len(record)
         self.record_count = index + 1
-        if index == 0 or timestamp_ms > self._max_timestamp_ms:
-            self._max_timestamp_ms = timestamp_ms
         return index
 
     def build(
@@ -70,7 +76,7 @@ class BatchBuilder:
         if self._base_timestamp_ms is None or not self._records:
             raise WireError("a batch needs a record")
         return _assemble(
-            payload=compress(self.codec, b"".join(self._records)),
+            payload=compress(self.codec, b"".join(self._records), self.level),
             base_offset=base_offset,
             partition_leader_epoch=partition_leader_epoch,
             attributes=self.codec | (model.TRANSACTIONAL if transactional else 0),
@@ -91,26 +97,14 @@ def _assemble(
     record_count: int,
 ) -> bytes:
     length = BATCH_OVERHEAD_BYTES - model.LENGTH_EXCLUDES_BYTES + len(payload)
-    batch = bytearray(BATCH_OVERHEAD_BYTES)
     try:
-        HEADER.pack_into(
-            batch,
-            0,
-            base_offset,
-            length,
-            partition_leader_epoch,
-            model.MAGIC,
-            0,
-            attributes,
-            record_count - 1,
-            *timestamps_ms,
-            *producer,
-            record_count,
+        covered = _COVERED.pack(attributes, record_count - 1, *timestamps_ms, *producer, record_count)
+        crc = crc32c(payload, crc32c(covered))
+        return (
+            _UNCOVERED.pack(base_offset, length, partition_leader_epoch, model.MAGIC, crc) + covered + payload
         )
     except struct.error as error:
         raise WireError(f"a field of the batch is out of its range: {error}") from error
-    batch += payload
-    return _sealed(batch)
 
 
 def _sealed(batch: bytearray) -> bytes:

@@ -27,6 +27,13 @@ class Codec(IntEnum):
     ZSTD = 4
 
 
+_LEVELS: Final = {Codec.GZIP: range(1, 10), Codec.LZ4: range(1, 18), Codec.ZSTD: range(-131072, 23)}
+_DEFAULT_LEVELS: Final = {Codec.GZIP: -1, Codec.LZ4: 9, Codec.ZSTD: 3}
+#: What gzip's -1 comes to.
+_GZIP_DEFAULT: Final = 6
+#: The C library's levels: 1 is its fast compressor, from 3 on it is the high one.
+_LZ4_FAST: Final = 1
+_LZ4_HIGH: Final = range(3, 13)
 _XERIAL_MAGIC: Final = b"\x82SNAPPY\x00"
 #: Behind the magic the version that wrote it and the lowest one that can read it, both 1.
 _XERIAL_HEADER: Final = _XERIAL_MAGIC + (1).to_bytes(4, "big") * 2
@@ -35,21 +42,35 @@ _XERIAL_BLOCK_BYTES: Final = 32 * 1024
 _BUFFER_FULL: Final = "failed to write whole buffer"
 
 
-def compress(codec: Codec, data: bytes) -> bytes:
-    """``data`` compressed as the Java client does."""
+def compress(codec: Codec, data: bytes, level: int | None = None) -> bytes:
+    """``data`` compressed as the Java client does, at a level of the codec's own (KIP-390).
+
+    gzip has -1 (its default) and 1 to 9, lz4 1 to 17 (9), zstd -131072 to 22 (3). None is the default; snappy
+    and no compression have no levels and take any. Raises :class:`WireError` for a level out of range.
+    """
+    if level is None or codec not in _LEVELS:
+        level = _DEFAULT_LEVELS.get(codec, 0)
+    elif level not in _LEVELS[codec] and level != _DEFAULT_LEVELS[codec]:
+        raise WireError(f"{codec.name.lower()} has no compression level {level}")
     match codec:
         case Codec.NONE:
             return data
         case Codec.GZIP:
-            return bytes(cramjam.gzip.compress(data))
+            return bytes(cramjam.gzip.compress(data, level=_GZIP_DEFAULT if level == -1 else level))
         case Codec.SNAPPY:
             return _xerial(data)
         case Codec.LZ4:
-            lz4 = cramjam.lz4.Compressor(content_checksum=False, block_linked=False)
-            lz4.compress(data)
-            return bytes(lz4.finish())
+            return _lz4(data, level)
         case Codec.ZSTD:
-            return bytes(cramjam.zstd.compress(data))
+            return bytes(cramjam.zstd.compress(data, level=level))
+
+
+def _lz4(data: bytes, level: int) -> bytes:
+    """At its default level Java takes the fast compressor, at any other the high one, which ends at 12 in C."""
+    level = _LZ4_FAST if level == _DEFAULT_LEVELS[Codec.LZ4] else min(max(level, _LZ4_HIGH[0]), _LZ4_HIGH[-1])
+    lz4 = cramjam.lz4.Compressor(level=level, content_checksum=False, block_linked=False)
+    lz4.compress(data)
+    return bytes(lz4.finish())
 
 
 def decompress(codec: Codec, data: bytes, max_bytes: int) -> bytes:

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Iterator
 from typing import Final
 
 from crc32c import crc32c
 
 from harness.wire.errors import WireError
+from harness.wire.makers import filler
 from harness.wire.records import model
 from harness.wire.records.codecs import decompress
-from harness.wire.records.encoding import read_records
+from harness.wire.records.decoding import read_records
 from harness.wire.records.model import BatchHeader, RecordBatch
 
 #: A batch may not decompress to more than this, unless the caller says otherwise.
 MAX_DECOMPRESSED_BYTES: Final = 256 * 1024 * 1024
+
+_LENGTH_AND_MAGIC: Final = struct.Struct(">8xi4xB")
+_make_header: Final = filler(BatchHeader)
 
 
 def read_batches(
@@ -32,8 +37,9 @@ def read_batches(
             if crc32c(view[begin + model.CRC_COVERS_FROM : end]) != header.crc:
                 yield RecordBatch(header, (), crc_ok=False)
                 continue
-            section = bytes(view[begin + model.BATCH_OVERHEAD_BYTES : end])
-            plain = decompress(header.codec, section, max_decompressed_bytes)
+            plain = bytes(view[begin + model.BATCH_OVERHEAD_BYTES : end])
+            if header.attributes & model.CODEC_MASK:
+                plain = decompress(header.codec, plain, max_decompressed_bytes)
             yield RecordBatch(header, read_records(plain, header), crc_ok=True)
 
 
@@ -48,8 +54,7 @@ def _headers(view: memoryview) -> Iterator[tuple[BatchHeader, int]]:
     """Each whole batch's header and where the batch begins."""
     at = 0
     while len(view) - at >= model.CRC_AT:
-        length = int.from_bytes(view[at + 8 : at + model.LENGTH_EXCLUDES_BYTES], "big", signed=True)
-        magic = view[at + model.CRC_AT - 1]
+        length, magic = _LENGTH_AND_MAGIC.unpack_from(view, at)
         if magic != model.MAGIC:
             raise WireError(f"the batch at byte {at} has the format (magic) {magic}; only 2 is read")
         end = at + model.LENGTH_EXCLUDES_BYTES + length
@@ -57,5 +62,5 @@ def _headers(view: memoryview) -> Iterator[tuple[BatchHeader, int]]:
             raise WireError(f"the batch at byte {at} claims a length of {length} bytes, less than its header")
         if end > len(view):
             return
-        yield BatchHeader(*model.HEADER.unpack_from(view, at)), at
+        yield _make_header(*model.HEADER.unpack_from(view, at)), at
         at = end

@@ -12,7 +12,7 @@ from uuid import UUID
 
 from kio.schema.errors import ErrorCode
 
-from harness.brokers.scripted.answer import Answer, Closed, Request, milliseconds
+from harness.brokers.scripted.answer import Answer, Request, milliseconds
 from harness.brokers.scripted.messages import maker
 from harness.brokers.scripted.state import ClusterState, InjectedError
 from harness.brokers.scripted.topics import INTERNAL_TOPICS, NO_LEADER, Partition, Topic, is_valid_name
@@ -28,6 +28,8 @@ _NO_CONTROLLER: Final = -1
 def handle(state: ClusterState, request: Request) -> Answer:
     """Errors stand at the topic (3, 17, 29, 100) or at the partition (5: it has no leader)."""
     version = request.version
+    if version < _IDS_FROM_VERSION and _asks_by_id(request.body):
+        return _refused(request)
     error = state.take_error(Api.METADATA) if state.injected else None
     topics = tuple(_topics(state, request, error))
     alive = state.alive()
@@ -44,6 +46,34 @@ def handle(state: ClusterState, request: Request) -> Answer:
         controller_id=min(alive, default=_NO_CONTROLLER),
         topics=() if is_whole else topics,
         error_code=error.code if is_whole and error is not None else ErrorCode.none,
+    )
+    return Answer(encode_response(message, request.header.correlation_id), request.now_ns)
+
+
+def _asks_by_id(body: Any) -> bool:
+    """Versions 10 and 11 have a field for the id already, and no broker takes it."""
+    return any(each.name is None or getattr(each, "topic_id", None) for each in body.topics or ())
+
+
+def _refused(request: Request) -> Answer:
+    """INVALID_REQUEST for each topic as it was asked for, and nothing else."""
+    make = maker(Api.METADATA, request.version, "MetadataResponseTopic")
+    topics = tuple(
+        make(
+            error_code=ErrorCode.invalid_request,
+            name=each.name or "",
+            topic_id=each.topic_id or _NO_ID,
+            is_internal=False,
+            partitions=(),
+        )
+        for each in request.body.topics
+    )
+    message = maker(Api.METADATA, request.version, "MetadataResponse")(
+        throttle_time=milliseconds(request.throttle_ms),
+        brokers=(),
+        cluster_id=None,
+        controller_id=_NO_CONTROLLER,
+        topics=topics,
     )
     return Answer(encode_response(message, request.header.correlation_id), request.now_ns)
 
@@ -76,8 +106,6 @@ def _asked(state: ClusterState, request: Request) -> Iterator[tuple[str | None, 
                 yield topic.name, topic.topic_id, ErrorCode.none
         return
     ids = list(dict.fromkeys(i for each in body.topics if (i := getattr(each, "topic_id", None))))
-    if request.version < _IDS_FROM_VERSION and (ids or any(each.name is None for each in body.topics)):
-        raise Closed("a topic without a name, in a version that asks by name")
     for topic_id in ids:
         found = state.topics_by_id.get(topic_id)
         if found is None:

@@ -1,6 +1,7 @@
 """Produce: each partition's batch is appended or refused on its own; the answer waits for all of them.
 
-With acks=0 there is no answer, and an error closes the connection: the client has no other way to hear of it.
+A partition that a request names twice is answered once: of what it brings for it the last is appended. With acks=0
+there is no answer, and an error closes the connection: the client has no other way to hear of it.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from harness.brokers.scripted.partition_log import Appended
 from harness.brokers.scripted.refusals import Refused
 from harness.brokers.scripted.state import ClusterState, InjectedError
 from harness.brokers.scripted.topics import INTERNAL_TOPICS, Partition, Topic
-from harness.brokers.scripted.validation import only_batch
+from harness.brokers.scripted.validation import first_batch, only_batch
 from harness.wire.apis import Api
 from harness.wire.messages import encode_response
 
@@ -41,6 +42,15 @@ _WITHOUT_LOG_START: Final = frozenset(
 
 
 @dataclass(slots=True)
+class _Brought:
+    """What a request brings for one partition; ``refused`` is answered even where another batch was good."""
+
+    index: int
+    batch: bytes | None = None
+    refused: Refused | None = None
+
+
+@dataclass(slots=True)
 class _Outcome:
     """What became of one partition of a request."""
 
@@ -59,14 +69,14 @@ def handle(state: ClusterState, request: Request) -> Answer:
     """Raises Closed for an error under acks=0."""
     body, version = request.body, request.version
     error = state.take_error(Api.PRODUCE, _indexes(body)) if state.injected else None
-    may_write = body.transactional_id is not None or not _is_transactional(body)
+    whole = _wrong_with_all(body)
     outcomes: list[tuple[Any, list[_Outcome]]] = []
     ready_ns = request.now_ns
-    for asked in body.topic_data:
+    for asked, parts in _by_topic(body, version):
         topic, absent = _topic(state, asked, version)
         made = []
-        for part in asked.partition_data:
-            outcome = _outcome(state, request, topic, absent, part, error, may_write)
+        for brought in parts:
+            outcome = _outcome(state, request, topic, absent, brought, error, whole)
             ready_ns = max(ready_ns, outcome.ready_ns)
             made.append(outcome)
         outcomes.append((asked, made))
@@ -80,17 +90,37 @@ def handle(state: ClusterState, request: Request) -> Answer:
     )
 
 
+def _by_topic(body: Any, version: int) -> list[tuple[Any, list[_Brought]]]:
+    """Each topic once, and for it each partition once. A batch of a form that no partition takes is refused already."""
+    topics: dict[Any, tuple[Any, dict[int, _Brought]]] = {}
+    for asked in body.topic_data:
+        key = asked.topic_id if version >= _IDS_FROM_VERSION else asked.name
+        _, parts = topics.setdefault(key, (asked, {}))
+        for part in asked.partition_data:
+            index = int(part.index)
+            brought = parts.setdefault(index, _Brought(index))
+            try:
+                brought.batch = only_batch(part.records, version)
+            except Refused as refused:
+                brought.refused = refused
+    return [(asked, list(parts.values())) for asked, parts in topics.values()]
+
+
 def _indexes(body: Any) -> frozenset[int]:
     return frozenset(int(part.index) for topic in body.topic_data for part in topic.partition_data)
 
 
-def _is_transactional(body: Any) -> bool:
+def _wrong_with_all(body: Any) -> ErrorCode:
+    """The error of every partition at once: looking for transactional batches stops at a batch that is none."""
     for topic in body.topic_data:
         for part in topic.partition_data:
-            data = part.records
-            if data and len(data) > _ATTRIBUTES_AT and data[_ATTRIBUTES_AT] & _TRANSACTIONAL:
-                return True
-    return False
+            try:
+                data = first_batch(part.records)
+            except Refused as refused:
+                return refused.code
+            if len(data) > _ATTRIBUTES_AT and data[_ATTRIBUTES_AT] & _TRANSACTIONAL:
+                return _OK if body.transactional_id is not None else ErrorCode.transactional_id_authorization_failed
+    return _OK
 
 
 def _topic(state: ClusterState, asked: Any, version: int) -> tuple[Topic | None, ErrorCode]:
@@ -112,24 +142,27 @@ def _outcome(
     request: Request,
     topic: Topic | None,
     absent: ErrorCode,
-    part: Any,
+    brought: _Brought,
     error: InjectedError | None,
-    may_write: bool,
+    whole: ErrorCode,
 ) -> _Outcome:
-    outcome = _Outcome(int(part.index))
+    outcome = _Outcome(brought.index)
     if error is not None and error.partition is not None and error.partition != outcome.index:
         error = None
     if error is not None and not error.after_append:
         outcome.code = error.code
-    elif not may_write:
-        outcome.code = ErrorCode.transactional_id_authorization_failed
+    elif whole is not _OK:
+        outcome.code = whole
     elif topic is None:
         outcome.code = absent
     elif not 0 <= outcome.index < len(topic.partitions):
         outcome.code = ErrorCode.unknown_topic_or_partition
     else:
         partition = topic.partitions[outcome.index]
-        _append(request, topic, partition, part.records, outcome)
+        if brought.batch is not None:
+            _append(request, topic, partition, brought.batch, outcome)
+        if brought.refused is not None:
+            outcome = _Outcome(brought.index, brought.refused.code)
         if error is not None and outcome.code is _OK:
             outcome.code = error.code
     if outcome.code is _NOT_LEADER and topic is not None:
@@ -145,11 +178,10 @@ def _hint(topic: Topic, outcome: _Outcome) -> None:
 
 
 def _append(
-    request: Request, topic: Topic, partition: Partition, data: bytes | None, outcome: _Outcome
+    request: Request, topic: Topic, partition: Partition, batch: bytes, outcome: _Outcome
 ) -> None:
     is_at_log = False
     try:
-        batch = only_batch(data, request.version)
         is_at_log = _may_append(request, topic, partition, batch)
         appended = partition.log.append(batch, topic.config, partition.leader_epoch, request.now_ms)
     except Refused as refused:

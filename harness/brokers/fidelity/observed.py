@@ -1,0 +1,126 @@
+"""What was heard, as plain values that can be compared: what two clusters must differ in has a name instead.
+
+Producer ids and topic ids become the plan's own labels. Left out are throttle times, the texts of messages, the
+cluster's id and who the controller is (a KRaft broker names any node that is alive).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
+from datetime import datetime, timedelta
+from enum import IntEnum
+from typing import Any, Final
+from uuid import UUID
+
+from harness.wire.records import NO_PRODUCER_ID, RecordBatch, read_batches
+
+Plain = Any
+_LEFT_OUT: Final = frozenset(
+    {
+        "throttle_time",
+        "error_message",
+        "batch_index_error_message",
+        "cluster_id",
+        "controller_id",
+        "authorized_operations",
+        "topic_authorized_operations",
+        "cluster_authorized_operations",
+    }
+)
+#: Lists whose order says nothing, and what their elements are known by.
+_KEYS: Final = {
+    "brokers": "node_id",
+    "topics": "name",
+    "partitions": "partition_index",
+    "api_keys": "api_key",
+    "node_endpoints": "node_id",
+    "responses": "name",
+    "partition_responses": "index",
+}
+_SETS: Final = frozenset({"replica_nodes", "isr_nodes", "offline_replicas"})
+
+
+class Labels:
+    """The plan's names for a side's ids. A topic that was created again is ``label#2``."""
+
+    def __init__(self, topics: Mapping[str, str]) -> None:
+        self.names = dict(topics)
+        self.producers: dict[int, str] = {NO_PRODUCER_ID: "none"}
+        self.topic_ids: dict[UUID, str] = {UUID(int=0): "none"}
+
+    def producer(self, producer_id: int) -> str:
+        """The label of a producer id, which is a new one if it has none yet."""
+        return self.producers.setdefault(producer_id, f"producer {len(self.producers)}")
+
+    def topic_id(self, topic_id: UUID | None) -> str:
+        """The label of a topic's id."""
+        return "none" if topic_id is None else self.topic_ids.get(topic_id, f"id {topic_id}")
+
+
+def plain(value: Any, labels: Labels, name: str = "") -> Plain:
+    """A message as dicts and values."""
+    if name == "producer_id":
+        return labels.producer(int(value))
+    if name == "log_append_time":
+        return "set" if value is not None else "none"
+    if is_dataclass(value) and not isinstance(value, type):
+        pairs = ((field.name, getattr(value, field.name)) for field in fields(value))
+        return {key: plain(each, labels, key) for key, each in pairs if key not in _LEFT_OUT}
+    match value:
+        case tuple() if name in _SETS:
+            return sorted(int(each) for each in value)
+        case tuple():
+            return _listed(value, labels, name)
+        case IntEnum():
+            return value.name
+        case UUID() | None if name == "topic_id":
+            return labels.topic_id(value)
+        case datetime() | timedelta() | UUID():
+            return str(value)
+        case str() if value in labels.names:
+            return labels.names[value]
+        case _:
+            return value
+
+
+def _listed(values: tuple[Any, ...], labels: Labels, name: str) -> Plain:
+    made = [plain(each, labels) for each in values]
+    key = _KEYS.get(name)
+    if key is None:
+        return made
+    known: dict[str, Plain] = {}
+    for each in made:
+        label = str(each.pop(key) if key != "name" else each.get(key) or each.get("topic_id", ""))
+        while label in known:
+            label += " again"
+        known[label] = each
+    return known
+
+
+def plain_log(start_offset: int, data: bytes, labels: Labels, base_ms: int) -> Plain:
+    """A partition's log, batch by batch. The brokers' own timestamps are only said to be there."""
+    batches = [_plain_batch(batch, labels, base_ms) for batch in read_batches(data)]
+    return {"log_start_offset": start_offset, "batches": batches}
+
+
+def _plain_batch(batch: RecordBatch, labels: Labels, base_ms: int) -> Plain:
+    header = batch.header
+    is_ours = header.timestamp_type == "CreateTime"
+    times = [record.timestamp_ms - base_ms if record.timestamp_ms >= 0 else -1 for record in batch.records]
+    max_ms = header.max_timestamp_ms
+    return {
+        "base_offset": header.base_offset,
+        "leader_epoch": header.partition_leader_epoch,
+        "attributes": header.attributes,
+        "last_offset_delta": header.last_offset_delta,
+        "max_timestamp": (max_ms - base_ms if max_ms >= 0 else -1) if is_ours else "broker's",
+        "producer_id": labels.producer(header.producer_id),
+        "producer_epoch": header.producer_epoch,
+        "base_sequence": header.base_sequence,
+        "count": header.record_count,
+        "crc_ok": batch.crc_ok,
+        "length": header.length,
+        "timestamps": times if is_ours else "broker's",
+        "records": [(r.offset, r.key, r.value, r.headers) for r in batch.records],
+    }

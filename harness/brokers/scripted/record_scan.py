@@ -1,0 +1,136 @@
+"""One pass over a batch's records that makes none of them: are they records, how old, and how are they numbered.
+
+A real broker reads every record that it appends, field by field (``DefaultRecord``). So does this, as fast as it can:
+nearly every integer of nearly every record takes one byte or two, which is settled in place.
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import Final, NamedTuple
+
+from harness.wire.errors import WireError
+from harness.wire.records.encoding import MAX_VARINT_BYTES, MAX_VARLONG_BYTES, read_varint
+
+_NULL: Final = -1
+#: Integers of one byte and of two, by the first byte plus 128 times the second; for 128 and up that is too much by
+#: the first byte's highest bit.
+_UNFOLDED: Final = tuple((folded >> 1) ^ -(folded & 1) for folded in (*range(1 << 7), *range(1 << 14)))
+
+
+class Scan(NamedTuple):
+    """Over all records: the timestamp deltas' least and greatest, in ms, whether each has a key, and whether their
+    offset deltas count from 0."""
+
+    least_delta_ms: int
+    greatest_delta_ms: int
+    all_have_keys: bool
+    offsets_count: bool
+
+
+class Unscanned(Enum):
+    """Why bytes are not just so many records: a record's length has no end, or anything else."""
+
+    LENGTH = "length"
+    RECORDS = "records"
+
+
+def scan(plain: bytes, count: int) -> Scan | Unscanned:
+    """What ``count`` records in these bytes are like, or why they are not that."""
+    try:
+        return _scan(plain, count)
+    except (IndexError, WireError):
+        return Unscanned.RECORDS
+
+
+def _scan(data: bytes, count: int) -> Scan | Unscanned:
+    at, size, unfolded = 0, len(data), _UNFOLDED
+    least: int | None = None
+    greatest = 0
+    all_have_keys = offsets_count = True
+    for expected in range(count):
+        if (byte := data[at]) < 0x80:
+            length = unfolded[byte]
+            at += 1
+        elif (second := data[at + 1]) < 0x80:
+            length = unfolded[byte + (second << 7)]
+            at += 2
+        elif min(data[at : at + MAX_VARINT_BYTES]) >= 0x80 and size - at >= MAX_VARINT_BYTES:
+            return Unscanned.LENGTH
+        else:
+            length, at = read_varint(data, at)
+        end = at + length
+        if length < 0 or end > size:
+            return Unscanned.RECORDS
+        at += 1
+        if (byte := data[at]) < 0x80:
+            delta_ms = unfolded[byte]
+            at += 1
+        elif (second := data[at + 1]) < 0x80:
+            delta_ms = unfolded[byte + (second << 7)]
+            at += 2
+        else:
+            delta_ms, at = read_varint(data, at, MAX_VARLONG_BYTES)
+        if least is None:
+            least = greatest = delta_ms
+        elif delta_ms > greatest:
+            greatest = delta_ms
+        elif delta_ms < least:
+            least = delta_ms
+        if (byte := data[at]) < 0x80:
+            index = unfolded[byte]
+            at += 1
+        elif (second := data[at + 1]) < 0x80:
+            index = unfolded[byte + (second << 7)]
+            at += 2
+        else:
+            index, at = read_varint(data, at)
+        if index != expected:
+            offsets_count = False
+        if (byte := data[at]) < 0x80:
+            length = unfolded[byte]
+            at += 1
+        else:
+            length, at = read_varint(data, at)
+        if length >= 0:
+            at += length
+        elif length == _NULL:
+            all_have_keys = False
+        else:
+            return Unscanned.RECORDS
+        if (byte := data[at]) < 0x80:
+            length = unfolded[byte]
+            at += 1
+        elif (second := data[at + 1]) < 0x80:
+            length = unfolded[byte + (second << 7)]
+            at += 2
+        else:
+            length, at = read_varint(data, at)
+        if length > 0:
+            at += length
+        elif length < _NULL:
+            return Unscanned.RECORDS
+        if data[at]:
+            at = _behind_headers(data, at)
+        else:
+            at += 1
+        if at != end:
+            return Unscanned.RECORDS
+    return Scan(least or 0, greatest, all_have_keys, offsets_count) if at == size else Unscanned.RECORDS
+
+
+def _behind_headers(data: bytes, at: int) -> int:
+    count, at = read_varint(data, at, MAX_VARINT_BYTES)
+    # A header takes two bytes at least: the claim is bounded by what has really come.
+    if not 0 <= count <= (len(data) - at) // 2:
+        raise WireError(f"a record claims {count} headers")
+    for _ in range(count):
+        length, at = read_varint(data, at)
+        if length < 0:
+            raise WireError("a record header has no name")
+        at += length
+        length, at = read_varint(data, at)
+        if length < _NULL:
+            raise WireError("a length below null's")
+        at += max(length, 0)
+    return at

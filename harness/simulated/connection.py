@@ -1,0 +1,294 @@
+"""One connection, from the client's end over a proxy and the witness to the broker's end, as TCP and Toxiproxy have it.
+
+The client's end is what a socket is: it connects, takes bytes, has bytes to read, and ends by FIN or by an error.
+At the broker's end whole requests are handed to the broker one after the other: the next one when the one before
+has its answer. Whoever closes sends FIN behind its data; a reset overtakes and drops what has not been read.
+Neither half-closing nor a peer's reset is relayed, for the proxy does not: the other side sees FIN, and is reset if
+it sends more.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+from harness.rows import Frame
+from harness.simulated.pipe import BASE_NS, Pipe
+from harness.wire.errors import FrameError
+from harness.wire.frames import FrameReader
+from harness.witness.transcript import BROKER, CLIENT, Transcript
+
+if TYPE_CHECKING:
+    from harness.simulated.network import Network
+    from harness.simulated.proxy import SimulatedProxy
+
+REFUSED = "Connection refused"
+RESET = "Connection reset by peer"
+
+
+class Answer(Protocol):
+    """What a broker says to one request: see harness.brokers.scripted."""
+
+    @property
+    def frame(self) -> bytes | None: ...
+    @property
+    def at_ns(self) -> int: ...
+    @property
+    def close(self) -> bool: ...
+    @property
+    def again(self) -> bool: ...
+
+
+class Tear(NamedTuple):
+    """The next bytes in one direction are the last: ``at_byte`` of them pass, then the connection ends."""
+
+    name: str
+    upstream: bool
+    at_byte: int
+    reset: bool
+
+
+class Connection:
+    """The client's end: ``is_connected``, ``incoming`` (to be read), ``fin`` and ``error``; ``send`` and ``close``.
+
+    ``changed`` is set whenever one of them is, for whoever reads to take back.
+    """
+
+    __slots__ = (
+        "_answering",
+        "_lost",
+        "_network",
+        "_opened",
+        "_orphan",
+        "_reader",
+        "_requests",
+        "_tear",
+        "_transcript",
+        "_unheard",
+        "broker_open",
+        "changed",
+        "closed",
+        "down",
+        "error",
+        "fin",
+        "incoming",
+        "is_connected",
+        "number",
+        "proxy",
+        "up",
+    )
+
+    def __init__(self, network: Network, proxy: SimulatedProxy | None) -> None:
+        self._network = network
+        self.proxy = proxy
+        self.is_connected = False
+        self.incoming: list[bytes] = []
+        self.fin = False
+        self.error: str | None = None
+        self.changed = False
+        self.closed = False
+        self.broker_open = False
+        self.number = 0
+        self._opened = False
+        self._answering = False
+        self._orphan: str | None = None
+        self._lost = False
+        self._unheard = False
+        self._tear: Tear | None = None
+        self._requests: deque[bytes] = deque()
+        self._reader = FrameReader()
+        self._transcript: Transcript
+        if proxy is not None:
+            self.up = Pipe(network.scheduler, proxy.up, self._at_broker)
+            self.down = Pipe(network.scheduler, proxy.down, self._at_client)
+
+    # the client's end
+
+    def send(self, data: bytes) -> None:
+        """Bytes on their way; the network takes any number at once. ConnectionError once the connection has failed."""
+        if self.error is not None or self.closed:
+            raise ConnectionError(self.error or "Broken pipe")
+        if self._orphan is not None:
+            self._network.proxy_touched(self, self._orphan)
+            self._unheard = True
+        elif self._opened and not self._lost:
+            self.up.push(data)
+        else:
+            self._network.later(BASE_NS, lambda: self.fail(RESET))
+
+    def close(self) -> None:
+        """The client is done: FIN behind what it has sent; nothing more is read."""
+        if not self.closed:
+            self.closed = True
+            self.incoming.clear()
+            if self._opened:
+                self.down.clear()
+                self.up.push(None)
+            if not self.broker_open:
+                self.forget()
+
+    def fail(self, error: str) -> None:
+        """The client's end is told of an error; what it has not read is gone."""
+        if not self.closed and self.error is None:
+            self.error = error
+            self.incoming.clear()
+            self._tell()
+
+    def _tell(self) -> None:
+        self.changed = True
+        self._network.news = True
+
+    # set up
+
+    def accepted(self) -> None:
+        """The proxy has accepted and dialled the broker; a broker that is down is the end of it at once."""
+        assert self.proxy is not None
+        if self.closed:
+            self.forget()
+            return
+        network, now_ns = self._network, self._network.scheduler.now_ns
+        self._transcript, self.number = network.witnessed(self.proxy.node_id)
+        self._opened = True
+        self.broker_open = network.broker.accepts(self.proxy.node_id)
+        network.emit((self._transcript.opened(now_ns),))
+        network.later(BASE_NS, self._connected)
+        if not self.broker_open:
+            network.emit(self._transcript.closed(now_ns, BROKER, "the broker cannot be reached"))
+            self.down.push(None)
+
+    def _connected(self) -> None:
+        if not (self.closed or self.error):
+            self.is_connected = True
+            self._tell()
+
+    # what comes out of the pipes
+
+    def _at_client(self, data: bytes | None) -> None:
+        if self.closed or self.error is not None:
+            return
+        tear = self._tear
+        if data is None:
+            self.fin = True
+        elif tear is None or tear.upstream:
+            self.incoming.append(data)
+        else:
+            self.incoming.append(data[: min(tear.at_byte, len(data) - 1)])
+            self._torn(tear)
+        self._tell()
+
+    def _at_broker(self, data: bytes | None) -> None:
+        if not self.broker_open:
+            if self.fin and data is not None:
+                self._network.later(BASE_NS, lambda: self.fail(RESET))
+            return
+        if data is None:
+            self._broker_end_closed(CLIENT)
+            return
+        tear = self._tear
+        if tear is not None and tear.upstream:
+            data = data[: min(tear.at_byte, len(data) - 1)]
+        self._network.emit(self._transcript.sent(self._network.scheduler.now_ns, data))
+        self._reader.feed(data)
+        try:
+            while (payload := self._reader.next_frame()) is not None:
+                self._requests.append(payload)
+        except FrameError:
+            self.broker_closes()
+        if tear is not None and tear.upstream:
+            self._torn(tear)
+        self._next_request()
+
+    # the broker's end
+
+    def broker_closes(self) -> None:
+        """The broker hangs up: FIN to the client behind what it has said."""
+        if self.broker_open:
+            self._broker_end_closed(BROKER)
+            self.down.push(None)
+
+    def cut(self, *, reset: bool) -> None:
+        """The proxy closes both ends now, whatever is under way."""
+        if self.proxy is None or not self._opened:
+            return
+        self.up.clear()
+        self.down.clear()
+        self._broker_end_closed(CLIENT)
+        if reset:
+            self._network.later(BASE_NS, lambda: self.fail(RESET))
+        else:
+            self.down.push(None)
+
+    def orphan(self, name: str) -> None:
+        """The way is lost without a word to the client: the broker's end closes, what the client sends goes nowhere."""
+        if self._opened and self.broker_open and not self.closed:
+            self.up.clear()
+            self.down.clear()
+            self._orphan = name
+            self._network.proxy_touched(self, name)
+            self._broker_end_closed(CLIENT)
+
+    def way_is_back(self, name: str) -> None:
+        """After :meth:`orphan`: whoever has sent is reset now, whoever sends from now on will be."""
+        if self._orphan == name:
+            self._orphan, self._lost = None, True
+            if self._unheard:
+                self._network.later(BASE_NS, lambda: self.fail(RESET))
+
+    def arm_tear(self, tear: Tear) -> None:
+        """Have the next frame torn; only what is open already."""
+        if self.broker_open and not self.closed:
+            self._tear = tear
+
+    def disarm_tear(self, name: str) -> None:
+        """Undo :meth:`arm_tear`, if it did not happen."""
+        if self._tear is not None and self._tear.name == name:
+            self._tear = None
+
+    def _torn(self, tear: Tear) -> None:
+        self._tear = None
+        self._network.proxy_touched(self, tear.name)
+        self.cut(reset=tear.reset)
+
+    def _broker_end_closed(self, by: str) -> None:
+        if self.broker_open:
+            self.broker_open = False
+            now_ns = self._network.scheduler.now_ns
+            self._network.emit(self._transcript.closed(now_ns, by))
+            self._network.emit(self._transcript.ended(now_ns))
+            if self.closed:
+                self.forget()
+
+    def _next_request(self) -> None:
+        """Hand over the oldest request, unless one is being answered. A broker finishes what it has read."""
+        if self._answering or not self._requests:
+            return
+        assert self.proxy is not None
+        now_ns = self._network.scheduler.now_ns
+        answer = self._network.broker.handle(self.proxy.node_id, self.number, self._requests[0], now_ns)
+        if not answer.again:
+            self._requests.popleft()
+        if answer.at_ns > now_ns:
+            self._answering = True
+            self._network.scheduler.at(answer.at_ns, lambda: self._answered(answer))
+        else:
+            self._answer(answer)
+
+    def _answered(self, answer: Answer) -> None:
+        self._answering = False
+        self._answer(answer)
+
+    def _answer(self, answer: Answer) -> None:
+        if self.broker_open and answer.frame is not None:
+            rows: Iterable[Frame] = self._transcript.answered(self._network.scheduler.now_ns, answer.frame)
+            self._network.emit(rows)
+            self.down.push(answer.frame)
+        if answer.close:
+            self._requests.clear()
+            self.broker_closes()
+        self._next_request()
+
+    def forget(self) -> None:
+        """Nothing can happen on it any more."""
+        if self.proxy is not None:
+            self.proxy.connections.pop(self, None)

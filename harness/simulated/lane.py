@@ -1,0 +1,44 @@
+"""What a fault may lay its hands on in the simulated world: the proxies, the brokers, the topic, the time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from harness.simulated.proxy import SimulatedProxy
+from harness.simulated.scheduler import Scheduler
+from harness.spec import FaultSpec
+
+if TYPE_CHECKING:
+    from harness.brokers.scripted.cluster import ScriptedCluster
+
+
+@dataclass(frozen=True)
+class SimulatedLane:
+    """The one lane of a simulated trial."""
+
+    proxies: tuple[SimulatedProxy, ...]
+    cluster: ScriptedCluster
+    topic: str
+    scheduler: Scheduler
+
+    @property
+    def now_ns(self) -> int:
+        """The virtual time."""
+        return self.scheduler.now_ns
+
+    def on(self, spec: FaultSpec) -> Iterator[SimulatedProxy]:
+        """The proxies that a fault is for: of the brokers it names, or all."""
+        return (proxy for proxy in self.proxies if not spec.brokers or proxy.node_id in spec.brokers)
+
+    def settle(self) -> None:
+        """After a change: a dead broker has no connections, and what is under way meets the network as it is."""
+        for proxy in self.proxies:
+            if not self.cluster.accepts(proxy.node_id):
+                proxy.broker_gone()
+            proxy.retime()
+
+    def touched(self, name: str) -> int:
+        """How often the fault of that name met something that only the proxies see."""
+        return sum(proxy.touched[name] for proxy in self.proxies)

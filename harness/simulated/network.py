@@ -1,0 +1,106 @@
+"""The network between one client and the brokers: names, listeners, and the witness in front of every broker.
+
+``client -> proxy -> witness -> broker``. The witness's rows are made by its own transcript from the bytes at the
+broker's end, so that they are what the live witness would have written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Protocol
+
+from harness.ports import Address
+from harness.rows import Frame
+from harness.simulated.connection import REFUSED, Answer, Connection
+from harness.simulated.pipe import BASE_NS
+from harness.simulated.proxy import SimulatedProxy
+from harness.simulated.scheduler import Scheduler
+from harness.witness.contents import TopicNames
+from harness.witness.transcript import Transcript
+
+LANE = 0
+Watcher = Callable[[Frame], None]
+
+
+class Broker(Protocol):
+    """What the network needs of the brokers: see harness.brokers.scripted."""
+
+    def accepts(self, node_id: int) -> bool: ...
+    def handle(self, node_id: int, conn: int, payload: bytes, now_ns: int) -> Answer: ...
+
+
+class Network:
+    """``advertised`` is where clients find each node; ``names`` what else resolves, to hosts that need not listen.
+
+    ``rows`` is what the witness wrote; ``news`` is set whenever something happened at a client's end.
+    """
+
+    def __init__(
+        self,
+        scheduler: Scheduler,
+        broker: Broker,
+        advertised: Mapping[int, Address],
+        names: Mapping[str, Sequence[str]] | None = None,
+    ) -> None:
+        self.scheduler = scheduler
+        self.broker = broker
+        self.proxies = tuple(SimulatedProxy(node_id) for node_id in advertised)
+        self.rows: list[Frame] = []
+        self.news = False
+        self._watchers: list[Watcher] = []
+        self._listening = {advertised[proxy.node_id]: proxy for proxy in self.proxies}
+        self._names = dict(names or {})
+        self._topic_names: TopicNames = {}
+        self._connections = 0
+
+    # the client's side
+
+    def resolve(self, host: str, port: int) -> tuple[Address, ...]:
+        """The addresses that a name stands for, none where nobody knows it."""
+        if host in self._names:
+            return tuple((each, port) for each in self._names[host])
+        known = any(host == listening for listening, _ in self._listening)
+        return ((host, port),) if known else ()
+
+    def connect(self, address: Address) -> Connection:
+        """Begin to connect; the connection says when it is, or why it is not."""
+        proxy = self._listening.get(address)
+        connection = Connection(self, proxy)
+        if proxy is None:
+            self.later(2 * BASE_NS, lambda: connection.fail(REFUSED))
+        else:
+            self.later(BASE_NS, lambda: proxy.arrive(connection))
+        return connection
+
+    def later(self, delay_ns: int, action: Callable[[], None]) -> None:
+        """Have something done after ``delay_ns``."""
+        self.scheduler.at(self.scheduler.now_ns + delay_ns, action)
+
+    # the witness
+
+    def witnessed(self, node_id: int) -> tuple[Transcript, int]:
+        """A new connection's transcript, and its number."""
+        self._connections += 1
+        return Transcript(LANE, node_id, self._connections, self._topic_names), self._connections
+
+    def emit(self, rows: Iterable[Frame]) -> None:
+        """Rows of the witness, to the evidence and to whoever waits for one."""
+        for row in rows:
+            self.rows.append(row)
+            for watcher in tuple(self._watchers):
+                watcher(row)
+
+    def watch(self, watcher: Watcher) -> None:
+        """Call ``watcher`` with every row from now on."""
+        self._watchers.append(watcher)
+
+    def unwatch(self, watcher: Watcher) -> None:
+        """Undo :meth:`watch`; no matter if there is nothing to undo."""
+        if watcher in self._watchers:
+            self._watchers.remove(watcher)
+
+    @staticmethod
+    def proxy_touched(connection: Connection, name: str) -> None:
+        """A fault met a connection."""
+        if connection.proxy is not None:
+            connection.proxy.touched[name] += 1

@@ -1,0 +1,55 @@
+"""The ports of the simulated world: a client that runs inside it, and a fault kind that works in it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol, runtime_checkable
+
+from harness.contract import AnyEvent, Close, Configure, Flush, Produce
+from harness.dice import Dice
+from harness.rows import FaultRow, Frame
+from harness.simulated.lane import SimulatedLane
+from harness.simulated.network import Network
+from harness.spec import FaultSpec
+
+#: The virtual time in nanoseconds.
+Clock = Callable[[], int]
+Tell = Callable[[AnyEvent], None]
+
+
+class SimulatedClient(Protocol):
+    """A verifiable client in virtual time. Commands return at once; what comes of them is told in events.
+
+    Commands that come while the application is held up in a call wait for it, as they would in a program. ``trace``
+    is what the client decided, in order (channel A); it may be empty.
+    """
+
+    @property
+    def trace(self) -> Sequence[Any]: ...
+    def produce(self, command: Produce) -> None: ...
+    def flush(self, command: Flush) -> None: ...
+    def close(self, command: Close) -> None: ...
+    def step(self, now_ns: int) -> int | None:
+        """Do all that is due now or that the network brought; when the next call is due by itself, if ever."""
+
+
+@runtime_checkable
+class SimulatedClientKind(Protocol):
+    """A client kind that can also run in the simulated world."""
+
+    def simulated(
+        self, settings: Configure, network: Network, clock: Clock, dice: Dice, tell: Tell
+    ) -> SimulatedClient | None:
+        """Start and configure one; None if it refuses the settings, which it has told then."""
+
+
+@runtime_checkable
+class SimulatedFaultKind(Protocol):
+    """The simulated side of a fault kind; ``end`` must also work where nothing began."""
+
+    def values(self, spec: FaultSpec) -> dict[str, int]:
+        """The parameters, defaults filled in; UsageError for one that does not exist or is out of bounds."""
+
+    def begin(self, spec: FaultSpec, lane: SimulatedLane) -> None: ...
+    def end(self, spec: FaultSpec, lane: SimulatedLane) -> None: ...
+    def simulated_hits(self, row: FaultRow, frames: Sequence[Frame], lane: SimulatedLane) -> int: ...

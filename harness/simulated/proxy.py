@@ -1,0 +1,81 @@
+"""The proxy of one broker: its listener, its connections, and the knobs that faults turn, each under its own name.
+
+Faults may overlap: the listener is open again when the last of those that closed it has let go, and a direction is as
+it was when nothing is left on it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from harness.simulated.connection import REFUSED, Connection
+from harness.simulated.pipe import Direction
+
+
+class SimulatedProxy:
+    """In front of broker ``node_id``; ``touched`` counts, by the name of a fault, what nobody else can see."""
+
+    def __init__(self, node_id: int) -> None:
+        self.node_id = node_id
+        self.touched: Counter[str] = Counter()
+        self.up, self.down = Direction(self.touched), Direction(self.touched)
+        self.connections: dict[Connection, None] = {}
+        self._closed_by: set[str] = set()
+        self._deaf_by: set[str] = set()
+        self._unanswered: list[Connection] = []
+
+    @property
+    def is_pristine(self) -> bool:
+        """True if no fault is left on it."""
+        return self.up.plain and self.down.plain and not self._closed_by and not self._deaf_by
+
+    # new connections
+
+    def arrive(self, connection: Connection) -> None:
+        """A client's attempt to connect has arrived."""
+        if connection.closed:
+            return
+        if self._closed_by:
+            connection.fail(REFUSED)
+        elif self._deaf_by:
+            for name in sorted(self._deaf_by):
+                self.touched[name] += 1
+            self._unanswered.append(connection)
+        else:
+            self.connections[connection] = None
+            connection.accepted()
+
+    def refuse(self, name: str) -> None:
+        """Refuse connections until ``accept``."""
+        self._closed_by.add(name)
+
+    def ignore(self, name: str) -> None:
+        """Leave attempts to connect without an answer until ``accept``; then they have it."""
+        self._deaf_by.add(name)
+
+    def accept(self, name: str) -> None:
+        """Let go of the listener; it takes connections again unless somebody else holds it."""
+        self._closed_by.discard(name)
+        self._deaf_by.discard(name)
+        if not self._deaf_by and not self._closed_by:
+            waiting, self._unanswered = self._unanswered, []
+            for connection in waiting:
+                self.arrive(connection)
+
+    # open connections
+
+    def cut(self, *, reset: bool = False) -> None:
+        """End every connection now, by FIN or by RST."""
+        for connection in list(self.connections):
+            connection.cut(reset=reset)
+
+    def broker_gone(self) -> None:
+        """The broker's process has ended: its end of every connection is closed."""
+        for connection in list(self.connections):
+            connection.broker_closes()
+
+    def retime(self) -> None:
+        """To be called after a change of ``up`` or ``down``: what is under way meets it as well."""
+        for connection in list(self.connections):
+            connection.up.retime()
+            connection.down.retime()

@@ -1,0 +1,268 @@
+"""SimulatedWorld: one trial in virtual time, from a fresh cluster to the evidence. It collects; it never judges.
+
+The phases, their limits and the rows are those of the live world (:mod:`harness.live`); the client runs in here,
+brokers are scripted, and everything is decided by the spec, to the last byte. A trial that does not come to its
+end, since nothing is left that could happen or since far too much does, is a harness-error that says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from msgspec.structs import asdict, replace
+
+from harness.brokers.scripted.cluster import ScriptedCluster
+from harness.contract import (
+    AnyEvent,
+    Close,
+    Configure,
+    Configured,
+    Fatal,
+    Flush,
+    OpComplete,
+    Produce,
+    StartupComplete,
+)
+from harness.dice import Dice
+from harness.errors import ClientBroken, KafkaTrialError, UsageError
+from harness.evidence import PRODUCER, Evidence
+from harness.registry import client as client_kind
+from harness.rows import Ending, FaultRow, LogRecord, Phases, TrialRecord
+from harness.simulated.injection import SimulatedInjector
+from harness.simulated.lane import SimulatedLane
+from harness.simulated.network import LANE, Network
+from harness.simulated.ports import SimulatedClient, SimulatedClientKind
+from harness.simulated.scheduler import NS_PER_MS, WALL_MS_AT_ZERO, Scheduler
+from harness.spec import TrialSpec
+from harness.workload import commands
+
+#: Virtual time does not begin at 0: nothing of ours, and nothing of a client's, may take 0 for "never".
+START_NS = 1_000 * NS_PER_MS
+WARM_UP_MS = 20_000
+CATCH_UP_MS = 5_000
+WATCH_INTERVAL_MS = 250
+HEAL_MARGIN_MS = 20_000
+CLOSE_TIMEOUT_MS = 10_000
+LAST_ROWS_MS = 2_000
+#: What an answer may be late with, as in the live world.
+GRACE_MS = 10_000
+#: A trial of a few hundred records has some thousand events; far more are a client, or we ourselves, going in
+#: circles.
+MAX_STEPS = 2_000_000
+
+
+class Refused(KafkaTrialError):
+    """The client refuses its settings: the trial is unsupported."""
+
+
+class SimulatedTrial:
+    """One run of one :class:`TrialSpec`. ``run()`` always gives evidence, whatever happened.
+
+    ``kind`` stands for the client kind that the spec names, where it is not a registered one.
+    """
+
+    def __init__(self, spec: TrialSpec, run_id: str, kind: SimulatedClientKind | None = None) -> None:
+        self._kind = kind
+        self._spec, self._run_id, self._topic = spec, run_id, f"{run_id}-0"
+        self._scheduler = Scheduler(START_NS)
+        self._history: list[AnyEvent] = []
+        self._phases = Phases()
+        self._log: Sequence[LogRecord] = ()
+        self._client: SimulatedClient | None = None
+        self._client_ns: int | None = None
+        self._injector: SimulatedInjector | None = None
+        self._asked = 0
+        self._settled = 0
+        self._answered: set[int] = set()
+        self._next_id = 1
+        self._steps = 0
+        self._fatal: Fatal | None = None
+        self._network: Network | None = None
+
+    def run(self) -> Evidence:
+        """Collect. What brokers and clients do wrong becomes the ending."""
+        ending, reason = Ending.COMPLETE, ""
+        try:
+            self._collect()
+        except Refused as refused:
+            ending, reason = Ending.UNSUPPORTED, str(refused)
+        except KafkaTrialError as error:
+            ending, reason = Ending.HARNESS_ERROR, str(error)
+        self._mark(end_ns=self._scheduler.now_ns)
+        return self._evidence(ending, reason)
+
+    # the phases
+
+    def _collect(self) -> None:
+        spec = self._spec
+        version, nodes = broker_of(spec.broker)
+        addresses = {node_id: (f"broker-{node_id}", 9092) for node_id in range(1, nodes + 1)}
+        dice = Dice(spec.seed, f"{spec.scenario}/cluster")
+        cluster = ScriptedCluster(version, addresses, dice, wall_ms_at_zero=WALL_MS_AT_ZERO)
+        network = self._network = Network(self._scheduler, cluster, addresses)
+        lane = SimulatedLane(network.proxies, cluster, self._topic, self._scheduler)
+        injector = self._injector = SimulatedInjector(spec.faults, lane, network)
+        cluster.create_topic(self._topic, spec.workload.partitions)
+        self._start(network, ",".join(f"{host}:{port}" for host, port in addresses.values()))
+        self._load(injector)
+        self._heal(injector, lane)
+        self._mark(final_ns=self._scheduler.now_ns)
+        self._op(Close(self._id(), CLOSE_TIMEOUT_MS))
+        self._client_ns = None
+        self._until(lambda: not any(proxy.connections for proxy in network.proxies), LAST_ROWS_MS)
+        self._log = cluster.read_log(self._topic)
+
+    def _start(self, network: Network, bootstrap: str) -> None:
+        spec = self._spec
+        config = spec.config | {"bootstrap.servers": bootstrap, "client.id": PRODUCER}
+        kind = self._kind or client_kind(spec.client.name)
+        if not isinstance(kind, SimulatedClientKind):
+            raise UsageError(f"client {spec.client.name!r} cannot run in the simulated world")
+        configure = Configure(self._id(), self._run_id, PRODUCER, "producer", config)
+        dice = Dice(spec.seed, f"{spec.scenario}/client")
+        self._client = kind.simulated(configure, network, self._clock, dice, self._hear)
+        if self._client is None:
+            raise Refused(f"{spec.client} refuses its configuration: {self._fatal and self._fatal.message}")
+        self._client_ns = self._scheduler.now_ns
+
+    def _load(self, injector: SimulatedInjector) -> None:
+        (_, first), *timed = commands(self._spec, self._run_id, self._topic)
+        self._produce(first)
+        self._until(self._is_settled, WARM_UP_MS)
+        load_ns = self._scheduler.now_ns
+        self._mark(load_ns=load_ns)
+        injector.run()
+        for at_ms, command in timed:
+            self._until_ns(load_ns + at_ms * NS_PER_MS)
+            self._produce(command)
+        self._until_ns(load_ns + self._spec.workload.load_ms * NS_PER_MS)
+        give_up_ns = self._scheduler.now_ns + CATCH_UP_MS * NS_PER_MS
+        while injector.holding or injector.waiting:
+            catching_up = not self._is_settled() and self._scheduler.now_ns < give_up_ns
+            if not (injector.holding or catching_up):
+                break
+            self._until(lambda: not (injector.holding or injector.waiting), WATCH_INTERVAL_MS)
+        injector.stop_waiting()
+
+    def _heal(self, injector: SimulatedInjector, lane: SimulatedLane) -> None:
+        injector.clear()
+        lane.settle()
+        for proxy in lane.proxies:
+            if not proxy.is_pristine:
+                raise KafkaTrialError(f"the proxy of broker {proxy.node_id} still carries a fault")
+        self._mark(heal_ns=self._scheduler.now_ns)
+        delivery_ms = int(self._spec.config["delivery.timeout.ms"])
+        self._op(Flush(self._id(), delivery_ms + HEAL_MARGIN_MS))
+
+    # the client
+
+    def _produce(self, command: Produce) -> None:
+        assert self._client is not None
+        self._asked += len(command.values)
+        self._client.produce(replace(command, id=self._id()))
+        self._client_ns = self._scheduler.now_ns
+
+    def _op(self, command: Flush | Close) -> None:
+        """Have it flush or close, and wait for the answer as long as the live world would."""
+        assert self._client is not None
+        if isinstance(command, Flush):
+            self._client.flush(command)
+        else:
+            self._client.close(command)
+        self._client_ns = self._scheduler.now_ns
+        self._until(lambda: command.id in self._answered, command.timeout_ms + GRACE_MS)
+
+    def _hear(self, event: AnyEvent) -> None:
+        self._history.append(event)
+        match event:
+            case OpComplete(op="send"):
+                self._settled += len(event.records)
+            case OpComplete():
+                self._answered.add(event.id)
+            case Fatal():
+                self._fatal = event
+
+    def _is_settled(self) -> bool:
+        return self._settled >= self._asked
+
+    def _id(self) -> int:
+        self._next_id += 1
+        return self._next_id - 1
+
+    # virtual time
+
+    def _clock(self) -> int:
+        return self._scheduler.now_ns
+
+    def _until_ns(self, at_ns: int) -> None:
+        self._advance(_never, at_ns)
+
+    def _until(self, seen: Callable[[], bool], timeout_ms: int) -> None:
+        """Let time go on until ``seen()``, or for that long."""
+        self._advance(seen, self._scheduler.now_ns + timeout_ms * NS_PER_MS)
+
+    def _advance(self, seen: Callable[[], bool], until_ns: int) -> None:
+        scheduler, network, client = self._scheduler, self._network, self._client
+        assert network is not None and client is not None
+        while not seen():
+            due_ns, event_ns, client_ns = until_ns, scheduler.next_ns(), self._client_ns
+            if client_ns is not None and client_ns < due_ns:
+                due_ns = client_ns
+            if event_ns is not None and event_ns < due_ns:
+                due_ns = event_ns
+            scheduler.run(due_ns)
+            now_ns = scheduler.now_ns
+            if network.news or (client_ns is not None and client_ns <= now_ns):
+                self._client_ns = client.step(now_ns)
+                self._steps += 1
+                if self._fatal is not None:
+                    raise ClientBroken(f"it gave up: {self._fatal.error}: {self._fatal.message}")
+                if self._steps + scheduler.happened > MAX_STEPS:
+                    raise KafkaTrialError(f"the trial goes in circles: {MAX_STEPS} steps, and no end")
+            elif now_ns >= until_ns:
+                return
+
+    # the evidence
+
+    def _mark(self, **moments: int) -> None:
+        self._phases = Phases(**(asdict(self._phases) | moments))
+
+    def _evidence(self, ending: Ending, reason: str) -> Evidence:
+        frames = () if self._network is None else tuple(self._network.rows)
+        faults: tuple[FaultRow, ...] = () if self._injector is None else self._injector.accounted(frames)
+        configured = next((event for event in self._history if isinstance(event, Configured)), None)
+        record = TrialRecord(
+            spec=self._spec,
+            run_id=self._run_id,
+            topic=self._topic,
+            lane=LANE,
+            phases=self._phases,
+            ending=ending,
+            reason=reason,
+            client=_about(self._history),
+            not_set={} if configured is None else configured.not_set,
+        )
+        trace: tuple[Any, ...] = () if self._client is None else tuple(self._client.trace)
+        return Evidence(record, tuple(self._history), frames, faults, tuple(self._log), trace)
+
+
+def broker_of(broker: str) -> tuple[str, int]:
+    """Version and number of nodes in ``scripted:<version>x<nodes>``; UsageError for anything else."""
+    kind, _, broker_id = broker.partition(":")
+    version, cross, nodes = broker_id.rpartition("x")
+    if kind != "scripted" or not (version and cross and nodes.isdecimal() and 1 <= int(nodes) <= 9):
+        raise UsageError(
+            f"broker {broker!r} is no simulated one; write scripted:VERSIONxNODES, such as scripted:4.3.1x3"
+        )
+    return version, int(nodes)
+
+
+def _never() -> bool:
+    return False
+
+
+def _about(history: Sequence[AnyEvent]) -> dict[str, str | int | bool | list[str] | None]:
+    told = next((asdict(event) for event in history if isinstance(event, StartupComplete)), None)
+    names = ("client", "client_version", "library_version", "language", "features")
+    return {} if told is None else {name: told[name] for name in names}

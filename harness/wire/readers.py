@@ -1,0 +1,263 @@
+"""Compiled readers: a message from bytes that nobody vouches for.
+
+kio has a reader of its own, a fast one in Rust, and on good bytes the two agree (the tests hold them against
+each other over every API and version). It does not fit a harness that injects hostile bytes, for three reasons:
+
+- it reserves memory for as many elements as an array's length claims before looking whether they are there, and
+  a claim of two thousand million *ends the process*: not an exception, an abort;
+- an unknown tagged field is an error to it, while the protocol says to skip it (KIP-482);
+- an error code that it does not know is an error to it. Here it is read as the plain int that it is, so that
+  :func:`harness.wire.error_table.error_for` can speak about it.
+
+The place in the data only ever moves forward. So a string whose length goes beyond the end needs no check of its
+own: whatever is read next is not there, or the message ends behind the end of its bytes.
+"""
+
+from __future__ import annotations
+
+import struct
+from datetime import UTC, datetime, timedelta
+from functools import cache, lru_cache
+from typing import Any, Final
+from uuid import UUID
+
+from kio.schema.errors import ErrorCode
+
+from harness.wire import primitives as p
+from harness.wire.errors import WireError
+from harness.wire.makers import write_making
+from harness.wire.primitives import Reader
+from harness.wire.schema import Array, Part, Primitive, Shape, Structure, parts_of
+from harness.wire.source import Source
+
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_ERROR_CODES: Final[dict[int, ErrorCode]] = {int(code): code for code in ErrorCode}
+
+#: Types of a fixed size: their layout, and what makes the value of what is unpacked.
+_FIXED: Final[dict[str, tuple[str, str]]] = {
+    "bool": ("?", "{0}"),
+    "int8": ("b", "{0}"),
+    "int16": ("h", "{0}"),
+    "int32": ("i", "{0}"),
+    "int64": ("q", "{0}"),
+    "uint16": ("H", "{0}"),
+    "float64": ("d", "{0}"),
+    "uuid": ("16s", "uuid({0})"),
+    "error_code": ("h", "error_code({0}, {0})"),
+    "timedelta_i32": ("i", "duration({0})"),
+    "timedelta_i64": ("q", "duration({0})"),
+    "datetime_i64": ("q", "moment({0})"),
+}
+#: Types with a length before them: the layout of the length in versions that are not flexible.
+_SIZED: Final = {"string": "h", "bytes": "i", "records": "i"}
+
+
+# A trial has few topics and its timeouts are a handful; both are dear to make, and immutable.
+@lru_cache(maxsize=1024)
+def _uuid(raw: bytes) -> UUID | None:
+    return UUID(bytes=raw) if any(raw) else None
+
+
+@lru_cache(maxsize=1024)
+def _duration(value_ms: int) -> timedelta:
+    try:
+        return timedelta(milliseconds=value_ms)
+    except OverflowError:
+        raise WireError(f"a duration of {value_ms} ms is out of range") from None
+
+
+def _moment(value_ms: int) -> datetime:
+    try:
+        return _EPOCH + timedelta(milliseconds=value_ms)
+    except OverflowError:
+        raise WireError(f"a timestamp of {value_ms} ms is out of range") from None
+
+
+def _null(length: int, at: int) -> None:
+    """The value of a negative length. Raises :class:`WireError` where it is another than -1."""
+    if length < -1:
+        raise WireError(f"the length {length} before {at} is negative")
+
+
+def _not_null(length: int, at: int) -> None:
+    _null(length, at)
+    raise WireError(f"null before {at} in a field that cannot be null")
+
+
+def _claim(count: int, data: bytes, at: int) -> WireError:
+    return WireError(f"an array claims {count} elements, {len(data) - at} bytes are left")
+
+
+def _cut_off(name: str, data: bytes, at: int) -> WireError:
+    return WireError(f"{name} is cut off: more should follow at {at}, there are {len(data)} bytes")
+
+
+def _tagged(read: Reader, name: str, data: bytes, begin: int, end: int) -> Any:
+    value, stop = read(data, begin)
+    if stop != end:
+        raise WireError(f"the tagged field {name} has {end - begin} bytes and takes {stop - begin}")
+    return value
+
+
+_NAMES: Final[dict[str, Any]] = {
+    "WireError": WireError,
+    "claim": _claim,
+    "cut_off": _cut_off,
+    "duration": _duration,
+    "error_code": _ERROR_CODES.get,
+    "moment": _moment,
+    "not_null": _not_null,
+    "null": _null,
+    "read_tags": p.read_tags,
+    "read_uvarint": p.read_uvarint,
+    "struct_error": struct.error,
+    "tagged": _tagged,
+    "unpack_from": struct.unpack_from,
+    "uuid": _uuid,
+}
+
+
+def _plain_layout(item: Primitive | Structure) -> str:
+    """The layout of items that can be unpacked all at once; empty for all others."""
+    match item:
+        case Primitive(kafka_type) if _FIXED.get(kafka_type, ("", ""))[1] == "{0}":
+            return _FIXED[kafka_type][0]
+        case _:
+            return ""
+
+
+class _Reading(Source):
+    """Source that reads ``data`` from ``at`` on."""
+
+    def __init__(self, *, flexible: bool) -> None:
+        super().__init__(**_NAMES)
+        self._flexible = flexible
+
+    def value(self, shape: Shape) -> str:
+        """Reads one value; gives the expression for it, which holds as soon as the run has ended."""
+        match shape:
+            case Array():
+                return self._array(shape)
+            case Structure(entity, nullable):
+                return self._nullable_structure(entity) if nullable else self.structure(entity)
+            case Primitive(kafka_type, nullable) if kafka_type in _SIZED:
+                return self._sized(kafka_type, nullable=nullable)
+            case Primitive(kafka_type, nullable):
+                layout, expression = _FIXED[kafka_type]
+                if nullable and kafka_type == "datetime_i64":
+                    expression = "None if {0} == -1 else " + expression
+                return expression.format(self._waiting(layout))
+
+    def _waiting(self, layout: str) -> str:
+        name = self.fresh("v")
+        self.wait(layout, name)
+        return name
+
+    def unpack(self) -> None:
+        """Ends the run: what waited is there from here on."""
+        layout, names = self.end_run()
+        if layout == "B":
+            self.line(f"{names[0]} = data[at]")
+        elif layout:
+            unpack = self.constant("unpack", struct.Struct(">" + layout).unpack_from)
+            self.line(f"{', '.join(names)}, = {unpack}(data, at)")
+        if layout:
+            self.line(f"at += {struct.calcsize('>' + layout)}")
+
+    def _length(self, layout: str) -> str:
+        """Reads a length; in flexible versions it is one more, and 0 stands for null."""
+        name = self._waiting("B" if self._flexible else layout)
+        self.unpack()
+        if self._flexible:
+            with self.block(f"if {name} > 127:"):
+                self.line(f"{name}, at = read_uvarint(data, at - 1)")
+            self.line(f"{name} -= 1")
+        return name
+
+    def _sized(self, kafka_type: str, *, nullable: bool) -> str:
+        length, value = self._length(_SIZED[kafka_type]), self.fresh("v")
+        with self.block(f"if {length} < 0:"):
+            self.line(f"{value} = {'null' if nullable else 'not_null'}({length}, at)")
+        with self.block("else:"):
+            self.line(f"stop = at + {length}")
+            self.line(f"{value} = data[at:stop]{'.decode()' if kafka_type == 'string' else ''}")
+            self.line("at = stop")
+        return value
+
+    def _array(self, shape: Array) -> str:
+        count, value = self._length("i"), self.fresh("v")
+        with self.block(f"if {count} < 0:"):
+            self.line(f"{value} = {'null' if shape.nullable else 'not_null'}({count}, at)")
+        # Every element takes a byte at least, so this bounds the work by what has really come.
+        with self.block(f"elif {count} > len(data) - at:"):
+            self.line(f"raise claim({count}, data, at)")
+        with self.block("else:"):
+            self._items(shape.item, count, value)
+        return value
+
+    def _items(self, item: Primitive | Structure, count: str, value: str) -> None:
+        layout = _plain_layout(item)
+        if layout:
+            self.line(f"{value} = unpack_from(f'>{{{count}}}{layout}', data, at)")
+            self.line(f"at += {count} * {struct.calcsize('>' + layout)}")
+            return
+        self.line(f"{value} = []")
+        with self.block(f"for _ in range({count}):"):
+            read = self.value(item)
+            self.unpack()
+            self.line(f"{value}.append({read})")
+        self.line(f"{value} = tuple({value})")
+
+    def _nullable_structure(self, entity: Any) -> str:
+        marker, value = self._waiting("b"), self.fresh("v")
+        self.unpack()
+        self.line(f"{value} = None")
+        with self.block(f"if {marker} >= 0:"):
+            self.line(f"{value} = {self.structure(entity)}")
+        return value
+
+    def structure(self, entity: Any) -> str:
+        """Reads one of kio's classes; gives its name."""
+        parts = parts_of(entity)
+        values = [(part.name, self.value(part.shape)) for part in parts if part.tag is None]
+        if self._flexible:
+            values += self._tags([part for part in parts if part.tag is not None])
+        self.unpack()
+        return write_making(self, entity, values)
+
+    def _tags(self, parts: list[Part]) -> list[tuple[str, str]]:
+        count = self._waiting("B")
+        self.unpack()
+        values = [(part.name, self.fresh("v")) for part in parts]
+        for part, (_, value) in zip(parts, values, strict=True):
+            self.line(f"{value} = {self.constant('default', part.default)}")
+        with self.block(f"if {count}:"):
+            self.line("tags, at = read_tags(data, at - 1)")
+            for part, (name, value) in zip(parts, values, strict=True):
+                read = self.constant("read", _reader(part.shape, name, flexible=True))
+                with self.block("for tag, begin, end in tags:"), self.block(f"if tag == {part.tag}:"):
+                    self.line(f"{value} = tagged({read}, {name!r}, data, begin, end)")
+        return values
+
+
+def _reader(shape: Shape, name: str, *, flexible: bool) -> Reader:
+    source = _Reading(flexible=flexible)
+    with source.block(f"def read_{name}(data, at):"):
+        with source.block("try:"):
+            value = source.value(shape)
+            source.unpack()
+            source.line(f"return {value}, at")
+        with source.block("except (struct_error, IndexError):"):
+            source.line(f"raise cut_off({name!r}, data, at) from None")
+        with source.block("except UnicodeDecodeError:"):
+            source.line(f"raise WireError(f'{name} has a string at {{at}} that is not UTF-8') from None")
+    return source.compiled(f"read_{name}")
+
+
+@cache
+def entity_reader(entity: Any) -> Reader:
+    """The reader of one of kio's classes: from the data and a place in it to the message and the place behind it.
+
+    That place lies behind the data's end where the last string is cut off: compare it.
+    """
+    return _reader(Structure(entity), entity.__name__, flexible=entity.__flexible__)

@@ -1,0 +1,145 @@
+"""Records from bytes: the one hot loop of the package.
+
+An integer of a record nearly always takes one byte or two. The loop is written by a program, so that this can be
+settled in place for each of the five without a call; whatever is out of the ordinary goes through the functions.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from harness.wire.errors import WireError
+from harness.wire.makers import write_making
+from harness.wire.records.encoding import MAX_VARINT_BYTES, MAX_VARLONG_BYTES, int64, read_varint
+from harness.wire.records.model import LOG_APPEND_TIME, BatchHeader, Record
+from harness.wire.source import Source
+
+#: Integers of one byte and of two: by the first byte plus 128 times the second, which for 128 and up is too much by
+#: the first byte's highest bit.
+_UNFOLDED: Final = tuple((folded >> 1) ^ -(folded & 1) for folded in (*range(1 << 7), *range(1 << 14)))
+_LAST_INT64: Final = (1 << 63) - 1
+
+
+def read_records(data: bytes, header: BatchHeader) -> tuple[Record, ...]:
+    """All records of a batch from its decompressed records. Raises :class:`WireError`."""
+    count = header.record_count
+    if count < 0:
+        raise WireError(f"the batch at offset {header.base_offset} claims {count} records")
+    append_time_ms = header.max_timestamp_ms if header.attributes & LOG_APPEND_TIME else None
+    records, at = _read(data, count, header.base_offset, header.base_timestamp_ms, append_time_ms)
+    if at != len(data):
+        raise WireError(
+            f"{len(data) - at} bytes are left over behind the {count} records "
+            f"of the batch at offset {header.base_offset}"
+        )
+    return tuple(records)
+
+
+def _read_headers(data: bytes, at: int) -> tuple[tuple[tuple[str, bytes | None], ...], int]:
+    count, at = read_varint(data, at)
+    if count == 0:
+        return (), at
+    # A header takes two bytes at least: the claim is bounded by what has really come.
+    if count < 0 or count > (len(data) - at) // 2:
+        raise WireError(f"a record claims {count} headers")
+    headers = []
+    for _ in range(count):
+        name, at = _read_bytes(data, at)
+        if name is None:
+            raise WireError("a record header has no name")
+        content, at = _read_bytes(data, at)
+        # As Java reads it: a name that is not UTF-8 must not make the record unreadable.
+        headers.append((name.decode(errors="replace"), content))
+    return tuple(headers), at
+
+
+def _read_bytes(data: bytes, at: int) -> tuple[bytes | None, int]:
+    length, at = read_varint(data, at)
+    if length < 0:
+        _null(length, at)
+        return None, at
+    end = at + length
+    if end > len(data):
+        raise _missing(length, data, at)
+    return data[at:end], end
+
+
+def _null(length: int, at: int) -> None:
+    """Raises :class:`WireError` for a negative length that does not mean null."""
+    if length < -1:
+        raise WireError(f"the length {length} before {at} is negative")
+
+
+def _missing(length: int, data: bytes, at: int) -> WireError:
+    return WireError(f"{length} bytes should follow at {at}, there are {len(data) - at}")
+
+
+def _write_varint(source: Source, name: str, max_bytes: int = MAX_VARINT_BYTES) -> None:
+    source.line("byte = data[at]")
+    with source.block("if byte < 0x80:"):
+        source.line(f"{name} = unfolded[byte]; at += 1")
+    with source.block("elif (second := data[at + 1]) < 0x80:"):
+        source.line(f"{name} = unfolded[byte + (second << 7)]; at += 2")
+    with source.block("else:"):
+        source.line(f"{name}, at = read_varint(data, at, {max_bytes})")
+
+
+def _write_bytes(source: Source, name: str) -> None:
+    _write_varint(source, "length")
+    with source.block("if length < 0:"):
+        source.line(f"null(length, at); {name} = None")
+    with source.block("else:"):
+        source.line("stop = at + length")
+        with source.block("if stop > size:"):
+            source.line("raise missing(length, data, at)")
+        source.line(f"{name} = data[at:stop]; at = stop")
+
+
+def _write_record(source: Source) -> None:
+    _write_varint(source, "record_bytes")
+    source.line("end = at + record_bytes")
+    with source.block("if record_bytes < 0 or end > size:"):
+        source.line("raise WireError(f'a record claims {record_bytes} bytes, {size - at} are left')")
+    # One byte of attributes that mean nothing yet; Kafka skips them as well.
+    source.line("at += 1")
+    _write_varint(source, "delta_ms", MAX_VARLONG_BYTES)
+    _write_varint(source, "index")
+    _write_bytes(source, "key")
+    _write_bytes(source, "value")
+    with source.block("if data[at]:"):
+        source.line("headers, at = read_headers(data, at)")
+    with source.block("else:"):
+        source.line("headers = (); at += 1")
+    with source.block("if at != end:"):
+        source.line(
+            "raise WireError(f'a record of {record_bytes} bytes ends {abs(end - at)} bytes off its end')"
+        )
+    source.line("timestamp_ms = base_timestamp_ms + delta_ms if append_time_ms is None else append_time_ms")
+    with source.block("if not -last_int64 <= timestamp_ms <= last_int64:"):
+        source.line("timestamp_ms = int64(timestamp_ms)")
+    fields = {name: name for name in ("timestamp_ms", "key", "value", "headers")}
+    source.line(f"add({write_making(source, Record, {'offset': 'base_offset + index', **fields}.items())})")
+
+
+def _compiled_loop() -> Any:
+    source = Source(
+        WireError=WireError,
+        int64=int64,
+        last_int64=_LAST_INT64,
+        missing=_missing,
+        null=_null,
+        read_headers=_read_headers,
+        read_varint=read_varint,
+        unfolded=_UNFOLDED,
+    )
+    with source.block("def read_loop(data, count, base_offset, base_timestamp_ms, append_time_ms):"):
+        source.line("size = len(data); at = 0; records = []; add = records.append")
+        with source.block("try:"), source.block("for _ in range(count):"):
+            _write_record(source)
+        with source.block("except IndexError:"):
+            source.line("raise WireError(f'a varint at {at} is cut off') from None")
+        source.line("return records, at")
+    return source.compiled("read_loop")
+
+
+_read: Final = _compiled_loop()

@@ -1,0 +1,185 @@
+"""What checks of the client's own trace have in common: its events, the catalogue's tables, and how a breach is told.
+
+The tables are those that the behaviours NET-CON, PRD-FIN and PRD-IDM describe, and not the client's own: what is not in
+them is a move that nobody may make. A monitor goes once over the events, in the order of deciding, and keeps only what
+its rules need; it must never accuse a client that is right.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Union
+
+import msgspec
+
+from clients.reference.trace import TraceEvent
+from harness.evidence import Evidence
+from harness.outcome import Level
+from harness.rows import Finding
+from suites.checks.findings import Sample, finding
+
+ALL_EVENTS = tuple(TraceEvent.__subclasses__())
+_ANY_EVENT: Any = Union[ALL_EVENTS]  # noqa: UP007 - made of a list that only the run time knows
+_TAGS = frozenset(event.__struct_config__.tag for event in ALL_EVENTS)
+
+Moves = Mapping[tuple[str, str], str]
+"""State and cause to the next state, by the stable names of the trace."""
+
+
+def _moves(table: str) -> Moves:
+    rows = [line.split() for line in table.strip().splitlines()]
+    return {(before, cause): after for before, cause, after in rows}
+
+
+MOVES: Mapping[str, Moves] = {
+    "connection": _moves("""
+        DISCONNECTED           connect                CONNECTING
+        AUTHENTICATION_FAILED  connect                CONNECTING
+        CONNECTING             connected              CHECKING_API_VERSIONS
+        CHECKING_API_VERSIONS  lower-api-versions     CHECKING_API_VERSIONS
+        CHECKING_API_VERSIONS  api-versions           READY
+        CONNECTING             disconnect             DISCONNECTED
+        CHECKING_API_VERSIONS  disconnect             DISCONNECTED
+        READY                  disconnect             DISCONNECTED
+        DISCONNECTED           authentication-failed  AUTHENTICATION_FAILED
+        DISCONNECTED           forget                 DISCONNECTED
+        CONNECTING             forget                 DISCONNECTED
+        CHECKING_API_VERSIONS  forget                 DISCONNECTED
+        READY                  forget                 DISCONNECTED
+        AUTHENTICATION_FAILED  forget                 DISCONNECTED
+    """),
+    "batch": _moves("""
+        OPEN       close      CLOSED
+        CLOSED     drain      IN_FLIGHT
+        IN_FLIGHT  reenqueue  CLOSED
+        IN_FLIGHT  split      SPLIT
+        IN_FLIGHT  succeed    SUCCEEDED
+        OPEN       fail       FAILED
+        CLOSED     fail       FAILED
+        IN_FLIGHT  fail       FAILED
+        OPEN       abort      ABORTED
+        CLOSED     abort      ABORTED
+        IN_FLIGHT  abort      ABORTED
+        FAILED     succeed    FAILED
+        FAILED     fail       FAILED
+        ABORTED    succeed    ABORTED
+        ABORTED    fail       ABORTED
+    """),
+    "producer-id": _moves("""
+        UNINITIALIZED  initialize       INITIALIZING
+        INITIALIZING   initialized      READY
+        READY          epoch-exhausted  UNINITIALIZED
+        UNINITIALIZED  fatal            FATAL_ERROR
+        INITIALIZING   fatal            FATAL_ERROR
+        READY          fatal            FATAL_ERROR
+    """),
+    "sequence": _moves("""
+        CLEAN        goes-again    RETRYING
+        RETRYING     settled       CLEAN
+        CLEAN        unknown-end   UNRESOLVED
+        RETRYING     unknown-end   UNRESOLVED
+        UNRESOLVED   continued     CLEAN
+        CLEAN        broken        BUMPED
+        RETRYING     broken        BUMPED
+        UNRESOLVED   broken        BUMPED
+        STALE_EPOCH  broken        BUMPED
+        BUMPED       restarted     CLEAN
+        STALE_EPOCH  restarted     CLEAN
+        CLEAN        epoch-raised  STALE_EPOCH
+        RETRYING     epoch-raised  STALE_EPOCH
+        UNRESOLVED   epoch-raised  STALE_EPOCH
+    """),
+    "life": _moves("""
+        OPEN     close    CLOSING
+        CLOSING  close    CLOSING
+        CLOSED   close    CLOSED
+        CLOSING  drained  CLOSED
+        CLOSING  force    CLOSED
+    """),
+}
+"""By machine, every move that may be made: all others are defects of the client."""
+
+INITIAL = {
+    "connection": "DISCONNECTED",
+    "batch": "OPEN",
+    "producer-id": "UNINITIALIZED",
+    "sequence": "CLEAN",
+    "life": "OPEN",
+}
+FINAL = frozenset({"SUCCEEDED", "FAILED", "ABORTED"})
+"""The final states of a batch; SPLIT is none, for its parts go on."""
+
+MUST, SHOULD = Level.MUST, Level.SHOULD
+
+
+def events_of(evidence: Evidence) -> Sequence[TraceEvent]:
+    """The trace as typed events, whether it is still in memory or was read from a file; unknown ones are left out."""
+    rows: Sequence[Any] = evidence.trace
+    if not rows or isinstance(rows[0], TraceEvent):
+        return rows
+    known = [row for row in rows if row.get("event") in _TAGS]
+    return [msgspec.convert(row, _ANY_EVENT, str_keys=True) for row in known]
+
+
+def number(evidence: Evidence, name: str, default: int) -> int:
+    """A setting of the trial that is a whole number."""
+    return int(evidence.record.spec.config.get(name, default))
+
+
+def flag(evidence: Evidence, name: str, *, default: bool) -> bool:
+    """A setting of the trial that is true or false."""
+    return str(evidence.record.spec.config.get(name, default)).lower() == "true"
+
+
+@dataclass(frozen=True, slots=True)
+class Breach:
+    """One event that a behaviour does not allow: which behaviour, when, whose, and what is wrong with it."""
+
+    requirement: str
+    at_ms: int
+    subject: str
+    what: str
+
+
+Handler = Callable[[Any], None]
+
+
+class Monitor:
+    """Looks at events of the kinds in ``handlers``, one after the other; ``breaches`` is what it found wrong."""
+
+    handlers: Mapping[type[TraceEvent], Handler]
+
+    def __init__(self) -> None:
+        self.breaches: list[Breach] = []
+
+    def watch(self, events: Sequence[TraceEvent]) -> list[Breach]:
+        """The breaches of a whole trace."""
+        handler_of = self.handlers.get
+        for event in events:
+            handler = handler_of(type(event))
+            if handler is not None:
+                handler(event)
+        self.ended()
+        return self.breaches
+
+    def ended(self) -> None:
+        """The trace is over; what is still owed is a breach."""
+
+    def accuse(self, requirement: str, event: TraceEvent, subject: str, what: str) -> None:
+        self.breaches.append(Breach(requirement, event.at_ms, subject, what))
+
+
+def accusation(anomaly: str, breaches: Sequence[Breach]) -> list[Finding]:
+    """At most one finding, with one count a breach; its message tells the first."""
+    if not breaches:
+        return []
+    first = breaches[0]
+    message = f"{first.subject or 'the client'} {first.what} ({first.requirement})"
+    if len(breaches) > 1:
+        message = f"{len(breaches)} breaches, the first: {message}"
+    rows: Iterable[Sample] = (
+        {"at_ms": one.at_ms, "subject": one.subject, "what": one.what, "requirement": one.requirement}
+        for one in breaches
+    )
+    return [finding(anomaly, message, len(breaches), rows)]

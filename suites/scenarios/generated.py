@@ -1,0 +1,208 @@
+"""Schedules that nobody thought of: faults of any kind at any moment of the load, overlapping as they come.
+
+Everything is drawn from the scenario's own streams, so a seed is a schedule. ``generated/network`` has only kinds
+that the live world has as well, and is short; ``generated/any`` adds kinds of the simulated world, small limits
+that are reached, and brokers that are far away for a while. One fault that hit something is enough: at random, one
+may come too late.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from harness.dice import Dice
+from harness.evidence import Evidence
+from harness.outcome import Guarantee
+from harness.scenario import Config, Consequence, Scenario
+from harness.spec import Elapsed, FaultSpec, FrameSeen, Trigger, Workload
+from suites.checks.traced import TRACED
+from suites.scenarios.produce import CLOSING, DELIVERY, EXPIRY
+
+GUARANTEES = (Guarantee.AT_MOST_ONCE, Guarantee.AT_LEAST_ONCE, Guarantee.IDEMPOTENT)
+FAULTS = (2, 2, 2, 3, 4, 6)
+NETWORK_LOAD_MS, ANY_LOAD_MS = 6_000, 20_000
+MAX_DURATION_MS = 4_000
+#: In how many commands the records go out; each divides the load phase.
+CHUNKS = (4, 5, 8)
+RECORDS_PER_TRIAL = (100, 120)
+UNLIMITED = 2_147_483_647
+
+#: Kinds that hit something whenever they begin with a request under way, and how long they then last at least.
+SURE = ("latency", "disconnect", "reset", "dropped_response", "refuse")
+SURE_MS = 1_000
+
+Params = Callable[[Dice], dict[str, int]]
+
+
+def _none(_: Dice) -> dict[str, int]:
+    return {}
+
+
+def _latency(dice: Dice) -> dict[str, int]:
+    return {"upstream_ms": dice.between(1, 400), "downstream_ms": dice.between(1, 400)}
+
+
+def _bandwidth(dice: Dice) -> dict[str, int]:
+    return {
+        "upstream_bytes_per_s": dice.choice((300, 2_000, 20_000)),
+        "downstream_bytes_per_s": dice.choice((0, 100, 2_000)),
+    }
+
+
+def _slicer(dice: Dice) -> dict[str, int]:
+    # One byte at a time costs an event a byte: without a delay it is over soon, with one pieces are larger.
+    size_bytes = dice.choice((1, 3, 7, 64, 256))
+    return {"size_bytes": size_bytes, "delay_us": 0 if size_bytes < 64 else dice.between(0, 100_000)}
+
+
+def _torn_frame(dice: Dice) -> dict[str, int]:
+    return {
+        "upstream": dice.between(0, 1),
+        "at_byte": dice.choice((0, 1, 3, 4, 5, 11, 40, 1_000_000)),
+        "reset": dice.between(0, 1),
+    }
+
+
+def _error_response(dice: Dice) -> dict[str, int]:
+    # Codes that a client may retry; the last two may come behind an append.
+    code = dice.choice((3, 5, 6, 7, 19, 20))
+    after_append = int(code in (7, 20)) * dice.between(0, 1)
+    return {"api": 0, "code": code, "count": dice.between(1, 3), "after_append": after_append}
+
+
+def _throttle(dice: Dice) -> dict[str, int]:
+    return {"api": 0, "throttle_ms": dice.between(10, 800)}
+
+
+def _size_limit(dice: Dice) -> dict[str, int]:
+    # Never below one record: that would be refused for good, and rightly.
+    return {"bytes": dice.between(400, 2_000)}
+
+
+NETWORK: Mapping[str, Params] = {
+    "latency": _latency,
+    "disconnect": _none,
+    "reset": _none,
+    "dropped_response": _none,
+    "refuse": _none,
+}
+
+#: Kinds under which every promise still holds. Brokers that forget records (``topic_recreate``, ``log_trim``) or
+#: sequences (``producer_id_expiry``) break promises themselves, and are left to scenarios that know it.
+ANY: Mapping[str, Params] = dict(NETWORK) | {
+    "bandwidth": _bandwidth,
+    "slicer": _slicer,
+    "half_open": _none,
+    "dropped_request": _none,
+    "connect_timeout": _none,
+    "torn_frame": _torn_frame,
+    "broker_kill": _none,
+    "broker_pause": _none,
+    "error_response": _error_response,
+    "leader_move": _none,
+    "message_size_limit": _size_limit,
+    "min_isr": _none,
+    "throttle": _throttle,
+    "topic_growth": _none,
+}
+
+
+def _schedule(kinds: Mapping[str, Params], load_ms: int) -> Callable[[Dice], tuple[FaultSpec, ...]]:
+    def drawn(dice: Dice) -> tuple[FaultSpec, ...]:
+        more = (_fault(dice, kinds, load_ms) for _ in range(dice.choice(FAULTS) - 1))
+        return (_sure(dice, kinds, load_ms), *more)
+
+    return drawn
+
+
+def _sure(dice: Dice, kinds: Mapping[str, Params], load_ms: int) -> FaultSpec:
+    """A fault that meets a request on its way: with it every schedule says something about the client."""
+    kind = dice.choice(SURE)
+    at_ms = dice.between(0, load_ms // 2)
+    duration_ms = dice.between(SURE_MS, 2 * SURE_MS)
+    return FaultSpec(kind, FrameSeen("Produce", "request", 1, after_ms=at_ms), duration_ms, kinds[kind](dice))
+
+
+def _fault(dice: Dice, kinds: Mapping[str, Params], load_ms: int) -> FaultSpec:
+    kind = dice.choice(sorted(kinds))
+    duration_ms = dice.choice((0, 200, 2_000, MAX_DURATION_MS, MAX_DURATION_MS))
+    return FaultSpec(
+        kind=kind,
+        start=_moment(dice, load_ms),
+        duration_ms=dice.between(duration_ms // 2, duration_ms),
+        params=kinds[kind](dice),
+    )
+
+
+def _moment(dice: Dice, load_ms: int) -> Trigger:
+    at_ms = dice.between(0, load_ms - load_ms // 8)
+    if dice.between(0, 2) == 0:
+        return Elapsed(at_ms)
+    direction = dice.choice(("request", "response"))
+    return FrameSeen("Produce", direction, nth=dice.between(1, 3), after_ms=at_ms)
+
+
+def _workload(load_ms: int) -> Callable[[Dice], Workload]:
+    def drawn(dice: Dice) -> Workload:
+        chunks = dice.choice(CHUNKS)
+        chunk = -(-dice.between(*RECORDS_PER_TRIAL) // chunks)
+        return Workload(
+            records=chunk * chunks,
+            chunk=chunk,
+            interval_ms=load_ms // chunks,
+            partitions=dice.between(1, 3),
+            keys=dice.choice((0, 1, 7, 40)),
+            value_bytes=dice.choice((64, 100, 160)),
+        )
+
+    return drawn
+
+
+def _network_config(dice: Dice) -> Config:
+    return {
+        "batch.size": dice.choice((512, 4_096, 16_384, 16_384)),
+        "linger.ms": dice.between(0, 20),
+        "max.in.flight.requests.per.connection": dice.between(1, 5),
+    }
+
+
+def _any_config(dice: Dice) -> Config:
+    return _network_config(dice) | {
+        "buffer.memory": dice.choice((32_768, 33_554_432, 33_554_432)),
+        "delivery.timeout.ms": dice.choice((6_000, 12_000, 30_000)),
+        "request.timeout.ms": dice.choice((1_000, 3_000, 5_000)),
+        "retries": dice.choice((2, UNLIMITED, UNLIMITED, UNLIMITED)),
+        "retry.backoff.ms": dice.choice((10, 100, 500)),
+    }
+
+
+def _hit(evidence: Evidence) -> Consequence:
+    return Consequence(sum(row.hits > 0 for row in evidence.faults), "faults hit something")
+
+
+NETWORK_SCENARIO = Scenario(
+    name="generated/network",
+    summary="Two to six faults of the network at random moments, overlapping, for a few seconds.",
+    requirements=DELIVERY + CLOSING + EXPIRY + TRACED,
+    schedule=_schedule(NETWORK, NETWORK_LOAD_MS),
+    consequence=_hit,
+    guarantees=GUARANTEES,
+    draw_config=_network_config,
+    draw_workload=_workload(NETWORK_LOAD_MS),
+    each_fault=False,
+    on_request=True,
+)
+
+ANY_SCENARIO = Scenario(
+    name="generated/any",
+    summary="Two to six faults of any simulated kind at random moments, overlapping, over twenty virtual seconds.",
+    requirements=DELIVERY + CLOSING + EXPIRY + TRACED,
+    schedule=_schedule(ANY, ANY_LOAD_MS),
+    consequence=_hit,
+    guarantees=GUARANTEES,
+    draw_config=_any_config,
+    draw_workload=_workload(ANY_LOAD_MS),
+    each_fault=False,
+    worlds=frozenset({"simulated"}),
+    on_request=True,
+)

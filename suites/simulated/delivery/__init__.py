@@ -1,0 +1,1 @@
+"""Suite *delivery*: what each guarantee promises, under generated fault schedules."""

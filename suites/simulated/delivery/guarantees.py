@@ -1,0 +1,70 @@
+"""What each guarantee promises, whatever the network and the brokers do: one law a guarantee.
+
+The evidence of a drawn trial is judged by all checks that judge live trials. A trial that fails is printed as a plan,
+which ``kafka-trial replay`` runs again.
+"""
+
+from __future__ import annotations
+
+import msgspec
+from hypothesis import note
+
+from clients.adapters.reference.simulated import start
+from clients.reference.producer import Components
+from harness import registry
+from harness.contract import Configure
+from harness.dice import Dice
+from harness.judge import judge
+from harness.outcome import Guarantee, Verdict
+from harness.simulated.network import Network
+from harness.simulated.ports import Clock, SimulatedClient, Tell
+from harness.simulated.trial import SimulatedTrial
+from harness.spec import Plan, TrialSpec
+from suites.scenarios.generated import ANY_SCENARIO
+from suites.scenarios.produce import CLOSING, DELIVERY, EXPIRY
+from suites.simulated.delivery.schedules import trials
+from suites.simulated.law import law
+
+#: A schedule at random may meet nobody, and a check may not be able to tell; neither is an accusation.
+NO_ACCUSATION = (Verdict.PASS, Verdict.NOT_EXERCISED, Verdict.INCONCLUSIVE, Verdict.UNSUPPORTED)
+PROMISED = DELIVERY + CLOSING + EXPIRY
+
+
+class Made:
+    """A client kind of given components, for a law that knows no names."""
+
+    def __init__(self, components: Components) -> None:
+        self._components = components
+
+    def simulated(
+        self, settings: Configure, network: Network, clock: Clock, dice: Dice, tell: Tell
+    ) -> SimulatedClient | None:
+        """See :class:`harness.simulated.ports.SimulatedClientKind`."""
+        return start("drawn", "drawn", self._components, settings, network, clock, dice, tell)
+
+
+def _keeps_its_promises(components: Components, spec: TrialSpec) -> None:
+    evidence = SimulatedTrial(spec, "drawn", Made(components)).run()
+    verdict = judge(evidence, ANY_SCENARIO, registry.checks())
+    if verdict.verdict not in NO_ACCUSATION:
+        plan = msgspec.json.encode(Plan(spec.seed, (spec,))).decode()
+        note(f"kafka-trial replay - <<'PLAN'\n{plan}\nPLAN")
+        raise AssertionError(f"{verdict.verdict}: {verdict.reason}")
+
+
+@law("E2E-DEL-03", *PROMISED, spec=trials(Guarantee.AT_MOST_ONCE))
+def at_most_once(components: Components, spec: TrialSpec) -> None:
+    """Without retries no record is in the log twice, what failed for certain is not there, and every send ends."""
+    _keeps_its_promises(components, spec)
+
+
+@law("E2E-DEL-01", *PROMISED, spec=trials(Guarantee.AT_LEAST_ONCE))
+def at_least_once(components: Components, spec: TrialSpec) -> None:
+    """No acknowledged record is missing, each duplicate and each change of order is explained, and every send ends."""
+    _keeps_its_promises(components, spec)
+
+
+@law("E2E-DEL-02", *PROMISED, spec=trials(Guarantee.IDEMPOTENT))
+def idempotent(components: Components, spec: TrialSpec) -> None:
+    """Each acknowledged record is in the log exactly once and in the order of sending, and every send ends."""
+    _keeps_its_promises(components, spec)

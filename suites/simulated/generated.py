@@ -1,0 +1,34 @@
+"""Generated trials: which spec belongs to the n-th seed. A pure function, so that a seed is a trial."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from harness.dice import Dice
+from harness.plan import make_plan
+from harness.scenario import Scenario
+from harness.spec import ClientRef, TrialSpec
+
+BROKER_VERSION = "4.3.1"
+NODES = (1, 3)
+
+
+def drawn_broker(seed: int) -> str:
+    """A cluster of one to three nodes."""
+    return f"scripted:{BROKER_VERSION}x{Dice(seed, 'broker').between(*NODES)}"
+
+
+def spec_of(scenario: Scenario, client: ClientRef, seed: int, broker: str | None = None) -> TrialSpec:
+    """The trial of a seed: its guarantee goes round those of the scenario, its broker is drawn unless it is given."""
+    guarantee = scenario.guarantees[seed % len(scenario.guarantees)]
+    once = replace(scenario, guarantees=(guarantee,))
+    [spec] = make_plan([once], [client], [broker or drawn_broker(seed)], [seed]).trials
+    return spec
+
+
+def specs(
+    scenario: Scenario, clients: Sequence[ClientRef], seeds: Sequence[int], broker: str | None = None
+) -> Iterator[TrialSpec]:
+    """The trials of several seeds, the same one for every client."""
+    return (spec_of(scenario, client, seed, broker) for seed in seeds for client in clients)

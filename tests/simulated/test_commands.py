@@ -1,0 +1,111 @@
+"""``simulate`` and ``replay``: what they keep, what they say, how they end."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harness.cli.main import call
+from harness.store import RunStore
+
+
+def simulate(tmp_path: Path, *more: str) -> int:
+    return call(["simulate", "--out-dir", str(tmp_path), "--quiet", *more])
+
+
+def document(capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(capsys.readouterr().out)
+    return found
+
+
+def test_the_true_client_passes_and_leaves_nothing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert simulate(tmp_path, "--trials", "12", "--json") == 0
+    told = document(capsys)
+    assert told["trials"] == 12 and told["counts"] == {"pass": 12} and told["verdicts"] == []
+    assert told["virtual_over_real"] > 1
+    store = RunStore.open(tmp_path)
+    assert store.record.stop_reason == "completed" and not store.record.plan.trials
+
+
+def test_a_mutant_fails_and_what_failed_can_be_judged_and_replayed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    mutant = "mutant-corrupts_on_retry"
+    assert simulate(tmp_path, "-c", mutant, "-g", "at-least-once", "--trials", "25", "--json") == 1
+    told = document(capsys)
+    assert told["counts"]["fail"] > 0
+    kept = [verdict for verdict in told["verdicts"] if verdict["verdict"] == "fail"]
+    assert len(kept) == told["counts"]["fail"]
+    run = Path(told["run"])
+    assert call(["judge", str(run), "--json"]) == 1
+    assert [verdict["trial"] for verdict in document(capsys)["verdicts"]] == [
+        v["trial"] for v in told["verdicts"]
+    ]
+    folder = run / "trials" / kept[0]["trial"]
+    assert (folder / "trace.jsonl").exists()
+    assert call(["replay", str(folder), "--out-dir", str(tmp_path / "again"), "--json"]) == 1
+    [again] = document(capsys)["verdicts"]
+    assert again["reason"] == kept[0]["reason"]
+    replayed = RunStore.open(tmp_path / "again").trial_folder(kept[0]["trial"])
+    for name in ("history.jsonl", "frames.jsonl", "faults.jsonl", "log.jsonl", "trace.jsonl", "trial.json"):
+        assert (replayed / name).read_bytes() == (folder / name).read_bytes(), name
+
+
+def test_a_plan_on_a_file_is_replayed_on_another_broker(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    argv = ["run", "generated/network", "-c", "reference", "-g", "idempotent", "--dry-run", "--json"]
+    assert call(argv) == 0
+    plan = tmp_path / "plan.json"
+    plan.write_text(capsys.readouterr().out)
+    out = ("--out-dir", str(tmp_path / "runs"))
+    assert call(["replay", str(plan), "-b", "scripted:4.3.1x2", "--json", *out]) == 0
+    [verdict] = document(capsys)["verdicts"]
+    assert verdict["broker"] == "scripted:4.3.1x2" and verdict["verdict"] == "pass"
+
+
+def test_processes_share_the_work_and_the_result_is_the_same(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    results = []
+    for jobs in ("1", "2"):
+        assert simulate(tmp_path / jobs, "--trials", "60", "--keep", "all", "-j", jobs, "--json") == 0
+        verdicts = document(capsys)["verdicts"]
+        results.append(sorted(verdicts, key=lambda verdict: str(verdict["trial"])))
+    assert results[0] == results[1] and len(results[0]) == 60
+
+
+@pytest.mark.parametrize(
+    ("argv", "said"),
+    [
+        (["simulate", "-c", "confluent-kafka"], "cannot run in the simulated world"),
+        (["simulate", "--scenario", "generated/anyy"], "did you mean"),
+        (["simulate", "-b", "local:4.3.1x1"], "scripted:"),
+        (["run", "generated/any"], "cannot be tried in the live world"),
+        (["replay", "nowhere.json"], "holds no trial"),
+    ],
+)
+def test_what_makes_no_sense_is_a_usage_error(
+    argv: list[str], said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert call([*argv, "--out-dir", str(tmp_path)]) == 2
+    assert said in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_simulated_fault_cannot_be_replayed_live(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert simulate(tmp_path, "--trials", "1", "--seed", "4", "--keep", "all", "--json") == 0
+    [verdict] = document(capsys)["verdicts"]
+    folder = RunStore.open(tmp_path).trial_folder(verdict["trial"])
+    spec = json.loads((folder / "trial.json").read_text())["spec"]
+    spec["faults"] = [{"kind": "half_open", "start": {"on": "elapsed", "ms": 5}, "duration_ms": 5}]
+    (tmp_path / "spec.json").write_text(json.dumps(spec))
+    assert call(["replay", str(tmp_path / "spec.json"), "-b", "local:4.3.1x1"]) == 2
+    assert "half_open" in capsys.readouterr().err

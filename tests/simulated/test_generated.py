@@ -1,0 +1,55 @@
+"""Generated trials: what a seed may draw, and that it always draws the same."""
+
+from __future__ import annotations
+
+import pytest
+
+from harness import registry
+from harness.outcome import Guarantee
+from harness.plan import make_plan
+from harness.spec import ClientRef, FrameSeen
+from suites.simulated.generated import drawn_broker, spec_of
+
+CLIENT = ClientRef("reference", "0")
+SEEDS = range(1, 151)
+
+
+@pytest.mark.parametrize(
+    ("name", "worlds"), [("generated/any", {"simulated"}), ("generated/network", {"simulated", "live"})]
+)
+def test_every_seed_draws_a_trial_that_can_be_run(name: str, worlds: set[str]) -> None:
+    scenario = registry.scenario(name)
+    kinds, guarantees = set(), set()
+    for seed in SEEDS:
+        spec = spec_of(scenario, CLIENT, seed)
+        assert spec == spec_of(scenario, CLIENT, seed)
+        assert spec.workload.records >= 100 and 2 <= len(spec.faults) <= 6
+        load_ms = spec.workload.load_ms
+        for fault in spec.faults:
+            kind = registry.fault(fault.kind)
+            assert worlds <= kind.worlds
+            kind.values(fault)  # type: ignore[attr-defined]
+            at_ms = fault.start.after_ms if isinstance(fault.start, FrameSeen) else fault.start.ms
+            assert 0 <= at_ms < load_ms
+            kinds.add(fault.kind)
+        assert 1 <= int(spec.config["max.in.flight.requests.per.connection"]) <= 5
+        guarantees.add(spec.guarantee)
+        assert (spec.config["retries"] == 0) is (spec.guarantee is Guarantee.AT_MOST_ONCE)
+    assert guarantees == {Guarantee.AT_MOST_ONCE, Guarantee.AT_LEAST_ONCE, Guarantee.IDEMPOTENT}
+    assert kinds == {each for each in kinds if worlds <= registry.fault(each).worlds}
+    assert {"latency", "disconnect", "reset", "dropped_response", "refuse"} <= kinds
+    if name == "generated/any":
+        assert {"half_open", "torn_frame", "slicer", "bandwidth", "connect_timeout", "dropped_request"} <= kinds
+
+
+def test_all_clients_and_guarantees_of_a_live_plan_meet_the_same_faults() -> None:
+    scenario = registry.scenario("generated/network")
+    clients = [CLIENT, ClientRef("other", "1")]
+    plan = make_plan([scenario], clients, ["local:4.3.1x1"], [5])
+    assert len(plan.trials) == 6
+    first = plan.trials[0]
+    assert all((trial.faults, trial.workload) == (first.faults, first.workload) for trial in plan.trials)
+
+
+def test_brokers_are_drawn_from_one_to_three() -> None:
+    assert {drawn_broker(seed)[-2:] for seed in SEEDS} == {"x1", "x2", "x3"}

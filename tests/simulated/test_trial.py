@@ -1,0 +1,191 @@
+"""Simulated trials: byte for byte the same again, within the contract, through the phases, judged as live ones."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import msgspec
+import pytest
+
+from harness import registry
+from harness.contract import Close, Configure, Flush, OpComplete, OpInvoke, Produce
+from harness.conversation_rules import Life, Rules
+from harness.errors import UsageError
+from harness.evidence import Evidence
+from harness.outcome import Guarantee, Verdict
+from harness.plan import producer_config
+from harness.rows import Ending, FrameKind
+from harness.simulated.judged import RUN_ID, try_spec
+from harness.simulated.trial import START_NS, SimulatedTrial, broker_of
+from harness.spec import ClientRef, Elapsed, FaultSpec, FrameSeen, TrialSpec, Workload
+from harness.workload import commands
+from suites.simulated.generated import spec_of
+
+ANY = "generated/any"
+
+
+def reference(name: str = "reference") -> ClientRef:
+    return ClientRef(name, registry.client(name).default_version)
+
+
+def spec(
+    *faults: FaultSpec,
+    guarantee: Guarantee = Guarantee.IDEMPOTENT,
+    client: str = "reference",
+    scenario: str = ANY,
+    nodes: int = 1,
+    workload: Workload | None = None,
+    **config: str | int | bool,
+) -> TrialSpec:
+    names = {name.replace("_", "."): value for name, value in config.items()}
+    return TrialSpec(
+        trial="t",
+        client=reference(client),
+        broker=f"scripted:4.3.1x{nodes}",
+        scenario=scenario,
+        guarantee=guarantee,
+        seed=1,
+        workload=workload
+        or Workload(records=100, chunk=20, interval_ms=1_000, partitions=2, keys=7, value_bytes=64),
+        faults=faults,
+        config=producer_config(guarantee, "none", names),
+    )
+
+
+def serialised(evidence: Evidence) -> bytes:
+    encoder = msgspec.json.Encoder()
+    parts = (evidence.history, evidence.frames, evidence.faults, evidence.log, evidence.trace)
+    return encoder.encode(evidence.record) + b"".join(encoder.encode_lines(list(part)) for part in parts)
+
+
+@pytest.mark.parametrize("seed", range(1, 13))
+def test_a_seed_is_a_trial_to_the_last_byte(seed: int) -> None:
+    drawn = spec_of(registry.scenario(ANY), reference(), seed)
+    first, second = (serialised(SimulatedTrial(drawn, RUN_ID).run()) for _ in range(2))
+    assert first == second
+    again = msgspec.json.decode(msgspec.json.encode(drawn), type=TrialSpec)
+    assert serialised(SimulatedTrial(again, RUN_ID).run()) == first
+
+
+@pytest.mark.parametrize("seed", range(1, 31))
+def test_the_true_client_is_never_accused(seed: int) -> None:
+    evidence, verdict = try_spec(spec_of(registry.scenario(ANY), reference(), seed))
+    assert verdict.verdict == Verdict.PASS, verdict.reason
+    assert evidence.record.spec.workload.records >= 100 and len(evidence.record.spec.faults) >= 2
+
+
+def _commands(trial: TrialSpec, evidence: Evidence) -> Iterator[Configure | Produce | Flush | Close]:
+    config = trial.config | {"bootstrap.servers": "b:1", "client.id": "p1"}
+    yield Configure(1, RUN_ID, "p1", "producer", config)
+    for _, command in commands(trial, RUN_ID, evidence.record.topic):
+        yield command
+    for event in evidence.history:
+        if isinstance(event, OpInvoke) and event.op != "send":
+            yield (Flush if event.op == "flush" else Close)(event.id, 0)
+
+
+@pytest.mark.parametrize("seed", range(1, 7))
+def test_the_history_keeps_the_contract_of_live_clients(seed: int) -> None:
+    drawn = spec_of(registry.scenario(ANY), reference(), seed)
+    evidence = SimulatedTrial(drawn, RUN_ID).run()
+    rules, end_ns = Rules(START_NS), evidence.record.phases.end_ns
+    assert end_ns is not None
+    for command in _commands(drawn, evidence):
+        if isinstance(command, Produce):
+            invoked = [e for e in evidence.history if isinstance(e, OpInvoke) and e.first == command.first]
+            command = msgspec.structs.replace(command, id=next(e.id for e in invoked if e.op == "send"))
+        rules.asked(command)
+    for event in evidence.history:
+        assert rules.said(msgspec.json.encode(event), end_ns) is not None
+    assert rules.life is Life.SHUT_DOWN and rules.outstanding == 0 and not rules.notes
+
+
+def test_phases_and_rows_are_those_of_the_live_world() -> None:
+    cut = FaultSpec("disconnect", FrameSeen("Produce", "request", 2, after_ms=1_000), 700)
+    late = FaultSpec("latency", Elapsed(2_500), 1_000, {"upstream_ms": 40, "downstream_ms": 60})
+    never = FaultSpec("reset", FrameSeen("Produce", "request", 500), 10)
+    evidence = SimulatedTrial(spec(cut, late, never), RUN_ID).run()
+    record, phases = evidence.record, evidence.record.phases
+    assert record.ending is Ending.COMPLETE, record.reason
+    assert phases.load_ns and phases.heal_ns and phases.final_ns and phases.end_ns
+    assert phases.load_ns < phases.heal_ns <= phases.final_ns <= phases.end_ns
+    assert phases.heal_ns - phases.load_ns >= 5_000_000_000
+    times = [frame.t_ns for frame in evidence.frames]
+    assert times == sorted(times)
+    first, second, third = evidence.faults
+    assert first.effective_ns and first.effective_ns[1] - first.effective_ns[0] == 700_000_000
+    requests = [
+        frame.t_ns
+        for frame in evidence.frames
+        if frame.kind is FrameKind.REQUEST and frame.api == "Produce"
+        if frame.t_ns >= phases.load_ns + 1_000_000_000
+    ]
+    assert first.effective_ns[0] == requests[1]
+    assert second.requested_ns == (phases.load_ns + 2_500_000_000, phases.load_ns + 3_500_000_000)
+    assert first.hits > 0 and second.hits > 0
+    assert third.requested_ns is None and third.effective_ns is None and third.hits == 0
+    slow = [
+        s for s in evidence.sends.values() if s.complete_ns and s.complete_ns - s.invoke_ns >= 100_000_000
+    ]
+    assert slow
+    assert len(evidence.log) == 100 and evidence.trace
+
+
+def test_a_send_that_is_held_up_holds_up_the_records_behind_it_and_the_commands() -> None:
+    silence = FaultSpec("dropped_response", Elapsed(900), 3_000)
+    held = spec(silence, batch_size=1_024, buffer_memory=2_048, linger_ms=0, max_block_ms=60_000)
+    evidence = SimulatedTrial(held, RUN_ID).run()
+    invoked = {e.id: e for e in evidence.history if isinstance(e, OpInvoke) and e.op == "send"}
+    ends = [e for e in evidence.history if isinstance(e, OpComplete) and e.op == "send"]
+    sends = {n: ns for e in ends for n, ns in zip(e.records, e.invoke_ns, strict=True)}
+    ordered = [sends[n] for n in sorted(sends)]
+    assert len(ordered) == 100 and ordered == sorted(ordered)
+    assert max(ordered[n + 1] - ordered[n] for n in range(99) if (n + 1) % 20) > 1_000_000_000
+    for id, event in invoked.items():
+        if id > min(invoked):
+            assert event.mono_ns >= max(sends[n] for n in range(event.first))
+
+
+def test_what_cannot_be_configured_is_unsupported() -> None:
+    refused = spec(linger_ms=40_000)  # longer than delivery.timeout.ms
+    record = SimulatedTrial(refused, RUN_ID).run().record
+    assert record.ending is Ending.UNSUPPORTED and "delivery.timeout.ms" in record.reason
+
+
+def test_a_trial_without_an_end_has_a_reason(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("harness.simulated.trial.MAX_STEPS", 20)
+    record = SimulatedTrial(spec(), RUN_ID).run().record
+    assert record.ending is Ending.HARNESS_ERROR and "circles" in record.reason
+
+
+def test_a_fault_of_the_other_world_and_a_live_broker_are_refused() -> None:
+    record = SimulatedTrial(msgspec.structs.replace(spec(), broker="local:4.3.1x1"), RUN_ID).run().record
+    assert record.ending is Ending.HARNESS_ERROR and "scripted:" in record.reason
+    for text in ("scripted:", "scripted:4.3.1", "scripted:4.3.1x0", "scripted:x3", "local:4.3.1x1"):
+        with pytest.raises(UsageError):
+            broker_of(text)
+
+
+@pytest.mark.parametrize(
+    ("mutant", "guarantee", "kind", "anomaly"),
+    [
+        ("acknowledges_before_response", Guarantee.AT_LEAST_ONCE, "disconnect", "early-ack"),
+        ("retries_with_new_sequence", Guarantee.IDEMPOTENT, "dropped_response", "duplicate"),
+        ("drops_batch_on_disconnect", Guarantee.AT_LEAST_ONCE, "dropped_response", "still-pending"),
+        ("reorders_on_retry", Guarantee.IDEMPOTENT, "dropped_request", "reordered"),
+        ("reports_success_as_failure", Guarantee.AT_LEAST_ONCE, "dropped_response", "phantom"),
+        ("corrupts_on_retry", Guarantee.AT_LEAST_ONCE, "dropped_response", "corrupted"),
+        ("gives_up_on_disconnect", Guarantee.AT_LEAST_ONCE, "disconnect", "gave-up"),
+        ("never_expires", Guarantee.AT_LEAST_ONCE, "dropped_response", "delivery-timeout"),
+    ],
+)
+def test_the_checks_bite_in_virtual_time_as_well(
+    mutant: str, guarantee: Guarantee, kind: str, anomaly: str
+) -> None:
+    bed = FaultSpec("latency", Elapsed(100), 4_500, {"upstream_ms": 200, "downstream_ms": 200})
+    faults = (bed, FaultSpec(kind, FrameSeen("Produce", "request", 2, after_ms=500), 1_500))
+    _, verdict = try_spec(spec(*faults, guarantee=guarantee, client=f"mutant-{mutant}"))
+    found = {finding.anomaly for each in verdict.requirements for finding in each.findings}
+    assert verdict.verdict == Verdict.FAIL and anomaly in found, (verdict.verdict, verdict.reason, found)
+    _, true = try_spec(spec(*faults, guarantee=guarantee))
+    assert true.verdict == Verdict.PASS, true.reason
