@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from clients.mutants import MUTANTS
 from harness import registry
 from harness.outcome import Level
 from pages.markdown import NOTE, code, table
@@ -65,7 +64,7 @@ def _row(row: Covered) -> tuple[str, ...]:
         f"{behaviour.statement} *{behaviour.source}*",
         _listed(_place(place) for place in behaviour.implemented),
         _listed([*map(_law, row.laws), *map(_check, row.checks)]) or behaviour.not_yet or "",
-        _listed(code(name, f"../{_path(MUTANTS[name].module)}") for name in row.mutants),
+        _listed(code(name, f"../clients/mutants/{name}.py") for name in row.mutants),
     )
 
 

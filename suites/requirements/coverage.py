@@ -85,7 +85,7 @@ def checks_by_id() -> Mapping[str, tuple[str, ...]]:
 
 def mutants_by_catcher() -> Mapping[str, tuple[str, ...]]:
     """Law or check -> mutants that it catches."""
-    return _grouped((mutant.check, name) for name, mutant in MUTANTS.items())
+    return _grouped((by, name) for name, mutant in MUTANTS.items() for by in mutant.caught_by)
 
 
 def _grouped(pairs: Iterable[tuple[str, str]]) -> dict[str, tuple[str, ...]]:

@@ -1,0 +1,106 @@
+"""``kafka-trial mutants``: clients with one defect each against the laws and checks that are meant to catch them."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from typing import Annotated
+
+import typer
+from rich.table import Table
+
+from clients.mutants import MUTANTS
+from harness.cli.output import print_json
+from harness.cli.screen import answer, say
+from harness.errors import unknown
+from suites.simulated.catching import TRUE, WITHOUT_MUTANT, Caught, catch, idle_catchers
+
+PROGRESS_S = 5.0
+EXAMPLES = 150
+MAX_SEED = 2**62
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("mutants")(mutants)
+
+
+def mutants(
+    names: Annotated[list[str] | None, typer.Argument(help="Which mutants; all of them by default.")] = None,
+    examples: Annotated[int, typer.Option(min=1, help="Give up on a mutant after so many.")] = EXAMPLES,
+    seed: Annotated[
+        int, typer.Option(min=0, max=MAX_SEED, help="The same seed tries the same examples.")
+    ] = 0,
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")] = False,
+) -> int:
+    """Run each mutant against what is meant to catch it, and the true client against the same."""
+    chosen = names or list(MUTANTS)
+    for name in chosen:
+        if name not in MUTANTS:
+            raise unknown("mutant", name, MUTANTS)
+    began = time.monotonic()
+    tried = _all(chosen, examples, seed)
+    accused = _control(tried, examples, seed)
+    if as_json:
+        print_json({"mutants": [_row(each) for each in tried]})
+    else:
+        answer(_table(tried))
+    escaped = [each for each in tried if each.examples is None]
+    for each in escaped:
+        say(f"{each.name} escapes {each.by}, {examples} examples")
+    for each in accused:
+        say(f"the true client is accused by {each.by}, example {each.examples}")
+    if not names:
+        for by in idle_catchers():
+            say(f"{by} has no mutant: {WITHOUT_MUTANT.get(by, 'nobody has made one')}")
+    code = 1 if escaped or accused else 0
+    say(
+        f"{len(chosen)} mutants, {len(tried)} times to be caught, {len(escaped)} escaped; the true client was "
+        f"accused {len(accused)} times; {time.monotonic() - began:.0f} s; exit {code}"
+    )
+    return code
+
+
+def _all(names: Sequence[str], examples: int, seed: int) -> list[Caught]:
+    """Every mutant with every law and check that it names."""
+    tried: list[Caught] = []
+    told = time.monotonic()
+    for name in names:
+        tried += [catch(name, by, examples, seed) for by in MUTANTS[name].caught_by]
+        if time.monotonic() - told >= PROGRESS_S:
+            told = time.monotonic()
+            say(f"[{names.index(name) + 1}/{len(names)}] {name}")
+    return tried
+
+
+def _control(tried: Sequence[Caught], examples: int, seed: int) -> list[Caught]:
+    """The true client, tried as often as the mutant that a law or check took longest to catch; what accuses it."""
+    counts: dict[str, int] = {}
+    for each in tried:
+        counts[each.by] = max(counts.get(each.by, 0), each.examples or examples)
+    controls = [catch(TRUE, by, count, seed) for by, count in counts.items()]
+    say(f"the true client: {sum(counts.values())} examples of {len(counts)} laws and checks")
+    return [each for each in controls if each.examples is not None]
+
+
+def _row(caught: Caught) -> dict[str, str | int | None]:
+    return {
+        "name": caught.name,
+        "defect": MUTANTS[caught.name].defect,
+        "caught_by": caught.by,
+        "examples": caught.examples,
+    }
+
+
+def _table(tried: Sequence[Caught]) -> Table:
+    table = Table(
+        "mutant", "the reference client, which ...", "caught by", "examples", box=None, pad_edge=False
+    )
+    for each in tried:
+        table.add_row(
+            each.name,
+            MUTANTS[each.name].defect,
+            each.by,
+            "never" if each.examples is None else str(each.examples),
+        )
+    return table
