@@ -15,8 +15,10 @@ from typing import Any
 from clients.reference import at_rest, failures
 from clients.reference.blocked_sends import BlockedSends, topic_with_partition
 from clients.reference.buffer_pool import BufferPool, Grant
+from clients.reference.channel import Channel
 from clients.reference.config import INT64_MAX, ProducerConfig
 from clients.reference.delivery import Delivery, Outgoing
+from clients.reference.earliest import earliest
 from clients.reference.errors import (
     BrokerError,
     IllegalStateError,
@@ -30,6 +32,7 @@ from clients.reference.network_client import NetworkClient
 from clients.reference.partitioner import ClusterView, CustomPartitioner, Partitioner
 from clients.reference.ports import Jitter, Selector
 from clients.reference.producer_batch import Callback, Headers, ProducerBatch
+from clients.reference.producer_plugins import ProducerPlugins
 from clients.reference.record_accumulator import RecordAccumulator
 from clients.reference.record_check import PLAIN_OVERHEAD_BYTES, size_of_record
 from clients.reference.sender import Sender
@@ -46,7 +49,7 @@ _OPEN = LifeState.OPEN
 class Components:
     """The classes that a producer is made of; a variant of the client swaps one.
 
-    ``config`` is the one that whoever makes a producer reads its settings with.
+    ``config``, ``plugins`` and ``channel`` are for whoever makes a producer: its settings, and its connections.
     """
 
     config: type[ProducerConfig] = ProducerConfig
@@ -59,6 +62,8 @@ class Components:
     accumulator: type[RecordAccumulator] = RecordAccumulator
     sender: type[Sender] = Sender
     blocked_sends: type[BlockedSends] = BlockedSends
+    channel: type[Channel] = Channel
+    plugins: type[ProducerPlugins] = ProducerPlugins
 
 
 class ProducerCore:
@@ -274,13 +279,13 @@ class ProducerCore:
         self._client.poll(now_ms)
         self._blocked.progress(self._accumulator.memory_for, now_ms)
         self._updater.maybe_update(now_ms)
-        times = [
+        return earliest(
             self._sender.step(now_ms),
             self._updater.maybe_update(now_ms),
             self._client.next_deadline_ms(),
-        ]
-        times += [self._blocked.next_ms(now_ms), self._maybe_finish_closing(now_ms)]
-        return min((time for time in times if time is not None), default=None)
+            self._blocked.next_ms(now_ms),
+            self._maybe_finish_closing(now_ms),
+        )
 
     def publish(self, now_ms: int) -> bool:
         """Run the callbacks of what has ended; True if there was any. Callbacks may send."""

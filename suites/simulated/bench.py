@@ -48,6 +48,7 @@ class Bench:
         jitter: Callable[[], float] = lambda: 0.0,
         names: Mapping[str, Sequence[str]] | None = None,
         replication_factor: int | None = None,
+        selector: type[SimulatedSelector] = SimulatedSelector,
     ) -> None:
         self.scheduler = Scheduler(START_MS * NS_PER_MS)
         self.addresses = {node_id: (f"broker-{node_id}", 9092) for node_id in range(1, nodes + 1)}
@@ -56,7 +57,7 @@ class Bench:
         )
         self.cluster.create_topic(TOPIC, partitions, topic_config, replication_factor)
         self.network = Network(self.scheduler, self.cluster, self.addresses, names)
-        self.selector = SimulatedSelector(self.network)
+        self.selector = selector(self.network, components.channel)
         self.trace: list[TraceEvent] = []
         bootstrap = ",".join(f"{host}:{port}" for host, port in self.addresses.values())
         self.config = components.config.from_mapping({"bootstrap.servers": bootstrap} | dict(settings or {}))

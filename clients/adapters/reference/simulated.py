@@ -55,8 +55,8 @@ Wake = int | None
 class SimulatedSelector:
     """The Selector port on a simulated network; the framing is the same as on sockets (channel.py)."""
 
-    def __init__(self, network: Network) -> None:
-        self._network = network
+    def __init__(self, network: Network, channel: type[Channel] = Channel) -> None:
+        self._network, self._channel = network, channel
         self._channels: dict[int, tuple[Connection, Channel]] = {}
 
     @property
@@ -69,7 +69,7 @@ class SimulatedSelector:
 
     def connect(self, node_id: int, address: Address) -> None:
         self.close(node_id)
-        self._channels[node_id] = self._network.connect(address), Channel(node_id)
+        self._channels[node_id] = self._network.connect(address), self._channel(node_id)
 
     def send(self, node_id: int, data: bytes) -> None:
         connection, channel = self._channels[node_id]
@@ -152,7 +152,7 @@ class SimulatedReference:
     ) -> None:
         self.trace: list[TraceEvent] = []
         self._network, self._clock, self._events = network, clock, events
-        self._selector = SimulatedSelector(network)
+        self._selector = SimulatedSelector(network, components.channel if components else Channel)
         self._core = ProducerCore(
             config,
             self._selector,

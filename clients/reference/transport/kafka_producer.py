@@ -34,7 +34,6 @@ from clients.reference.metadata import PartitionMetadata, TopicMetadata
 from clients.reference.metrics import Gauges, MetricName, ProducerMetrics
 from clients.reference.producer import Components, ProducerCore
 from clients.reference.producer_batch import Callback, Headers
-from clients.reference.producer_plugins import ProducerPlugins
 from clients.reference.sasl import authenticators
 from clients.reference.trace import Trace, TraceEvent, no_trace
 from clients.reference.transport.record_future import RecordFuture, Waiting, contained
@@ -74,9 +73,9 @@ class KafkaProducer:
         seed: int | None = None,
     ) -> None:
         number = 0 if "client.id" in settings else next(_numbers)
-        kind = components.config if components else ProducerConfig
-        self.config = kind.from_mapping(settings, defaults_of=defaults_of, number=number)
-        self._plugins = ProducerPlugins(self.config)
+        made = components or Components()
+        self.config = made.config.from_mapping(settings, defaults_of=defaults_of, number=number)
+        self._plugins = made.plugins(self.config)
         self._selector: SocketSelector | None = None
         try:
             self._open(trace, components, random.Random(seed))

@@ -14,7 +14,7 @@ from suites.simulated.bench import Bench
 from suites.simulated.law import law
 from suites.simulated.state_transitions import wire
 
-ROUND, OUT_OF_ORDER, INVALID_RECORD = 2**31, 45, 87
+ROUND, OUT_OF_ORDER, INVALID_RECORD, NOT_ENOUGH_REPLICAS = 2**31, 45, 87, 19
 ROUND_TRIP_MS = 50
 
 
@@ -80,6 +80,25 @@ def what_may_be_stored_keeps_its_numbers(components: Components, gap_ms: int, co
     assert bench.run_until(lambda: all(each.is_done for each in sent), 60_000)
     assert refused.error is not None and [each.error for each in sent] == [None] * count
     assert [row.value for row in bench.log()][1:] == [str(number) for number in range(count)]
+
+
+@law(
+    "PRD-IDM-07", "PRD-SND-14", gap_ms=st.integers(2, 20), count=st.integers(1, 4), refusals=st.integers(1, 3)
+)
+def the_first_of_a_chain_goes_alone(components: Components, gap_ms: int, count: int, refusals: int) -> None:
+    """A broker takes any number from a producer that it does not know: so no batch goes beside the first."""
+    bench = Bench(components, {"linger.ms": 0}, partitions=2)
+    bench.warm(partition=0)
+    bench.cluster.inject_error(Api.PRODUCE, NOT_ENOUGH_REPLICAS, refusals, 1)
+    bench.proxy().down.delay("law", ROUND_TRIP_MS * NS_PER_MS)
+    sent = []
+    for number in range(1 + count):
+        sent.append(bench.send(b"%d" % number, partition=1))
+        bench.run(gap_ms)
+    assert bench.run_until(lambda: all(each.is_done for each in sent), 60_000)
+    assert [each.error for each in sent] == [None] * len(sent)
+    stored = [row.value for row in bench.log() if row.partition == 1]
+    assert stored == [str(number) for number in range(1 + count)]
 
 
 @law("PRD-IDM-15", before=st.integers(1, 6), count=st.integers(1, 6))

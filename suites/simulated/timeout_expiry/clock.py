@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from typing import Any
 
 from hypothesis import strategies as st
 
@@ -40,17 +41,18 @@ STILL = {
 
 
 def still_bench(
-    components: Components, settings: dict[str, object] | None = None, *, jitter: float = 0.0, **world: object
+    components: Components, settings: Mapping[str, Any] | None = None, *, jitter: float = 0.0, **world: Any
 ) -> Bench:
     """A bench on which only the clocks of ``settings`` run."""
-    return Bench(components, STILL | (settings or {}), jitter=lambda: jitter, **world)  # type: ignore[arg-type]
+    return Bench(components, STILL | dict(settings or {}), jitter=lambda: jitter, **world)
 
 
 def delay_ms(base_ms: int, max_ms: int, earlier: int, jitter: float) -> float:
     """The wait after so many earlier failures: twice as long each time, 20 % either way, never above the most."""
     if max_ms <= base_ms:
         return max_ms
-    return min(min(base_ms * 2 ** min(earlier, 40), max_ms) * (1 + 0.2 * jitter), max_ms)
+    plain_ms = min(base_ms << min(earlier, 40), max_ms)
+    return min(plain_ms * (1 + 0.2 * jitter), max_ms)
 
 
 def happens_at(at_ms: int, due_ms: float, what: str, late_ms: int = LATE_MS) -> None:

@@ -1,4 +1,4 @@
-"""Connections: how long they may take to be made, when they are tried again, when they are idle, when all begins anew."""
+"""Connections: how long they may take to be made, when they are tried again, when idle, when all begins anew."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ from suites.simulated.timeout_expiry.clock import (
     JITTER,
     LATE_MS,
     LAW,
-    LONG_MS,
     TRIP_MS,
     delay_ms,
     ended_ms,
     happens_at,
+    let_go,
     still_bench,
     times,
 )
@@ -53,7 +53,7 @@ REFUSED, CUT_AT_ONCE = "refused", "accepted and closed"
 def each_failure_in_a_row_waits_longer(
     components: Components, base_ms: int, max_ms: int, jitter: float, failures: list[str]
 ) -> None:
-    """After a connection was lost, and after each failed attempt, the next one waits twice as long, to the millisecond."""
+    """After a lost connection, and after each failed attempt, the next one waits twice as long, to the millisecond."""
     assume(base_ms > TRIP_MS)
     settings = {"reconnect.backoff.ms": base_ms, "reconnect.backoff.max.ms": max_ms, "retry.backoff.ms": 0}
     bench = still_bench(components, settings, jitter=jitter)
@@ -106,7 +106,7 @@ def a_ready_connection_forgets_failures(
         lost_ms = bench.now_ms
         delivery = bench.send()
         ended_ms(bench, [delivery])
-        attempt = [event for event in bench.told(ConnectAttempt)[tried:] if event.node == 1][0]
+        attempt = next(event for event in bench.told(ConnectAttempt)[tried:] if event.node == 1)
         happens_at(attempt.at_ms, lost_ms + delay_ms(base_ms, 20 * base_ms, 0, jitter), "tried again")
 
 
@@ -176,6 +176,7 @@ def an_idle_connection_is_closed(
     delivery = bench.send()
     bench.run_until(lambda: delivery.is_done, 60_000)
     done_ms = bench.now_ms
+    let_go(bench)
     bench.run(2 * idle_ms + 300)
     closed = bench.told(ConnectionEnded)
     assert {event.state for event in closed} == {"EXPIRED"}, closed
@@ -184,7 +185,6 @@ def an_idle_connection_is_closed(
     for close in closed:
         moments = [event.at_ms for event in used if event.node == close.node and event.at_ms <= close.at_ms]
         happens_at(close.at_ms, max(moments) + idle_ms + 1, "the idle connection was closed")
-    bench.proxy().down.restore(LAW)
     ended_ms(bench, [bench.send()])
     assert not bench.told(BatchRetried) and not bench.told(RequestLost)
 

@@ -1,4 +1,4 @@
-"""Request timeouts: when a connection is given up for a request, what becomes of all on it, and what throttling adds."""
+"""Request timeouts: when a connection is given up for a request, with all that is on it, and what throttling adds."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ GAPS = st.lists(st.integers(0, 200), min_size=1, max_size=5)
 
 @law("NET-TMO-01", "NET-TMO-02", limit_ms=st.integers(1, 20_000), gaps_ms=GAPS)
 def a_slow_request_ends_its_connection(components: Components, limit_ms: int, gaps_ms: list[int]) -> None:
-    """A request unanswered for longer than request.timeout.ms ends its connection, and all others on it, oldest first."""
+    """A request unanswered for longer than request.timeout.ms ends its connection, with all others, oldest first."""
     bench = still_bench(components, {"request.timeout.ms": limit_ms, "enable.idempotence": False})
     bench.warm()
     bench.proxy().down.silence(LAW)

@@ -178,7 +178,7 @@ def each_send_ends_once_and_in_time(
     jitter: float,
     trip_ms: int,
 ) -> None:
-    """Whatever goes wrong, every send has exactly one result by max.block.ms and delivery.timeout.ms, and all clocks are right."""
+    """Whatever goes wrong, every send has exactly one result, in time, and no limit comes early or late."""
     bench = Bench(components, settings, nodes=NODES, partitions=PARTITIONS, jitter=lambda: jitter)
     for proxy in bench.network.proxies:
         proxy.down.delay("far away", trip_ms * NS_PER_MS)

@@ -1,0 +1,25 @@
+"""A refused authentication is tried again at once."""
+
+from __future__ import annotations
+
+from clients.reference.connection_states import ClusterConnectionStates
+from clients.reference.errors import AuthenticationError
+from clients.reference.network_client import NetworkClient
+from clients.reference.producer import Components
+
+
+class Impatient(ClusterConnectionStates):
+    """Has no backoff for who was not let in."""
+
+    def authentication_failed(self, node_id: int, error: AuthenticationError, now_ms: int) -> None:
+        super().authentication_failed(node_id, error, now_ms)
+        self._nodes[node_id].can_connect_ms = now_ms
+
+
+class ImpatientClient(NetworkClient):
+    """Made of it."""
+
+    connection_states = Impatient
+
+
+COMPONENTS = Components(network_client=ImpatientClient)

@@ -1,0 +1,28 @@
+"""An interceptor that fails takes the application's record with it."""
+
+from __future__ import annotations
+
+from clients.reference.config import ProducerConfig
+from clients.reference.interceptors import Interceptors, ProducerRecord
+from clients.reference.producer import Components
+from clients.reference.producer_plugins import ProducerPlugins
+
+
+class Fragile(Interceptors):
+    """Contains nothing."""
+
+    def on_send(self, record: ProducerRecord) -> ProducerRecord:
+        for interceptor in self._chain:
+            record = interceptor.on_send(record)
+        return record
+
+
+class FragilePlugins(ProducerPlugins):
+    """Has such a chain."""
+
+    def __init__(self, config: ProducerConfig) -> None:
+        super().__init__(config)
+        self.interceptors = Fragile(self.interceptors._chain)
+
+
+COMPONENTS = Components(plugins=FragilePlugins)

@@ -1,0 +1,26 @@
+"""Interceptors hear of records that were stored, and never of those that were not."""
+
+from __future__ import annotations
+
+from clients.reference.config import ProducerConfig
+from clients.reference.interceptors import Interceptors, ProducerRecord
+from clients.reference.producer import Components
+from clients.reference.producer_plugins import ProducerPlugins
+
+
+class Rosy(Interceptors):
+    """Tells good news only."""
+
+    def on_send_error(self, record: ProducerRecord, error: Exception, partition: int | None = None) -> None:
+        pass
+
+
+class RosyPlugins(ProducerPlugins):
+    """Has such a chain."""
+
+    def __init__(self, config: ProducerConfig) -> None:
+        super().__init__(config)
+        self.interceptors = Rosy(self.interceptors._chain)
+
+
+COMPONENTS = Components(plugins=RosyPlugins)

@@ -1,0 +1,33 @@
+"""A coordinator shares the connection of the data, and waits behind it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from clients.reference.network_client import NetworkClient
+from clients.reference.ports import INT32_MAX, Node
+from clients.reference.producer import Components
+from clients.reference.requests import ClientRequest
+
+
+class Sharing(NetworkClient):
+    """Takes a coordinator's id for the broker's."""
+
+    def add_node(self, node: Node) -> None:
+        pass
+
+    def is_ready(self, node_id: int, now_ms: int) -> bool:
+        return super().is_ready(_broker(node_id), now_ms)
+
+    def can_send_request(self, node_id: int, now_ms: int) -> bool:
+        return super().can_send_request(_broker(node_id), now_ms)
+
+    def send(self, request: ClientRequest, now_ms: int) -> bool:
+        return super().send(replace(request, node_id=_broker(request.node_id)), now_ms)
+
+
+def _broker(node_id: int) -> int:
+    return INT32_MAX - node_id if node_id > INT32_MAX // 2 else node_id
+
+
+COMPONENTS = Components(network_client=Sharing)

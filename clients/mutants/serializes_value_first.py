@@ -1,0 +1,20 @@
+"""The value is serialized before the key: a key that is refused has already cost the value's serializer."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from clients.reference.interceptors import ProducerRecord
+from clients.reference.producer import Components
+from clients.reference.producer_plugins import ProducerPlugins
+
+
+class Backwards(ProducerPlugins):
+    """Value, then key."""
+
+    def serialize(self, record: ProducerRecord) -> tuple[Any, Any]:
+        value = self._bytes(self.value_serializer, "value", record, record.value)
+        return self._bytes(self.key_serializer, "key", record, record.key), value
+
+
+COMPONENTS = Components(plugins=Backwards)

@@ -1,0 +1,19 @@
+"""A poll tells every frame that a connection has, so that one busy broker keeps all others waiting."""
+
+from __future__ import annotations
+
+from clients.reference.channel import Channel
+from clients.reference.ports import Polled
+from clients.reference.producer import Components
+
+
+class Greedy(Channel):
+    """Tells frames until there are none."""
+
+    def report(self, polled: Polled) -> None:
+        super().report(polled)
+        while self._frames and not self.is_muted:
+            polled.received.append((self.node_id, self._frames.popleft()))
+
+
+COMPONENTS = Components(channel=Greedy)
