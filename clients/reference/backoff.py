@@ -11,7 +11,10 @@ JITTER = 0.2
 
 @dataclass(frozen=True, slots=True)
 class ExponentialBackoff:
-    """initial_ms * 2^n, plus or minus 20 %, never above max_ms (capped after the jitter, as since Kafka 3.8)."""
+    """initial_ms * 2^n, plus or minus 20 %, never above max_ms (capped after the jitter, as since Kafka 3.8).
+
+    A max_ms that is not above initial_ms is the constant wait, whatever initial_ms says.
+    """
 
     initial_ms: int
     max_ms: int
@@ -20,7 +23,7 @@ class ExponentialBackoff:
     def delay_ms(self, earlier_failures: int) -> int:
         """How long to wait after ``earlier_failures`` + 1 failures in a row; constant where it cannot grow."""
         if self.max_ms <= self.initial_ms:
-            return self.initial_ms
+            return self.max_ms
         doublings = min(max(earlier_failures, 0), 31)
         plain_ms = min(self.initial_ms << doublings, self.max_ms)
         return min(round(plain_ms * (1 + JITTER * self.jitter())), self.max_ms)

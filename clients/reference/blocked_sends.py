@@ -83,7 +83,9 @@ class BlockedSends:
 
     def next_ms(self, now_ms: int) -> int | None:
         """When to look again: now, where memory was granted meanwhile, else at the first limit."""
-        return min((now_ms if each.grant else each.expires_ms for each in self._blocked), default=None)
+        if not self._blocked:
+            return None
+        return min(now_ms if each.grant else each.expires_ms for each in self._blocked)
 
     @property
     def count(self) -> int:

@@ -14,13 +14,14 @@ from clients.reference.producer_batch import Callback, Headers, ProducerBatch, R
 class Delivery(msgspec.Struct, eq=False):
     """One record's fate: blocked at first perhaps, then in a batch or failed, in the end ``is_done``.
 
-    One is made per record, so it is a struct that C makes.
+    One is made per record, so it is a struct that C makes. ``owner`` is the driver's, for futures of its own.
     """
 
     timestamp_ms: int
     batch: ProducerBatch | None = None
     index: int = 0
     failure: SendError | None = None
+    owner: Any = None
 
     @property
     def is_blocked(self) -> bool:

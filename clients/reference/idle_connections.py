@@ -35,7 +35,10 @@ class IdleConnections:
     def _oldest(self, is_busy: Callable[[int], bool]) -> int | None:
         if self._max_idle_ms < 0:
             return None
-        return next((node_id for node_id in self._last_used_ms if not is_busy(node_id)), None)
+        for node_id in self._last_used_ms:
+            if not is_busy(node_id):
+                return node_id
+        return None
 
     def _expires_ms(self, node_id: int) -> int:
         return self._last_used_ms[node_id] + self._max_idle_ms + 1

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import deque
 from dataclasses import dataclass
 
+from clients.reference.earliest import earliest
 from clients.reference.requests import ClientRequest
 
 
@@ -82,5 +83,4 @@ class InFlightRequests:
 
     def next_expiry_ms(self) -> int | None:
         """When the first of all requests will have taken too long; None where nothing is outstanding."""
-        expiries = [request.expires_ms for queue in self._queues.values() for request in queue]
-        return min(expiries, default=None)
+        return earliest(*[request.expires_ms for queue in self._queues.values() for request in queue])

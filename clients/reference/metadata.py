@@ -104,8 +104,13 @@ class Metadata:
 
     def next_update_ms(self) -> int:
         """When the next question is due. That the answer is too old ends the wait for news (MET-03)."""
-        wanted_ms = 0 if self._need_full or self._need_partial else self._expires_ms
-        return max(wanted_ms, self._backoff_until_ms, min(self._equivalent_until_ms, self._expires_ms))
+        expires_ms, news_ms, due_ms = self._expires_ms, self._equivalent_until_ms, self._backoff_until_ms
+        wanted_ms = 0 if self._need_full or self._need_partial else expires_ms
+        if expires_ms < news_ms:
+            news_ms = expires_ms
+        if wanted_ms > due_ms:
+            due_ms = wanted_ms
+        return news_ms if news_ms > due_ms else due_ms
 
     def is_update_due(self, now_ms: int) -> bool:
         """Should a question leave before anything else does?"""

@@ -14,6 +14,7 @@ from clients.reference.completions import Completions
 from clients.reference.config import ProducerConfig
 from clients.reference.connection_states import ClusterConnectionStates
 from clients.reference.disconnections import LocalEnd, explained
+from clients.reference.earliest import earliest
 from clients.reference.errors import AuthenticationError, IllegalStateError
 from clients.reference.exchanges import Exchanges, NoAnswerError
 from clients.reference.idle_connections import IdleConnections
@@ -63,6 +64,8 @@ class NetworkClient:
         self._exchanges = self.exchanges(config, selector, self._in_flight, trace)
         self._aborted = self.completions(trace)
         self._completions = self.completions(trace)
+        # Before this moment nothing can have taken too long, so a round need not look; 0 where that is not known.
+        self._too_late_ms: int | None = 0
         if config.client_dns_lookup == "resolve_canonical_bootstrap_servers_only":
             metadata.bootstrap(every_address(config.bootstrap, selector.resolve))
 
@@ -126,8 +129,12 @@ class NetworkClient:
         except UnsupportedVersion as mismatch:
             self._aborted.add(request, ClientResponse(None, version_mismatch=str(mismatch)))
             return False
-        self._exchanges.write(request, version, now_ms)
+        self._write(request, version, now_ms)
         return True
+
+    def _write(self, request: ClientRequest, version: int, now_ms: int) -> None:
+        self._too_late_ms = 0
+        self._exchanges.write(request, version, now_ms)
 
     def least_loaded_node(self, now_ms: int) -> int | None:
         """The best node for a request that any broker can answer; None where none can be used (NET-CON-13)."""
@@ -140,32 +147,37 @@ class NetworkClient:
         """One round over what happened on the network and what took too long."""
         self._aborted.run(now_ms)
         polled = self._selector.poll()
-        self._note_use(polled, now_ms)
+        if polled.connected or polled.completed_sends or polled.received:
+            self._note_use(polled, now_ms)
         for node_id in polled.completed_sends:
             self._handle_completed_send(node_id)
         for node_id, payload in polled.received:
             self._handle_received(node_id, payload, now_ms)
         for node_id, disconnection in polled.disconnected.items():
             self._handle_disconnection(node_id, disconnection, now_ms)
-        self._handle_idle_connection(now_ms)
+        may_be_late = self._too_late_ms is not None and self._too_late_ms <= now_ms
+        if may_be_late:
+            self._handle_idle_connection(now_ms)
         for node_id in polled.connected:
             self._handle_connected(node_id, now_ms)
-        self._handle_slow_set_ups(now_ms)
-        self._handle_slow_requests(now_ms)
-        self._handle_rebootstrap(now_ms)
+        if may_be_late:
+            self._handle_slow_set_ups(now_ms)
+            self._handle_slow_requests(now_ms)
+            self._handle_rebootstrap(now_ms)
         self._completions.run(now_ms)
 
     def next_deadline_ms(self) -> int | None:
         """When the first thing will have taken too long; at once if a completion waits to be told."""
         if self._aborted:
+            self._too_late_ms = 0
             return 0
-        deadlines = [expires_ms for _, expires_ms in self._states.setup_expiries()]
-        others = (
+        self._too_late_ms = earliest(
             self._in_flight.next_expiry_ms(),
             self._idle.next_expiry_ms(self._is_busy),
             self._metadata.rebootstrap_at_ms(),
+            *[expires_ms for _, expires_ms in self._states.setup_expiries()],
         )
-        return min([*deadlines, *(time for time in others if time is not None)], default=None)
+        return self._too_late_ms
 
     def disconnect(self, node_id: int, now_ms: int, why: str) -> None:
         """Close a connection; its requests complete as disconnected, in the next round (NET-INF-07)."""
@@ -265,7 +277,7 @@ class NetworkClient:
             timeout_ms=self._config.request_timeout_ms,
             is_internal=True,
         )
-        self._exchanges.write(request, version, now_ms)
+        self._write(request, version, now_ms)
 
     def _handle_api_versions(self, node_id: int, asked: int, body: Message, now_ms: int) -> None:
         """READY, or once more at a lower version, or the end of the connection (NET-CON-02, -03)."""
@@ -348,6 +360,7 @@ class NetworkClient:
             completions.add(request, ClientResponse(None, disconnected=True, timed_out=timed_out))
 
     def _connect(self, node: Node, now_ms: int) -> None:
+        self._too_late_ms = 0
         address = self._states.connecting(node, now_ms)
         if address is None:
             unknown = Disconnection(ChannelState.NOT_CONNECTED, f"the host {node.host} is unknown")

@@ -152,6 +152,10 @@ class Partitioner:
             return None
         return sticky.partition
 
+    def bytes_left(self, topic: str) -> int:
+        """How many bytes of keyless records a topic's partition takes before ``at_once`` must think."""
+        return self.most_bytes - self.sticky[topic].bytes
+
     def appended(self, topic: str, key: bytes | None, size_bytes: int) -> None:
         """A record that named no partition went out."""
         if key is None or self.ignores_keys:

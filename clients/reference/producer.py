@@ -34,7 +34,8 @@ from clients.reference.ports import Jitter, Selector
 from clients.reference.producer_batch import Callback, Headers, ProducerBatch
 from clients.reference.producer_plugins import ProducerPlugins
 from clients.reference.record_accumulator import RecordAccumulator
-from clients.reference.record_check import PLAIN_OVERHEAD_BYTES, size_of_record
+from clients.reference.record_check import size_of_record
+from clients.reference.seats import Seats
 from clients.reference.sender import Sender
 from clients.reference.states import LIFE, LifeEvent, LifeState
 from clients.reference.trace import Misbehaved, StateChanged, Trace, no_trace
@@ -78,6 +79,8 @@ class ProducerCore:
         trace: Trace = no_trace,
         components: Components | None = None,
         partitioner: CustomPartitioner | None = None,
+        new_delivery: Callable[..., Delivery] = Delivery,
+        owner: Any = None,
     ) -> None:
         made = components or Components()
         self._config = config
@@ -101,10 +104,18 @@ class ProducerCore:
         self._life = LIFE.initial
         self._force_at_ms: int | None = None
         self._wants_round = False
-        self._used_at_ms: dict[str, int] = {}
         self._largest_record = min(
             (config.max_request_size, "max.request.size"), (config.buffer_memory, "buffer.memory")
         )
+        self._new_delivery, self._owner = new_delivery, owner
+        self._seats = Seats(
+            self._metadata,
+            None if partitioner else self._partitioner,
+            self._largest_record[0],
+            new_delivery,
+            owner,
+        )
+        self.send_plain = self._seats.append
 
     # records
 
@@ -127,37 +138,11 @@ class ProducerCore:
         they were serialized, for a partitioner of the application's. Raises IllegalStateError after close, UsageError
         for what is no record (PRD-ISP-09); all else fails the delivery.
         """
-        # The way of nearly every record, written out because it is every record's price: a plain one, for a batch
-        # that is open, of a topic that was looked up in this millisecond. What fits by this bound fills no batch.
-        if (
-            self._life is _OPEN
-            and not headers
-            and (value is None or type(value) is bytes)
-            and (key is None or type(key) is bytes)
-            and 0 <= timestamp_ms <= INT64_MAX
-            and self._used_at_ms.get(topic) == now_ms
-        ):
-            place = partition
-            if partition is None and self._custom_partitioner is None:
-                place = self._at_once(topic, key)
-            batch = self._accumulator.open.get((topic, place))  # type: ignore[arg-type]
-            if batch is not None and batch.grant is not None:
-                size_bytes = PLAIN_OVERHEAD_BYTES + (len(value) if value else 0) + (len(key) if key else 0)
-                used_bytes = batch.builder.size_bytes
-                if (
-                    used_bytes * batch.growth + size_bytes * batch.own_growth < batch.limit_bytes
-                    and used_bytes + size_bytes <= batch.grant.size_bytes
-                    and size_bytes + BATCH_OVERHEAD_BYTES <= self._largest_record[0]
-                ):
-                    index = batch.append(timestamp_ms, key, value, headers, callback)
-                    if partition is None:
-                        self._partitioner.appended(topic, key, batch.builder.size_bytes - used_bytes)
-                    return Delivery(timestamp_ms, batch, index), False
+        if not headers and 0 <= timestamp_ms <= INT64_MAX:
+            delivery = self.send_plain(topic, key, value, timestamp_ms, now_ms, callback, partition)
+            if delivery is not None:
+                return delivery, False
         return self._send(topic, key, value, timestamp_ms, now_ms, partition, headers, callback, raw)
-
-    def _at_once(self, topic: str, key: bytes | None) -> int | None:
-        known = self._metadata.topics.get(topic)
-        return self._partitioner.at_once(topic, known, key) if known else None
 
     def _send(
         self,
@@ -175,7 +160,7 @@ class ProducerCore:
         if self._life is not _OPEN:
             raise IllegalStateError("the producer is closed")
         size_bytes = size_of_record(key, value, headers, timestamp_ms, partition)
-        delivery = Delivery(timestamp_ms)
+        delivery = self._new_delivery(timestamp_ms, None, 0, None, self._owner)
         out = Outgoing(
             topic, partition, key, value, headers, timestamp_ms, callback, size_bytes, delivery, raw
         )
@@ -186,8 +171,10 @@ class ProducerCore:
         self._metadata.add(topic, now_ms)
         known = topic_with_partition(self._metadata, out)
         if known is not None:
-            self._used_at_ms[topic] = now_ms
             if self._append(out, known, now_ms):
+                if delivery.batch and not headers:
+                    keyless = key is None and partition is None
+                    self._seats.leave(delivery.batch, now_ms, keyless=keyless)
                 return delivery, self._wants_round
             if delivery.failure:
                 return delivery, True
@@ -276,6 +263,7 @@ class ProducerCore:
         """
         if self.is_closed:
             return None
+        self._seats.clear()
         self._client.poll(now_ms)
         self._blocked.progress(self._accumulator.memory_for, now_ms)
         self._updater.maybe_update(now_ms)
@@ -347,6 +335,7 @@ class ProducerCore:
         if timeout_ms is not None:
             earlier = [] if self._force_at_ms is None else [self._force_at_ms]
             self._force_at_ms = min([*earlier, now_ms + max(timeout_ms, 0)])
+        self._seats.clear()
         self._accumulator.close()
         self._blocked.give_up(
             lambda: ProducerClosedError("the producer was closed while send() was waiting"), now_ms

@@ -19,6 +19,7 @@ from clients.reference.buffer_pool import BufferPool, Grant
 from clients.reference.compression_ratio_estimator import CompressionRatioEstimator
 from clients.reference.config import ProducerConfig
 from clients.reference.delivery import Outgoing
+from clients.reference.earliest import earliest
 from clients.reference.errors import SendError
 from clients.reference.metadata import Metadata, TopicMetadata, TopicPartition
 from clients.reference.node_latency import NodeLatencies
@@ -219,8 +220,8 @@ class RecordAccumulator:
 
     def drain(self, nodes: Iterable[int], now_ms: int) -> dict[int, list[ProducerBatch]]:
         """For each node at most one batch a partition, together at most max.request.size (PRD-ACC-05)."""
-        drained = {node_id: self._drain_node(node_id, now_ms) for node_id in sorted(nodes)}
-        return {node_id: batches for node_id, batches in drained.items() if batches}
+        drained = ((node_id, self._drain_node(node_id, now_ms)) for node_id in sorted(nodes))
+        return {node_id: batches for node_id, batches in drained if batches}
 
     def _drain_node(self, node_id: int, now_ms: int) -> list[ProducerBatch]:
         """Begin where the last request to this node ended, so that no partition starves (PRD-ACC-06)."""
@@ -369,7 +370,7 @@ class RecordAccumulator:
 
     def next_expiry_ms(self) -> int | None:
         """When the first queued batch expires (PRD-EXP-05)."""
-        return min((queue[0].expires_ms for queue in self._waiting.values()), default=None)
+        return earliest(*[queue[0].expires_ms for queue in self._waiting.values()])
 
     def release(self, batch: ProducerBatch) -> None:
         """A batch has its final state and no request holds its bytes any more: its memory is free (PRD-ACC-11)."""

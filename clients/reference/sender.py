@@ -14,6 +14,7 @@ from functools import partial
 
 from clients.reference import failures
 from clients.reference.config import ProducerConfig
+from clients.reference.earliest import earliest
 from clients.reference.errors import SendError
 from clients.reference.init_producer_id import InitProducerIdHandler
 from clients.reference.leadership import Leadership
@@ -67,11 +68,11 @@ class Sender:
 
     def step(self, now_ms: int) -> int | None:
         """Do all that can be done now; gives the time to look again, None where only the network brings news."""
-        times = [self._settle_identity(self._transactions, now_ms)] if self._transactions else []
+        identity_ms = self._settle_identity(self._transactions, now_ms) if self._transactions else None
+        if not (self._in_flight or self._accumulator.has_queued()):
+            return identity_ms
         self._expire(now_ms)
-        times.append(self._send_producer_data(now_ms))
-        times.append(self._next_expiry_ms())
-        return min((time for time in times if time is not None), default=None)
+        return earliest(identity_ms, self._send_producer_data(now_ms), self._next_expiry_ms())
 
     def _settle_identity(self, transactions: TransactionManager, now_ms: int) -> int | None:
         transactions.step(now_ms)
@@ -88,8 +89,9 @@ class Sender:
         for topic in ready.unknown_leader_topics:
             self._metadata.add(topic, now_ms)
             self._metadata.request_update()
+        if not ready.nodes:
+            return ready.next_check_ms
         sendable, usable_ms = self._usable_nodes(ready.nodes, now_ms)
-        times = [ready.next_check_ms, usable_ms]
         drained = self._accumulator.drain(sendable, now_ms)
         for node_id, batches in drained.items():
             for batch in batches:
@@ -99,19 +101,20 @@ class Sender:
             self._send_produce_request(node_id, batches, now_ms)
         if drained:
             return now_ms
-        return min((time for time in times if time is not None), default=None)
+        return earliest(ready.next_check_ms, usable_ms)
 
     def _usable_nodes(self, nodes: set[int], now_ms: int) -> tuple[list[int], int | None]:
         """Those that take a request now, and when the first of the others may: none waits for them (PRD-ACC-13)."""
-        sendable, later = [], []
+        sendable: list[int] = []
+        usable_ms: int | None = None
         for node_id in sorted(nodes):
             can_drain = self._client.ready(node_id, now_ms)
             self._accumulator.latencies.looked_at(node_id, now_ms, can_drain=can_drain)
             if can_drain:
                 sendable.append(node_id)
             else:
-                later.append(self._client.usable_at_ms(node_id, now_ms))
-        return sendable, min((time for time in later if time is not None), default=None)
+                usable_ms = earliest(usable_ms, self._client.usable_at_ms(node_id, now_ms))
+        return sendable, usable_ms
 
     def _send_produce_request(self, node_id: int, batches: list[ProducerBatch], now_ms: int) -> None:
         """One request with one batch a partition; topics go by id where every topic has one (PRD-SND-15)."""
@@ -294,9 +297,7 @@ class Sender:
 
     def _next_expiry_ms(self) -> int | None:
         """PRD-EXP-05: when to wake for the next batch that expires, in a queue or in flight."""
-        times = [batch.expires_ms for batch in self._in_flight]
-        queued_ms = self._accumulator.next_expiry_ms()
-        return min(times if queued_ms is None else [*times, queued_ms], default=None)
+        return earliest(self._accumulator.next_expiry_ms(), *[batch.expires_ms for batch in self._in_flight])
 
     # the end of a batch
 

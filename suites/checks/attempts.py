@@ -10,10 +10,13 @@ witness's.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import NamedTuple
 
-from harness.evidence import Evidence
+import msgspec
+from msgspec.structs import replace
+
+from harness.evidence import Evidence, view
 from harness.rows import Frame, FrameKind, LogRecord, ProducePart
 
 PRODUCE = "Produce"
@@ -26,8 +29,7 @@ class BatchPlace(NamedTuple):
     base_offset: int
 
 
-@dataclass(frozen=True, slots=True)
-class Attempt:
+class Attempt(msgspec.Struct, frozen=True):
     """``answered_ns`` None: no answer passed the witness; ``closed_ns`` None: the connection outlived the trial."""
 
     conn: int
@@ -76,6 +78,7 @@ def batch_place(record: LogRecord) -> BatchPlace:
     return BatchPlace(record.partition, record.base_offset)
 
 
+@view
 def attempts(evidence: Evidence) -> list[Attempt]:
     """All attempts, in the order in which they passed the witness."""
     closed = {frame.conn: frame.t_ns for frame in reversed(evidence.frames) if frame.kind is FrameKind.CLOSE}
@@ -97,6 +100,7 @@ def attempts(evidence: Evidence) -> list[Attempt]:
     return made
 
 
+@view
 def undecoded(evidence: Evidence) -> int:
     """How many rows of the witness may hide an attempt: foreign bytes, and Produce requests that it could not read."""
     return sum(

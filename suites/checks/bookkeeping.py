@@ -173,12 +173,18 @@ class Bookkeeping(Monitor):
             rule = "PRD-EXP-03" if batch.place == "FAILED" else "PRD-FIN-04"
             self.accuse(rule, event, name, f"was sent while it is {batch.place}")
         if event.attempt != batch.attempts + 1:
-            self.accuse("PRD-SND-02", event, name, f"was sent as attempt {event.attempt} after {batch.attempts}")
+            self.accuse(
+                "PRD-SND-02", event, name, f"was sent as attempt {event.attempt} after {batch.attempts}"
+            )
         if batch.attempts > self._retries:
-            self.accuse("PRD-SND-02", event, name, f"was sent {event.attempt} times with retries={self._retries}")
+            self.accuse(
+                "PRD-SND-02", event, name, f"was sent {event.attempt} times with retries={self._retries}"
+            )
         if event.at_ms < batch.retry_at_ms and self._news == batch.news_when_sent:
             early_ms = batch.retry_at_ms - event.at_ms
-            self.accuse("PRD-ACC-04", event, name, f"was sent again {early_ms} ms before its backoff was over")
+            self.accuse(
+                "PRD-ACC-04", event, name, f"was sent again {early_ms} ms before its backoff was over"
+            )
         self._in_turn(event, batch)
         batch.sent, batch.news_when_sent, batch.record_count = True, self._news, event.record_count
 

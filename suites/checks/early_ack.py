@@ -29,11 +29,13 @@ PRD-SND-16, PRD-SND-01 (KIP-679).
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 from harness import delivery
 from harness.check import Check, Inconclusive, Requirement, Unsupported
 from harness.evidence import Evidence, Send
 from harness.outcome import Level
-from harness.rows import Finding
+from harness.rows import Finding, LogRecord
 from suites.checks.attempts import BatchPlace, attempts, batch_place, undecoded
 from suites.checks.disturbance import NS_PER_MS
 from suites.checks.findings import finding, of_send, some
@@ -49,12 +51,11 @@ def find(evidence: Evidence) -> list[Finding]:
     if acks not in ("all", "-1"):
         raise Unsupported(f"acks={acks} does not wait for the broker's word")
     answered, unclear = _answers(evidence)
+    found = evidence.copies
     early = [
         send
         for n, send in delivery.acknowledged(evidence).items()
-        if (copies := evidence.copies.get(n))
-        and not any(copy.partition in unclear for copy in copies)
-        and not any(_told(send, answered.get(batch_place(copy))) for copy in copies)
+        if (copies := found.get(n)) and not _may_be_told(send, copies, answered, unclear)
     ]
     if not early:
         return []
@@ -76,8 +77,16 @@ def _answers(evidence: Evidence) -> tuple[dict[BatchPlace, int], set[int]]:
     return first, unclear
 
 
-def _told(send: Send, answered_ns: int | None) -> bool:
-    return answered_ns is not None and answered_ns <= (send.complete_ns or 0) + SLACK_NS
+def _may_be_told(
+    send: Send, copies: Sequence[LogRecord], answered: Mapping[BatchPlace, int], unclear: set[int]
+) -> bool:
+    """True if an answer for one of the copies came in time, or may have."""
+    latest_ns = (send.complete_ns or 0) + SLACK_NS
+    for copy in copies:
+        answered_ns = answered.get(batch_place(copy))
+        if copy.partition in unclear or (answered_ns is not None and answered_ns <= latest_ns):
+            return True
+    return False
 
 
 CHECK = Check(

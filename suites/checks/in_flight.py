@@ -139,11 +139,15 @@ class InFlight(Monitor):
 
     def _sent(self, event: RequestSent) -> None:
         node = self._node(event.node)
-        if node.state != "READY" and not (node.state == "CHECKING_API_VERSIONS" and event.api == "ApiVersions"):
+        if node.state != "READY" and not (
+            node.state == "CHECKING_API_VERSIONS" and event.api == "ApiVersions"
+        ):
             self._tell("NET-CON-01", event, event.node, f"was sent {event.api} in the state {node.state}")
         if event.at_ms < node.throttled_until_ms and event.api != "ApiVersions":
             left_ms = node.throttled_until_ms - event.at_ms
-            self._tell("NET-CON-12", event, event.node, f"was sent {event.api} {left_ms} ms too early: it throttles")
+            self._tell(
+                "NET-CON-12", event, event.node, f"was sent {event.api} {left_ms} ms too early: it throttles"
+            )
         if len(node.queue) >= self._limit:
             what = f"was sent {event.api} with {len(node.queue)} requests unanswered"
             self._tell("NET-INF-03", event, event.node, what)
@@ -161,12 +165,16 @@ class InFlight(Monitor):
             return
         due = INT32_MIN if last + 1 == RESERVED_FIRST_ID else last + 1
         if event.correlation_id != due:
-            self._tell("NET-INF-02", event, event.node, f"got the correlation id {event.correlation_id} after {last}")
+            self._tell(
+                "NET-INF-02", event, event.node, f"got the correlation id {event.correlation_id} after {last}"
+            )
 
     def _answered(self, event: ResponseReceived) -> None:
         node = self._node(event.node)
         if node.state in _DEAD:
-            self._tell("NET-TMO-05", event, event.node, f"answered {event.api} after its connection had ended")
+            self._tell(
+                "NET-TMO-05", event, event.node, f"answered {event.api} after its connection had ended"
+            )
         if not node.queue or node.queue[0][:2] != (event.correlation_id, event.api):
             due = f"{node.queue[0][1]} {node.queue[0][0]}" if node.queue else "nothing"
             what = f"answered {event.api} {event.correlation_id} where {due} was due"
@@ -182,7 +190,9 @@ class InFlight(Monitor):
         if node.state not in _DEAD:
             self._tell("NET-INF-06", event, event.node, f"{what} on a connection that lives")
         if event.timed_out is not (node.end == _TIMED_OUT):
-            self._tell("NET-TMO-02", event, event.node, f"{what} with timed_out={event.timed_out} at {node.end}")
+            self._tell(
+                "NET-TMO-02", event, event.node, f"{what} with timed_out={event.timed_out} at {node.end}"
+            )
         if node.queue and node.queue[0][0] == event.correlation_id:
             node.queue.popleft()
         elif not node.queue and node.unwritten == event.correlation_id:

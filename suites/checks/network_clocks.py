@@ -1,90 +1,24 @@
-"""The clocks of connections, requests and metadata, as the catalogue sets them: what may not come early, nor late.
-
-A part of the check ``deadlines``. Each clock follows the client's events and knows nothing that they do not tell, so a
-limit is judged only where the client alone decides when it is over.
-"""
+"""The clocks of connections and of the requests on them; a part of the check ``deadlines``."""
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import lru_cache
-from math import ceil
-from typing import Any
 
 from clients.reference.trace import (
     ConnectAttempt,
     ConnectionEnded,
-    MetadataFailed,
-    MetadataUpdated,
     ReconnectBackoff,
     RequestLost,
     RequestSent,
     ResponseReceived,
-    SendBlocked,
     StateChanged,
-    TraceEvent,
 )
+from suites.checks.clocks import Clocks, Limits, growing_ms
 from suites.checks.in_flight import THROTTLES_SINCE
-from suites.checks.trace_model import Breach, Monitor
 
 _DEAD = frozenset({"DISCONNECTED", "AUTHENTICATION_FAILED"})
 _BACKOFF_RULES = {"READY": "NET-CON-07", "CHECKING_API_VERSIONS": "NET-CON-06"}
-
-
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """The settings that are limits of time, in ms; ``slack_ms`` is how late what is due may be."""
-
-    request_ms: int = 30_000
-    setup_ms: int = 10_000
-    setup_max_ms: int = 30_000
-    reconnect_ms: int = 50
-    reconnect_max_ms: int = 1_000
-    retry_ms: int = 100
-    retry_max_ms: int = 1_000
-    delivery_ms: int = 120_000
-    linger_ms: int = 5
-    max_block_ms: int = 60_000
-    metadata_max_age_ms: int = 300_000
-    metadata_max_idle_ms: int = 300_000
-    connections_max_idle_ms: int = 540_000
-    close_ms: int = 10_000
-    answers_produce: bool = True
-    slack_ms: int = 2
-
-
-@lru_cache(maxsize=1_024)
-def growing_ms(base_ms: int, max_ms: int, earlier: int) -> tuple[int, int]:
-    """The shortest and the longest wait after so many earlier failures: twice as long each time, 20 % either way."""
-    if max_ms <= base_ms:
-        return max_ms, max_ms
-    plain_ms = min(base_ms << min(earlier, 31), max_ms)
-    return int(plain_ms * 0.8), min(ceil(plain_ms * 1.2), max_ms)
-
-
-class Clocks(Monitor):
-    """A monitor of limits: ``late`` are its breaches that a machine that stood still could explain.
-
-    ``moved`` is called with the moves of ``machines``.
-    """
-
-    machines: tuple[str, ...] = ()
-
-    def __init__(self, limits: Limits) -> None:
-        super().__init__()
-        self.limits = limits
-        self.late: list[Breach] = []
-
-    def too_late(self, requirement: str, at_ms: int, subject: str, what: str) -> None:
-        self.late.append(Breach(requirement, at_ms, subject, what))
-
-    def moved(self, event: StateChanged) -> None:
-        """A machine of the client moved."""
-
-    def overdue(self, now_ms: int) -> None:
-        """The trace ends at ``now_ms``: what should have happened by then is late."""
 
 
 @dataclass(slots=True)
@@ -287,106 +221,3 @@ class ConnectionClocks(Clocks):
             elif node.state not in _DEAD:
                 self._late_requests(node, now_ms, f"node {node_id}")
                 self._idle_late(node, now_ms, node_id)
-
-
-class MetadataClocks(Clocks):
-    """When the next question may come, and when it must.
-
-    A topic that is new may be asked for at once: it shows as a send that waits for metadata. A topic that comes back
-    after metadata.max.idle.ms need not show, so from then on nothing is early.
-    """
-
-    def __init__(self, limits: Limits) -> None:
-        super().__init__(limits)
-        self._failures = self._equivalent = 0
-        self._updated_ms: int | None = None
-        self._full_ms: int | None = None
-        self._not_before = (0, "MET-02")
-        self._due_by_ms = 0
-        self._is_asking = False
-        self._has_new_topic = self._asks_for_new = False
-        self._idle_from_ms: int | None = None
-        self.handlers = {
-            MetadataFailed: self._failed,
-            MetadataUpdated: self._updated,
-            SendBlocked: self._blocked,
-            RequestSent: self._sent,
-        }
-
-    def _growing_ms(self, earlier: int) -> tuple[int, int]:
-        return growing_ms(self.limits.retry_ms, self.limits.retry_max_ms, earlier)
-
-    def _failed(self, event: MetadataFailed) -> None:
-        least_ms, most_ms = self._growing_ms(self._failures)
-        self._failures += 1
-        self._equivalent = 0
-        self._is_asking = False
-        self._not_before = event.at_ms + least_ms, "MET-02"
-        self._due_by_ms = event.at_ms + most_ms
-
-    def _updated(self, event: MetadataUpdated) -> None:
-        at_ms, is_full = event.at_ms, not self._asks_for_new
-        self._failures, self._is_asking = 0, False
-        self._updated_ms = at_ms
-        if is_full or self._full_ms is None:
-            self._full_ms = at_ms
-        self._equivalent = 0 if event.leaders_changed else self._equivalent + 1
-        least_ms, most_ms = self._growing_ms(0)
-        self._due_by_ms = at_ms + most_ms
-        if self._has_new_topic:  # it came while the question was under way, and is asked for at once
-            self._not_before = 0, "MET-02"
-            return
-        same_ms = at_ms + self._growing_ms(self._equivalent - 1)[0] if self._equivalent else 0
-        same_ms = min(same_ms, self._full_ms + self.limits.metadata_max_age_ms)
-        self._not_before = max(at_ms + least_ms, same_ms), "MET-03"
-
-    def _blocked(self, event: SendBlocked) -> None:
-        if event.waiting_for == "metadata":
-            self._has_new_topic = True
-            self._equivalent = 0
-            self._not_before = 0, "MET-02"
-
-    def _sent(self, event: RequestSent) -> None:
-        if self._idle_from_ms is None:
-            self._idle_from_ms = event.at_ms + self.limits.metadata_max_idle_ms
-        if event.api == "Metadata":
-            self._asked(event)
-        elif event.api == "Produce" and not self._is_asking and self._updated_ms is not None:
-            aged_ms = max(self._updated_ms + self.limits.metadata_max_age_ms, self._due_by_ms)
-            if event.at_ms > aged_ms + self.limits.slack_ms:
-                what = f"sent Produce with metadata of {event.at_ms - self._updated_ms} ms ago"
-                self.too_late("MET-01", event.at_ms, "", what)
-
-    def _asked(self, event: RequestSent) -> None:
-        not_before_ms, rule = self._not_before
-        assert self._idle_from_ms is not None
-        if event.at_ms < min(not_before_ms, self._idle_from_ms):
-            self.accuse(rule, event, "", f"asked for metadata {not_before_ms - event.at_ms} ms too early")
-        self._asks_for_new, self._has_new_topic = self._has_new_topic, False
-        self._is_asking = True
-
-
-def together(parts: list[Clocks]) -> dict[type[TraceEvent], Callable[[Any], None]]:
-    """One handler a kind of event, for all parts that look at it; moves go only to those who know the machine."""
-    handlers: dict[type[TraceEvent], list[Callable[[Any], None]]] = {}
-    movers: dict[str, list[Callable[[Any], None]]] = {}
-    for part in parts:
-        for kind, handler in part.handlers.items():
-            handlers.setdefault(kind, []).append(handler)
-        for machine in part.machines:
-            movers.setdefault(machine, []).append(part.moved)
-
-    def moved(event: StateChanged) -> None:
-        for handler in movers.get(event.machine, ()):
-            handler(event)
-
-    merged = {kind: each[0] if len(each) == 1 else _all_of(each) for kind, each in handlers.items()}
-    return merged | {StateChanged: moved}
-
-
-def _all_of(handlers: list[Callable[[Any], None]]) -> Callable[[Any], None]:
-    def handle(event: TraceEvent) -> None:
-        for handler in handlers:
-            handler(event)
-
-    return handle

@@ -111,7 +111,9 @@ class Sequences(Monitor):
         had, has = self._identity, (event.producer_id, event.producer_epoch)
         self._identity = has
         if event.bumped_locally and (had is None or has != (had[0], had[1] + 1) or has[1] > LAST_EPOCH):
-            self.accuse("PRD-IDM-09", event, "the producer", f"raised its epoch by itself from {had} to {has}")
+            self.accuse(
+                "PRD-IDM-09", event, "the producer", f"raised its epoch by itself from {had} to {has}"
+            )
         elif not event.bumped_locally and had is not None and has <= had and has[0] == had[0]:
             self.accuse("PRD-IDM-10", event, "the producer", f"went back from {had} to {has}")
 
@@ -175,7 +177,9 @@ class Sequences(Monitor):
     def _repeat(self, event: BatchSent, chain: _Chain, link: _Link, identity: Identity) -> None:
         """A later attempt: the same numbers, and only the lowest of those without an end goes."""
         if (identity, event.base_sequence) != (link.identity, link.base):
-            what = f"was sent as {identity} from {event.base_sequence}, and is {link.identity} from {link.base}"
+            what = (
+                f"was sent as {identity} from {event.base_sequence}, and is {link.identity} from {link.base}"
+            )
             self.accuse("PRD-IDM-03", event, link.name, what)
         elif event.record_count != link.count:
             what = f"was sent with {event.record_count} records, and has {link.count}"

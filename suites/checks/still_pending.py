@@ -64,11 +64,12 @@ def _never(evidence: Evidence) -> list[Finding]:
 
 
 def _too_late(evidence: Evidence) -> list[Finding]:
-    done = _done(evidence)
+    done = [(op.invoke_ns[0], op.complete_ns[0] + SLACK_MS * NS_PER_MS) for op in _done(evidence)]
+    first_ns = min((until_ns for _, until_ns in done), default=0)
     late = [
         send
         for send in evidence.sends.values()
-        if any(send.invoke_ns < op.invoke_ns[0] and _after(send, op.complete_ns[0]) for op in done)
+        if done and send.complete_ns is not None and send.complete_ns > first_ns and _is_late(send, done)
     ]
     if not late:
         return []
@@ -101,8 +102,10 @@ def _done(evidence: Evidence) -> list[OpComplete]:
     return [op for op in ops if op.outcome == [Outcome.OK]]
 
 
-def _after(send: Send, moment_ns: int) -> bool:
-    return send.complete_ns is not None and send.complete_ns > moment_ns + SLACK_MS * NS_PER_MS
+def _is_late(send: Send, done: list[tuple[int, int]]) -> bool:
+    """True for a result that came after the last moment of a flush or close that was called behind its send."""
+    complete_ns = send.complete_ns or 0
+    return any(send.invoke_ns < invoke_ns and complete_ns > until_ns for invoke_ns, until_ns in done)
 
 
 def _doubt_unless_overdue(evidence: Evidence, oldest_ns: int, message: str) -> None:

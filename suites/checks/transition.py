@@ -33,7 +33,12 @@ from harness.outcome import Guarantee
 from harness.rows import Finding
 from suites.checks.trace_model import FINAL, INITIAL, MOVES, MUST, SHOULD, Monitor, accusation, events_of
 
-_RULES = {"connection": "NET-CON-01", "batch": "PRD-FIN-01", "producer-id": "PRD-IDM-11", "sequence": "PRD-IDM-07"}
+_RULES = {
+    "connection": "NET-CON-01",
+    "batch": "PRD-FIN-01",
+    "producer-id": "PRD-IDM-11",
+    "sequence": "PRD-IDM-07",
+}
 _FORGOTTEN = frozenset({"DISCONNECTED", "AUTHENTICATION_FAILED"})
 
 

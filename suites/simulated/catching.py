@@ -25,9 +25,11 @@ SCENARIO = "generated/any"
 TRUE = "reference"
 _TABLES = "the tables of states.py are the same for every variant"
 _BROKER = "it judges what brokers say, and the one message that every variant sends"
+_FACE = "the face with threads is no component"
 _CONSUMER = "there is no consumer yet of which a variant could be made"
 #: Catchers that no variant of the producer's components can be caught by, and why.
 WITHOUT_MUTANT = {
+    "delivery/flush_in_a_callback_is_refused": _FACE,
     "state_transitions/a_broker_refuses_transactions_longer_than_its_maximum": _BROKER,
     "state_transitions/a_heartbeat_is_more_frequent_than_sessions_end": _CONSUMER,
     "state_transitions/a_producer_without_transactions_has_no_timeout_to_refuse": _BROKER,

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from importlib.metadata import EntryPoint
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import clients.mutants
 from clients.mutants import MUTANTS, components_of
 from clients.mutants.corrupts_on_retry import Decaying
 from clients.mutants.rebuilt import rebuilt
@@ -16,6 +19,7 @@ from clients.reference.buffer_pool import BufferPool
 from clients.reference.producer import Components
 from clients.reference.producer_batch import ProducerId
 from clients.reference.trace import no_trace
+from harness.registry import names
 from harness.wire.records import BatchBuilder, Codec, read_batches
 
 VALUES = st.lists(st.binary(min_size=1, max_size=30), min_size=1, max_size=8)
@@ -87,18 +91,50 @@ def test_a_retry_has_one_bit_that_is_wrong(values, codec):
     assert values_of(before) == values
 
 
+def assert_overrides(mutated: type, true: type) -> None:
+    """Whatever ``mutated`` defines is there in ``true``, also in the parts that it is made of."""
+    seeded = {
+        word: value
+        for word, value in vars(mutated).items()
+        if callable(value) or isinstance(value, classmethod | property)
+    }
+    assert seeded
+    for word, value in seeded.items():
+        assert hasattr(true, word), f"{true.__name__} has no {word}"
+        if isinstance(value, type):
+            assert_overrides(value, getattr(true, word))
+
+
 @pytest.mark.parametrize("name", MUTANTS)
 def test_a_mutant_overrides_methods_that_exist(name):
     """A method that the true client has renamed would leave a mutant without its defect."""
     for part, true in vars(Components()).items():
         mutated = getattr(components_of(name), part)
         if mutated is not true:
-            seeded = {word for word, value in vars(mutated).items() if callable(value)}
-            assert seeded
-            assert all(hasattr(true, word) for word in seeded)
+            assert_overrides(mutated, true)
 
 
 @pytest.mark.parametrize("name", MUTANTS)
 def test_an_entry_point_reaches_the_client_kind(name):
     point = EntryPoint(f"mutant-{name}", f"clients.mutants:CLIENTS.{name}", "kafka_trial.clients")
     assert point.load().name == point.name
+
+
+def test_every_mutant_is_registered_and_every_file_is_in_the_table():
+    registered = {name.removeprefix("mutant-") for name in names("clients") if name.startswith("mutant-")}
+    assert registered == set(MUTANTS)
+    files = {path.stem for path in Path(clients.mutants.__file__).parent.glob("*.py")}
+    assert files - {"__init__", "rebuilt"} == set(MUTANTS)
+
+
+@pytest.mark.parametrize("name", MUTANTS)
+def test_a_mutant_is_told_in_one_sentence_and_half_a_one(name):
+    doc = import_module(f"clients.mutants.{name}").__doc__
+    assert doc.count("\n") == 0 and doc.endswith(".")
+    defect = MUTANTS[name].defect
+    assert defect[0].islower() and not defect.endswith(".") and len(defect) <= 110
+
+
+def test_there_are_many_and_no_two_are_told_alike():
+    assert len(MUTANTS) >= 40
+    assert len({mutant.defect for mutant in MUTANTS.values()}) == len(MUTANTS)

@@ -13,7 +13,7 @@ from harness.wire.apis import Api
 
 
 class Forgetful(dict):
-    """Remembers no topic, so that every record goes the whole way."""
+    """Keeps no seat, so that every record goes the whole way."""
 
     def __setitem__(self, key, value):
         pass
@@ -55,7 +55,7 @@ def test_the_quick_way_does_what_the_whole_way_does(
         )
         w.settle(*[w.send(partition=partition) for partition in range(3)])
         if not quick:
-            w.core._used_at_ms = Forgetful()
+            w.core._seats._seats = Forgetful()
         deliveries = []
         for partition, key, size, pause_ms in records:
             value = None if size is None else bytes(i * 7 % 256 for i in range(size))

@@ -11,9 +11,9 @@ from clients.reference.delivery import Delivery
 from clients.reference.producer import Components
 from harness.simulated.scheduler import NS_PER_MS
 from harness.wire.apis import Api
+from suites.checks.clocks import Limits
 from suites.checks.deadlines import Deadlines
 from suites.checks.in_flight import InFlight
-from suites.checks.network_clocks import Limits
 from suites.checks.transition import Transitions
 from suites.simulated.bench import TOPIC, Bench
 from suites.simulated.law import law

@@ -1,0 +1,124 @@
+"""Seats: the quick way of a record into its batch.
+
+Nearly every record is like the one before it: a plain one, for a batch that is open, of a topic that is known. What
+was found out for the one before is its seat, and the next one takes it without asking again. A seat is good until the
+next round, or until its batch is closed or as good as full; what it cannot take goes the whole way (producer.py),
+which decides exactly and leaves a new seat. Both ways must come to the same batches (PRD-ACC-01).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from clients.reference.delivery import Delivery
+from clients.reference.metadata import Metadata
+from clients.reference.partitioner import Partitioner
+from clients.reference.producer_batch import Callback, ProducerBatch
+from clients.reference.record_check import PLAIN_OVERHEAD_BYTES
+from clients.reference.states import BatchState
+from harness.wire.records import BATCH_OVERHEAD_BYTES
+
+_OPEN = BatchState.OPEN
+Key = str | tuple[str, int | None]
+"""A topic for its records without key and partition, else a topic and a partition."""
+
+
+@dataclass(slots=True, eq=False)
+class Seat:
+    """A batch with room: its records and ``weight`` times the next one must stay below ``end_bytes``."""
+
+    batch: ProducerBatch
+    records: bytearray
+    weight: float
+    end_bytes: float
+    used_at_ms: int
+
+
+class Seats:
+    """The seats of one producer; ``partitioner`` is None where the application has its own.
+
+    ``most_bytes`` is what a batch with one record may take; ``new_delivery`` takes a Delivery's fields, ``owner`` last.
+    """
+
+    def __init__(
+        self,
+        metadata: Metadata,
+        partitioner: Partitioner | None,
+        most_bytes: int,
+        new_delivery: Callable[..., Delivery],
+        owner: Any,
+    ) -> None:
+        self._metadata = metadata
+        self._partitioner = partitioner
+        self._most_bytes = most_bytes
+        self._new_delivery = new_delivery
+        self._owner = owner
+        self._seats: dict[Key, Seat] = {}
+
+    def append(
+        self,
+        topic: str,
+        key: bytes | None,
+        value: bytes | None,
+        timestamp_ms: int,
+        now_ms: int,
+        callback: Callback | None = None,
+        partition: int | None = None,
+    ) -> Delivery | None:
+        """The delivery of a record without headers, whose timestamp is in range; None where it has no seat."""
+        if key is None and partition is None:
+            seat = self._seats.get(topic)
+        else:
+            seat = self._seat_of(topic, key, partition)
+        if seat is None or not (type(value) is bytes or value is None):
+            return None
+        batch, records = seat.batch, seat.records
+        used_bytes = len(records)
+        size_bytes = PLAIN_OVERHEAD_BYTES + (len(value) if value else 0) + (len(key) if key else 0)
+        if used_bytes + size_bytes * seat.weight >= seat.end_bytes or batch.state is not _OPEN:
+            return None
+        if seat.used_at_ms != now_ms:
+            self._metadata.add(topic, now_ms)
+            seat.used_at_ms = now_ms
+        index = batch.append(timestamp_ms, key, value, (), callback)
+        if partition is None and self._partitioner:
+            self._partitioner.appended(topic, key, len(records) - used_bytes)
+        return self._new_delivery(timestamp_ms, batch, index, None, self._owner)
+
+    def _seat_of(self, topic: str, key: bytes | None, partition: int | None) -> Seat | None:
+        """The seat in a named partition, or in the one of a key."""
+        if not (key is None or type(key) is bytes):
+            return None
+        if partition is None:
+            known = self._metadata.topics.get(topic)
+            if known is None or self._partitioner is None:
+                return None
+            partition = self._partitioner.at_once(topic, known, key)
+        return self._seats.get((topic, partition))
+
+    def leave(self, batch: ProducerBatch, now_ms: int, *, keyless: bool) -> None:
+        """A record went the whole way into ``batch``; ``keyless``: it had neither key nor partition."""
+        topic, partition = batch.partition
+        if batch.grant is None:
+            return
+        # At most what the wire, the memory and the request take. That compares a sum with each bound, but for the
+        # wire's the new record weighs more; weighing it more for all three is on the safe side.
+        bounds = [batch.limit_bytes / batch.growth, batch.grant.size_bytes + 1, self._most_bytes + 1]
+        if keyless:
+            known = self._metadata.topics.get(topic)
+            if not (self._partitioner and known) or partition != self._partitioner.at_once(topic, known, None):
+                return
+            bounds.append(batch.builder.size_bytes + self._partitioner.bytes_left(topic))
+        self._seats[topic if keyless else batch.partition] = Seat(
+            batch,
+            batch.builder.records,
+            batch.own_growth / batch.growth,
+            min(bounds) - BATCH_OVERHEAD_BYTES,
+            now_ms,
+        )
+
+    def clear(self) -> None:
+        """Anything may be different now."""
+        self._seats.clear()

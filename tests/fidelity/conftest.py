@@ -1,0 +1,38 @@
+"""Plans played without a JVM: on two scripted clusters, which must agree unless one of them was broken."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+import pytest
+
+from harness.brokers.fidelity.compare import Difference, differences
+from harness.brokers.fidelity.player import Played, play
+from harness.brokers.fidelity.scripted_side import ScriptedSide
+from harness.brokers.fidelity.steps import Plan
+
+START_MS = 1_750_000_000_000
+
+Agree = Callable[..., list[Difference]]
+
+
+def played(plan: Plan, version: str) -> Played:
+    addresses = {node: ("127.0.0.1", 9000 + node) for node in range(1, plan.nodes + 1)}
+    return asyncio.run(play(plan, ScriptedSide(version, addresses, START_MS)))
+
+
+@pytest.fixture
+def differing(monkeypatch: pytest.MonkeyPatch) -> Agree:
+    """Play a plan on a sound scripted cluster and on one that is broken meanwhile: where they differ."""
+
+    def differing(
+        plan: Plan, version: str, sabotage: Callable[[pytest.MonkeyPatch], None]
+    ) -> list[Difference]:
+        sound = played(plan, version)
+        with monkeypatch.context() as patch:
+            sabotage(patch)
+            broken = played(plan, version)
+        return [difference for difference in differences(plan, sound, broken) if difference.known is None]
+
+    return differing

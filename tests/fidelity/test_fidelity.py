@@ -1,0 +1,29 @@
+"""The scripted brokers against real ones. All differences are listed, or there are none."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from harness.brokers.fidelity.plans import draw, draw_outage
+from harness.brokers.fidelity.session import compare
+
+pytestmark = pytest.mark.jvm
+
+
+@pytest.mark.parametrize(
+    ("version", "nodes", "plans", "outages"), [("4.3.1", 1, 80, 1), ("3.9.2", 1, 40, 0), ("4.3.1", 3, 40, 1)]
+)
+def test_scripted_brokers_answer_as_real_ones_do(
+    tmp_path: Path, version: str, nodes: int, plans: int, outages: int
+) -> None:
+    drawn = [draw(seed, version, nodes) for seed in range(plans)]
+    drawn += [draw_outage(seed, version, nodes) for seed in range(outages)]
+    figures = asyncio.run(compare(version, nodes, drawn, tmp_path))
+    assert figures.plans == plans + outages
+    assert not figures.unknown, "\n".join(map(str, figures.unknown))
+    # It compared something: batches were stored, and refused in more than a few ways.
+    assert figures.batches > 2 * plans
+    assert len(figures.codes) > 12

@@ -1,0 +1,131 @@
+"""The plans: pure, varied, playable; and a comparison that sees one wrong code and one wrong rule."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from kio.schema.errors import ErrorCode
+
+from harness.brokers.fidelity import steps as s
+from harness.brokers.fidelity.differences import KNOWN, reason
+from harness.brokers.fidelity.plans import draw, draw_outage
+from harness.brokers.scripted import partition_log, validation
+from harness.brokers.scripted.apis import metadata, produce
+from harness.brokers.scripted.producer_state import ProducerStateEntry
+from harness.brokers.scripted.refusals import Refused
+from harness.brokers.scripted.releases import RELEASES
+
+SEEDS = range(120)
+
+
+def parts(plan: s.Plan) -> list[s.Part]:
+    return [part for step in plan.steps if isinstance(step, s.Produce) for part in step.parts]
+
+
+def test_a_seed_is_a_plan() -> None:
+    assert draw(7, "4.3.1", 3) == draw(7, "4.3.1", 3)
+    assert draw(7, "4.3.1", 3) != draw(8, "4.3.1", 3)
+    assert draw_outage(7, "4.3.1", 1) == draw_outage(7, "4.3.1", 1)
+
+
+@pytest.mark.parametrize("version", RELEASES)
+def test_every_defect_every_version_and_every_step_is_drawn(version: str) -> None:
+    plans = [draw(seed, version, 3) for seed in SEEDS] + [draw_outage(seed, version, 3) for seed in range(3)]
+    every = [part.batch for plan in plans for part in parts(plan)]
+    assert {batch.defect for batch in every} == set(s.Defect)
+    assert {batch.codec for batch in every} == {"NONE", "GZIP", "SNAPPY", "LZ4", "ZSTD"}
+    kinds = Counter(type(step) for plan in plans for step in plan.steps)
+    assert set(kinds) == set((s.Ask | s.Fault).__args__)
+    produced = {step.version for plan in plans for step in plan.steps if isinstance(step, s.Produce)}
+    assert produced >= set(range(3, RELEASES[version].ranges[0][1] + 1))
+    assert {step.acks for plan in plans for step in plan.steps if isinstance(step, s.Produce)} >= {
+        -1,
+        0,
+        1,
+        2,
+    }
+
+
+@pytest.mark.parametrize("nodes", [1, 3])
+@pytest.mark.parametrize("version", RELEASES)
+def test_sound_brokers_agree(differing: Any, version: str, nodes: int) -> None:
+    for plan in (draw(5, version, nodes), draw(6, version, nodes), draw_outage(5, version, nodes)):
+        assert differing(plan, version, lambda _patch: None) == []
+
+
+def _accepts_gaps(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(ProducerStateEntry, "check", lambda *_: None)
+
+
+def _knows_no_duplicates(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(ProducerStateEntry, "find_duplicate", lambda *_: None)
+
+
+def _knows_four_duplicates(patch: pytest.MonkeyPatch) -> None:
+    find = ProducerStateEntry.find_duplicate
+
+    def forgetful(entry: ProducerStateEntry, epoch: int, first: int, last: int) -> Any:
+        known = find(entry, epoch, first, last)
+        return None if known is not None and len(entry.batches) == 5 and known is entry.batches[0] else known
+
+    patch.setattr(ProducerStateEntry, "find_duplicate", forgetful)
+
+
+def _wrong_code_for_acks(patch: pytest.MonkeyPatch) -> None:
+    may_append = produce._may_append
+
+    def wrong(*arguments: Any) -> bool:
+        try:
+            return may_append(*arguments)
+        except Refused as refused:
+            if refused.code is ErrorCode.invalid_required_acks:
+                raise Refused(ErrorCode.invalid_request) from None
+            raise
+
+    patch.setattr(produce, "_may_append", wrong)
+
+
+def _believes_the_header(patch: pytest.MonkeyPatch) -> None:
+    validate = validation.validate
+    patch.setattr(
+        partition_log, "validate", lambda *given: (header := validate(*given)[0], header.max_timestamp_ms)
+    )
+
+
+def _forgets_epochs(patch: pytest.MonkeyPatch) -> None:
+    partitions = metadata._partitions
+    patch.setattr(
+        metadata,
+        "_partitions",
+        lambda *given: (
+            replace(each, leader_epoch=0) if hasattr(each, "leader_epoch") else each
+            for each in partitions(*given)
+        ),
+    )
+
+
+@pytest.mark.parametrize(
+    "sabotage",
+    [
+        _accepts_gaps,
+        _knows_no_duplicates,
+        _knows_four_duplicates,
+        _wrong_code_for_acks,
+        _believes_the_header,
+        _forgets_epochs,
+    ],
+)
+def test_a_broken_broker_is_seen(differing: Any, sabotage: Callable[[pytest.MonkeyPatch], None]) -> None:
+    assert any(differing(draw(seed, "4.3.1", 3), "4.3.1", sabotage) for seed in SEEDS)
+
+
+def test_a_known_difference_is_no_licence() -> None:
+    missing = {"min_version": 0, "max_version": 1}
+    assert reason("ApiVersions", "api_keys.25", missing, "absent") in KNOWN
+    assert reason("ApiVersions", "api_keys.25", "absent", missing) is None
+    assert reason("ApiVersions", "api_keys.0.max_version", 13, 12) is None
+    assert reason("Produce", "responses.a.partition_responses.0.error_code", "none", "absent") is None

@@ -1,0 +1,107 @@
+"""Every mutant is caught by all that is meant to catch it, and everything that judges catches a mutant."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from clients.mutants import MUTANTS
+from clients.reference.producer import Components
+from harness import registry
+from harness.cli.main import call
+from suites.simulated import catching, mutants
+from suites.simulated.catching import TRUE, WITHOUT_MUTANT, Caught, all_catchers, catch, idle_catchers
+from suites.simulated.law import laws
+
+#: One of a law, one of a check, and one of both.
+SOME = ("wrong_hash_seed", "ends_batches_twice", "retries_with_new_sequence")
+
+
+@pytest.mark.parametrize("name", MUTANTS)
+def test_a_mutant_is_caught(name):
+    assert MUTANTS[name].caught_by
+    for by in MUTANTS[name].caught_by:
+        assert catch(name, by, mutants.EXAMPLES, 0).examples, f"{name} escapes {by}"
+
+
+@pytest.mark.parametrize("name", MUTANTS)
+def test_what_a_mutant_gets_wrong_is_what_its_catchers_judge(name):
+    judged = {
+        requirement
+        for by in MUTANTS[name].caught_by
+        for requirement in (
+            laws()[by].requirements
+            if by in laws()
+            else [each.id for each in registry.checks()[by].requirements]
+        )
+    }
+    assert MUTANTS[name].requirements and set(MUTANTS[name].requirements) <= judged
+
+
+def test_whatever_judges_has_a_mutant_or_a_reason():
+    assert set(idle_catchers()) == set(WITHOUT_MUTANT)
+    assert set(WITHOUT_MUTANT) <= set(all_catchers())
+
+
+def test_a_check_names_a_mutant_that_names_it():
+    for check in registry.checks().values():
+        assert check.name in MUTANTS[check.mutant].caught_by, check.name
+
+
+def test_the_command_tells_who_was_caught_by_what(capsys):
+    assert call(["mutants", *SOME, "--json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert set(document) == {"mutants"}
+    assert [(row["name"], row["caught_by"]) for row in document["mutants"]] == [
+        (name, by) for name in SOME for by in MUTANTS[name].caught_by
+    ]
+    for row in document["mutants"]:
+        assert set(row) == {"name", "defect", "caught_by", "examples"}
+        assert row["defect"] == MUTANTS[row["name"]].defect and row["examples"] >= 1
+
+
+def test_the_same_seed_tells_the_same(capsys):
+    told = []
+    for seed in ("3", "3"):
+        call(["mutants", *SOME, "--seed", seed, "--json"])
+        told.append(capsys.readouterr().out)
+    assert told[0] == told[1]
+
+
+def test_a_mutant_that_escapes_is_told(capsys, monkeypatch):
+    monkeypatch.setattr(catching, "components_of", lambda name: Components())
+    assert call(["mutants", "wrong_hash_seed", "--examples", "5", "--json"]) == 1
+    captured = capsys.readouterr()
+    [row] = json.loads(captured.out)["mutants"]
+    assert row["examples"] is None
+    assert "wrong_hash_seed escapes delivery/a_key_has_the_partition_that_java_gives_it" in captured.err
+
+
+def test_a_true_client_that_is_accused_is_told(capsys, monkeypatch):
+    def everybody(name: str, by: str, examples: int, seed: int) -> Caught:
+        return Caught(name, by, 2)
+
+    monkeypatch.setattr(mutants, "catch", everybody)
+    assert call(["mutants", "wrong_hash_seed"]) == 1
+    captured = capsys.readouterr()
+    assert "the true client is accused by delivery/a_key_has_the_partition" in captured.err
+    assert "wrong_hash_seed" in captured.out
+
+
+def test_the_true_client_is_tried_as_often_as_the_slowest_mutant(monkeypatch):
+    tried = []
+
+    def noted(name: str, by: str, examples: int, seed: int) -> Caught:
+        tried.append((name, by, examples))
+        return Caught(name, by, None if name == TRUE else 7)
+
+    monkeypatch.setattr(mutants, "catch", noted)
+    assert mutants.mutants(["wrong_hash_seed", "hashes_without_mask"], examples=50, seed=0) == 0
+    assert tried[-1] == (TRUE, "delivery/a_key_has_the_partition_that_java_gives_it", 7)
+
+
+def test_a_name_that_nobody_has_is_a_usage_error(capsys):
+    assert call(["mutants", "wrong_hash_sead"]) == 2
+    assert "did you mean 'wrong_hash_seed'" in capsys.readouterr().err
+    assert call(["mutants", "--examples", "0"]) == 2
