@@ -130,7 +130,6 @@ CONNECTIONS = Group(
             "AbstractCoordinator",
             "clients/reference/network_client.py: coordinator_node",
             "clients/reference/network_client.py: NetworkClient.add_node",
-            not_yet="there is no coordinator before the consumer",
         ),
     ),
 )

@@ -196,3 +196,8 @@ def test_generation_is_the_same_in_another_process(pages):
         for seed in ("1", "2")
     ]
     assert outs[0] == outs[1]
+
+
+def test_every_behaviour_is_checked_or_says_why_not() -> None:
+    rows = [row for _, covered in coverage.coverage().values() for row in covered]
+    assert [row.behaviour.id for row in rows if not (row.is_checked or row.behaviour.not_yet)] == []
