@@ -23,8 +23,8 @@ FAULTS = (2, 2, 2, 3, 4, 6)
 NETWORK_LOAD_MS, ANY_LOAD_MS = 6_000, 20_000
 MAX_DURATION_MS = 4_000
 #: In how many commands the records go out; each divides the load phase.
-CHUNKS = (4, 5, 8)
-RECORDS_PER_TRIAL = (100, 120)
+CHUNKS = (4, 5)
+RECORDS_PER_TRIAL = (100, 105)
 UNLIMITED = 2_147_483_647
 
 #: Kinds that hit something whenever they begin with a request under way, and how long they then last at least.
@@ -160,7 +160,7 @@ def _workload(load_ms: int) -> Callable[[Dice], Workload]:
 
 def _network_config(dice: Dice) -> Config:
     return {
-        "batch.size": dice.choice((512, 4_096, 16_384, 16_384)),
+        "batch.size": dice.choice((1_024, 4_096, 16_384, 16_384)),
         "linger.ms": dice.between(0, 20),
         "max.in.flight.requests.per.connection": dice.between(1, 5),
     }

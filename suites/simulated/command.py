@@ -136,8 +136,9 @@ def _conclude(store: RunStore, seed: int, tally: Tally, reason: str) -> None:
     store.replace_plan(Plan(seed, tuple(tally.kept)))
     store.stop(reason)
     if tally.verdicts:
-        summary(tally.verdicts[:SHOWN])
-        say(f"replay one with: kafka-trial replay {store.trial_folder(tally.verdicts[0].trial)}")
+        told = sorted(tally.verdicts, key=lambda verdict: verdict.verdict == Verdict.PASS)[:SHOWN]
+        summary(told)
+        say(f"replay one with: kafka-trial replay {store.trial_folder(told[0].trial)}")
 
 
 def _words(tally: Tally) -> str:

@@ -1,4 +1,4 @@
-"""``python -m harness.brokers.fidelity --plans 200``: compare, print the figures; exit 1 if anything differs unknown."""
+"""``python -m harness.brokers.fidelity --plans 200``: compare and print the figures; 1 for a new difference."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import tempfile
 from dataclasses import asdict
 from pathlib import Path
 
-from harness.brokers.fidelity.plans import draw
+from harness.brokers.fidelity.plans import draw, draw_outage
 from harness.brokers.fidelity.session import Figures, compare
 
 
@@ -18,6 +18,9 @@ def main(argv: list[str]) -> int:
     """The exit code."""
     parser = argparse.ArgumentParser(prog="harness.brokers.fidelity")
     parser.add_argument("--plans", type=int, default=200)
+    parser.add_argument(
+        "--outages", type=int, default=1, help="longer plans with a node that ends and comes back"
+    )
     parser.add_argument("--first-seed", type=int, default=0)
     parser.add_argument("--version", default="4.3.1")
     parser.add_argument("--nodes", type=int, default=1, choices=(1, 3))
@@ -25,6 +28,7 @@ def main(argv: list[str]) -> int:
     given = parser.parse_args(argv)
     seeds = range(given.first_seed, given.first_seed + given.plans)
     plans = [draw(seed, given.version, given.nodes) for seed in seeds]
+    plans += [draw_outage(seed, given.version, given.nodes) for seed in seeds[: given.outages]]
     with tempfile.TemporaryDirectory() as folder:
         figures = asyncio.run(compare(given.version, given.nodes, plans, Path(folder)))
     sys.stdout.write(json.dumps(_numbers(figures), indent=1) + "\n" if given.json else _text(figures))
@@ -33,6 +37,7 @@ def main(argv: list[str]) -> int:
 
 def _numbers(figures: Figures) -> dict[str, object]:
     numbers = asdict(figures)
+    numbers["different"] = len(figures.unknown)
     numbers["unknown"] = [str(difference) for difference in figures.unknown]
     return numbers
 

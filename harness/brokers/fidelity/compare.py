@@ -30,15 +30,14 @@ class Difference:
         return f"{self.plan}, {what}\n  {self.path}: real {self.real!r}, scripted {self.scripted!r}"
 
 
-def differences(plan: Plan, version: str, real: Played, scripted: Played) -> Iterator[Difference]:
+def differences(plan: Plan, real: Played, scripted: Played) -> Iterator[Difference]:
     """In the order of the steps; the logs come last."""
     for index, (step, heard, said) in enumerate(zip(plan.steps, real.heard, scripted.heard, strict=True)):
-        api = type(step).__name__
-        for path, left, right in _unequal(heard, said, ""):
-            known = reason(version, api, path, left, right)
-            yield Difference(plan.name, index, step, path, left, right, known)
-    for path, left, right in _unequal(real.logs, scripted.logs, ""):
-        yield Difference(plan.name, len(plan.steps), None, path, left, right, reason(version, "log", path, left, right))
+        for path, one, other in _unequal(heard, said, ""):
+            known = reason(type(step).__name__, path, one, other)
+            yield Difference(plan.name, index, step, path, one, other, known)
+    for path, one, other in _unequal(real.logs, scripted.logs, ""):
+        yield Difference(plan.name, len(plan.steps), None, path, one, other, reason("log", path, one, other))
 
 
 def _unequal(left: Plain, right: Plain, path: str) -> Iterator[tuple[str, Plain, Plain]]:

@@ -20,7 +20,7 @@ T = TypeVar("T")
 _HOUR_MS, _DAY_MS = 3_600_000, 86_400_000
 _LAST_SEQUENCE: Final = 2**31 - 1
 _CODECS: Final = ("NONE", "NONE", "NONE", "GZIP", "SNAPPY", "LZ4", "ZSTD")
-_AGES_MS: Final = (0, 0, 0, 0, 0, 3 * _DAY_MS, -2 * _HOUR_MS, -30 * _DAY_MS, None)
+_AGES_MS: Final = (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 3 * _DAY_MS, -2 * _HOUR_MS, -30 * _DAY_MS, None)
 _CONFIGS: Final[Sequence[tuple[str, str]]] = (
     ("cleanup.policy", "compact"),
     ("cleanup.policy", "compact,delete"),
@@ -59,6 +59,11 @@ def draw(seed: int, version: str, nodes: int, length: int = 25) -> s.Plan:
     return _Drawing(seed, version, nodes).plan(length)
 
 
+def draw_outage(seed: int, version: str, nodes: int, length: int = 60) -> s.Plan:
+    """A longer plan in which a node ends and comes back; with one node only there is a moment without any."""
+    return _Drawing(seed, version, nodes).outage(length)
+
+
 class _Drawing:
     def __init__(self, seed: int, version: str, nodes: int) -> None:
         self.dice = Dice(seed, f"fidelity/{version}x{nodes}")
@@ -79,8 +84,28 @@ class _Drawing:
             steps += self.some()
         return s.Plan(name, self.nodes, tuple(self.topics), tuple(steps))
 
+    def outage(self, length: int) -> s.Plan:
+        """A third of the steps comes before the outage, one is in it, one after it."""
+        self.topics = [
+            s.TopicSpec("a", 3),
+            s.TopicSpec("b", 3, {"min.insync.replicas": "3"}),
+            s.TopicSpec("c", 3, {"message.timestamp.type": "LogAppendTime"}),
+        ]
+        self.partitions = {topic.label: topic.partitions for topic in self.topics}
+        node = 1 if self.nodes == 1 else self.dice.between(2, self.nodes)
+        steps: list[s.Step] = [s.InitProducerId(4, index) for index in range(self.producers)]
+        events: list[list[s.Step]] = [[s.Stop(node, hard=self.nodes == 1 or self.one_in(2))], [s.Start(node)]]
+        if self.nodes == 1:
+            events = [[s.Stop(node), s.Start(node)], []]
+        for event in (*events, []):
+            for _ in range(length // 3):
+                steps += self.produces() if not self.one_in(6) else self.metadata()
+            steps += event
+            steps.append(s.Metadata(9, ("a", "b", "c")))
+        return s.Plan(f"fidelity-outage-{self.seed}", self.nodes, tuple(self.topics), tuple(steps))
+
     def config(self) -> dict[str, str]:
-        return dict(self.dice.choice(_CONFIGS) for _ in range(self.dice.choice((0, 0, 1, 1, 2))))
+        return dict(self.dice.choice(_CONFIGS) for _ in range(self.dice.choice((0, 0, 0, 1, 2))))
 
     def one_in(self, n: int) -> bool:
         return self.dice.between(1, n) == 1
@@ -88,6 +113,7 @@ class _Drawing:
     def some(self) -> list[s.Step]:
         kinds: tuple[tuple[int, Callable[[], list[s.Step]]], ...] = (
             (60, self.produces),
+            (4, self.rows_of_batches),
             (6, self.metadata),
             (2, self.api_versions),
             (4, self.init_producer_id),
@@ -142,7 +168,9 @@ class _Drawing:
 
     def find_coordinator(self) -> list[s.Step]:
         version = self.version(Api.FIND_COORDINATOR, 0)
-        keys = [f"group{self.dice.between(0, 9)}" for _ in range(1 if version < 4 else self.dice.between(1, 3))]
+        keys = [
+            f"group{self.dice.between(0, 9)}" for _ in range(1 if version < 4 else self.dice.between(1, 3))
+        ]
         if self.one_in(6):
             keys[0] = ""
         key_type = self.dice.choice((0, 0, 1, 1, 5, -1)) if version else 0
@@ -150,23 +178,43 @@ class _Drawing:
 
     def produces(self) -> list[s.Step]:
         version = self.version(Api.PRODUCE, 3)
-        parts = [part for part in self.parts() if version >= 7 or part.batch.defect is not s.Defect.UNKNOWN_CODEC]
+        parts = [
+            part for part in self.parts() if version >= 7 or part.batch.defect is not s.Defect.UNKNOWN_CODEC
+        ]
         if not parts:
             return []
         acks = self.dice.choice((-1, -1, -1, -1, -1, -1, 1, 1, 0, 2, -2) if self.one_in(2) else (-1,))
         node = s.LEADER if self.nodes == 1 or not self.one_in(8) else self.dice.between(1, self.nodes)
         tid = "t" if self.one_in(40) else None
-        if self.one_in(40) and version < 12:
+        if tid is None and self.one_in(40):
             batch = replace(parts[0].batch, transactional=True)
             parts = [replace(parts[0], batch=batch), *parts[1:]]
         return [s.Produce(version, acks, tuple(parts), node=node, transactional_id=tid)]
 
+    def rows_of_batches(self) -> list[s.Step]:
+        """A producer writes several batches in a row, then the last ones again: a broker remembers five of them."""
+        label = self.dice.choice(self.topics).label
+        index = self.dice.between(0, self.partitions[label] - 1)
+        producer = self.dice.between(0, self.producers - 1)
+        known = self.known.setdefault((producer, label, index), _Sequences(0, 0, []))
+        known.epoch, known.next, known.sent = known.epoch + 1, 0, []
+        for _ in range(self.dice.between(3, 8)):
+            self.tags += 1
+            spec = s.BatchSpec(f"{self.seed}.{self.tags}", self.dice.between(1, 3), producer=producer)
+            known.sent.append(replace(spec, epoch=known.epoch, sequence=known.next))
+            known.next += spec.count
+        again = [self.dice.choice(known.sent[-6:]) for _ in range(3)]
+        version = self.dice.between(3, self.ranges[Api.PRODUCE][1])
+        return [s.Produce(version, -1, (s.Part(label, index, batch),)) for batch in (*known.sent, *again)]
+
     def parts(self) -> list[s.Part]:
-        parts = []
+        parts: list[s.Part] = []
         for _ in range(self.dice.choice((1, 1, 1, 2, 3))):
             label = self.label(unknown=20)
             count = self.partitions.get(label, 1)
-            index = self.dice.between(0, count - 1) if not self.one_in(30) else self.dice.choice((count, -1, 99))
+            index = (
+                self.dice.between(0, count - 1) if not self.one_in(30) else self.dice.choice((count, -1, 99))
+            )
             part = s.Part(label, index, self.batch(label, index))
             if all((other.topic, other.partition) != (label, index) for other in parts) or self.one_in(3):
                 parts.append(part)
@@ -188,9 +236,9 @@ class _Drawing:
         if self.one_in(6):
             null = tuple(i for i in range(spec.count) if self.one_in(2))
             spec = replace(spec, null_keys=null)
-        if self.one_in(4):
+        if self.one_in(5):
             spec = replace(spec, defect=self.dice.choice(tuple(s.Defect)))
-        if self.one_in(2):
+        if self.one_in(3):
             return spec
         return self.idempotent(spec, self.dice.between(0, self.producers - 1), label, index)
 
@@ -231,7 +279,13 @@ class _Drawing:
         match self.dice.between(1, 9 if self.nodes == 1 else 14):
             case 1:
                 asked = s.Metadata(self.dice.between(9, 12), (topic,), node=self.node())
-                return [s.DeleteTopic(topic), asked, *self.produces(), *self.produces(), s.RecreateTopic(topic)]
+                return [
+                    s.DeleteTopic(topic),
+                    asked,
+                    *self.produces(),
+                    *self.produces(),
+                    s.RecreateTopic(topic),
+                ]
             case 2 | 3:
                 return [s.RecreateTopic(topic), *self.produces()]
             case 4 if self.partitions[topic] < 5:

@@ -12,6 +12,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import timedelta
+from functools import partial
 from typing import Any, Final
 from uuid import UUID
 
@@ -61,9 +62,9 @@ class RealSide:
         """What a cluster makes on first use is made: the coordinators' topics; and the topic with the marks."""
         await self.create(MARKER, s.TopicSpec(MARKER, 1))
         for kind in (0, 1):
-            await insist("finding a coordinator", FAULT_TIMEOUT_S, lambda kind=kind: self._find("warm", kind))
+            await insist("finding a coordinator", FAULT_TIMEOUT_S, partial(self._find, "warm", kind))
         for node_id in self.cluster.node_ids:
-            await insist("getting a producer id", FAULT_TIMEOUT_S, lambda node_id=node_id: self._init(node_id))
+            await insist("getting a producer id", FAULT_TIMEOUT_S, partial(self._init, node_id))
         await self._settle()
 
     async def close(self) -> None:
@@ -161,11 +162,18 @@ class RealSide:
                 await self.cluster.resume(fault.node)
                 await self._caught_up()
             case s.Stop():
-                await self.cluster.stop(fault.node)
+                await (self.cluster.kill if fault.hard else self.cluster.stop)(fault.node)
                 self._drop(fault.node)
+                self.cluster.admin.close()
+                for connection in self._admin.values():
+                    connection.close()
+                if not self.cluster.internal_addresses:
+                    return
+                await insist("missing a node", FAULT_TIMEOUT_S, lambda: self._gone(fault.node))
             case s.Start():
                 await self.cluster.restart(fault.node)
                 await self._caught_up()
+                await insist("getting a producer id", FAULT_TIMEOUT_S, partial(self._init, fault.node))
         await self._settle()
 
     async def remove(self, topic: str) -> None:
@@ -214,7 +222,9 @@ class RealSide:
 
     async def _trim(self, topic: str, partition: int, before_offset: int) -> None:
         request = message_class(Api.DELETE_RECORDS, 2, "request")
-        part = make(nested(request, "DeleteRecordsPartition"), partition_index=partition, offset=before_offset)
+        part = make(
+            nested(request, "DeleteRecordsPartition"), partition_index=partition, offset=before_offset
+        )
         wanted = make(nested(request, "DeleteRecordsTopic"), name=topic, partitions=(part,))
         leader = await self.leader(topic, partition)
         await self._request(Api.DELETE_RECORDS, leader, topics=(wanted,), timeout=_TEN_SECONDS)
@@ -256,7 +266,7 @@ class RealSide:
             self._marks += 1
             await self._alter(MARKER, "retention.ms", str(10**9 + self._marks))
             for node_id in self.cluster.internal_addresses:
-                await insist("settling", FAULT_TIMEOUT_S, lambda node_id=node_id: self._marked(node_id))
+                await insist("settling", FAULT_TIMEOUT_S, partial(self._marked, node_id))
 
     async def _marked(self, node_id: int) -> None:
         request = message_class(Api.DESCRIBE_CONFIGS, 4, "request")
@@ -276,6 +286,14 @@ class RealSide:
         [config] = answer.results[0].configs
         if config.value != str(10**9 + self._marks):
             raise NotYet(f"broker {node_id} has not come so far")
+
+    async def _gone(self, node: int) -> None:
+        """Nobody counts the node among the leaders and the in-sync replicas any more."""
+        for node_id in self.cluster.internal_addresses:
+            for topic in self._specs:
+                [found] = (await self.cluster.admin.metadata(node_id, topic)).topics
+                if any(part.leader_id == node or node in part.isr_nodes for part in found.partitions):
+                    raise NotYet(f"broker {node_id} counts broker {node} in")
 
     async def _caught_up(self) -> None:
         """Every replica that is up is in sync, everywhere in the topics of the moment."""
@@ -307,9 +325,7 @@ class RealSide:
 
     async def coordinator(self, transactional_id: str) -> int:
         """The node that coordinates a transactional id."""
-        return await insist(
-            "finding a coordinator", FAULT_TIMEOUT_S, lambda: self._find(transactional_id, 1)
-        )
+        return await insist("finding a coordinator", FAULT_TIMEOUT_S, lambda: self._find(transactional_id, 1))
 
     async def any_node(self) -> int:
         """The first node that is up."""

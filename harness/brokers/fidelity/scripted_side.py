@@ -75,8 +75,13 @@ class ScriptedSide:
         """DeleteRecords is refused for a topic that is only compacted, and beyond the high watermark."""
         found = self.cluster._state.topics[topic]
         log = found.partitions[fault.partition].log
-        if "delete" in found.settings.get("cleanup.policy", "delete") and fault.before_offset <= log.high_watermark:
-            self.cluster.trim(topic, fault.partition, fault.before_offset if fault.before_offset >= 0 else None)
+        if (
+            "delete" in found.settings.get("cleanup.policy", "delete")
+            and fault.before_offset <= log.high_watermark
+        ):
+            self.cluster.trim(
+                topic, fault.partition, fault.before_offset if fault.before_offset >= 0 else None
+            )
 
     async def leader(self, topic: str, partition: int) -> int:
         """The leader's node, -1 where there is none or no such partition."""

@@ -35,7 +35,7 @@ class Figures:
         self.batches += sum(len(log["batches"]) for log in real.logs.values())
         for heard in real.heard:
             self._count(heard)
-        for difference in differences(plan, self.version, real, scripted):
+        for difference in differences(plan, real, scripted):
             if difference.known is None:
                 self.unknown.append(difference)
             else:

@@ -212,9 +212,10 @@ class Resume:
 
 @dataclass(frozen=True, slots=True)
 class Stop:
-    """The node ends in good order."""
+    """The node ends, in good order or (``hard``) at once; what follows comes when the others know."""
 
     node: int
+    hard: bool = False
 
 
 @dataclass(frozen=True, slots=True)

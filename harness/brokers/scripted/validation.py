@@ -140,7 +140,10 @@ def _may_be_refused(found: Scan, header: BatchHeader, config: TopicConfig, now_m
     if config.log_append_time:
         return False
     oldest_ms, newest_ms = (int64(header.base_timestamp_ms + delta) for delta in found[:2])
-    return newest_ms - now_ms > config.timestamp_after_max_ms or now_ms - oldest_ms > config.timestamp_before_max_ms
+    return (
+        newest_ms - now_ms > config.timestamp_after_max_ms
+        or now_ms - oldest_ms > config.timestamp_before_max_ms
+    )
 
 
 def _check_records(plain: bytes, header: BatchHeader, config: TopicConfig, now_ms: int) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from hypothesis import strategies as st
@@ -10,6 +11,7 @@ from kio.schema.errors import ErrorCode
 from clients.reference.errors import IllegalStateError
 from clients.reference.producer import Components
 from clients.reference.trace import ConnectAttempt, ConnectionEnded
+from harness.simulated.scheduler import NS_PER_MS
 from harness.wire.apis import Api
 from harness.wire.makers import make, nested
 from harness.wire.messages import message_class
@@ -96,7 +98,7 @@ def a_slow_broker_holds_up_its_own_partitions_alone(
         slow.refuse("law")
         slow.cut()
     else:
-        slow.down.delay("law", delay_ms * 1_000_000)
+        slow.down.delay("law", delay_ms * NS_PER_MS)
     held = [bench.send(partition=leaders[1])]
     bench.run(20)
     held.append(bench.send(partition=leaders[1]))
@@ -119,6 +121,45 @@ def topics_may_be_created_by_being_used(components: Components, creates: bool) -
     assert (delivery.error is None) is creates, f"{delivery.error}"
     named = [seen.body for seen in meddler.of(Api.METADATA) if seen.body.topics]
     assert named and all(body.allow_auto_topic_creation for body in named)
+
+
+@law("MET-06", empty=st.integers(1, 3), partitions=st.integers(1, 3))
+def an_answer_without_brokers_forgets_nothing(components: Components, empty: int, partitions: int) -> None:
+    """A Metadata answer that names no broker is a failure: what is known is still used, and it is asked for again."""
+    bench = Bench(components, {"metadata.max.age.ms": 1_000, "linger.ms": 0}, partitions=partitions)
+    bench.warm()
+    left = [empty]
+
+    def wiped(_: Seen, body: Any) -> Any:
+        left[0] -= 1
+        return replace(body, brokers=()) if left[0] >= 0 else body
+
+    Meddler(bench, {Api.METADATA: wiped})
+    assert bench.run_until(lambda: left[0] < empty, 5_000), "metadata is never asked for again"
+    bench.run(5)
+    sent = [bench.send(partition=partition) for partition in range(partitions)]
+    bench.run(10)
+    assert all(each.is_done and each.error is None for each in sent), "what was known is forgotten"
+    assert bench.run_until(lambda: left[0] < 0, 10_000), "a failure is not repeated"
+
+
+@law("MET-07", delay_ms=st.integers(5, 200), between_ms=st.integers(1, 4), topics=st.integers(2, 4))
+def an_older_answer_is_none_about_a_newer_topic(
+    components: Components, delay_ms: int, between_ms: int, topics: int
+) -> None:
+    """A topic that is wanted while a question is on its way is asked for by the next one."""
+    bench = Bench(components, {"max.block.ms": 3_000, "retry.backoff.ms": 10})
+    bench.warm()
+    for number in range(topics):
+        bench.cluster.create_topic(f"new-{number}", 1)
+    bench.run(1_000)
+    bench.proxy().down.delay("law", delay_ms * NS_PER_MS)
+    sent = []
+    for number in range(topics):
+        sent.append(bench.send(topic=f"new-{number}"))
+        bench.run(between_ms)
+    assert bench.run_until(lambda: all(each.is_done for each in sent), 10_000)
+    assert [each.error for each in sent] == [None] * topics
 
 
 @law(

@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from clients.reference.producer import Components
 from clients.reference.trace import BatchSent, BatchSplit
+from harness.simulated.scheduler import NS_PER_MS
 from harness.wire.records import Codec
 from suites.simulated.bench import TOPIC, Bench
 from suites.simulated.law import law
@@ -38,7 +39,7 @@ def a_batch_too_large_goes_in_parts(
         topic_config={"max.message.bytes": str(limit_bytes)},
     )
     bench.warm()
-    bench.proxy().down.delay("law", delay_ms * 1_000_000)
+    bench.proxy().down.delay("law", delay_ms * NS_PER_MS)
     told: list[int] = []
     for number, size_bytes in enumerate(sizes):
         bench.send(

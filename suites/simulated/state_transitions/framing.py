@@ -55,7 +55,9 @@ def fragments_make_whole_frames(
         if index < len(polls) and polls[index]:
             seen += _poll(channel)[0]
     while channel.has_news:
-        seen += _poll(channel)[0]
+        whole, ended = _poll(channel)
+        assert ended is None, "whole frames end the connection"
+        seen += whole
     assert seen == frames
 
 

@@ -21,12 +21,14 @@ from harness.brokers.scripted.topics import INTERNAL_TOPICS, Partition, Topic
 from harness.brokers.scripted.validation import first_batch, only_batch
 from harness.wire.apis import Api
 from harness.wire.messages import encode_response
+from harness.wire.records.model import MAGIC
 
 _OK, _NOT_LEADER = ErrorCode.none, ErrorCode.not_leader_or_follower
 _ALL, _NONE = -1, 0
 _IDS_FROM_VERSION: Final = 13
 _LEADERS_FROM_VERSION: Final = 10
 _RECORD_ERRORS_FROM_VERSION: Final = 8
+_MAGIC_AT: Final = 16
 _ATTRIBUTES_AT: Final = 22
 _TRANSACTIONAL: Final = 0x10
 #: Refusals that the broker reports without the log's start offset.
@@ -118,8 +120,14 @@ def _wrong_with_all(body: Any) -> ErrorCode:
                 data = first_batch(part.records)
             except Refused as refused:
                 return refused.code
-            if len(data) > _ATTRIBUTES_AT and data[_ATTRIBUTES_AT] & _TRANSACTIONAL:
-                return _OK if body.transactional_id is not None else ErrorCode.transactional_id_authorization_failed
+            if len(data) <= _ATTRIBUTES_AT or data[_MAGIC_AT] != MAGIC:
+                continue  # too short for the bit, or of a format without it
+            if data[_ATTRIBUTES_AT] & _TRANSACTIONAL:
+                return (
+                    _OK
+                    if body.transactional_id is not None
+                    else ErrorCode.transactional_id_authorization_failed
+                )
     return _OK
 
 
@@ -177,9 +185,7 @@ def _hint(topic: Topic, outcome: _Outcome) -> None:
         outcome.leader = (partition.leader, partition.leader_epoch)
 
 
-def _append(
-    request: Request, topic: Topic, partition: Partition, batch: bytes, outcome: _Outcome
-) -> None:
+def _append(request: Request, topic: Topic, partition: Partition, batch: bytes, outcome: _Outcome) -> None:
     is_at_log = False
     try:
         is_at_log = _may_append(request, topic, partition, batch)
