@@ -83,7 +83,7 @@ def a_throttled_node_is_asked_nothing(components: Components, throttle_ms: int, 
     assert not early, f"node {throttling} was asked {early[0].api} while it throttles"
 
 
-@law("PRD-ACC-13", delay_ms=st.integers(2_000, 20_000), down=st.booleans(), count=st.integers(1, 4))
+@law("PRD-ACC-13", delay_ms=st.integers(3_000, 20_000), down=st.booleans(), count=st.integers(1, 4))
 def a_slow_broker_holds_up_its_own_partitions_alone(
     components: Components, delay_ms: int, down: bool, count: int
 ) -> None:
