@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from clients.reference.network_client import NetworkClient
 from clients.reference.ports import INT32_MAX, Node

@@ -33,7 +33,7 @@ class ApiVersions:
 
 def offered_by(body: Message) -> Offered:
     """API key to the lowest and the highest version of an ApiVersions response."""
-    return {int(api.api_key): (int(api.min_version), int(api.max_version)) for api in body.api_keys}
+    return {api.api_key: (api.min_version, api.max_version) for api in body.api_keys}
 
 
 def version_to_ask_instead(asked: int, body: Message) -> int | None:

@@ -94,8 +94,9 @@ class Channel:
     @property
     def has_news(self) -> bool:
         """Has ``report`` something to say?"""
-        frames = bool(self._frames) and not self.is_muted
-        return self._tell_connected or self._tell_sent or frames or bool(self.ended and not self._frames)
+        if self._tell_sent or self._tell_connected:
+            return True
+        return not self.is_muted if self._frames else self.ended is not None
 
     def report(self, polled: Polled) -> None:
         """What a poll tells: at most one frame, and the end only behind the last one (NET-INF-09)."""

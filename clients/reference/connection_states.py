@@ -41,12 +41,14 @@ class NodeConnection:
 
     @property
     def is_disconnected(self) -> bool:
-        return self.state in (ConnectionState.DISCONNECTED, ConnectionState.AUTHENTICATION_FAILED)
+        state = self.state
+        return state is ConnectionState.DISCONNECTED or state is ConnectionState.AUTHENTICATION_FAILED
 
     @property
     def is_connected(self) -> bool:
         """Bytes can be exchanged: API versions are being asked for, or known."""
-        return self.state in (ConnectionState.CHECKING_API_VERSIONS, ConnectionState.READY)
+        state = self.state
+        return state is ConnectionState.READY or state is ConnectionState.CHECKING_API_VERSIONS
 
 
 class ClusterConnectionStates:
@@ -87,7 +89,8 @@ class ClusterConnectionStates:
 
     def is_preparing(self, node_id: int) -> bool:
         """On the way to READY."""
-        return self.state(node_id) in (ConnectionState.CONNECTING, ConnectionState.CHECKING_API_VERSIONS)
+        state = self.state(node_id)
+        return state is ConnectionState.CONNECTING or state is ConnectionState.CHECKING_API_VERSIONS
 
     def authentication_error(self, node_id: int) -> AuthenticationError | None:
         """Why the node refused the credentials; kept until it is READY (NET-CON-11)."""
@@ -222,9 +225,9 @@ class ClusterConnectionStates:
                 at_ms=now_ms,
                 machine=CONNECTION.name,
                 subject=str(connection.node.id),
-                before=before.value,
-                cause=event.value,
-                after=connection.state.value,
+                before=before.told,
+                cause=event.told,
+                after=connection.state.told,
                 detail=detail,
             )
         )

@@ -7,14 +7,14 @@ answers (NET-INF-01). A request may follow only when the one before it is writte
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import dataclass
+
+import msgspec
 
 from clients.reference.earliest import earliest
 from clients.reference.requests import ClientRequest
 
 
-@dataclass(slots=True)
-class InFlightRequest:
+class InFlightRequest(msgspec.Struct):
     """One written request. ``sent`` turns true when its last byte is with the operating system.
 
     ``throttle_ms`` is how long the broker has asked to be left alone since the request was written.

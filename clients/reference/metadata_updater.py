@@ -27,8 +27,11 @@ class MetadataUpdater:
 
     def maybe_update(self, now_ms: int) -> int | None:
         """Ask if it is time; gives the time to look again, None where only the network can bring news."""
-        if not self._metadata.is_update_due(now_ms):
-            return None if self._metadata.is_asking else self._metadata.next_update_ms()
+        if self._metadata.is_asking:
+            return None
+        due_ms = self._metadata.next_update_ms()
+        if due_ms > now_ms:
+            return due_ms
         self._metadata.attempt_begins(now_ms)
         node_id = self._usable_node(now_ms)
         if node_id is None:

@@ -209,9 +209,13 @@ class NetworkClient:
     # what a round is made of
 
     def _note_use(self, polled: Polled, now_ms: int) -> None:
-        heard = (node_id for node_id, _ in polled.received)
-        for node_id in (*polled.connected, *polled.completed_sends, *heard):
-            self._idle.used(node_id, now_ms)
+        used = self._idle.used
+        for node_id in polled.connected:
+            used(node_id, now_ms)
+        for node_id in polled.completed_sends:
+            used(node_id, now_ms)
+        for node_id, _ in polled.received:
+            used(node_id, now_ms)
 
     def _handle_completed_send(self, node_id: int) -> None:
         newest = self._in_flight.newest(node_id)

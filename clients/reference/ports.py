@@ -8,9 +8,11 @@ So the same core runs on real sockets and in virtual time.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import Enum
 from typing import Protocol
+
+import msgspec
 
 Jitter = Callable[[], float]
 """A number in [-1, 1], a new one at each call: the only dice that the core has, and they are handed in."""
@@ -55,8 +57,7 @@ class Disconnection:
     detail: str
 
 
-@dataclass(slots=True)
-class Polled:
+class Polled(msgspec.Struct):
     """What happened on the network since the last poll, by node id.
 
     At most one ``received`` frame per node (NET-INF-09), in the order in which they arrived; a frame that was read
@@ -64,10 +65,10 @@ class Polled:
     connected and disconnected in one poll, and after ``close`` nothing of the old connection is reported.
     """
 
-    connected: list[int] = field(default_factory=list)
-    completed_sends: list[int] = field(default_factory=list)
-    received: list[tuple[int, bytes]] = field(default_factory=list)
-    disconnected: dict[int, Disconnection] = field(default_factory=dict)
+    connected: list[int] = []
+    completed_sends: list[int] = []
+    received: list[tuple[int, bytes]] = []
+    disconnected: dict[int, Disconnection] = {}
 
 
 class Selector(Protocol):

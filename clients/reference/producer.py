@@ -277,7 +277,8 @@ class ProducerCore:
 
     def publish(self, now_ms: int) -> bool:
         """Run the callbacks of what has ended; True if there was any. Callbacks may send."""
-        anything = bool(self._to_publish)
+        if not self._to_publish:
+            return False
         while self._to_publish:
             ended = self._to_publish.popleft()
             if isinstance(ended, ProducerBatch):
@@ -287,7 +288,7 @@ class ProducerCore:
                     ended.callback(None, ended.delivery.failure)
                 except Exception as raised:
                     self._misbehaved(raised, now_ms)
-        return anything
+        return True
 
     def _misbehaved(self, raised: Exception, now_ms: int) -> None:
         what = f"{type(raised).__name__}: {raised}"
@@ -372,8 +373,8 @@ class ProducerCore:
                 at_ms=now_ms,
                 machine=LIFE.name,
                 subject="",
-                before=before.value,
-                cause=event.value,
-                after=self._life.value,
+                before=before.told,
+                cause=event.told,
+                after=self._life.told,
             )
         )

@@ -357,9 +357,9 @@ class ProducerBatch:
                 at_ms=now_ms,
                 machine=BATCH.name,
                 subject=self.name,
-                before=before.value,
-                cause=event.value,
-                after=self.state.value,
+                before=before.told,
+                cause=event.told,
+                after=self.state.told,
                 detail=detail,
             )
         )

@@ -11,7 +11,8 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+
+import msgspec
 
 from clients.reference import batch_split
 from clients.reference.backoff import ExponentialBackoff
@@ -32,17 +33,15 @@ from harness.wire.records import BATCH_OVERHEAD_BYTES, BatchBuilder, Codec
 Queue = deque[ProducerBatch]
 
 
-@dataclass(slots=True)
-class ReadyCheck:
+class ReadyCheck(msgspec.Struct):
     """Nodes with something to send, topics whose leader nobody knows, and when the next batch comes of age."""
 
-    nodes: set[int] = field(default_factory=set)
-    unknown_leader_topics: set[str] = field(default_factory=set)
+    nodes: set[int] = set()
+    unknown_leader_topics: set[str] = set()
     next_check_ms: int | None = None
 
 
-@dataclass(slots=True)
-class Appended:
+class Appended(msgspec.Struct):
     """Where a record went. ``wake`` asks for a round: a batch is new or full."""
 
     batch: ProducerBatch

@@ -7,11 +7,12 @@ version does not have are left out by :func:`message_of`, so that each builder i
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import cache
 from typing import Any
 from uuid import UUID
+
+import msgspec
 
 from clients.reference.ports import INT32_MAX
 from harness.wire.apis import Api
@@ -21,8 +22,7 @@ Message = Any
 """A request or response of kio: a frozen dataclass of one API, kind and version."""
 
 
-@dataclass(frozen=True, slots=True)
-class ClientResponse:
+class ClientResponse(msgspec.Struct, frozen=True):
     """How a request ended: exactly one of a ``body``, a lost connection, or no version in common."""
 
     body: Message | None
@@ -31,8 +31,7 @@ class ClientResponse:
     version_mismatch: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class ClientRequest:
+class ClientRequest(msgspec.Struct, frozen=True):
     """A request before its version is chosen; ``lowest`` and ``highest`` narrow kio's range.
 
     An internal one is the network layer's own: it is told of its end even where callers are not (NET-INF-07).
@@ -103,8 +102,7 @@ PRODUCE_LOWEST = 3  # record batch v2
 PRODUCE_BY_NAME_HIGHEST = 12  # from 13 on a topic is named by its id (KIP-516)
 
 
-@dataclass(frozen=True, slots=True)
-class PartitionData:
+class PartitionData(msgspec.Struct, frozen=True):
     """One batch on its way: a Produce request holds at most one a partition (PRD-ACC-05)."""
 
     topic: str
@@ -148,8 +146,7 @@ def produce_request(data: Sequence[PartitionData], *, acks: int, timeout_ms: int
     return build
 
 
-@dataclass(frozen=True, slots=True)
-class PartitionResponse:
+class PartitionResponse(msgspec.Struct, frozen=True):
     """A partition's part of a Produce response; ``log_append_time_ms`` is -1 where the topic uses CreateTime.
 
     ``leader_id`` and ``leader_epoch`` are -1 where the broker did not name another leader (KIP-951).
@@ -171,7 +168,8 @@ def partition_responses(body: Message, topic_names: dict[UUID, str]) -> list[Par
     """Every partition of a Produce response, whatever its version; topics by id are named by ``topic_names``."""
     answers = []
     for topic in body.responses:
-        name = topic.name if hasattr(topic, "name") else topic_names.get(topic.topic_id, str(topic.topic_id))
+        named = hasattr(topic, "name")
+        name = topic.name if named else topic_names.get(topic.topic_id) or str(topic.topic_id)
         for partition in topic.partition_responses:
             appended = getattr(partition, "log_append_time", None)
             leader = getattr(partition, "current_leader", None)
@@ -195,8 +193,8 @@ def partition_responses(body: Message, topic_names: dict[UUID, str]) -> list[Par
     return answers
 
 
-_EPOCH = datetime.fromtimestamp(0, UTC)
+_EPOCH, _MILLISECOND = datetime.fromtimestamp(0, UTC), timedelta(milliseconds=1)
 
 
 def _milliseconds(moment: datetime | None) -> int:
-    return -1 if moment is None else (moment - _EPOCH) // timedelta(milliseconds=1)
+    return -1 if moment is None else (moment - _EPOCH) // _MILLISECOND

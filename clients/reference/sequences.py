@@ -173,8 +173,8 @@ class PartitionSequences:
                 at_ms=now_ms,
                 machine=SEQUENCE.name,
                 subject=self.name,
-                before=before.value,
-                cause=event.value,
-                after=self.state.value,
+                before=before.told,
+                cause=event.told,
+                after=self.state.told,
             )
         )

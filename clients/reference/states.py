@@ -25,12 +25,22 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Generic, TypeVar
 
-S = TypeVar("S", bound=Enum)
-E = TypeVar("E", bound=Enum)
+S = TypeVar("S", bound="Named")
+E = TypeVar("E", bound="Named")
 
 
 class IllegalTransition(RuntimeError):
     """A component asked for a move that its table does not have: a defect of ours, never of the network."""
+
+
+class Named(Enum):
+    """A state or an event. Each is its own only copy, so that its identity may stand for it in the tables."""
+
+    __hash__ = object.__hash__
+
+    def __init__(self, told: str) -> None:
+        #: The stable name, which the trace tells.
+        self.told = told
 
 
 @dataclass(frozen=True)
@@ -46,13 +56,13 @@ class Machine(Generic[S, E]):
         try:
             return self.transitions[state, event]
         except KeyError:
-            raise IllegalTransition(f"{self.name}: no {event.value} from {state.value}") from None
+            raise IllegalTransition(f"{self.name}: no {event.told} from {state.told}") from None
 
     def allows(self, state: S, event: E) -> bool:
         return (state, event) in self.transitions
 
 
-class ConnectionState(Enum):
+class ConnectionState(Named):
     DISCONNECTED = "DISCONNECTED"
     CONNECTING = "CONNECTING"
     CHECKING_API_VERSIONS = "CHECKING_API_VERSIONS"
@@ -60,7 +70,7 @@ class ConnectionState(Enum):
     AUTHENTICATION_FAILED = "AUTHENTICATION_FAILED"
 
 
-class ConnectionEvent(Enum):
+class ConnectionEvent(Named):
     CONNECT = "connect"
     CONNECTED = "connected"
     LOWER_API_VERSIONS = "lower-api-versions"
@@ -93,7 +103,7 @@ CONNECTION: Machine[ConnectionState, ConnectionEvent] = Machine(
 )
 
 
-class BatchState(Enum):
+class BatchState(Named):
     OPEN = "OPEN"
     CLOSED = "CLOSED"
     IN_FLIGHT = "IN_FLIGHT"
@@ -107,7 +117,7 @@ class BatchState(Enum):
         return self in (BatchState.SUCCEEDED, BatchState.FAILED, BatchState.ABORTED)
 
 
-class BatchEvent(Enum):
+class BatchEvent(Named):
     CLOSE = "close"
     DRAIN = "drain"
     REENQUEUE = "reenqueue"
@@ -141,14 +151,14 @@ BATCH: Machine[BatchState, BatchEvent] = Machine(
 )
 
 
-class ProducerIdState(Enum):
+class ProducerIdState(Named):
     UNINITIALIZED = "UNINITIALIZED"
     INITIALIZING = "INITIALIZING"
     READY = "READY"
     FATAL_ERROR = "FATAL_ERROR"
 
 
-class ProducerIdEvent(Enum):
+class ProducerIdEvent(Named):
     INITIALIZE = "initialize"
     INITIALIZED = "initialized"
     EPOCH_EXHAUSTED = "epoch-exhausted"
@@ -170,7 +180,7 @@ PRODUCER_ID: Machine[ProducerIdState, ProducerIdEvent] = Machine(
 )
 
 
-class SequenceState(Enum):
+class SequenceState(Named):
     CLEAN = "CLEAN"
     RETRYING = "RETRYING"
     UNRESOLVED = "UNRESOLVED"
@@ -178,7 +188,7 @@ class SequenceState(Enum):
     STALE_EPOCH = "STALE_EPOCH"
 
 
-class SequenceEvent(Enum):
+class SequenceEvent(Named):
     GOES_AGAIN = "goes-again"
     SETTLED = "settled"
     UNKNOWN_END = "unknown-end"
@@ -211,13 +221,13 @@ SEQUENCE: Machine[SequenceState, SequenceEvent] = Machine(
 )
 
 
-class LifeState(Enum):
+class LifeState(Named):
     OPEN = "OPEN"
     CLOSING = "CLOSING"
     CLOSED = "CLOSED"
 
 
-class LifeEvent(Enum):
+class LifeEvent(Named):
     CLOSE = "close"
     DRAINED = "drained"
     FORCE = "force"

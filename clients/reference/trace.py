@@ -11,8 +11,8 @@ from collections.abc import Callable
 import msgspec
 
 
-class TraceEvent(msgspec.Struct, frozen=True, tag_field="event", kw_only=True):
-    """The base of all events."""
+class TraceEvent(msgspec.Struct, frozen=True, tag_field="event", kw_only=True, gc=False):
+    """The base of all events. They hold names and numbers: the garbage collector need not look into them."""
 
     at_ms: int
 

@@ -231,9 +231,9 @@ class TransactionManager:
                 at_ms=now_ms,
                 machine=PRODUCER_ID.name,
                 subject="",
-                before=before.value,
-                cause=event.value,
-                after=self.state.value,
+                before=before.told,
+                cause=event.told,
+                after=self.state.told,
                 detail=detail,
             )
         )

@@ -45,7 +45,7 @@ def mutants(
     tried = _all(chosen, examples, seed)
     accused = _control(tried, examples, seed)
     if as_json:
-        print_json({"mutants": [_row(each) for each in tried]})
+        print_json({"mutants": [_row(each) for each in _soonest(tried)]})
     else:
         answer(_table(tried))
     escaped = [each for each in tried if each.examples is None]
@@ -86,11 +86,21 @@ def _control(tried: Sequence[Caught], examples: int, seed: int) -> list[Caught]:
     return [each for each in controls if each.examples is not None]
 
 
+def _soonest(tried: Sequence[Caught]) -> list[Caught]:
+    """One row a mutant: the law or check that needed the fewest examples; None for one that none of its own caught."""
+    best: dict[str, Caught] = {}
+    for each in tried:
+        known = best.setdefault(each.name, each)
+        if each.examples is not None and (known.examples is None or each.examples < known.examples):
+            best[each.name] = each
+    return list(best.values())
+
+
 def _row(caught: Caught) -> dict[str, str | int | None]:
     return {
         "name": caught.name,
         "defect": MUTANTS[caught.name].defect,
-        "caught_by": caught.by,
+        "caught_by": None if caught.examples is None else caught.by,
         "examples": caught.examples,
     }
 

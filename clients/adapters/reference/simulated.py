@@ -62,7 +62,12 @@ class SimulatedSelector:
     @property
     def has_news(self) -> bool:
         """Would a poll tell something?"""
-        return self._network.news or any(channel.has_news for _, channel in self._channels.values())
+        if self._network.news:
+            return True
+        for _, channel in self._channels.values():  # noqa: SIM110 - asked every round, and a generator costs more
+            if channel.has_news:
+                return True
+        return False
 
     def resolve(self, host: str, port: int) -> tuple[Address, ...]:
         return self._network.resolve(host, port)
@@ -80,13 +85,13 @@ class SimulatedSelector:
     def poll(self) -> Polled:
         self._network.news = False
         polled = Polled()
-        for node_id, (connection, channel) in list(self._channels.items()):
+        for connection, channel in self._channels.values():
             if connection.changed:
                 _read(connection, channel)
             if channel.has_news:
                 channel.report(polled)
-                if node_id in polled.disconnected:
-                    self.close(node_id)
+        for node_id in polled.disconnected:
+            self.close(node_id)
         return polled
 
     def close(self, node_id: int) -> None:
@@ -235,8 +240,8 @@ class SimulatedReference:
     def _produce(self, command: Produce) -> Generator[Wake, None, None]:
         self._events.op_invoke("send", command.id, command.first, len(command.values))
         core, clock, put = self._core, self._clock, self._events.put
+        now_ns = clock()
         for index, value in enumerate(command.values):
-            now_ns = clock()
 
             def delivered(
                 metadata: RecordMetadata | None,
@@ -263,7 +268,8 @@ class SimulatedReference:
             )
             if delivery.is_blocked:
                 yield from self._until_admitted(delivery)
-        self._due_ns = clock()
+                now_ns = clock()
+        self._due_ns = now_ns
 
     def _until_admitted(self, delivery: Delivery) -> Generator[Wake, None, None]:
         self._may_go_on = lambda: not delivery.is_blocked
@@ -358,7 +364,10 @@ class Events:
     def put(self, id: int, row: tuple[Any, ...]) -> None:
         """The result of one record; it is told with others, a little later."""
         self._completed += 1
-        self._rows.setdefault(id, []).append(row)
+        rows = self._rows.get(id)
+        if rows is None:
+            rows = self._rows[id] = []
+        rows.append(row)
         if self._results_ns is None:
             passed_ns = self._clock() - self._started_ns
             self._results_ns = self._started_ns + (passed_ns // RESULTS_INTERVAL_NS + 1) * RESULTS_INTERVAL_NS

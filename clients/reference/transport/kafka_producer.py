@@ -12,11 +12,12 @@ import random
 import threading
 from collections import deque
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from itertools import count
-from time import monotonic_ns, time_ns
+from time import monotonic, monotonic_ns, time_ns
 from types import TracebackType
-from typing import Any
+from typing import Any, cast
 
 from clients.reference.config import ProducerConfig
 from clients.reference.config_keys import NEWEST
@@ -94,6 +95,11 @@ class KafkaProducer:
             samples=config.metrics_num_samples,
             acks=config.acks,
         )
+        self._lock = threading.RLock()
+        self._take_lock, self._release_lock = self._lock.acquire, self._lock.release
+        self._news = threading.Condition(self._lock)
+        self._waiting = Waiting(self._news)
+        self._tick()
         self._user_trace = None if trace is no_trace else trace
         self._selector = SocketSelector(
             config.send_buffer_bytes, config.receive_buffer_bytes, authenticators(config)
@@ -109,11 +115,11 @@ class KafkaProducer:
             trace=self._trace,
             components=components,
             partitioner=self._plugins.partitioner,
+            new_delivery=RecordFuture,
+            owner=self._waiting,
         )
-        self._lock = threading.RLock()
-        self._news = threading.Condition(self._lock)
-        self._waiting = Waiting(self._news)
-        self._core_send = self._core.send
+        self._core_send = cast("Callable[..., tuple[RecordFuture, bool]]", self._core.send)
+        self._send_plain = cast("Callable[..., RecordFuture | None]", self._core.send_plain)
         self._core.listen_for_cluster_id(self._plugins.cluster_updated)
         self._touches_records = self._plugins.touch_records
         self._later: deque[Callable[[], None]] = deque()
@@ -156,22 +162,61 @@ class KafkaProducer:
                 headers=headers,
             )
             return self._send_record(record, callback)
-        if timestamp_ms is None:
-            timestamp_ms = time_ns() // 1_000_000
-        with self._lock:
-            delivery, is_round_due = self._core_send(
-                topic,
-                key,
-                value,
-                timestamp_ms=timestamp_ms,
-                now_ms=monotonic_ns() // 1_000_000,
-                partition=partition,
-                headers=headers,
-                callback=callback,
-            )
-            if is_round_due:
-                self._after_send(delivery)
-        return RecordFuture(delivery, self._waiting)
+        # Taken by hand and not by ``with``, for that costs as much as all of the rest. An interrupt may come before
+        # the lock is taken or after it is released, and then there is nothing to release.
+        try:
+            self._take_lock()
+            if timestamp_ms is None:
+                if monotonic() >= self._next_tick_s:
+                    self._tick()
+                future = None
+                if not headers:
+                    future = self._send_plain(
+                        topic, key, value, self._unix_ms, self._now_ms, callback, partition
+                    )
+                if future is None:
+                    future = self._send_whole(topic, key, value, self._unix_ms, partition, headers, callback)
+            else:
+                future = self._send_whole(topic, key, value, timestamp_ms, partition, headers, callback)
+            self._release_lock()
+        except BaseException:
+            with suppress(RuntimeError):
+                self._release_lock()
+            raise
+        return future
+
+    def _tick(self) -> None:
+        """Read both clocks, once a millisecond at most."""
+        self._now_ms = now_ms()
+        self._next_tick_s = (self._now_ms + 1) / 1000
+        self._unix_ms = time_ns() // 1_000_000
+
+    def _send_whole(
+        self,
+        topic: str,
+        key: Any,
+        value: Any,
+        timestamp_ms: int,
+        partition: int | None,
+        headers: Headers,
+        callback: Callback | None,
+        raw: tuple[Any, Any] | None = None,
+    ) -> RecordFuture:
+        """With the lock held: all that ``send`` of the core can do, and the wait for metadata or memory."""
+        future, is_round_due = self._core_send(
+            topic,
+            key,
+            value,
+            timestamp_ms=timestamp_ms,
+            now_ms=now_ms(),
+            partition=partition,
+            headers=headers,
+            callback=callback,
+            raw=raw,
+        )
+        if is_round_due:
+            self._after_send(future)
+        return future
 
     def _send_record(self, record: ProducerRecord, callback: Callback | None) -> RecordFuture:
         """The long way: interceptors, metadata for who listens for the cluster's id, serializers, a partitioner."""
@@ -183,23 +228,21 @@ class KafkaProducer:
             if self._plugins.cluster_listeners and not self._on_io_thread():
                 self._await_topic(record.topic, since_ms)
             key, value = self._plugins.serialize(record)
+            timestamp_ms = record.timestamp_ms
+            if timestamp_ms is None:
+                timestamp_ms = time_ns() // 1_000_000
             with self._lock:
-                end.delivery, is_round_due = self._core_send(
+                end.delivery = self._send_whole(
                     record.topic,
                     key,
                     value,
-                    timestamp_ms=time_ns() // 1_000_000
-                    if record.timestamp_ms is None
-                    else record.timestamp_ms,
-                    now_ms=now_ms(),
-                    partition=record.partition,
-                    headers=record.headers,
-                    callback=end,
+                    timestamp_ms,
+                    record.partition,
+                    record.headers,
+                    end,
                     raw=(record.key, record.value),
                 )
-                if is_round_due:
-                    self._after_send(end.delivery)
-                return RecordFuture(end.delivery, self._waiting)
+                return end.delivery
         except SendError as error:
             return self._failed(record, end, error)
         except Exception as error:
@@ -216,7 +259,7 @@ class KafkaProducer:
 
     def _failed(self, record: ProducerRecord, end: Acknowledgement, error: SendError) -> RecordFuture:
         """A send that ended before the core saw it ends like any other: on the I/O thread."""
-        delivery = Delivery(record.timestamp_ms or 0, failure=error)
+        failed = RecordFuture(record.timestamp_ms or 0, failure=error, owner=self._waiting)
         with self._lock:
             is_over = self._is_over
             if not is_over:
@@ -224,7 +267,7 @@ class KafkaProducer:
                 self._wakeup()
         if is_over:
             contained(lambda: end(None, error))
-        return RecordFuture(delivery, self._waiting)
+        return failed
 
     # the cluster
 

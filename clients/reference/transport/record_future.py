@@ -7,8 +7,6 @@ import threading
 from collections.abc import Callable
 from functools import partial
 
-import msgspec
-
 from clients.reference.delivery import Delivery
 from clients.reference.errors import SendError
 from clients.reference.producer_batch import ProducerBatch, RecordMetadata
@@ -17,18 +15,15 @@ logger = logging.getLogger("kafka-trial.reference")
 DoneCallback = Callable[["RecordFuture"], None]
 
 
-class RecordFuture(msgspec.Struct, eq=False):
+class RecordFuture(Delivery, eq=False):
     """A slice of its batch's result; there is no way to cancel a record that may be on its way.
 
-    One is made per record, so it is a struct that C makes.
+    Its ``owner`` is the producer's Waiting.
     """
-
-    delivery: Delivery
-    _waiting: Waiting
 
     def done(self) -> bool:
         """True once the result is there and the callbacks of ``send`` have run."""
-        return self.delivery.is_done
+        return self.is_done
 
     def exception(self, timeout_s: float | None = None) -> SendError | None:
         """Wait for the result; gives the error of a record that was not acknowledged, None for a stored one.
@@ -36,7 +31,7 @@ class RecordFuture(msgspec.Struct, eq=False):
         Raises the built-in TimeoutError where there is no result within ``timeout_s`` seconds.
         """
         self._wait(timeout_s)
-        return self.delivery.error
+        return self.error
 
     def result(self, timeout_s: float | None = None) -> RecordMetadata:
         """Wait for the result; raises the SendError of a record that was not acknowledged, and the built-in
@@ -44,7 +39,7 @@ class RecordFuture(msgspec.Struct, eq=False):
         error = self.exception(timeout_s)
         if error:
             raise error
-        return self.delivery.metadata
+        return self.metadata
 
     def add_done_callback(self, callback: DoneCallback) -> None:
         """Call ``callback(future)`` once it is done: on the I/O thread, or here and now if it is done already.
@@ -53,10 +48,15 @@ class RecordFuture(msgspec.Struct, eq=False):
         """
         self._waiting.add(self, callback)
 
+    @property
+    def _waiting(self) -> Waiting:
+        waiting: Waiting = self.owner
+        return waiting
+
     def _wait(self, timeout_s: float | None) -> None:
-        if self.delivery.is_done:
+        if self.is_done:
             return
-        if not self._waiting.wait_for(lambda: self.delivery.is_done, timeout_s):
+        if not self._waiting.wait_for(lambda: self.is_done, timeout_s):
             raise TimeoutError(f"no result within {timeout_s} s")
 
 
@@ -77,7 +77,7 @@ class Waiting:
         """Call now, or by a later ``run_done``."""
         with self._news:
             if not future.done():
-                self._callbacks.setdefault(future.delivery.batch, []).append((future, callback))
+                self._callbacks.setdefault(future.batch, []).append((future, callback))
                 return
         contained(lambda: callback(future))
 
@@ -95,7 +95,7 @@ class Waiting:
                     if future.done():
                         taken.append((future, callback))
                     else:  # it was blocked, and may be in a batch now
-                        self._callbacks.setdefault(future.delivery.batch, []).append((future, callback))
+                        self._callbacks.setdefault(future.batch, []).append((future, callback))
         return taken
 
 

@@ -1,0 +1,19 @@
+"""When the epoch is raised for one partition, all others begin anew at once, whatever they have out."""
+
+from __future__ import annotations
+
+from clients.reference.producer import Components
+from clients.reference.transaction_manager import TransactionManager
+
+
+class Sweeping(TransactionManager):
+    """Restarts every partition."""
+
+    def _bump_epoch(self, now_ms: int) -> None:
+        for partition in self._sequences:
+            if partition not in self._to_restart:
+                self.request_restart(partition, now_ms)
+        super()._bump_epoch(now_ms)
+
+
+COMPONENTS = Components(transaction_manager=Sweeping)

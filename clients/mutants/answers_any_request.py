@@ -1,0 +1,21 @@
+"""The correlation id of an answer is not looked at: whatever comes completes the oldest request."""
+
+from __future__ import annotations
+
+from clients.reference.network_client import NetworkClient
+from clients.reference.producer import Components
+from harness.wire.headers import read_response_header
+
+
+class CredulousClient(NetworkClient):
+    """Takes any answer for the one that is due."""
+
+    def _handle_received(self, node_id: int, payload: bytes, now_ms: int) -> None:
+        oldest = self._in_flight.oldest(node_id)
+        if oldest is not None:
+            given, _ = read_response_header(payload, oldest.request.api, oldest.api_version)
+            oldest.correlation_id = given
+        super()._handle_received(node_id, payload, now_ms)
+
+
+COMPONENTS = Components(network_client=CredulousClient)

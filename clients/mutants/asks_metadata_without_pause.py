@@ -1,0 +1,17 @@
+"""A Metadata question that failed is asked again at once, as often as it fails."""
+
+from __future__ import annotations
+
+from clients.reference.metadata import Metadata
+from clients.reference.producer import Components
+
+
+class RestlessMetadata(Metadata):
+    """Has no backoff."""
+
+    def failed(self, now_ms: int, reason: str) -> None:
+        super().failed(now_ms, reason)
+        self._backoff_until_ms = now_ms
+
+
+COMPONENTS = Components(metadata=RestlessMetadata)

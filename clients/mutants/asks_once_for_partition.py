@@ -1,0 +1,16 @@
+"""A record for a partition that does not exist yet makes the client ask once, and then wait."""
+
+from __future__ import annotations
+
+from clients.reference.blocked_sends import BlockedSend, BlockedSends
+from clients.reference.producer import Components
+
+
+class AskingOnce(BlockedSends):
+    """Is not told twice."""
+
+    def _ask_again(self, blocked: BlockedSend, now_ms: int) -> None:
+        """The first answer was one."""
+
+
+COMPONENTS = Components(blocked_sends=AskingOnce)

@@ -1,0 +1,16 @@
+"""A request without acknowledgement waits for the answer that never comes, and holds its place in flight."""
+
+from __future__ import annotations
+
+from clients.reference.network_client import NetworkClient
+from clients.reference.producer import Components
+
+
+class WaitingClient(NetworkClient):
+    """Notes that a request was written, and no more."""
+
+    def _handle_completed_send(self, node_id: int) -> None:
+        self._in_flight.newest(node_id).sent = True
+
+
+COMPONENTS = Components(network_client=WaitingClient)

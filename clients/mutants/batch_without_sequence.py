@@ -1,0 +1,19 @@
+"""Every third batch goes without producer id and sequence numbers: no broker can know it again."""
+
+from __future__ import annotations
+
+from clients.reference.producer import Components
+from clients.reference.producer_batch import NO_PRODUCER_ID, NO_SEQUENCE, ProducerBatch
+from clients.reference.transaction_manager import TransactionManager
+
+
+class Forgetful(TransactionManager):
+    """Numbers every third batch with nothing."""
+
+    def assign_sequence(self, batch: ProducerBatch, now_ms: int) -> None:
+        super().assign_sequence(batch, now_ms)
+        if batch.order[0] % 3 == 0:
+            batch.assign_sequence(NO_PRODUCER_ID, NO_SEQUENCE)
+
+
+COMPONENTS = Components(transaction_manager=Forgetful)

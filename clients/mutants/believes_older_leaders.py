@@ -1,0 +1,26 @@
+"""The last Metadata answer is believed, even where its leader epoch is older than one that was seen."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from clients.reference.metadata import Metadata
+from clients.reference.producer import Components
+from clients.reference.topic_metadata import LeaderEpochs, TopicPartition
+
+
+class NoMemory(LeaderEpochs):
+    """Takes every epoch for the newest."""
+
+    def believes(self, partition: TopicPartition, topic_id: UUID | None, epoch: int) -> bool:
+        self._seen.pop(partition, None)
+        return super().believes(partition, topic_id, epoch)
+
+
+class GullibleMetadata(Metadata):
+    """Cannot tell old news from new."""
+
+    leader_epochs = NoMemory
+
+
+COMPONENTS = Components(metadata=GullibleMetadata)

@@ -1,0 +1,23 @@
+"""Every record of a batch gets the error of the one that the broker named."""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from clients.reference.producer import Components
+from clients.reference.producer_batch import ProducerBatch
+from clients.reference.requests import PartitionResponse
+from clients.reference.sender import Sender
+from harness.wire.error_table import KafkaError
+
+
+class Blaming(Sender):
+    """Drops what the broker said of single records."""
+
+    def _fail_batch(
+        self, batch: ProducerBatch, error: KafkaError, answer: PartitionResponse, now_ms: int
+    ) -> None:
+        super()._fail_batch(batch, error, replace(answer, record_errors=()), now_ms)
+
+
+COMPONENTS = Components(sender=Blaming)

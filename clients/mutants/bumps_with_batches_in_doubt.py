@@ -1,0 +1,18 @@
+"""A batch that may be stored gets a new identity when the epoch is raised, as in Java: it can be stored twice."""
+
+from __future__ import annotations
+
+from clients.reference.producer import Components
+from clients.reference.transaction_manager import TransactionManager
+
+
+class AsJava(TransactionManager):
+    """Waits for requests, not for certainty."""
+
+    def _any_in_doubt(self) -> bool:
+        return any(
+            batch.on_the_wire for partition in self._to_restart for batch in self._entry(partition).in_flight
+        )
+
+
+COMPONENTS = Components(transaction_manager=AsJava)

@@ -1,0 +1,37 @@
+"""A reconnect backoff is limited before the dice are thrown: as before Kafka 3.8 it may exceed its maximum."""
+
+from __future__ import annotations
+
+from clients.reference.backoff import JITTER, ExponentialBackoff
+from clients.reference.config import ProducerConfig
+from clients.reference.connection_states import ClusterConnectionStates
+from clients.reference.network_client import NetworkClient
+from clients.reference.node_addresses import Resolve
+from clients.reference.ports import Jitter
+from clients.reference.producer import Components
+from clients.reference.trace import Trace
+
+
+class EarlyCapped(ExponentialBackoff):
+    """Limits, and then throws."""
+
+    def delay_ms(self, earlier_failures: int) -> int:
+        plain_ms = min(self.initial_ms << min(earlier_failures, 31), self.max_ms)
+        return round(plain_ms * (1 + JITTER * self.jitter()))
+
+
+class OldStates(ClusterConnectionStates):
+    """Backs off as clients did."""
+
+    def __init__(self, config: ProducerConfig, resolve: Resolve, jitter: Jitter, trace: Trace) -> None:
+        super().__init__(config, resolve, jitter, trace)
+        self._reconnect = EarlyCapped(config.reconnect_backoff_ms, config.reconnect_backoff_max_ms, jitter)
+
+
+class OldClient(NetworkClient):
+    """Has the states of old."""
+
+    connection_states = OldStates
+
+
+COMPONENTS = Components(network_client=OldClient)

@@ -1,0 +1,16 @@
+"""close() does not send what is buffered: those records never have a result."""
+
+from __future__ import annotations
+
+from clients.reference.producer import Components
+from clients.reference.sender import Sender
+
+
+class Departing(Sender):
+    """Looks at what is in flight alone."""
+
+    def has_unfinished(self) -> bool:
+        return bool(self._in_flight)
+
+
+COMPONENTS = Components(sender=Departing)

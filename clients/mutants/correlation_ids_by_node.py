@@ -1,0 +1,26 @@
+"""Each node has its own count of correlation ids: two requests of one client can have the same."""
+
+from __future__ import annotations
+
+from clients.reference.exchanges import Exchanges
+from clients.reference.network_client import NetworkClient
+from clients.reference.producer import Components
+from clients.reference.requests import ClientRequest
+
+
+class CountingByNode(Exchanges):
+    """Counts for each node from 0."""
+
+    def write(self, request: ClientRequest, version: int, now_ms: int) -> None:
+        newest = self._in_flight.count(request.node_id)
+        self.next_correlation_id = self._in_flight.newest(request.node_id).correlation_id + 1 if newest else 0
+        super().write(request, version, now_ms)
+
+
+class CountingByNodeClient(NetworkClient):
+    """Has such exchanges."""
+
+    exchanges = CountingByNode
+
+
+COMPONENTS = Components(network_client=CountingByNodeClient)

@@ -1,0 +1,21 @@
+"""A batch that was damaged on its way fails, instead of being sent again."""
+
+from __future__ import annotations
+
+from clients.reference.producer import Components
+from clients.reference.producer_batch import ProducerBatch
+from clients.reference.requests import PartitionResponse
+from clients.reference.sender import Sender
+from harness.wire.error_table import KafkaError
+
+
+class Offended(Sender):
+    """Takes CORRUPT_MESSAGE personally."""
+
+    def _can_retry(
+        self, batch: ProducerBatch, error: KafkaError, answer: PartitionResponse, now_ms: int
+    ) -> bool:
+        return error.name != "CORRUPT_MESSAGE" and super()._can_retry(batch, error, answer, now_ms)
+
+
+COMPONENTS = Components(sender=Offended)

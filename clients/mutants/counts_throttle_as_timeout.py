@@ -1,0 +1,23 @@
+"""The time for which a broker asked to be left alone counts towards the request timeout."""
+
+from __future__ import annotations
+
+from clients.reference.in_flight_requests import InFlightRequests
+from clients.reference.network_client import NetworkClient
+from clients.reference.producer import Components
+
+
+class Counting(InFlightRequests):
+    """Gives no request more time."""
+
+    def throttled(self, node_id: int, throttle_ms: int) -> None:
+        """Late is late."""
+
+
+class CountingClient(NetworkClient):
+    """Has such requests in flight."""
+
+    in_flight_requests = Counting
+
+
+COMPONENTS = Components(network_client=CountingClient)

@@ -1,0 +1,17 @@
+"""delivery.timeout.ms begins anew with every attempt, instead of once when the batch is made."""
+
+from __future__ import annotations
+
+from clients.reference.producer import Components
+from clients.reference.producer_batch import ProducerBatch
+
+
+class Restarting(ProducerBatch):
+    """Counts from when it was last drained."""
+
+    def drained(self, now_ms: int) -> None:
+        self.expires_ms += now_ms - self.drained_ms
+        super().drained(now_ms)
+
+
+COMPONENTS = Components(batch=Restarting)

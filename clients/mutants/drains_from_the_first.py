@@ -1,0 +1,18 @@
+"""Every request begins with the same partition: where it has more than fits, the others starve."""
+
+from __future__ import annotations
+
+from clients.reference.producer import Components
+from clients.reference.producer_batch import ProducerBatch
+from clients.reference.record_accumulator import RecordAccumulator
+
+
+class UnfairAccumulator(RecordAccumulator):
+    """Takes no turns."""
+
+    def _drain_node(self, node_id: int, now_ms: int) -> list[ProducerBatch]:
+        self._drain_from.pop(node_id, None)
+        return super()._drain_node(node_id, now_ms)
+
+
+COMPONENTS = Components(accumulator=UnfairAccumulator)

@@ -1,0 +1,23 @@
+"""A broker that has a batch already is taken to have refused it."""
+
+from __future__ import annotations
+
+from clients.reference.producer import Components
+from clients.reference.producer_batch import ProducerBatch
+from clients.reference.requests import PartitionResponse
+from clients.reference.sender import Sender
+from harness.wire.error_table import error_for
+
+
+class Literal(Sender):
+    """Finds no success in an error code."""
+
+    def _complete_batch(self, batch: ProducerBatch, answer: PartitionResponse, now_ms: int) -> None:
+        error = error_for(answer.error_code)
+        if error.name == "DUPLICATE_SEQUENCE_NUMBER":
+            self._fail_batch(batch, error, answer, now_ms)
+        else:
+            super()._complete_batch(batch, answer, now_ms)
+
+
+COMPONENTS = Components(sender=Literal)

@@ -1,0 +1,20 @@
+"""A batch that was sent again is reported twice when it is stored."""
+
+from __future__ import annotations
+
+from clients.reference.producer import Components
+from clients.reference.producer_batch import ProducerBatch
+from clients.reference.trace import BatchEnded
+
+
+class Emphatic(ProducerBatch):
+    """Says it once more to be sure."""
+
+    def succeed(self, base_offset: int, log_append_time_ms: int, now_ms: int) -> bool:
+        ended = super().succeed(base_offset, log_append_time_ms, now_ms)
+        if self.attempts:
+            self._trace(BatchEnded(at_ms=now_ms, batch=self.name, record_count=self.record_count))
+        return ended
+
+
+COMPONENTS = Components(batch=Emphatic)

@@ -1,0 +1,28 @@
+"""A batch in flight that expired, and was reported, goes again when its request fails."""
+
+from __future__ import annotations
+
+from clients.reference.producer import Components
+from clients.reference.producer_batch import ProducerBatch
+from clients.reference.requests import PartitionResponse
+from clients.reference.sender import Sender
+from clients.reference.states import BatchState
+from harness.wire.error_table import KafkaError
+
+
+class Restless(Sender):
+    """Asks whether the error can be retried, not whether anybody still waits."""
+
+    def _can_retry(
+        self, batch: ProducerBatch, error: KafkaError, answer: PartitionResponse, now_ms: int
+    ) -> bool:
+        return error.retriable
+
+    def _reenqueue_batch(self, batch: ProducerBatch, error: KafkaError, now_ms: int) -> None:
+        if batch.is_done:
+            batch.state, batch.expires_ms = BatchState.IN_FLIGHT, 2**62
+            self._in_flight[batch] = None
+        super()._reenqueue_batch(batch, error, now_ms)
+
+
+COMPONENTS = Components(sender=Restless)

@@ -1,0 +1,22 @@
+"""One partition that is refused fails the whole request: its neighbours get the same error."""
+
+from __future__ import annotations
+
+from clients.reference.metadata import TopicPartition
+from clients.reference.producer import Components
+from clients.reference.requests import ClientResponse, PartitionResponse
+from clients.reference.sender import Batches, Sender
+
+
+class Collective(Sender):
+    """Makes the worst answer that of all."""
+
+    def _answers(
+        self, batches: Batches, response: ClientResponse, now_ms: int
+    ) -> dict[TopicPartition, PartitionResponse]:
+        answers = super()._answers(batches, response, now_ms)
+        worst = max(answers.values(), key=lambda answer: answer.error_code, default=None)
+        return answers if worst is None or not worst.error_code else dict.fromkeys(answers, worst)
+
+
+COMPONENTS = Components(sender=Collective)

@@ -1,0 +1,19 @@
+"""flush() does not end lingering: it waits for linger.ms."""
+
+from __future__ import annotations
+
+from clients.reference.producer import Components
+from clients.reference.record_accumulator import RecordAccumulator
+
+
+class Leisurely(RecordAccumulator):
+    """Is not in a hurry for anybody."""
+
+    def begin_flush(self) -> None:
+        """Batches go when they go."""
+
+    def end_flush(self) -> None:
+        """Nothing began."""
+
+
+COMPONENTS = Components(accumulator=Leisurely)

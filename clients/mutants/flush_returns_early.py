@@ -1,0 +1,17 @@
+"""flush() waits for what is queued, and not for what is in flight."""
+
+from __future__ import annotations
+
+from clients.reference.producer import Components
+from clients.reference.producer_batch import ProducerBatch
+from clients.reference.record_accumulator import RecordAccumulator
+
+
+class Hurried(RecordAccumulator):
+    """Takes what was sent for finished."""
+
+    def incomplete(self) -> list[ProducerBatch]:
+        return [batch for batch in super().incomplete() if not batch.was_sent]
+
+
+COMPONENTS = Components(accumulator=Hurried)

@@ -1,0 +1,17 @@
+"""A batch that is to be sent again may go at once: it was never told how long to wait."""
+
+from __future__ import annotations
+
+from clients.reference.producer import Components
+from clients.reference.producer_batch import ProducerBatch
+from clients.reference.record_accumulator import RecordAccumulator
+
+
+class Impatient(RecordAccumulator):
+    """Knows no retry.backoff.ms."""
+
+    def retry_delay_ms(self, batch: ProducerBatch) -> int:
+        return 0
+
+
+COMPONENTS = Components(accumulator=Impatient)

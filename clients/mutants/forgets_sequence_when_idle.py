@@ -1,0 +1,26 @@
+"""Sequence numbers begin at 0 whenever a partition has nothing out."""
+
+from __future__ import annotations
+
+from clients.reference.producer import Components
+from clients.reference.producer_batch import ProducerBatch, ProducerId
+from clients.reference.sequences import PartitionSequences
+from clients.reference.transaction_manager import TransactionManager
+
+
+class Forgetful(PartitionSequences):
+    """Keeps the count as long as it needs it."""
+
+    def assign(self, batch: ProducerBatch, producer_id: ProducerId, now_ms: int) -> None:
+        if not self.in_flight:
+            self.next_sequence = 0
+        super().assign(batch, producer_id, now_ms)
+
+
+class ForgetfulManager(TransactionManager):
+    """Has such sequences."""
+
+    partition_sequences = Forgetful
+
+
+COMPONENTS = Components(transaction_manager=ForgetfulManager)

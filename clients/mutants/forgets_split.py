@@ -1,0 +1,23 @@
+"""After a split the next batches are made as large as before, and refused again."""
+
+from __future__ import annotations
+
+from clients.reference.compression_ratio_estimator import CompressionRatioEstimator
+from clients.reference.producer import Components
+from clients.reference.record_accumulator import RecordAccumulator
+
+
+class Unteachable(CompressionRatioEstimator):
+    """Learns nothing from a split."""
+
+    def was_split(self, topic: str, ratio: float) -> None:
+        """The estimate was as good as any."""
+
+
+class UnteachableAccumulator(RecordAccumulator):
+    """Has such an estimator."""
+
+    ratio_estimator = Unteachable
+
+
+COMPONENTS = Components(accumulator=UnteachableAccumulator)

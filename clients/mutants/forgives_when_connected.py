@@ -1,0 +1,24 @@
+"""Failures are forgotten as soon as TCP is up: a listener that accepts and closes is never backed off for long."""
+
+from __future__ import annotations
+
+from clients.reference.connection_states import ClusterConnectionStates
+from clients.reference.network_client import NetworkClient
+from clients.reference.producer import Components
+
+
+class Forgiving(ClusterConnectionStates):
+    """Takes an open socket for a working broker."""
+
+    def checking_api_versions(self, node_id: int, now_ms: int) -> None:
+        super().checking_api_versions(node_id, now_ms)
+        self._nodes[node_id].failures = 0
+
+
+class ForgivingClient(NetworkClient):
+    """Resets the failures of a node too early."""
+
+    connection_states = Forgiving
+
+
+COMPONENTS = Components(network_client=ForgivingClient)

@@ -1,0 +1,24 @@
+"""A request is given up when half of its time is over."""
+
+from __future__ import annotations
+
+from clients.reference.in_flight_requests import InFlightRequest, InFlightRequests
+from clients.reference.network_client import NetworkClient
+from clients.reference.producer import Components
+
+
+class HalfTheTime(InFlightRequests):
+    """Asks for answers in half the time."""
+
+    def add(self, request: InFlightRequest) -> None:
+        request.sent_ms -= request.request.timeout_ms // 2
+        super().add(request)
+
+
+class HurriedClient(NetworkClient):
+    """Has such requests in flight."""
+
+    in_flight_requests = HalfTheTime
+
+
+COMPONENTS = Components(network_client=HurriedClient)

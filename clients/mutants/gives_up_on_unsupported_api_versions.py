@@ -1,0 +1,22 @@
+"""A broker that does not know the newest ApiVersions request is given up, instead of asked at a lower version."""
+
+from __future__ import annotations
+
+from clients.reference.api_versions import refusal
+from clients.reference.network_client import NetworkClient
+from clients.reference.producer import Components
+from clients.reference.requests import Message
+
+
+class ProudClient(NetworkClient):
+    """Takes UNSUPPORTED_VERSION for the end of the connection."""
+
+    def _handle_api_versions(self, node_id: int, asked: int, body: Message, now_ms: int) -> None:
+        refused = refusal(body)
+        if refused:
+            self._refuse(node_id, now_ms, refused)
+        else:
+            super()._handle_api_versions(node_id, asked, body, now_ms)
+
+
+COMPONENTS = Components(network_client=ProudClient)

@@ -1,0 +1,24 @@
+"""The sign of a key's hash is dropped by taking its amount, not by a mask: half of the keys move."""
+
+from __future__ import annotations
+
+from clients.reference.partitioner import Partitioner, murmur2
+from clients.reference.producer import Components
+from clients.reference.topic_metadata import TopicMetadata
+
+
+class Absolute(Partitioner):
+    """Has its own way with negative numbers."""
+
+    def partition(self, topic: str, known: TopicMetadata, key: bytes | None) -> int:
+        return super().partition(topic, known, None) if key is None else _place(key, known)
+
+    def at_once(self, topic: str, known: TopicMetadata, key: bytes | None) -> int | None:
+        return super().at_once(topic, known, None) if key is None else _place(key, known)
+
+
+def _place(key: bytes, known: TopicMetadata) -> int:
+    return abs(murmur2(key)) % len(known.partitions)
+
+
+COMPONENTS = Components(partitioner=Absolute)

@@ -1,0 +1,20 @@
+"""Idempotence by default is treated like one that was asked for: acks=1 is an error."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from clients.reference.config import ProducerConfig
+from clients.reference.producer import Components
+
+
+class Stern(ProducerConfig):
+    """Makes no difference between a wish and a default."""
+
+    @classmethod
+    def from_mapping(cls, settings: Mapping[str, Any], **more: Any) -> ProducerConfig:
+        return super().from_mapping({"enable.idempotence": True} | dict(settings), **more)
+
+
+COMPONENTS = Components(config=Stern)

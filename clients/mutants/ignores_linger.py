@@ -1,0 +1,17 @@
+"""A batch goes as soon as it has a record, whatever linger.ms says."""
+
+from __future__ import annotations
+
+from clients.reference.producer import Components
+from clients.reference.producer_batch import ProducerBatch
+from clients.reference.record_accumulator import Queue, RecordAccumulator
+
+
+class Eager(RecordAccumulator):
+    """Is always in a hurry."""
+
+    def _hurry(self, batch: ProducerBatch, queue: Queue) -> str:
+        return super()._hurry(batch, queue) or "along"
+
+
+COMPONENTS = Components(accumulator=Eager)

@@ -1,0 +1,24 @@
+"""A batch is sent again until its time is over, whatever retries says."""
+
+from __future__ import annotations
+
+from clients.reference.producer import Components
+from clients.reference.producer_batch import ProducerBatch
+from clients.reference.requests import PartitionResponse
+from clients.reference.sender import Sender
+from harness.wire.error_table import KafkaError
+
+
+class Counting(Sender):
+    """Counts attempts and never compares."""
+
+    def _can_retry(
+        self, batch: ProducerBatch, error: KafkaError, answer: PartitionResponse, now_ms: int
+    ) -> bool:
+        attempts, batch.attempts = batch.attempts, 0
+        may = super()._can_retry(batch, error, answer, now_ms)
+        batch.attempts = attempts
+        return may
+
+
+COMPONENTS = Components(sender=Counting)

@@ -1,0 +1,18 @@
+"""A broker that asks to be left alone is sent the next request at once."""
+
+from __future__ import annotations
+
+from clients.reference.in_flight_requests import InFlightRequest
+from clients.reference.network_client import NetworkClient
+from clients.reference.producer import Components
+from clients.reference.requests import Message
+
+
+class PushyClient(NetworkClient):
+    """Reads past throttle_time_ms."""
+
+    def _maybe_throttle(self, answered: InFlightRequest, body: Message, now_ms: int) -> None:
+        """Nothing."""
+
+
+COMPONENTS = Components(network_client=PushyClient)

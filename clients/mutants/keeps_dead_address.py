@@ -1,0 +1,37 @@
+"""A broker's name is resolved once, and the first address is tried for ever."""
+
+from __future__ import annotations
+
+from clients.reference.connection_states import ClusterConnectionStates
+from clients.reference.network_client import NetworkClient
+from clients.reference.node_addresses import NodeAddresses
+from clients.reference.ports import Address, Node
+from clients.reference.producer import Components
+
+
+class FirstAddress(NodeAddresses):
+    """Has one address, which it never forgets."""
+
+    def next(self) -> Address | None:
+        if self._last_tried is None:
+            super().next()
+        return self._last_tried
+
+
+class Faithful(ClusterConnectionStates):
+    """Gives every node such addresses."""
+
+    def connecting(self, node: Node, now_ms: int) -> Address | None:
+        known = self._nodes.get(node.id)
+        if known and not isinstance(known.addresses, FirstAddress):
+            known.addresses.__class__ = FirstAddress
+        return super().connecting(node, now_ms)
+
+
+class FaithfulClient(NetworkClient):
+    """Has such connections."""
+
+    connection_states = Faithful
+
+
+COMPONENTS = Components(network_client=FaithfulClient)

@@ -1,0 +1,24 @@
+"""A topic keeps the id that was learned first, even when it was created anew."""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import UUID
+
+from clients.reference.metadata import Metadata
+from clients.reference.producer import Components
+
+
+class FirstImpression(Metadata):
+    """Learns each topic's id once."""
+
+    def __init__(self, *given: Any) -> None:
+        super().__init__(*given)
+        self._first: dict[str, UUID] = {}
+
+    def topic_id(self, topic: str) -> UUID | None:
+        known = super().topic_id(topic)
+        return None if known is None else self._first.setdefault(topic, known)
+
+
+COMPONENTS = Components(metadata=FirstImpression)

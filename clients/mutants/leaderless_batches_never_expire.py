@@ -1,0 +1,25 @@
+"""Batches of a partition that nobody leads do not expire."""
+
+from __future__ import annotations
+
+from clients.reference.producer import Components
+from clients.reference.producer_batch import ProducerBatch
+from clients.reference.record_accumulator import RecordAccumulator
+
+
+class Loyal(RecordAccumulator):
+    """Waits for a leader as long as it takes."""
+
+    def take_expired(self, now_ms: int) -> list[ProducerBatch]:
+        led = {
+            partition: queue
+            for partition, queue in self._waiting.items()
+            if self._metadata.leader_of(partition) is not None
+        }
+        waiting, self._waiting = self._waiting, led
+        expired = super().take_expired(now_ms)
+        self._waiting = {partition: queue for partition, queue in waiting.items() if queue}
+        return expired
+
+
+COMPONENTS = Components(accumulator=Loyal)

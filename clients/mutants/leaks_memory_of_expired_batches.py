@@ -1,0 +1,20 @@
+"""The memory of a batch that ended badly never comes back."""
+
+from __future__ import annotations
+
+from clients.reference.producer import Components
+from clients.reference.producer_batch import ProducerBatch
+from clients.reference.record_accumulator import RecordAccumulator
+
+
+class LeakyAccumulator(RecordAccumulator):
+    """Returns memory for successes alone."""
+
+    def release(self, batch: ProducerBatch) -> None:
+        if batch.result is not None and batch.result.error is not None:
+            self._incomplete.pop(batch, None)
+        else:
+            super().release(batch)
+
+
+COMPONENTS = Components(accumulator=LeakyAccumulator)

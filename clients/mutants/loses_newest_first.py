@@ -1,0 +1,23 @@
+"""Requests of a lost connection end in the wrong order: the newest first."""
+
+from __future__ import annotations
+
+from clients.reference.in_flight_requests import InFlightRequest, InFlightRequests
+from clients.reference.network_client import NetworkClient
+from clients.reference.producer import Components
+
+
+class Stack(InFlightRequests):
+    """Gives what was in flight back in reverse."""
+
+    def clear(self, node_id: int) -> list[InFlightRequest]:
+        return super().clear(node_id)[::-1]
+
+
+class BackwardClient(NetworkClient):
+    """Keeps its requests in a stack."""
+
+    in_flight_requests = Stack
+
+
+COMPONENTS = Components(network_client=BackwardClient)

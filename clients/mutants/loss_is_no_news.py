@@ -1,0 +1,20 @@
+"""A connection that is lost does not make the client ask for metadata."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from clients.reference.network_client import NetworkClient
+from clients.reference.producer import Components
+
+
+class Unmoved(NetworkClient):
+    """Sees no reason to doubt what it knows."""
+
+    def _lost(self, node_id: int, now_ms: int, state: str, why: str, **more: Any) -> None:
+        needed = self._metadata._need_full
+        super()._lost(node_id, now_ms, state, why, **more)
+        self._metadata._need_full = needed
+
+
+COMPONENTS = Components(network_client=Unmoved)

@@ -1,0 +1,32 @@
+"""Metadata requests forbid the broker to create the topics that they name."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from clients.reference.metadata_updater import MetadataUpdater
+from clients.reference.producer import Components
+from clients.reference.requests import METADATA_LOWEST, ClientRequest, metadata_request
+from harness.wire.apis import Api
+
+
+class Cautious(MetadataUpdater):
+    """Leaves the cluster as it is."""
+
+    def _ask(self, node_id: int, now_ms: int) -> None:
+        question = self._metadata.next_question(now_ms)
+        self._client.send(
+            ClientRequest(
+                node_id,
+                Api.METADATA,
+                metadata_request(question.topics, allow_auto_topic_creation=False),
+                partial(self._answered, question),
+                timeout_ms=self._config.request_timeout_ms,
+                lowest=METADATA_LOWEST,
+                is_internal=True,
+            ),
+            now_ms,
+        )
+
+
+COMPONENTS = Components(metadata_updater=Cautious)

@@ -1,0 +1,25 @@
+"""A connection that became ready does not end the series of failures: each loss waits longer than the last."""
+
+from __future__ import annotations
+
+from clients.reference.connection_states import ClusterConnectionStates
+from clients.reference.network_client import NetworkClient
+from clients.reference.producer import Components
+
+
+class Resentful(ClusterConnectionStates):
+    """Remembers every failure."""
+
+    def ready(self, node_id: int, now_ms: int) -> None:
+        failures = self._nodes[node_id].failures
+        super().ready(node_id, now_ms)
+        self._nodes[node_id].failures = failures
+
+
+class ResentfulClient(NetworkClient):
+    """Has such connections."""
+
+    connection_states = Resentful
+
+
+COMPONENTS = Components(network_client=ResentfulClient)

@@ -1,0 +1,25 @@
+"""A broker that moved to another address waits for the backoff of the old one."""
+
+from __future__ import annotations
+
+from clients.reference.connection_states import ClusterConnectionStates
+from clients.reference.network_client import NetworkClient
+from clients.reference.ports import Node
+from clients.reference.producer import Components
+
+
+class Unforgiving(ClusterConnectionStates):
+    """Looks at the node's number alone."""
+
+    def can_connect(self, node: Node, now_ms: int) -> bool:
+        known = self._nodes.get(node.id)
+        return known is None or (known.is_disconnected and now_ms >= known.can_connect_ms)
+
+
+class UnforgivingClient(NetworkClient):
+    """Has such connections."""
+
+    connection_states = Unforgiving
+
+
+COMPONENTS = Components(network_client=UnforgivingClient)

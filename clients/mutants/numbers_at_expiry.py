@@ -1,0 +1,21 @@
+"""A batch that expires without having been sent uses up sequence numbers."""
+
+from __future__ import annotations
+
+from clients.reference.producer import Components
+from clients.reference.producer_batch import ProducerBatch
+from clients.reference.record_accumulator import RecordAccumulator
+
+
+class Wasteful(RecordAccumulator):
+    """Numbers whatever leaves the queue."""
+
+    def take_expired(self, now_ms: int) -> list[ProducerBatch]:
+        expired = super().take_expired(now_ms)
+        for batch in expired:
+            if self._transactions and self._transactions.producer_id.is_valid and not batch.has_sequence:
+                self._transactions.assign_sequence(batch, now_ms)
+        return expired
+
+
+COMPONENTS = Components(accumulator=Wasteful)

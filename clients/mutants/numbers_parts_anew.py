@@ -1,0 +1,22 @@
+"""The parts of a split batch get the next sequence numbers instead of the whole's."""
+
+from __future__ import annotations
+
+from clients.reference.producer import Components
+from clients.reference.producer_batch import ProducerBatch
+from clients.reference.transaction_manager import TransactionManager
+from harness.wire.records import increment_sequence
+
+
+class Renumbering(TransactionManager):
+    """Leaves a gap where the whole was."""
+
+    def was_split(self, batch: ProducerBatch, parts: list[ProducerBatch], now_ms: int) -> None:
+        entry = self._entry(batch.partition)
+        for part in parts:
+            part.assign_sequence(batch.producer_id, entry.next_sequence)
+            entry.next_sequence = increment_sequence(entry.next_sequence, part.record_count)
+        super().was_split(batch, parts, now_ms)
+
+
+COMPONENTS = Components(transaction_manager=Renumbering)

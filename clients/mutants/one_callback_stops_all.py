@@ -1,0 +1,25 @@
+"""A completion callback that raises takes the round, and the other callbacks, with it."""
+
+from __future__ import annotations
+
+from clients.reference.completions import Completions
+from clients.reference.network_client import NetworkClient
+from clients.reference.producer import Components
+
+
+class Fragile(Completions):
+    """Tells callers without a net."""
+
+    def run(self, now_ms: int) -> None:
+        while self._queue:
+            request, response = self._queue.popleft()
+            request.on_complete(response, now_ms)
+
+
+class FragileClient(NetworkClient):
+    """Has such completions."""
+
+    completions = Fragile
+
+
+COMPONENTS = Components(network_client=FragileClient)

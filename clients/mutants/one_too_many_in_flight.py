@@ -1,0 +1,23 @@
+"""One request more than max.in.flight.requests.per.connection is written before an answer."""
+
+from __future__ import annotations
+
+from clients.reference.in_flight_requests import InFlightRequests
+from clients.reference.network_client import NetworkClient
+from clients.reference.producer import Components
+
+
+class OneMore(InFlightRequests):
+    """Counts its requests from zero."""
+
+    def __init__(self, max_per_connection: int) -> None:
+        super().__init__(max_per_connection + 1)
+
+
+class GreedyClient(NetworkClient):
+    """Has a limit of one more."""
+
+    in_flight_requests = OneMore
+
+
+COMPONENTS = Components(network_client=GreedyClient)

@@ -1,0 +1,20 @@
+"""A batch that is refused as out of order fails, and nothing mends its partition's numbers."""
+
+from __future__ import annotations
+
+from clients.reference.producer import Components
+from clients.reference.producer_batch import ProducerBatch
+from clients.reference.transaction_manager import TransactionManager
+from harness.wire.error_table import KafkaError
+
+
+class Unbending(TransactionManager):
+    """Retries no broken chain."""
+
+    def can_retry(self, batch: ProducerBatch, error: KafkaError, log_start_offset: int, now_ms: int) -> bool:
+        if error.name == "OUT_OF_ORDER_SEQUENCE_NUMBER":
+            return False
+        return super().can_retry(batch, error, log_start_offset, now_ms)
+
+
+COMPONENTS = Components(transaction_manager=Unbending)

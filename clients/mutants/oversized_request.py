@@ -1,0 +1,22 @@
+"""A request takes a batch of every partition, however large they are together."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from clients.reference.producer import Components
+from clients.reference.producer_batch import ProducerBatch
+from clients.reference.record_accumulator import RecordAccumulator
+
+
+class Overloading(RecordAccumulator):
+    """Drains as if max.request.size were without limit."""
+
+    def _drain_node(self, node_id: int, now_ms: int) -> list[ProducerBatch]:
+        config, self._config = self._config, replace(self._config, max_request_size=2**31 - 1)
+        drained = super()._drain_node(node_id, now_ms)
+        self._config = config
+        return drained
+
+
+COMPONENTS = Components(accumulator=Overloading)

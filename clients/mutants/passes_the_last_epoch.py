@@ -1,0 +1,20 @@
+"""The epoch is raised beyond its last value, where a new producer id is due."""
+
+from __future__ import annotations
+
+from clients.reference.producer import Components
+from clients.reference.producer_batch import ProducerId
+from clients.reference.transaction_manager import LAST_EPOCH, TransactionManager
+
+
+class Endless(TransactionManager):
+    """Begins again at epoch 0 under the same producer id."""
+
+    def _bump_epoch(self, now_ms: int) -> None:
+        if self.producer_id.epoch == LAST_EPOCH:
+            self._assume(ProducerId(self.producer_id.id, 0), now_ms, bumped_locally=True)
+        else:
+            super()._bump_epoch(now_ms)
+
+
+COMPONENTS = Components(transaction_manager=Endless)

@@ -1,0 +1,24 @@
+"""A lost connection is made again at once: nothing is waited for, however often it fails."""
+
+from __future__ import annotations
+
+from clients.reference.connection_states import ClusterConnectionStates, NodeConnection
+from clients.reference.network_client import NetworkClient
+from clients.reference.producer import Components
+
+
+class Eager(ClusterConnectionStates):
+    """Has no backoff."""
+
+    def _back_off(self, connection: NodeConnection, now_ms: int) -> None:
+        super()._back_off(connection, now_ms)
+        connection.can_connect_ms = now_ms
+
+
+class EagerClient(NetworkClient):
+    """Connects as soon as anybody wants a node."""
+
+    connection_states = Eager
+
+
+COMPONENTS = Components(network_client=EagerClient)

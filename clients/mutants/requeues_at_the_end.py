@@ -1,0 +1,17 @@
+"""A batch that is to be sent again stands at the end of its queue, behind younger ones."""
+
+from __future__ import annotations
+
+from clients.reference.producer import Components
+from clients.reference.producer_batch import ProducerBatch
+from clients.reference.record_accumulator import RecordAccumulator
+
+
+class PoliteAccumulator(RecordAccumulator):
+    """Lets everybody go first."""
+
+    def insert_in_sequence_order(self, batch: ProducerBatch) -> None:
+        self._queue(batch.partition).append(batch)
+
+
+COMPONENTS = Components(accumulator=PoliteAccumulator)

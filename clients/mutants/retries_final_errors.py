@@ -1,0 +1,24 @@
+"""What a broker has refused for good is sent again."""
+
+from __future__ import annotations
+
+from clients.reference.producer import Components
+from clients.reference.producer_batch import ProducerBatch
+from clients.reference.requests import PartitionResponse
+from clients.reference.sender import Sender
+from harness.wire.error_table import KafkaError
+
+
+class StubbornSender(Sender):
+    """Never takes no for an answer."""
+
+    def _can_retry(
+        self, batch: ProducerBatch, error: KafkaError, answer: PartitionResponse, now_ms: int
+    ) -> bool:
+        in_time = not (batch.is_done or batch.has_expired(now_ms))
+        return in_time and (
+            error.name == "INVALID_RECORD" or super()._can_retry(batch, error, answer, now_ms)
+        )
+
+
+COMPONENTS = Components(sender=StubbornSender)

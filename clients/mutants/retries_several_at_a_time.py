@@ -1,0 +1,19 @@
+"""While a batch waits to be sent again, others of its partition go: a refused one may be overtaken."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from clients.reference.producer import Components
+from clients.reference.producer_batch import ProducerBatch
+from clients.reference.transaction_manager import TransactionManager
+
+
+class Impatient(TransactionManager):
+    """Lets every batch go at any time."""
+
+    def pick(self, queue: Sequence[ProducerBatch]) -> ProducerBatch | None:
+        return queue[0] if self.producer_id.is_valid else None
+
+
+COMPONENTS = Components(transaction_manager=Impatient)

@@ -1,0 +1,23 @@
+"""A single record that is too large for the broker is sent again and again."""
+
+from __future__ import annotations
+
+from clients.reference.producer import Components
+from clients.reference.producer_batch import ProducerBatch
+from clients.reference.requests import PartitionResponse
+from clients.reference.sender import Sender
+from harness.wire.error_table import KafkaError
+
+
+class Insistent(Sender):
+    """Hopes for a larger broker."""
+
+    def _can_retry(
+        self, batch: ProducerBatch, error: KafkaError, answer: PartitionResponse, now_ms: int
+    ) -> bool:
+        if error.name == "MESSAGE_TOO_LARGE":
+            return not (batch.is_done or batch.has_expired(now_ms))
+        return super()._can_retry(batch, error, answer, now_ms)
+
+
+COMPONENTS = Components(sender=Insistent)

@@ -1,0 +1,20 @@
+"""A batch that was refused is sent again at once."""
+
+from __future__ import annotations
+
+from clients.reference.producer import Components
+from clients.reference.producer_batch import ProducerBatch
+from clients.reference.record_accumulator import RecordAccumulator
+
+
+class RestlessAccumulator(RecordAccumulator):
+    """Has no backoff."""
+
+    def _drainable(self, partition: tuple[str, int], now_ms: int) -> ProducerBatch | None:
+        queue = self._waiting.get(partition)
+        if queue is None or partition in self._muted:
+            return None
+        return self._candidate(queue)
+
+
+COMPONENTS = Components(accumulator=RestlessAccumulator)

@@ -1,0 +1,24 @@
+"""Memory that was returned is returned once more: the pool has more than buffer.memory."""
+
+from __future__ import annotations
+
+from clients.reference.buffer_pool import BufferPool, Grant
+from clients.reference.producer import Components
+from clients.reference.record_accumulator import RecordAccumulator
+
+
+class Generous(BufferPool):
+    """Takes back whatever is brought."""
+
+    def give_back(self, grant: Grant) -> None:
+        grant.returned = False
+        super().give_back(grant)
+
+
+class GenerousAccumulator(RecordAccumulator):
+    """Has such a pool."""
+
+    buffer_pool = Generous
+
+
+COMPONENTS = Components(accumulator=GenerousAccumulator)

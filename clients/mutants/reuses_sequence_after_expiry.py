@@ -1,0 +1,25 @@
+"""The numbers of a batch that expired after it was sent are given to the next records."""
+
+from __future__ import annotations
+
+from clients.reference.producer import Components
+from clients.reference.producer_batch import ProducerBatch
+from clients.reference.sequences import PartitionSequences
+from clients.reference.transaction_manager import TransactionManager
+
+
+class Thrifty(PartitionSequences):
+    """Takes the numbers of a lost batch back."""
+
+    def is_unresolved(self, batch: ProducerBatch, now_ms: int) -> None:
+        if not self.in_flight:
+            self.next_sequence = batch.base_sequence
+
+
+class ThriftyManager(TransactionManager):
+    """Has such sequences."""
+
+    partition_sequences = Thrifty
+
+
+COMPONENTS = Components(transaction_manager=ThriftyManager)

@@ -1,0 +1,26 @@
+"""Records without a key go to every partition in turn: many small batches instead of few full ones."""
+
+from __future__ import annotations
+
+from clients.reference.partitioner import Partitioner
+from clients.reference.producer import Components
+from clients.reference.topic_metadata import TopicMetadata
+
+
+class InTurn(Partitioner):
+    """Moves on with each record."""
+
+    turn = 0
+
+    def partition(self, topic: str, known: TopicMetadata, key: bytes | None) -> int:
+        if key is not None:
+            return super().partition(topic, known, key)
+        super().partition(topic, known, None)
+        self.turn += 1
+        return self.turn % len(known.partitions)
+
+    def at_once(self, topic: str, known: TopicMetadata, key: bytes | None) -> int | None:
+        return None if key is None else super().at_once(topic, known, key)
+
+
+COMPONENTS = Components(partitioner=InTurn)

@@ -1,0 +1,24 @@
+"""A connection carries requests as soon as it is open, before the broker has told its versions."""
+
+from __future__ import annotations
+
+from clients.reference.connection_states import ClusterConnectionStates
+from clients.reference.network_client import NetworkClient
+from clients.reference.producer import Components
+
+
+class Hasty(ClusterConnectionStates):
+    """Calls a node ready that is merely connected."""
+
+    def is_ready(self, node_id: int, now_ms: int) -> bool:
+        connection = self._nodes.get(node_id)
+        return connection is not None and connection.is_connected and connection.throttled_until_ms <= now_ms
+
+
+class HastyClient(NetworkClient):
+    """Has such connections."""
+
+    connection_states = Hasty
+
+
+COMPONENTS = Components(network_client=HastyClient)

@@ -1,0 +1,21 @@
+"""A send that gave up waiting for metadata is sent all the same when metadata comes."""
+
+from __future__ import annotations
+
+from clients.reference.blocked_sends import BlockedSend, BlockedSends
+from clients.reference.errors import SendError
+from clients.reference.producer import Components
+
+
+class Persistent(BlockedSends):
+    """Reports the end of the wait, and goes on waiting."""
+
+    def _end(self, blocked: BlockedSend, failure: SendError, now_ms: int) -> None:
+        super()._end(blocked, failure, now_ms)
+        if not blocked.waiter and not blocked.grant and blocked.expires_ms <= now_ms:
+            blocked.expires_ms = 2**62
+            blocked.outgoing.callback = None
+            self._blocked.append(blocked)
+
+
+COMPONENTS = Components(blocked_sends=Persistent)

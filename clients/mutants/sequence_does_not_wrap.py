@@ -1,0 +1,26 @@
+"""After sequence number 2147483647 the count goes on beyond what a broker can read."""
+
+from __future__ import annotations
+
+from clients.reference.producer import Components
+from clients.reference.producer_batch import ProducerBatch, ProducerId
+from clients.reference.sequences import PartitionSequences
+from clients.reference.transaction_manager import TransactionManager
+
+
+class Unbounded(PartitionSequences):
+    """Adds, and no more."""
+
+    def assign(self, batch: ProducerBatch, producer_id: ProducerId, now_ms: int) -> None:
+        before = self.next_sequence
+        super().assign(batch, producer_id, now_ms)
+        self.next_sequence = before + batch.record_count
+
+
+class UnboundedManager(TransactionManager):
+    """Has such sequences."""
+
+    partition_sequences = Unbounded
+
+
+COMPONENTS = Components(transaction_manager=UnboundedManager)

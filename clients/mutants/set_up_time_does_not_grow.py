@@ -1,0 +1,26 @@
+"""A connection that did not come about in time has no more time at the next attempt."""
+
+from __future__ import annotations
+
+from clients.reference.connection_states import ClusterConnectionStates
+from clients.reference.network_client import NetworkClient
+from clients.reference.ports import Address, Node
+from clients.reference.producer import Components
+
+
+class Forgetful(ClusterConnectionStates):
+    """Does not count set-ups that were given up."""
+
+    def connecting(self, node: Node, now_ms: int) -> Address | None:
+        if node.id in self._nodes:
+            self._nodes[node.id].setup_failures = 0
+        return super().connecting(node, now_ms)
+
+
+class Strict(NetworkClient):
+    """Gives every attempt the same time."""
+
+    connection_states = Forgetful
+
+
+COMPONENTS = Components(network_client=Strict)

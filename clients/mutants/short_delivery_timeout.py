@@ -1,0 +1,24 @@
+"""A delivery.timeout.ms that is shorter than one request is taken."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from clients.reference.config import ProducerConfig
+from clients.reference.producer import Components
+
+
+class Literal(ProducerConfig):
+    """Believes what it is given."""
+
+    @classmethod
+    def from_mapping(cls, settings: Mapping[str, Any], **more: Any) -> ProducerConfig:
+        kept = {name: value for name, value in settings.items() if name != "delivery.timeout.ms"}
+        config = super().from_mapping(kept, **more)
+        wanted = settings.get("delivery.timeout.ms")
+        return config if wanted is None else replace(config, delivery_timeout_ms=int(wanted))
+
+
+COMPONENTS = Components(config=Literal)

@@ -1,0 +1,16 @@
+"""Nothing wakes the client for a batch that expires: it expires when something else happens."""
+
+from __future__ import annotations
+
+from clients.reference.producer import Components
+from clients.reference.sender import Sender
+
+
+class Sleeper(Sender):
+    """Sets no alarm for delivery.timeout.ms."""
+
+    def _next_expiry_ms(self) -> int | None:
+        return None
+
+
+COMPONENTS = Components(sender=Sleeper)

@@ -1,0 +1,18 @@
+"""Nothing wakes the client when linger.ms is over: the batch goes when something else happens."""
+
+from __future__ import annotations
+
+from clients.reference.producer import Components
+from clients.reference.record_accumulator import ReadyCheck, RecordAccumulator
+
+
+class Dreamer(RecordAccumulator):
+    """Does not say when the next batch comes of age."""
+
+    def ready(self, now_ms: int) -> ReadyCheck:
+        check = super().ready(now_ms)
+        check.next_check_ms = None
+        return check
+
+
+COMPONENTS = Components(accumulator=Dreamer)

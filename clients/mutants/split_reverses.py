@@ -1,0 +1,22 @@
+"""The parts of a batch that was split go in reverse."""
+
+from __future__ import annotations
+
+from clients.reference.producer import Components
+from clients.reference.producer_batch import ProducerBatch
+from clients.reference.record_accumulator import RecordAccumulator
+
+
+class Reversing(RecordAccumulator):
+    """Numbers the parts from the last."""
+
+    def split_and_reenqueue(self, batch: ProducerBatch, now_ms: int) -> list[ProducerBatch]:
+        parts = super().split_and_reenqueue(batch, now_ms)
+        queue = self._queue(batch.partition)
+        for part in parts:
+            queue.remove(part)
+        queue.extendleft(parts)
+        return parts
+
+
+COMPONENTS = Components(accumulator=Reversing)

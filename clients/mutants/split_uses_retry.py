@@ -1,0 +1,20 @@
+"""A split counts as a failed attempt of its parts."""
+
+from __future__ import annotations
+
+from clients.reference.producer import Components
+from clients.reference.producer_batch import ProducerBatch
+from clients.reference.record_accumulator import RecordAccumulator
+
+
+class Charging(RecordAccumulator):
+    """Makes the parts pay."""
+
+    def split_and_reenqueue(self, batch: ProducerBatch, now_ms: int) -> list[ProducerBatch]:
+        parts = super().split_and_reenqueue(batch, now_ms)
+        for part in parts:
+            part.attempts += 1
+        return parts
+
+
+COMPONENTS = Components(accumulator=Charging)

@@ -1,0 +1,20 @@
+"""The parts of a split batch begin a life of their own: with a delivery timeout from then on."""
+
+from __future__ import annotations
+
+from clients.reference.producer import Components
+from clients.reference.producer_batch import ProducerBatch
+from clients.reference.record_accumulator import RecordAccumulator
+
+
+class GenerousAccumulator(RecordAccumulator):
+    """Gives parts more time than the whole had."""
+
+    def split_and_reenqueue(self, batch: ProducerBatch, now_ms: int) -> list[ProducerBatch]:
+        parts = super().split_and_reenqueue(batch, now_ms)
+        for part in parts:
+            part.created_ms, part.expires_ms = now_ms, now_ms + self._config.delivery_timeout_ms
+        return parts
+
+
+COMPONENTS = Components(accumulator=GenerousAccumulator)

@@ -1,0 +1,1 @@
+"""The table of mutants, a module a part of the client."""

@@ -1,0 +1,94 @@
+"""Idempotence: producer ids, epochs and sequence numbers: mutants of these parts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from clients.mutants.tables.row import DELIVERY, EXPIRY, TRANSITIONS, Mutant
+from harness.outcome import Guarantee
+
+IDENTITY: Mapping[str, Mutant] = {
+    "retries_with_new_sequence": Mutant(
+        "gives a batch the next sequence numbers whenever it sends it again",
+        (
+            "duplicate",
+            "sequence",
+            TRANSITIONS + "EachRecordIsStoredOnceAndInOrder",
+            DELIVERY + "idempotent",
+            DELIVERY + "what_was_stored_and_refused_is_stored_once",
+        ),
+        ("E2E-DEL-02",),
+        scenario="produce/dropped-response",
+        guarantee=Guarantee.IDEMPOTENT,
+    ),
+    "batch_without_sequence": Mutant(
+        "sends every third batch without a producer id and sequence numbers",
+        (TRANSITIONS + "EachRecordIsStoredOnceAndInOrder", "sequence"),
+        ("PRD-IDM-01",),
+    ),
+    "forgets_sequence_when_idle": Mutant(
+        "begins at sequence 0 whenever a partition has nothing out",
+        (DELIVERY + "a_forgotten_producer_goes_on", "sequence", "lost"),
+        ("PRD-IDM-02",),
+    ),
+    "sequence_does_not_wrap": Mutant(
+        "counts sequence numbers beyond 2147483647",
+        (DELIVERY + "sequence_numbers_go_round",),
+        ("PRD-IDM-02",),
+    ),
+    "retries_several_at_a_time": Mutant(
+        "lets younger batches go while one goes again",
+        (TRANSITIONS + "EachRecordIsStoredOnceAndInOrder", "sequence"),
+        ("PRD-IDM-07",),
+    ),
+    "out_of_order_is_fatal": Mutant(
+        "fails a batch that is refused as out of order",
+        (DELIVERY + "a_broken_chain_begins_anew",),
+        ("PRD-IDM-09",),
+    ),
+    "all_partitions_follow_bump": Mutant(
+        "begins every partition anew when one needs a higher epoch",
+        (TRANSITIONS + "EachRecordIsStoredOnceAndInOrder",),
+        ("PRD-IDM-10",),
+    ),
+    "passes_the_last_epoch": Mutant(
+        "raises its epoch beyond the last one",
+        (TRANSITIONS + "EachRecordIsStoredOnceAndInOrder",),
+        ("PRD-IDM-11",),
+    ),
+    "bumps_with_batches_in_flight": Mutant(
+        "raises the epoch while batches are on their way, which are sent again under new numbers",
+        (TRANSITIONS + "EachRecordIsStoredOnceAndInOrder",),
+        ("PRD-IDM-10",),
+    ),
+    "bumps_with_batches_in_doubt": Mutant(
+        "gives a batch that may be stored a new identity, as Java does",
+        (DELIVERY + "what_may_be_stored_keeps_its_numbers",),
+        ("PRD-IDM-03",),
+    ),
+    "two_first_batches": Mutant(
+        "sends the second batch of a chain before the first is acknowledged, as Java does",
+        (DELIVERY + "the_first_of_a_chain_goes_alone",),
+        ("PRD-IDM-07",),
+    ),
+    "reuses_sequence_after_expiry": Mutant(
+        "gives the numbers of a batch that expired to other records",
+        (TRANSITIONS + "EachRecordIsStoredOnceAndInOrder",),
+        ("PRD-IDM-13",),
+    ),
+    "goes_on_behind_unknown_ends": Mutant(
+        "sends new batches behind one whose fate is unknown",
+        (TRANSITIONS + "EachRecordIsStoredOnceAndInOrder", EXPIRY + "unknown_sequences_are_settled_first"),
+        ("PRD-EXP-06",),
+    ),
+    "numbers_at_expiry": Mutant(
+        "uses up sequence numbers for batches that expire unsent",
+        (EXPIRY + "what_was_never_sent_leaves_no_gap",),
+        ("PRD-EXP-07",),
+    ),
+    "numbers_parts_anew": Mutant(
+        "gives the parts of a split batch the next sequence numbers",
+        (TRANSITIONS + "EachRecordIsStoredOnceAndInOrder",),
+        ("PRD-SPL-04",),
+    ),
+}

@@ -1,0 +1,31 @@
+"""What a row of the table of mutants says."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from harness.outcome import Guarantee
+
+TRANSITIONS, EXPIRY, DELIVERY = "state_transitions/", "timeout_expiry/", "delivery/"
+"""The suites of laws, for the names of those that catch."""
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """``defect`` completes "the reference client, which ..."; the file of the mutant's name has the ``COMPONENTS``.
+
+    ``caught_by`` are laws (``suite/name``) and checks, each of which catches it; ``requirements`` the behaviours that
+    it gets wrong, all of them judged by one of those. ``scenario`` and ``guarantee`` say in which trial with real
+    brokers the first of the checks catches it, where that is tried.
+    """
+
+    defect: str
+    caught_by: tuple[str, ...]
+    requirements: tuple[str, ...]
+    scenario: str = ""
+    guarantee: Guarantee | None = None
+
+    @property
+    def check(self) -> str:
+        """The first check that catches it; "" where laws alone do."""
+        return next((by for by in self.caught_by if "/" not in by), "")

@@ -1,0 +1,19 @@
+"""A request that takes too long ends alone: its connection stays, and its answer is given to the next one."""
+
+from __future__ import annotations
+
+from clients.reference.network_client import NetworkClient
+from clients.reference.producer import Components
+from clients.reference.requests import ClientResponse
+
+
+class AbandoningClient(NetworkClient):
+    """Gives up on the request and trusts the connection."""
+
+    def _handle_slow_requests(self, now_ms: int) -> None:
+        for node_id in self._in_flight.nodes_with_expired_requests(now_ms):
+            slow = self._in_flight.complete_oldest(node_id)
+            self._completions.add(slow.request, ClientResponse(None, disconnected=True, timed_out=True))
+
+
+COMPONENTS = Components(network_client=AbandoningClient)

@@ -1,0 +1,29 @@
+"""What there is of a frame when its connection ends is told like a whole one."""
+
+from __future__ import annotations
+
+from clients.reference.channel import Channel
+from clients.reference.ports import ChannelState
+from clients.reference.producer import Components
+
+
+class Greedy(Channel):
+    """Keeps the rest."""
+
+    def __init__(self, node_id: int, *given: object) -> None:
+        super().__init__(node_id)
+        self._read = b""
+
+    def feed(self, data: bytes) -> None:
+        self._read += data
+        super().feed(data)
+
+    def end(self, detail: str, state: ChannelState | None = None) -> None:
+        whole = sum(4 + len(frame) for frame in self._frames)
+        rest = self._read[whole + 4 :]
+        if rest and self.ended is None:
+            self._frames.append(rest)
+        super().end(detail, state)
+
+
+COMPONENTS = Components(channel=Greedy)

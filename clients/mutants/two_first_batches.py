@@ -1,0 +1,25 @@
+"""The second batch of a chain goes before the first is acknowledged, as in Java: it can be stored first."""
+
+from __future__ import annotations
+
+from clients.reference.config import MAX_IN_FLIGHT_IDEMPOTENT
+from clients.reference.producer import Components
+from clients.reference.sequences import PartitionSequences
+from clients.reference.transaction_manager import TransactionManager
+
+
+class Eager(PartitionSequences):
+    """Holds nothing back."""
+
+    @property
+    def most_in_flight(self) -> int:
+        return MAX_IN_FLIGHT_IDEMPOTENT
+
+
+class EagerManager(TransactionManager):
+    """Has such sequences."""
+
+    partition_sequences = Eager
+
+
+COMPONENTS = Components(transaction_manager=EagerManager)

@@ -1,0 +1,23 @@
+"""A returned grant wakes nobody: who waits for memory waits until max.block.ms."""
+
+from __future__ import annotations
+
+from clients.reference.buffer_pool import BufferPool
+from clients.reference.producer import Components
+from clients.reference.record_accumulator import RecordAccumulator
+
+
+class Sleepy(BufferPool):
+    """Serves nobody."""
+
+    def _serve(self) -> None:
+        """Nobody is next."""
+
+
+class SleepyAccumulator(RecordAccumulator):
+    """Has such a pool."""
+
+    buffer_pool = Sleepy
+
+
+COMPONENTS = Components(accumulator=SleepyAccumulator)

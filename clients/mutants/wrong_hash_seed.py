@@ -1,0 +1,24 @@
+"""Keys are hashed with another seed than Java's: each may be in another partition."""
+
+from __future__ import annotations
+
+from clients.reference.partitioner import Partitioner, murmur2
+from clients.reference.producer import Components
+from clients.reference.topic_metadata import TopicMetadata
+
+
+class OtherSeed(Partitioner):
+    """Begins the hash elsewhere."""
+
+    def partition(self, topic: str, known: TopicMetadata, key: bytes | None) -> int:
+        return super().partition(topic, known, None) if key is None else _place(key, known)
+
+    def at_once(self, topic: str, known: TopicMetadata, key: bytes | None) -> int | None:
+        return super().at_once(topic, known, None) if key is None else _place(key, known)
+
+
+def _place(key: bytes, known: TopicMetadata) -> int:
+    return (murmur2(b"\0" + key) & 0x7FFFFFFF) % len(known.partitions)
+
+
+COMPONENTS = Components(partitioner=OtherSeed)
