@@ -17,16 +17,18 @@ So ``in log = distinct copies + duplicated + records without an identity of ours
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 
-from harness.evidence import Evidence, Send
+from harness.evidence import Evidence, Send, view
 from harness.outcome import Outcome
 from harness.rows import Delivery, LogRecord
 from harness.workload import key_of
 
 #: How much of a damaged value is shown.
 SHOWN = 80
+_OFFSET = itemgetter(0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,9 +70,11 @@ def acknowledged(evidence: Evidence) -> dict[int, Send]:
     return evidence.acknowledged
 
 
+@view
 def lost(evidence: Evidence) -> list[Send]:
     """Acknowledged records without a copy. With acks other than all that is no broken promise: the caller's matter."""
-    return [send for n, send in acknowledged(evidence).items() if n not in evidence.copies]
+    copies = evidence.copies
+    return [send for n, send in acknowledged(evidence).items() if n not in copies]
 
 
 def duplicates(evidence: Evidence) -> dict[int, list[LogRecord]]:
@@ -80,39 +84,50 @@ def duplicates(evidence: Evidence) -> dict[int, list[LogRecord]]:
 
 def surplus(evidence: Evidence) -> int:
     """How many copies there are beyond each record's first."""
-    return sum(len(copies) - 1 for copies in evidence.copies.values())
+    return sum(map(len, evidence.copies.values())) - len(evidence.copies)
 
 
+@view
 def inversions(evidence: Evidence) -> list[Inversion]:
     """Acknowledged records whose first copy in a partition stands behind a later-sent one's first copy."""
     acked = acknowledged(evidence)
-    highest: dict[int, int] = {}
-    seen: set[tuple[int, int]] = set()
-    found = []
-    for record, n in _copies_in_log_order(evidence):
-        if n not in acked or (record.partition, n) in seen:
-            continue
-        seen.add((record.partition, n))
-        top = highest.setdefault(record.partition, n)
-        if n < top:
-            found.append(Inversion(n, top, record))
-        highest[record.partition] = max(n, top)
-    return found
+    by_partition: dict[int, list[tuple[int, int, LogRecord]]] = {}
+    for n, copies in evidence.copies.items():
+        if n in acked:
+            for record in copies:
+                by_partition.setdefault(record.partition, []).append((record.offset, n, record))
+    return [found for _, placed in sorted(by_partition.items()) for found in _overtaken(placed)]
 
 
+def _overtaken(placed: list[tuple[int, int, LogRecord]]) -> Iterator[Inversion]:
+    """Of one partition's ``(offset, n, record)``."""
+    placed.sort(key=_OFFSET)
+    seen: set[int] = set()
+    top = -1
+    for _, n, record in placed:
+        if n not in seen:
+            seen.add(n)
+            if n < top:
+                yield Inversion(n, top, record)
+            else:
+                top = n
+
+
+@view
 def phantoms(evidence: Evidence) -> list[Phantom]:
     """Log records that nobody sent, or that the client denies."""
     found = []
+    sends, own = evidence.sends, evidence.own
     for record, identity in zip(evidence.log, evidence.identities, strict=True):
         if record.control:
             continue
         if identity is None:
             found.append(Phantom(record, "has no intact value of ours"))
-        elif not evidence.is_ours(identity):
+        elif identity[:3] != own:
             found.append(Phantom(record, "was written by somebody else"))
-        elif identity.n not in evidence.sends:
+        elif (send := sends.get(identity.n)) is None:
             found.append(Phantom(record, "was never handed to the client"))
-        elif evidence.sends[identity.n].outcome is Outcome.FAIL:
+        elif send.outcome is Outcome.FAIL:
             found.append(Phantom(record, "was reported as certainly not written"))
     return found
 
@@ -124,13 +139,13 @@ def corruptions(evidence: Evidence) -> list[Corruption]:
 
 def count(evidence: Evidence) -> Delivery:
     """The counts that a verdict publishes."""
-    outcomes = Counter(send.outcome for send in evidence.sends.values())
+    outcomes = Counter([send.outcome for send in evidence.sends.values()])
     return Delivery(
         sent=len(evidence.sends),
         acked=outcomes[Outcome.OK],
         failed=outcomes[Outcome.FAIL],
         unknown=outcomes[Outcome.INFO],
-        in_log=sum(not record.control for record in evidence.log),
+        in_log=len([record for record in evidence.log if not record.control]),
         lost=len(lost(evidence)),
         duplicated=surplus(evidence),
         reordered=len(inversions(evidence)),
@@ -138,15 +153,10 @@ def count(evidence: Evidence) -> Delivery:
     )
 
 
-def _copies_in_log_order(evidence: Evidence) -> list[tuple[LogRecord, int]]:
-    pairs = ((record, n) for n, copies in evidence.copies.items() for record in copies)
-    return sorted(pairs, key=lambda pair: place(pair[0]))
-
-
 def _altered(evidence: Evidence) -> Iterator[Corruption]:
-    workload = evidence.record.spec.workload
+    workload, own = evidence.record.spec.workload, evidence.own
     for record, identity in zip(evidence.log, evidence.identities, strict=True):
-        n = identity.n if identity is not None and evidence.is_ours(identity) else None
+        n = identity.n if identity is not None and identity[:3] == own else None
         if not record.crc_ok:
             yield Corruption("the batch does not match its CRC", *place(record), n)
         if record.control:
@@ -159,17 +169,24 @@ def _altered(evidence: Evidence) -> Iterator[Corruption]:
 
 def _misplaced(evidence: Evidence) -> Iterator[Corruption]:
     """Acknowledgements of a place where the record is not, though it is elsewhere (else it is lost)."""
+    found = evidence.copies
     for n, send in acknowledged(evidence).items():
-        places = {place(copy) for copy in evidence.copies.get(n, ())}
-        at = (send.partition, send.offset)
-        if places and not any(_fits(send, partition, offset) for partition, offset in places):
-            where = ", ".join(f"{partition}/{offset}" for partition, offset in sorted(places))
+        copies = found.get(n)
+        if copies and not _is_at_one(send, copies):
+            where = ", ".join(
+                f"{partition}/{offset}" for partition, offset in sorted({place(copy) for copy in copies})
+            )
+            at = (send.partition, send.offset)
             yield Corruption("a record was acknowledged where it is not", *at, n, where, "{}/{}".format(*at))
 
 
-def _fits(send: Send, partition: int, offset: int) -> bool:
-    """True if what the client knows of the record's place (-1: nothing) agrees with this one."""
-    return send.partition in (-1, partition) and send.offset in (-1, offset)
+def _is_at_one(send: Send, copies: Sequence[LogRecord]) -> bool:
+    """True if what the client knows of the record's place (-1: nothing) agrees with that of one of the copies."""
+    partition, offset = send.partition, send.offset
+    for copy in copies:  # noqa: SIM110 - asked for every record, and a generator costs more
+        if partition in (-1, copy.partition) and offset in (-1, copy.offset):
+            return True
+    return False
 
 
 def _shared_places(evidence: Evidence) -> Iterator[Corruption]:
@@ -177,7 +194,7 @@ def _shared_places(evidence: Evidence) -> Iterator[Corruption]:
     taken: dict[tuple[int, int], int] = {}
     for n, send in acknowledged(evidence).items():
         at = (send.partition, send.offset)
-        if min(at) >= 0 and taken.setdefault(at, n) != n:
+        if send.partition >= 0 and send.offset >= 0 and taken.setdefault(at, n) != n:
             yield Corruption(
                 "two records were acknowledged at one place", *at, n, None, f"record {taken[at]}"
             )

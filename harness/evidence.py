@@ -6,11 +6,10 @@ places in the log. A record that was invoked and never completed is ``info``: no
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Any
+from functools import cached_property, wraps
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -20,10 +19,11 @@ from harness.rows import FaultRow, Frame, LogRecord, TrialRecord
 from harness.value import Identity, decode
 
 PRODUCER = "p1"
+Seen = TypeVar("Seen")
 _OUTCOMES: dict[str, Outcome] = {outcome.value: outcome for outcome in Outcome}
 
 
-class Send(msgspec.Struct, frozen=True):
+class Send(msgspec.Struct, frozen=True, gc=False):
     """One record as its client told it; ``complete_ns`` None: it never had a result."""
 
     n: int
@@ -62,7 +62,7 @@ class Evidence:
                 for n in range(event.first, event.first + event.count):
                     invoked.setdefault(n, event.mono_ns)
             elif isinstance(event, OpComplete) and event.op == "send":
-                completed.update(_completed(event))
+                _complete(completed, event)
         sends = {n: completed.get(n) or Send(n, invoke_ns) for n, invoke_ns in invoked.items()}
         return sends | completed
 
@@ -79,22 +79,43 @@ class Evidence:
     @cached_property
     def copies(self) -> dict[int, list[LogRecord]]:
         """Record number -> its places in the log, in log order; foreign and damaged records are left out."""
-        copies: dict[int, list[LogRecord]] = defaultdict(list)
+        copies: dict[int, list[LogRecord]] = {}
+        own = self.own
         for record, identity in zip(self.log, self.identities, strict=True):
-            if identity is not None and not record.control and self.is_ours(identity):
-                copies[identity.n].append(record)
-        return dict(copies)
+            if identity is not None and not record.control and identity[:3] == own:
+                copies.setdefault(identity.n, []).append(record)
+        return copies
 
     def is_ours(self, identity: Identity) -> bool:
         """True if ``identity`` names this very run, trial and producer."""
-        return identity[:3] == self._own
+        return identity[:3] == self.own
 
     @cached_property
-    def _own(self) -> tuple[str, str, str]:
+    def own(self) -> tuple[str, str, str]:
+        """How the identity of each of our records begins: the run, the trial, the producer."""
         return self.record.run_id, self.record.topic, PRODUCER
 
+    @cached_property
+    def views(self) -> dict[Callable[..., Any], Any]:
+        """What each :func:`view` has found."""
+        return {}
 
-def _completed(event: OpComplete) -> Iterator[tuple[int, Send]]:
+
+def view(find: Callable[[Evidence], Seen]) -> Callable[[Evidence], Seen]:
+    """Have ``find`` look once at each evidence, however many ask; what it gives is not to be changed."""
+
+    @wraps(find)
+    def seen(evidence: Evidence) -> Seen:
+        views = evidence.views
+        if find not in views:
+            views[find] = find(evidence)
+        found: Seen = views[find]
+        return found
+
+    return seen
+
+
+def _complete(completed: dict[int, Send], event: OpComplete) -> None:
     for n, invoke_ns, complete_ns, outcome, partition, offset, error in zip(
         event.records,
         event.invoke_ns,
@@ -105,4 +126,4 @@ def _completed(event: OpComplete) -> Iterator[tuple[int, Send]]:
         event.error,
         strict=True,
     ):
-        yield n, Send(n, invoke_ns, complete_ns, _OUTCOMES[outcome], partition, offset, error)
+        completed[n] = Send(n, invoke_ns, complete_ns, _OUTCOMES[outcome], partition, offset, error)

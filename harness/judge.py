@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from harness import delivery
 from harness.check import Check, Inconclusive, Requirement, Unsupported
@@ -30,13 +31,15 @@ class Opinion:
     findings: tuple[Finding, ...] = ()
 
 
-@dataclass(frozen=True)
-class _Ruling:
+class _Ruling(NamedTuple):
     """One requirement as judged, and the opinion that decided it."""
 
     requirement: Requirement
     decisive: Opinion
-    findings: tuple[Finding, ...]
+    findings: tuple[Finding, ...] = ()
+
+
+_PASS = Opinion(Verdict.PASS, "")
 
 
 def judge(evidence: Evidence, scenario: Scenario, checks: Mapping[str, Check]) -> TrialVerdict:
@@ -68,7 +71,7 @@ def relevant(check: Check, scenario: Scenario, guarantee: Guarantee) -> tuple[Re
     return tuple(
         requirement
         for requirement in check.requirements
-        if requirement.id in scenario.requirements and guarantee in requirement.guarantees
+        if requirement.id in scenario.exercised and guarantee in requirement.guarantees
     )
 
 
@@ -124,7 +127,7 @@ def _ask(check: Check, evidence: Evidence) -> Opinion:
         return Opinion(Verdict.HARNESS_ERROR, f"{check.name}: the check crashed: {_told(error)}")
     if findings:
         return Opinion(Verdict.FAIL, f"{findings[0].anomaly}: {findings[0].message}", findings)
-    return Opinion(Verdict.PASS, "")
+    return _PASS
 
 
 def _rulings(
@@ -143,10 +146,11 @@ def _rulings(
 
 
 def _rule(requirement: Requirement, opinions: list[Opinion], bitten: Opinion) -> _Ruling:
-    verdict = worst(opinion.verdict for opinion in opinions)
+    verdict = worst([opinion.verdict for opinion in opinions])
+    if verdict is Verdict.PASS:
+        return _Ruling(requirement, bitten)
     decisive = next(opinion for opinion in opinions if opinion.verdict is verdict)
-    findings = tuple(finding for opinion in opinions for finding in opinion.findings)
-    return _Ruling(requirement, bitten if verdict is Verdict.PASS else decisive, findings)
+    return _Ruling(requirement, decisive, tuple([each for opinion in opinions for each in opinion.findings]))
 
 
 def _summary(rulings: tuple[_Ruling, ...], bitten: Opinion) -> tuple[Verdict, str]:

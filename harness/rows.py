@@ -25,7 +25,7 @@ class FrameKind(StrEnum):
     CLOSE = "close"
 
 
-class ProducePart(msgspec.Struct, frozen=True):
+class ProducePart(msgspec.Struct, frozen=True, gc=False):
     """One partition of a Produce request (what is sent) or of its response (what was answered).
 
     In a request ``base_offset`` and ``error_code`` are null; in a response the five batch fields are null.
@@ -42,7 +42,7 @@ class ProducePart(msgspec.Struct, frozen=True):
     error_code: int | None = None
 
 
-class Frame(msgspec.Struct, frozen=True):
+class Frame(msgspec.Struct, frozen=True, gc=False):
     """One frame (or one end of a connection) as it passed the witness at ``t_ns``.
 
     ``conn`` numbers connections from 1 in order of arrival on a lane. ``error_codes`` are the non-zero ones of a
@@ -79,7 +79,7 @@ class FaultRow(msgspec.Struct, frozen=True):
     hits: int = 0
 
 
-class LogRecord(msgspec.Struct, frozen=True):
+class LogRecord(msgspec.Struct, frozen=True, gc=False):
     """One record as it lies in the partition's log, read back over INTERNAL; ``value`` null for control records."""
 
     topic: str

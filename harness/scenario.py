@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from harness.dice import Dice
 from harness.evidence import Evidence
@@ -52,3 +53,8 @@ class Scenario:
     worlds: frozenset[str] = frozenset({"live", "simulated"})
     on_request: bool = False
     alone: bool = False
+
+    @cached_property
+    def exercised(self) -> frozenset[str]:
+        """``requirements``, for looking up."""
+        return frozenset(self.requirements)

@@ -87,8 +87,9 @@ class Network:
         """Rows of the witness, to the evidence and to whoever waits for one."""
         for row in rows:
             self.rows.append(row)
-            for watcher in tuple(self._watchers):
-                watcher(row)
+            if self._watchers:
+                for watcher in tuple(self._watchers):
+                    watcher(row)
 
     def watch(self, watcher: Watcher) -> None:
         """Call ``watcher`` with every row from now on."""

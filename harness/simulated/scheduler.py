@@ -57,6 +57,11 @@ class Scheduler:
             heappop(heap)
         return heap[0][0] if heap else None
 
+    def run_next(self, limit_ns: int) -> None:
+        """Move to the next moment at which anything is to happen, at most to ``limit_ns``, and do what is due then."""
+        next_ns = self.next_ns()
+        self.run(limit_ns if next_ns is None or next_ns > limit_ns else next_ns)
+
     def run(self, until_ns: int) -> None:
         """Move to ``until_ns`` and do all that is due by then, in order, also what it causes to be due by then."""
         heap = self._heap

@@ -206,12 +206,8 @@ class SimulatedTrial:
         scheduler, network, client = self._scheduler, self._network, self._client
         assert network is not None and client is not None
         while not seen():
-            due_ns, event_ns, client_ns = until_ns, scheduler.next_ns(), self._client_ns
-            if client_ns is not None and client_ns < due_ns:
-                due_ns = client_ns
-            if event_ns is not None and event_ns < due_ns:
-                due_ns = event_ns
-            scheduler.run(due_ns)
+            client_ns = self._client_ns
+            scheduler.run_next(until_ns if client_ns is None or client_ns > until_ns else client_ns)
             now_ns = scheduler.now_ns
             if network.news or (client_ns is not None and client_ns <= now_ns):
                 self._client_ns = client.step(now_ns)

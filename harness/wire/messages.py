@@ -34,6 +34,7 @@ __all__ = [
     "WireError",
     "client_versions",
     "decode_request",
+    "decode_request_body",
     "decode_response",
     "encode_request",
     "encode_response",
@@ -85,7 +86,12 @@ def encode_response(message: ResponsePayload, correlation_id: int) -> bytes:
 def decode_request(payload: bytes) -> tuple[RequestHeader, Any]:
     """The header and the message of a request's payload (a frame without its size)."""
     header, at = read_request_header(payload)
-    return header, _read(header.api_key, header.api_version, "request", payload, at)
+    return header, decode_request_body(header, payload, at)
+
+
+def decode_request_body(header: RequestHeader, payload: bytes, at: int) -> Any:
+    """The message of a request's payload whose header ends at ``at``."""
+    return _read(header.api_key, header.api_version, "request", payload, at)
 
 
 def decode_response(payload: bytes, api_key: int, api_version: int) -> tuple[int, Any]:

@@ -70,5 +70,7 @@ def read_tags(data: bytes, at: int) -> tuple[list[tuple[int, int, int]], int]:
 
 
 def skip_tags(data: bytes, at: int) -> int:
-    """The place behind the tagged fields at ``at``, none of which is wanted."""
+    """The place behind the tagged fields at ``at``, none of which is wanted; nearly always there are none."""
+    if data[at : at + 1] == b"\0":
+        return at + 1
     return read_tags(data, at)[1]

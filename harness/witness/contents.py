@@ -8,22 +8,22 @@ is found once a class.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import fields, is_dataclass
 from functools import cache
-from typing import Any, get_args, get_type_hints
+from typing import Any, NamedTuple, get_args, get_type_hints
 from uuid import UUID
 
 from harness.rows import ProducePart
 from harness.wire.apis import Api
-from harness.wire.messages import decode_request, decode_response
+from harness.wire.headers import RequestHeader
+from harness.wire.messages import decode_request_body, decode_response
 from harness.wire.records import read_headers
 
 #: Topic id -> name, as learnt from Metadata responses; Produce names topics by id from version 13 on (KIP-516).
 TopicNames = dict[UUID, str]
 
 
-@dataclass(frozen=True, slots=True)
-class Contents:
+class Contents(NamedTuple):
     """What a body says. ``answered`` False: a request that will have no response (Produce with acks=0)."""
 
     produce: tuple[ProducePart, ...] = ()
@@ -31,21 +31,26 @@ class Contents:
     answered: bool = True
 
 
-def request_contents(payload: bytes, api_key: int, names: TopicNames) -> Contents:
-    """The facts of a whole request payload; of all requests only Produce has any."""
-    if api_key != Api.PRODUCE:
-        return Contents()
-    _, message = decode_request(payload)
-    return Contents(produce=tuple(_sent(message, names)), answered=message.acks != 0)
+_NOTHING = Contents()
+
+
+def request_contents(payload: bytes, header: RequestHeader, at: int, names: TopicNames) -> Contents:
+    """The facts of a whole request payload whose header ends at ``at``; of all requests only Produce has any."""
+    if header.api_key != Api.PRODUCE:
+        return _NOTHING
+    message = decode_request_body(header, payload, at)
+    return Contents(tuple(_sent(message, names)), answered=message.acks != 0)
 
 
 def response_contents(payload: bytes, api_key: int, api_version: int, names: TopicNames) -> Contents:
     """The facts of a whole response payload to a request of that key and version. Learns topic names from Metadata."""
     _, message = decode_response(payload, api_key, api_version)
+    if api_key == Api.PRODUCE:
+        parts = tuple(_answered(message, names))
+        return Contents(parts, tuple([part.error_code for part in parts if part.error_code]))
     if api_key == Api.METADATA:
         _learn(message, names)
-    parts = tuple(_answered(message, names)) if api_key == Api.PRODUCE else ()
-    return Contents(produce=parts, error_codes=tuple(_error_codes(message)))
+    return Contents(error_codes=tuple(_error_codes(message)))
 
 
 def _sent(message: Any, names: TopicNames) -> Iterator[ProducePart]:
@@ -82,7 +87,7 @@ def _answered(message: Any, names: TopicNames) -> Iterator[ProducePart]:
 def _name(topic: Any, names: TopicNames) -> str:
     if hasattr(topic, "name"):
         return str(topic.name)
-    return names.get(topic.topic_id, str(topic.topic_id))
+    return names.get(topic.topic_id) or str(topic.topic_id)
 
 
 def _learn(message: Any, names: TopicNames) -> None:

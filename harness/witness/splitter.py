@@ -8,7 +8,7 @@ the bytes have already been passed on by whoever feeds it.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 SIZE_BYTES = 4
 #: A response is at least its correlation id.
@@ -24,8 +24,7 @@ class NotAFrame(ValueError):
     """These bytes are not a Kafka frame; nothing after them on this connection can be read either."""
 
 
-@dataclass(frozen=True, slots=True)
-class Piece:
+class Piece(NamedTuple):
     """One frame: its ``size_bytes`` with the size field, and its payload, of which only the head if not ``whole``."""
 
     size_bytes: int

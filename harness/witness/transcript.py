@@ -105,12 +105,12 @@ class Transcript:
 
     def _request(self, t_ns: int, piece: Piece) -> Frame:
         try:
-            header, _ = read_request_header(piece.payload)
+            header, at = read_request_header(piece.payload)
         except WireError as error:
             raise NotAFrame(f"no request header: {error}") from None
         if not 0 <= header.api_key < API_KEY_LIMIT or header.api_version < 0:
             raise NotAFrame(f"no request: API key {header.api_key}, version {header.api_version}")
-        contents, note = self._contents(piece, header)
+        contents, note = self._contents(piece, header, at)
         asked = Asked(header.api_key, header.api_version, header.correlation_id, header.client_id)
         if contents.answered:
             self._asked.append(asked)
@@ -124,12 +124,14 @@ class Transcript:
             return self._row(
                 t_ns, FrameKind.RESPONSE, piece.size_bytes, correlation_id=correlation_id, note=astray
             )
-        contents, note = self._contents(piece, asked, is_response=True)
+        contents, note = self._contents(piece, asked)
         if self._closed_by == CLIENT:
             note = "; ".join(filter(None, ("after the client had closed", note)))
         return self._frame(t_ns, FrameKind.RESPONSE, piece, asked, contents, note)
 
     def _asked_with(self, correlation_id: int) -> Asked | None:
+        if self._asked and self._asked[0].correlation_id == correlation_id:
+            return self._asked.popleft()
         if not any(asked.correlation_id == correlation_id for asked in self._asked):
             return None
         while (asked := self._asked.popleft()).correlation_id != correlation_id:
@@ -137,16 +139,17 @@ class Transcript:
         return asked
 
     def _contents(
-        self, piece: Piece, asked: Asked | RequestHeader, is_response: bool = False
+        self, piece: Piece, asked: Asked | RequestHeader, at: int = 0
     ) -> tuple[Contents, str | None]:
+        """Of a request, whose header ends at ``at``, or of the response to what was asked."""
         if not piece.whole:
             return Contents(), "too large to be read"
         if asked.api_key not in _KNOWN:
             return Contents(), "an API that is not known here"
         try:
-            if is_response:
-                return response_contents(piece.payload, asked.api_key, asked.api_version, self._names), None
-            return request_contents(piece.payload, asked.api_key, self._names), None
+            if isinstance(asked, RequestHeader):
+                return request_contents(piece.payload, asked, at, self._names), None
+            return response_contents(piece.payload, asked.api_key, asked.api_version, self._names), None
         except WireError as error:
             return Contents(), f"body not read: {error}"
 

@@ -19,7 +19,7 @@ from suites.checks.traced import TRACED
 from suites.scenarios.produce import CLOSING, DELIVERY, EXPIRY
 
 GUARANTEES = (Guarantee.AT_MOST_ONCE, Guarantee.AT_LEAST_ONCE, Guarantee.IDEMPOTENT)
-FAULTS = (2, 2, 2, 2, 3, 5)
+FAULTS = (2, 2, 2, 2, 3, 6)
 NETWORK_LOAD_MS, ANY_LOAD_MS = 6_000, 20_000
 MAX_DURATION_MS = 4_000
 #: In how many commands the records go out; each divides the load phase.

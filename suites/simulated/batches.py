@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from dataclasses import replace
@@ -21,6 +22,9 @@ from suites.simulated.generated import specs
 
 #: So many seeds go to a process at a time: enough to outweigh the way there, few enough for progress to be seen.
 BATCH = 50
+
+#: New objects until the collector looks: about those of ten trials, of which nearly all are gone by then.
+YOUNG_OBJECTS = 100_000
 
 
 class Keep(StrEnum):
@@ -56,8 +60,15 @@ class Tried(NamedTuple):
 
 def tried(job: Job, seeds: Sequence[int]) -> list[Tried]:
     """Run the trials of these seeds, one after the other."""
+    collect_rarely()
     scenario = replace(registry.scenario(job.scenario), guarantees=job.guarantees)
     return [_one(job, spec) for spec in specs(scenario, job.clients, seeds, job.broker)]
+
+
+def collect_rarely() -> None:
+    """Spare the garbage collector what is there for good: else it looks through all modules again every few trials."""
+    gc.freeze()
+    gc.set_threshold(YOUNG_OBJECTS)
 
 
 def in_batches(job: Job, seeds: range, processes: int) -> Iterator[list[Tried]]:

@@ -85,13 +85,13 @@ class SimulatedSelector:
     def poll(self) -> Polled:
         self._network.news = False
         polled = Polled()
-        for connection, channel in self._channels.values():
+        for node_id, (connection, channel) in list(self._channels.items()):
             if connection.changed:
                 _read(connection, channel)
             if channel.has_news:
                 channel.report(polled)
-        for node_id in polled.disconnected:
-            self.close(node_id)
+                if node_id in polled.disconnected:
+                    self.close(node_id)
         return polled
 
     def close(self, node_id: int) -> None:

@@ -15,7 +15,15 @@ from crc32c import crc32c
 from harness.wire.errors import WireError
 from harness.wire.records import model
 from harness.wire.records.codecs import Codec, compress
-from harness.wire.records.encoding import Headers, write_record
+from harness.wire.records.encoding import (
+    NULL_AND_SHORT,
+    SHORT,
+    SHORT_AND_PLAIN,
+    Headers,
+    append_record,
+    write_record,
+    write_varint,
+)
 from harness.wire.records.model import (
     BATCH_OVERHEAD_BYTES,
     NO_PRODUCER_EPOCH,
@@ -43,25 +51,52 @@ class BatchBuilder:
         self.codec = codec
         self.level = level
         self.record_count = 0
-        #: The batch's size before compression, in bytes.
-        self.size_bytes = BATCH_OVERHEAD_BYTES
+        #: The records so far, as they will be compressed.
+        self.records = bytearray()
         self._base_timestamp_ms = base_timestamp_ms
         self._max_timestamp_ms = 0
-        self._records: list[bytes] = []
+        self._newest_ms: int | None = None
+        self._delta_ms = 0
+        self._delta = b""
+
+    @property
+    def size_bytes(self) -> int:
+        """The batch's size before compression."""
+        return BATCH_OVERHEAD_BYTES + len(self.records)
 
     def append(self, timestamp_ms: int, key: bytes | None, value: bytes | None, headers: Headers = ()) -> int:
         """Adds a record and gives its index in the batch."""
+        if timestamp_ms != self._newest_ms:
+            self._stamp(timestamp_ms)
         index = self.record_count
-        base_ms = self._base_timestamp_ms
-        if base_ms is None:
-            base_ms = self._base_timestamp_ms = timestamp_ms
-        if index == 0 or timestamp_ms > self._max_timestamp_ms:
-            self._max_timestamp_ms = timestamp_ms
-        record = write_record(timestamp_ms - base_ms, index, key, value, headers)
-        self._records.append(record)
-        self.size_bytes += len(record)
+        records = self.records
+        if key is not None or value is None or headers:
+            append_record(records, self._delta_ms, index, key, value, headers)
+        else:  # the same for what most records are, written out because it is every record's price
+            try:
+                delta, number = self._delta, SHORT[index]
+                size = len(value)
+                value_size = NULL_AND_SHORT[size]
+                records += SHORT_AND_PLAIN[size + len(delta) + len(number) + len(value_size) + 2]
+                records += delta
+                records += number
+                records += value_size
+                records += value
+                records += b"\0"
+            except IndexError:
+                append_record(records, self._delta_ms, index, key, value, headers)
         self.record_count = index + 1
         return index
+
+    def _stamp(self, timestamp_ms: int) -> None:
+        """A record has another timestamp than the one before it."""
+        if self._base_timestamp_ms is None:
+            self._base_timestamp_ms = timestamp_ms
+        if not self.record_count or timestamp_ms > self._max_timestamp_ms:
+            self._max_timestamp_ms = timestamp_ms
+        self._newest_ms = timestamp_ms
+        self._delta_ms = timestamp_ms - self._base_timestamp_ms
+        self._delta = write_varint(self._delta_ms)
 
     def build(
         self,
@@ -73,10 +108,10 @@ class BatchBuilder:
         transactional: bool = False,
     ) -> bytes:
         """The batch as bytes. Raises :class:`WireError` without records, or for a field out of its range."""
-        if self._base_timestamp_ms is None or not self._records:
+        if self._base_timestamp_ms is None or not self.records:
             raise WireError("a batch needs a record")
         return _assemble(
-            payload=compress(self.codec, b"".join(self._records), self.level),
+            payload=compress(self.codec, bytes(self.records), self.level),
             base_offset=base_offset,
             partition_leader_epoch=partition_leader_epoch,
             attributes=self.codec | (model.TRANSACTIONAL if transactional else 0),

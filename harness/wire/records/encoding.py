@@ -35,16 +35,19 @@ def _write(folded: int) -> bytes:
 
 
 #: The short ones ready made, by value: nearly every length and delta of nearly every record.
-_SHORT: Final = tuple(_write(2 * value) for value in range(1 << 13))
-_SHORTS: Final = len(_SHORT)
-_NULL: Final = b"\x01"
+SHORT: Final = tuple(_write(2 * value) for value in range(1 << 13))
+_SHORTS: Final = len(SHORT)
+NULL: Final = b"\x01"
+#: The same with a record's attributes behind its length, and with a null key before the length of its value.
+SHORT_AND_PLAIN: Final = tuple(short + b"\x00" for short in SHORT)
+NULL_AND_SHORT: Final = tuple(NULL + short for short in SHORT)
 _join: Final = b"".join
 
 
 def write_varint(value: int) -> bytes:
     """``value`` as a zigzag varint; beyond 64 bits it wraps, as a difference of two timestamps does in Java."""
     if 0 <= value < _SHORTS:
-        return _SHORT[value]
+        return SHORT[value]
     value = int64(value)
     return _write((value << 1) ^ (value >> 63))
 
@@ -68,22 +71,41 @@ def read_varint(data: bytes, at: int, max_bytes: int = MAX_VARINT_BYTES) -> tupl
 def write_record(
     timestamp_delta_ms: int, offset_delta: int, key: bytes | None, value: bytes | None, headers: Headers
 ) -> bytes:
-    """One record, length and all. Written out by hand: a producer's price per record is this function."""
-    if headers or timestamp_delta_ms < 0 or offset_delta < 0:
-        return _write_any_record(timestamp_delta_ms, offset_delta, key, value, headers)
+    """One record, length and all."""
+    out = bytearray()
+    append_record(out, timestamp_delta_ms, offset_delta, key, value, headers)
+    return bytes(out)
+
+
+def append_record(
+    out: bytearray,
+    timestamp_delta_ms: int,
+    offset_delta: int,
+    key: bytes | None,
+    value: bytes | None,
+    headers: Headers,
+) -> None:
+    """One record, length and all, behind what is there. Written out by hand: it is a price per record."""
+    if headers or value is None or timestamp_delta_ms < 0 or offset_delta < 0:
+        out += _write_any_record(timestamp_delta_ms, offset_delta, key, value, headers)
+        return
     try:
-        delta = _SHORT[timestamp_delta_ms]
-        index = _SHORT[offset_delta]
-        key_part = _NULL if key is None else _SHORT[len(key)] + key
-        if value is None:
-            value_bytes, value_part = _NULL, b""
-        else:
-            value_bytes, value_part = _SHORT[len(value)], value
+        delta = SHORT[timestamp_delta_ms]
+        index = SHORT[offset_delta]
+        key_part = NULL if key is None else SHORT[len(key)] + key
+        size = len(value)
+        value_size = SHORT[size]
         # Two bytes more: the attributes, and the number of headers.
-        size = len(delta) + len(index) + len(key_part) + len(value_bytes) + len(value_part) + 2
-        return _join((_SHORT[size], b"\x00", delta, index, key_part, value_bytes, value_part, b"\x00"))
+        out += SHORT_AND_PLAIN[size + len(delta) + len(index) + len(key_part) + len(value_size) + 2]
     except IndexError:
-        return _write_any_record(timestamp_delta_ms, offset_delta, key, value, headers)
+        out += _write_any_record(timestamp_delta_ms, offset_delta, key, value, headers)
+        return
+    out += delta
+    out += index
+    out += key_part
+    out += value_size
+    out += value
+    out += b"\0"
 
 
 def _write_any_record(
@@ -91,7 +113,7 @@ def _write_any_record(
 ) -> bytes:
     parts = [b"\x00", write_varint(timestamp_delta_ms), write_varint(offset_delta)]
     for content in (key, value):
-        parts += (_NULL,) if content is None else (write_varint(len(content)), content)
+        parts += (NULL,) if content is None else (write_varint(len(content)), content)
     parts.append(_write_headers(headers))
     body = _join(parts)
     return write_varint(len(body)) + body
@@ -102,7 +124,7 @@ def _write_headers(headers: Headers) -> bytes:
     for name, content in headers:
         raw = name.encode()
         parts += (write_varint(len(raw)), raw)
-        parts += (_NULL,) if content is None else (write_varint(len(content)), content)
+        parts += (NULL,) if content is None else (write_varint(len(content)), content)
     return b"".join(parts)
 
 
@@ -124,4 +146,4 @@ def _size_of(content: bytes | None) -> int:
     if content is None:
         return 1
     size = len(content)
-    return size + (len(_SHORT[size]) if size < _SHORTS else len(write_varint(size)))
+    return size + (len(SHORT[size]) if size < _SHORTS else len(write_varint(size)))
