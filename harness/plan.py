@@ -84,6 +84,8 @@ def _trial(scenario: Scenario, guarantee: Guarantee, client: ClientRef, broker: 
         seed=seed,
         workload=workload,
         faults=scenario.schedule(Dice(seed, f"{name}/schedule")),
-        config=producer_config(guarantee, Dice(seed, f"{name}/codec").choice(CODECS), scenario.config | drawn),
+        config=producer_config(
+            guarantee, Dice(seed, f"{name}/codec").choice(CODECS), scenario.config | drawn
+        ),
         alone=scenario.alone,
     )

@@ -20,9 +20,11 @@ class ApiVersions:
         self._offered: dict[int, Offered] = {}
 
     def learn(self, node_id: int, offered: Offered) -> None:
+        """Take over what a connection's ApiVersions response offers, in place of what the one before did."""
         self._offered[node_id] = offered
 
     def forget(self, node_id: int) -> None:
+        """The node may come back as another version; one that offered nothing is fine too."""
         self._offered.pop(node_id, None)
 
     def version_for(self, request: ClientRequest) -> int:

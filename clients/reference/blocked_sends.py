@@ -89,6 +89,7 @@ class BlockedSends:
 
     @property
     def count(self) -> int:
+        """How many sends still wait, for whichever of the two."""
         return len(self._blocked)
 
     def give_up(self, error: Callable[[], SendError], now_ms: int) -> None:

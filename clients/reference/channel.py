@@ -89,6 +89,7 @@ class Channel:
 
     @property
     def wants_to_read(self) -> bool:
+        """False while muted, and for good once it has ended."""
         return not self.is_muted and self.ended is None
 
     @property

@@ -20,6 +20,7 @@ class Completions:
         return len(self._queue)
 
     def add(self, request: ClientRequest, response: ClientResponse) -> None:
+        """Queue an end; nobody is told before the next ``run``."""
         self._queue.append((request, response))
 
     def run(self, now_ms: int) -> None:

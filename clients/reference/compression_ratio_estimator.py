@@ -23,6 +23,7 @@ class CompressionRatioEstimator:
         self._ratios: dict[str, float] = {}
 
     def estimation(self, topic: str) -> float:
+        """The topic's ratio without the caution; INITIAL_RATIO before its first batch was closed."""
         return self._ratios.get(topic, INITIAL_RATIO)
 
     def growth(self, topic: str) -> float:

@@ -41,6 +41,7 @@ class NodeConnection:
 
     @property
     def is_disconnected(self) -> bool:
+        """No connection and none on its way, be it after a refused authentication."""
         state = self.state
         return state is ConnectionState.DISCONNECTED or state is ConnectionState.AUTHENTICATION_FAILED
 
@@ -68,10 +69,12 @@ class ClusterConnectionStates:
     # asking
 
     def state(self, node_id: int) -> ConnectionState:
+        """DISCONNECTED too for a node that was never tried."""
         connection = self._nodes.get(node_id)
         return connection.state if connection else CONNECTION.initial
 
     def known(self) -> list[int]:
+        """The ids of all nodes that were tried and not forgotten, whatever their state."""
         return list(self._nodes)
 
     def is_ready(self, node_id: int, now_ms: int) -> bool:
@@ -84,6 +87,7 @@ class ClusterConnectionStates:
         )
 
     def is_disconnected(self, node_id: int) -> bool:
+        """True too for a node that was never tried."""
         connection = self._nodes.get(node_id)
         return connection is None or connection.is_disconnected
 
@@ -119,6 +123,7 @@ class ClusterConnectionStates:
         return connection.throttled_until_ms if throttled else None
 
     def last_attempt_ms(self, node_id: int) -> int:
+        """When its last attempt began, or its connection ended if that was later; -1 if it was never tried."""
         connection = self._nodes.get(node_id)
         return connection.last_attempt_ms if connection else -1
 
@@ -156,14 +161,17 @@ class ClusterConnectionStates:
         return address
 
     def checking_api_versions(self, node_id: int, now_ms: int) -> None:
+        """The connection is made: its set-up limit is no longer widened, but the backoff stays (NET-CON-06)."""
         connection = self._nodes[node_id]
         self._move(connection, ConnectionEvent.CONNECTED, now_ms)
         connection.setup_failures = 0
 
     def lower_api_versions(self, node_id: int, now_ms: int) -> None:
+        """The API versions are asked for once more, at a lower version (NET-CON-02)."""
         self._move(self._nodes[node_id], ConnectionEvent.LOWER_API_VERSIONS, now_ms)
 
     def ready(self, node_id: int, now_ms: int) -> None:
+        """The API versions are known: failures and a refused authentication are forgotten (NET-CON-06, -11)."""
         connection = self._nodes[node_id]
         self._move(connection, ConnectionEvent.API_VERSIONS, now_ms)
         connection.failures = 0

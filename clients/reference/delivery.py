@@ -25,6 +25,7 @@ class Delivery(msgspec.Struct, eq=False):
 
     @property
     def is_blocked(self) -> bool:
+        """Still waiting for metadata or memory: no batch has the record yet."""
         return self.batch is None and self.failure is None
 
     @property

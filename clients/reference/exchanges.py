@@ -35,6 +35,7 @@ class Exchanges:
         self.next_correlation_id = 0
 
     def write(self, request: ClientRequest, version: int, now_ms: int) -> None:
+        """Hand one request to the selector, in flight from ``now_ms`` on; its node must have room for one more."""
         correlation_id = self._take_correlation_id()
         data = encode_request(request.build(version), correlation_id, self._client_id)
         self._in_flight.add(InFlightRequest(request.node_id, request, version, correlation_id, now_ms))

@@ -17,10 +17,12 @@ class IdleConnections:
         self._last_used_ms: dict[int, int] = {}  # oldest first
 
     def used(self, node_id: int, now_ms: int) -> None:
+        """Something happened on the connection: it is the youngest now."""
         self._last_used_ms.pop(node_id, None)
         self._last_used_ms[node_id] = now_ms
 
     def forget(self, node_id: int) -> None:
+        """The connection is gone; there may have been none."""
         self._last_used_ms.pop(node_id, None)
 
     def expired(self, now_ms: int, is_busy: Callable[[int], bool]) -> int | None:
@@ -29,6 +31,7 @@ class IdleConnections:
         return node_id if node_id is not None and now_ms >= self._expires_ms(node_id) else None
 
     def next_expiry_ms(self, is_busy: Callable[[int], bool]) -> int | None:
+        """When ``expired`` will have one; None where all are busy or kept for ever."""
         node_id = self._oldest(is_busy)
         return None if node_id is None else self._expires_ms(node_id)
 

@@ -42,20 +42,25 @@ class InFlightRequests:
         self._queues: dict[int, deque[InFlightRequest]] = {}
 
     def add(self, request: InFlightRequest) -> None:
+        """Behind all others of its node; ``can_send_more`` must have allowed it."""
         self._queues.setdefault(request.node_id, deque()).append(request)
 
     def can_send_more(self, node_id: int) -> bool:
+        """The queue has room, and its newest request is written completely (NET-INF-03)."""
         queue = self._queues.get(node_id)
         return not queue or (queue[-1].sent and len(queue) < self._max_per_connection)
 
     def newest(self, node_id: int) -> InFlightRequest:
+        """The one being written, or written last; the node must have one."""
         return self._queues[node_id][-1]
 
     def oldest(self, node_id: int) -> InFlightRequest | None:
+        """The one that the next response answers; None where none is outstanding."""
         queue = self._queues.get(node_id)
         return queue[0] if queue else None
 
     def complete_oldest(self, node_id: int) -> InFlightRequest:
+        """Its answer is here (NET-INF-01); the node must have one."""
         return self._queues[node_id].popleft()
 
     def complete_newest(self, node_id: int) -> InFlightRequest:
@@ -72,9 +77,11 @@ class InFlightRequests:
             request.throttle_ms += throttle_ms
 
     def count(self, node_id: int) -> int:
+        """How many have no answer yet, the one being written included."""
         return len(self._queues.get(node_id, ()))
 
     def nodes_with_expired_requests(self, now_ms: int) -> list[int]:
+        """Those whose connection is to be closed, for one late request is enough (NET-TMO-01, -02)."""
         return [
             node_id
             for node_id, queue in self._queues.items()

@@ -296,6 +296,7 @@ class Metadata:
         self._trace(Rebootstrapped(at_ms=now_ms, reason=reason))
 
     def rebootstrap_reason(self) -> str:
+        """Why ``rebootstrap`` is due, for the trace (KIP-899, KIP-1102)."""
         if self._rebootstrap_required:
             return f"a broker answered {_REBOOTSTRAP_REQUIRED.name}"
         return f"no metadata for {self._config.metadata_recovery_rebootstrap_trigger_ms} ms"
@@ -325,8 +326,10 @@ class Metadata:
         return self.current_leader(partition).leader
 
     def partitions_led_by(self, node_id: int) -> list[TopicPartition]:
+        """Sorted; empty where the node leads nothing or is not known. Not the caller's to change."""
         return self._led_by.get(node_id, [])
 
     def topic_id(self, topic: str) -> UUID | None:
+        """None where the topic is not known, or its cluster told no id."""
         known = self.topics.get(topic)
         return known.topic_id if known else None

@@ -76,6 +76,7 @@ class NetworkClient:
         self._added_nodes[node.id] = node
 
     def node(self, node_id: int) -> Node | None:
+        """None where neither metadata nor ``add_node`` told of it; the added one goes before."""
         return self._added_nodes.get(node_id) or self._metadata.nodes.get(node_id)
 
     def ready(self, node_id: int, now_ms: int) -> bool:
@@ -168,16 +169,13 @@ class NetworkClient:
 
     def next_deadline_ms(self) -> int | None:
         """When the first thing will have taken too long; at once if a completion waits to be told."""
-        if self._aborted:
-            self._too_late_ms = 0
-            return 0
         self._too_late_ms = earliest(
             self._in_flight.next_expiry_ms(),
             self._idle.next_expiry_ms(self._is_busy),
             self._metadata.rebootstrap_at_ms(),
             *[expires_ms for _, expires_ms in self._states.setup_expiries()],
         )
-        return self._too_late_ms
+        return 0 if self._aborted else self._too_late_ms
 
     def disconnect(self, node_id: int, now_ms: int, why: str) -> None:
         """Close a connection; its requests complete as disconnected, in the next round (NET-INF-07)."""

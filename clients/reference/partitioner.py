@@ -44,6 +44,7 @@ def murmur2(data: bytes) -> int:
 
 
 def partition_for_key(key: bytes, partition_count: int) -> int:
+    """The same for every client that counts as many partitions, with a leader or not (PRD-ISP-06)."""
     return (murmur2(key) & 0x7FFFFFFF) % partition_count
 
 
@@ -74,6 +75,7 @@ class ClusterView:
         return known.available if known else ()
 
     def leader_of(self, topic: str, partition: int) -> Node | None:
+        """None where nobody leads, or the leader's address is not known."""
         leader = self._metadata.leader_of((topic, partition))
         return None if leader is None else self._metadata.nodes[leader]
 

@@ -110,7 +110,8 @@ class ProducerCore:
         self._new_delivery, self._owner = new_delivery, owner
         self._seats = Seats(
             self._metadata,
-            None if partitioner else self._partitioner,
+            self._partitioner,
+            partitioner is None,
             self._largest_record[0],
             new_delivery,
             owner,
@@ -315,6 +316,7 @@ class ProducerCore:
         return self._accumulator.incomplete()
 
     def end_flush(self) -> None:
+        """Once for each ``begin_flush``, or nothing lingers any more."""
         self._accumulator.end_flush()
 
     @property
@@ -324,6 +326,7 @@ class ProducerCore:
 
     @property
     def is_closed(self) -> bool:
+        """Every batch has its result, and no connection is open; ``publish`` may still have results to tell."""
         return self._life is LifeState.CLOSED
 
     def close(self, now_ms: int, timeout_ms: int | None = None) -> None:

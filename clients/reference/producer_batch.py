@@ -53,6 +53,7 @@ class ProducerId:
 
     @property
     def is_valid(self) -> bool:
+        """False until a broker gave one."""
         return self.id >= 0
 
 
@@ -69,9 +70,11 @@ class BatchResult:
     record_errors: dict[int, SendError] | None = None
 
     def error_of(self, index: int) -> SendError | None:
+        """The record's own error, else the batch's; None where it was stored."""
         return (self.record_errors or {}).get(index, self.error)
 
     def offset_of(self, index: int) -> int:
+        """NO_OFFSET where the broker did not say."""
         return self.base_offset + index if self.base_offset >= 0 else NO_OFFSET
 
 
@@ -152,6 +155,7 @@ class ProducerBatch:
 
     @property
     def record_count(self) -> int:
+        """So far while it is open; unchanged by encoding and by a split."""
         return self._record_count or self.builder.record_count
 
     @property
@@ -165,12 +169,14 @@ class ProducerBatch:
 
     @property
     def is_full(self) -> bool:
+        """Nothing more should go in: closed, or at its limit by the estimate."""
         return self.state is not BatchState.OPEN or self.size_bytes >= self.limit_bytes
 
     # bytes and sequence
 
     @property
     def has_sequence(self) -> bool:
+        """Always False for a producer that is not idempotent."""
         return self.base_sequence != NO_SEQUENCE
 
     def assign_sequence(self, producer_id: ProducerId, base_sequence: int) -> None:
@@ -205,12 +211,14 @@ class ProducerBatch:
 
     @property
     def last_sequence(self) -> int:
+        """Of its last record, wrapped to 0 behind 2147483647 (PRD-IDM-02); only with a sequence."""
         return increment_sequence(self.base_sequence, self.record_count - 1)
 
     # life
 
     @property
     def is_done(self) -> bool:
+        """A final state is taken (PRD-FIN-01), told or not; never for a batch that was split."""
         return self.state.is_final
 
     @property
@@ -270,11 +278,13 @@ class ProducerBatch:
             )
 
     def drained(self, now_ms: int) -> None:
+        """It leaves its queue for a request; closed first if it was open."""
         self.close(now_ms)
         self.drained_ms = now_ms
         self._move(BatchEvent.DRAIN, now_ms)
 
     def reenqueued(self, now_ms: int, retry_at_ms: int) -> None:
+        """An attempt failed: back to its queue, not to go before ``retry_at_ms``."""
         self._move(BatchEvent.REENQUEUE, now_ms)
         self.attempts += 1
         self.goes_again = True
@@ -301,9 +311,11 @@ class ProducerBatch:
         return self._finish(BatchEvent.SUCCEED, BatchResult(base_offset, log_append_time_ms), now_ms)
 
     def fail(self, error: SendError, now_ms: int, record_errors: dict[int, SendError] | None = None) -> bool:
+        """Like ``succeed``; ``record_errors`` by index go before ``error``, which the others get."""
         return self._finish(BatchEvent.FAIL, BatchResult(error=error, record_errors=record_errors), now_ms)
 
     def abort(self, error: SendError, now_ms: int) -> None:
+        """End it with an error, at the client's own will; raises IllegalTransition if it has ended (PRD-FIN-03)."""
         self._finish(BatchEvent.ABORT, BatchResult(error=error), now_ms)
 
     def publish(self, misbehaved: Callable[[Exception], None]) -> None:
@@ -327,6 +339,7 @@ class ProducerBatch:
         self._is_published = True
 
     def error_of(self, index: int) -> SendError | None:
+        """None where the record was stored, and while there is no result."""
         return self.result.error_of(index) if self.result else None
 
     def metadata_of(self, index: int, timestamp_ms: int) -> RecordMetadata:

@@ -286,9 +286,11 @@ class RecordAccumulator:
         self.insert_in_sequence_order(batch)
 
     def retry_delay_ms(self, batch: ProducerBatch) -> int:
+        """The backoff after one failure more than ``attempts``, with new jitter at each call."""
         return self._backoff.delay_ms(batch.attempts)
 
     def insert_in_sequence_order(self, batch: ProducerBatch) -> None:
+        """Into its queue by ``order``, in front of everything younger (PRD-IDM-07)."""
         queue = self._queue(batch.partition)
         position = next((i for i, other in enumerate(queue) if other.order > batch.order), len(queue))
         queue.insert(position, batch)
@@ -318,6 +320,7 @@ class RecordAccumulator:
         self._muted.add(partition)
 
     def unmute(self, partition: TopicPartition) -> None:
+        """Undo ``mute``; a partition that is not muted may be named."""
         self._muted.discard(partition)
 
     # what the partitioner asks
@@ -393,6 +396,7 @@ class RecordAccumulator:
         return aborted
 
     def has_queued(self) -> bool:
+        """Does any batch wait in a queue? Those in flight do not count."""
         return bool(self._waiting)
 
     def queued(self) -> list[ProducerBatch]:
@@ -414,9 +418,11 @@ class RecordAccumulator:
         self._flushes += 1
 
     def end_flush(self) -> None:
+        """Once for each ``begin_flush``: they nest."""
         self._flushes -= 1
 
     def close(self) -> None:
+        """From now on everything is ready to be sent, without linger (PRD-CLS-03)."""
         self._is_closed = True
 
 

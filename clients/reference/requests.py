@@ -54,6 +54,7 @@ def message_of(api: Api, version: int, **values: Any) -> Message:
 
 
 def api_versions_request(version: int) -> Message:
+    """Names the client's software where the version has fields for it (KIP-511)."""
     return message_of(
         Api.API_VERSIONS, version, client_software_name="kafka-trial", client_software_version="0.1.0"
     )

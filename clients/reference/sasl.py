@@ -69,9 +69,11 @@ class PlainAuthenticator:
         self._asked = Api.SASL_HANDSHAKE
 
     def start(self) -> bytes:
+        """The SaslHandshake request, which names the mechanism."""
         return self._request(Api.SASL_HANDSHAKE, HANDSHAKE_VERSION, mechanism=self._mechanism)
 
     def answer(self, payload: bytes) -> bytes | None:
+        """The SaslAuthenticate request with the token, then None; raises AuthenticationFailedError."""
         if self._asked is Api.SASL_HANDSHAKE:
             self._read(payload, HANDSHAKE_VERSION)
             return self._request(Api.SASL_AUTHENTICATE, AUTHENTICATE_VERSION, auth_bytes=self._token)

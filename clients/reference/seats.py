@@ -31,13 +31,13 @@ class Seat:
 
     batch: ProducerBatch
     records: bytearray
-    weight: float
+    weight: float  # 1 as an int is quicker than 1.0
     end_bytes: float
     used_at_ms: int
 
 
 class Seats:
-    """The seats of one producer; ``partitioner`` is None where the application has its own.
+    """The seats of one producer; where ``partitioner`` does not choose, the application's own does.
 
     ``most_bytes`` is what a batch with one record may take; ``new_delivery`` takes a Delivery's fields, ``owner`` last.
     """
@@ -45,13 +45,16 @@ class Seats:
     def __init__(
         self,
         metadata: Metadata,
-        partitioner: Partitioner | None,
+        partitioner: Partitioner,
+        chooses: bool,
         most_bytes: int,
         new_delivery: Callable[..., Delivery],
         owner: Any,
     ) -> None:
         self._metadata = metadata
         self._partitioner = partitioner
+        self._appended = partitioner.appended
+        self._chooses = chooses
         self._most_bytes = most_bytes
         self._new_delivery = new_delivery
         self._owner = owner
@@ -68,23 +71,25 @@ class Seats:
         partition: int | None = None,
     ) -> Delivery | None:
         """The delivery of a record without headers, whose timestamp is in range; None where it has no seat."""
-        if key is None and partition is None:
-            seat = self._seats.get(topic)
-        else:
-            seat = self._seat_of(topic, key, partition)
-        if seat is None or not (type(value) is bytes or value is None):
+        plain = partition is None and key is None
+        seat = self._seats.get(topic) if plain else self._seat_of(topic, key, partition)
+        if seat is None:
+            return None
+        size_bytes = PLAIN_OVERHEAD_BYTES if key is None else PLAIN_OVERHEAD_BYTES + len(key)
+        if type(value) is bytes:
+            size_bytes += len(value)
+        elif value is not None:
             return None
         batch, records = seat.batch, seat.records
         used_bytes = len(records)
-        size_bytes = PLAIN_OVERHEAD_BYTES + (len(value) if value else 0) + (len(key) if key else 0)
         if used_bytes + size_bytes * seat.weight >= seat.end_bytes or batch.state is not _OPEN:
             return None
         if seat.used_at_ms != now_ms:
             self._metadata.add(topic, now_ms)
             seat.used_at_ms = now_ms
         index = batch.append(timestamp_ms, key, value, (), callback)
-        if partition is None and self._partitioner:
-            self._partitioner.appended(topic, key, len(records) - used_bytes)
+        if partition is None:
+            self._appended(topic, key, len(records) - used_bytes)
         return self._new_delivery(timestamp_ms, batch, index, None, self._owner)
 
     def _seat_of(self, topic: str, key: bytes | None, partition: int | None) -> Seat | None:
@@ -92,29 +97,28 @@ class Seats:
         if not (key is None or type(key) is bytes):
             return None
         if partition is None:
-            known = self._metadata.topics.get(topic)
-            if known is None or self._partitioner is None:
-                return None
-            partition = self._partitioner.at_once(topic, known, key)
+            partition = self._at_once(topic, key)
         return self._seats.get((topic, partition))
+
+    def _at_once(self, topic: str, key: bytes | None) -> int | None:
+        known = self._metadata.topics.get(topic)
+        return self._partitioner.at_once(topic, known, key) if known and self._chooses else None
 
     def leave(self, batch: ProducerBatch, now_ms: int, *, keyless: bool) -> None:
         """A record went the whole way into ``batch``; ``keyless``: it had neither key nor partition."""
         topic, partition = batch.partition
         if batch.grant is None:
             return
-        # At most what the wire, the memory and the request take. That compares a sum with each bound, but for the
-        # wire's the new record weighs more; weighing it more for all three is on the safe side.
+        # On the wire the new record weighs more than those before it; to let it weigh more in all is the safe side.
         bounds = [batch.limit_bytes / batch.growth, batch.grant.size_bytes + 1, self._most_bytes + 1]
         if keyless:
-            known = self._metadata.topics.get(topic)
-            if not (self._partitioner and known) or partition != self._partitioner.at_once(topic, known, None):
+            if partition != self._at_once(topic, None):
                 return
             bounds.append(batch.builder.size_bytes + self._partitioner.bytes_left(topic))
         self._seats[topic if keyless else batch.partition] = Seat(
             batch,
             batch.builder.records,
-            batch.own_growth / batch.growth,
+            1 if batch.growth >= 1 else 1 / batch.growth,
             min(bounds) - BATCH_OVERHEAD_BYTES,
             now_ms,
         )

@@ -51,6 +51,7 @@ class BytesSerializer(TypedSerializer):
     type = bytes
 
     def encode(self, value: bytes) -> bytes:
+        """The same object, not a copy."""
         return value
 
 
@@ -60,6 +61,7 @@ class StringSerializer(TypedSerializer):
     type = str
 
     def encode(self, value: str) -> bytes:
+        """Never fails: what UTF-8 cannot say is replaced."""
         return value.encode("utf-8", errors="replace")
 
 
@@ -69,6 +71,7 @@ class UUIDSerializer(TypedSerializer):
     type = UUID
 
     def encode(self, value: UUID) -> bytes:
+        """Lower-case hexadecimal with four hyphens, in ASCII."""
         return str(value).encode()
 
 
@@ -78,6 +81,7 @@ class BooleanSerializer(TypedSerializer):
     type = bool
 
     def encode(self, value: bool) -> bytes:
+        """1 stands for true."""
         return b"\x01" if value else b"\x00"
 
 

@@ -59,10 +59,13 @@ class Machine(Generic[S, E]):
             raise IllegalTransition(f"{self.name}: no {event.told} from {state.told}") from None
 
     def allows(self, state: S, event: E) -> bool:
+        """Would ``after`` give a state? Never raises."""
         return (state, event) in self.transitions
 
 
 class ConnectionState(Named):
+    """States of CONNECTION, one machine per node."""
+
     DISCONNECTED = "DISCONNECTED"
     CONNECTING = "CONNECTING"
     CHECKING_API_VERSIONS = "CHECKING_API_VERSIONS"
@@ -71,6 +74,8 @@ class ConnectionState(Named):
 
 
 class ConnectionEvent(Named):
+    """What moves CONNECTION: the network, a broker's answers, and the client's own will."""
+
     CONNECT = "connect"
     CONNECTED = "connected"
     LOWER_API_VERSIONS = "lower-api-versions"
@@ -104,6 +109,8 @@ CONNECTION: Machine[ConnectionState, ConnectionEvent] = Machine(
 
 
 class BatchState(Named):
+    """States of BATCH, one machine per batch; SPLIT is an end, but no result."""
+
     OPEN = "OPEN"
     CLOSED = "CLOSED"
     IN_FLIGHT = "IN_FLIGHT"
@@ -114,10 +121,13 @@ class BatchState(Named):
 
     @property
     def is_final(self) -> bool:
+        """The batch has its one result (PRD-FIN-01); False for SPLIT, whose parts have theirs."""
         return self in (BatchState.SUCCEEDED, BatchState.FAILED, BatchState.ABORTED)
 
 
 class BatchEvent(Named):
+    """What moves BATCH; SUCCEED and FAIL may also come late, and then change nothing (PRD-FIN-02)."""
+
     CLOSE = "close"
     DRAIN = "drain"
     REENQUEUE = "reenqueue"
@@ -152,6 +162,8 @@ BATCH: Machine[BatchState, BatchEvent] = Machine(
 
 
 class ProducerIdState(Named):
+    """States of PRODUCER_ID, one machine per idempotent producer; FATAL_ERROR has no way out."""
+
     UNINITIALIZED = "UNINITIALIZED"
     INITIALIZING = "INITIALIZING"
     READY = "READY"
@@ -159,6 +171,8 @@ class ProducerIdState(Named):
 
 
 class ProducerIdEvent(Named):
+    """What moves PRODUCER_ID: the question, its answer, the last epoch (PRD-IDM-11), an error for good."""
+
     INITIALIZE = "initialize"
     INITIALIZED = "initialized"
     EPOCH_EXHAUSTED = "epoch-exhausted"
@@ -181,6 +195,8 @@ PRODUCER_ID: Machine[ProducerIdState, ProducerIdEvent] = Machine(
 
 
 class SequenceState(Named):
+    """States of SEQUENCE, one machine per partition; only CLEAN lets new batches go freely."""
+
     CLEAN = "CLEAN"
     RETRYING = "RETRYING"
     UNRESOLVED = "UNRESOLVED"
@@ -189,6 +205,8 @@ class SequenceState(Named):
 
 
 class SequenceEvent(Named):
+    """What moves SEQUENCE: ends of batches, and epochs raised for this partition or for another."""
+
     GOES_AGAIN = "goes-again"
     SETTLED = "settled"
     UNKNOWN_END = "unknown-end"
@@ -222,12 +240,16 @@ SEQUENCE: Machine[SequenceState, SequenceEvent] = Machine(
 
 
 class LifeState(Named):
+    """States of LIFE, one machine per producer; CLOSING takes no records and still sends."""
+
     OPEN = "OPEN"
     CLOSING = "CLOSING"
     CLOSED = "CLOSED"
 
 
 class LifeEvent(Named):
+    """What moves LIFE: the application's close, and the two ways in which it comes to its end."""
+
     CLOSE = "close"
     DRAINED = "drained"
     FORCE = "force"

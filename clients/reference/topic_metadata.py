@@ -30,6 +30,7 @@ class TopicMetadata:
 
     @classmethod
     def of(cls, topic_id: UUID | None, partitions: Mapping[int, PartitionMetadata]) -> TopicMetadata:
+        """With ``available`` worked out from the leaders."""
         available = sorted(index for index, known in partitions.items() if known.leader is not None)
         return cls(topic_id, partitions, tuple(available))
 
@@ -52,6 +53,7 @@ class LeaderEpochs:
         return True
 
     def newest(self, partition: TopicPartition) -> int:
+        """NO_EPOCH where none was told."""
         return self._seen.get(partition, (None, NO_EPOCH))[1]
 
     def retain(self, topics: Mapping[str, object]) -> None:

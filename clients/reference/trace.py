@@ -49,6 +49,8 @@ class ConnectionEnded(TraceEvent, tag="connection_ended", frozen=True, kw_only=T
 
 
 class ReconnectBackoff(TraceEvent, tag="reconnect_backoff", frozen=True, kw_only=True):
+    """A node is left alone for ``delay_ms``; ``failures`` counts since it was last READY (NET-CON-05, -06)."""
+
     node: int
     failures: int
     delay_ms: int
@@ -76,6 +78,8 @@ class Rebootstrapped(TraceEvent, tag="rebootstrapped", frozen=True, kw_only=True
 
 
 class RequestSent(TraceEvent, tag="request_sent", frozen=True, kw_only=True):
+    """A request was handed to the network; ``api`` is Kafka's name, ``size_bytes`` the whole frame's."""
+
     node: int
     api: str
     version: int
@@ -84,6 +88,11 @@ class RequestSent(TraceEvent, tag="request_sent", frozen=True, kw_only=True):
 
 
 class ResponseReceived(TraceEvent, tag="response_received", frozen=True, kw_only=True):
+    """The answer to the oldest request of a node.
+
+    ``latency_ms`` counts from when that was handed to the network; ``size_bytes`` is without the frame's size field.
+    """
+
     node: int
     api: str
     correlation_id: int
@@ -140,6 +149,11 @@ class BatchSent(TraceEvent, tag="batch_sent", frozen=True, kw_only=True):
 
 
 class BatchRetried(TraceEvent, tag="batch_retried", frozen=True, kw_only=True):
+    """An attempt failed with ``error`` (Kafka's name) and another may follow, not before ``retry_at_ms``.
+
+    ``attempts`` is how many have failed by now.
+    """
+
     batch: str
     error: str
     attempts: int
@@ -148,6 +162,8 @@ class BatchRetried(TraceEvent, tag="batch_retried", frozen=True, kw_only=True):
 
 
 class BatchExpired(TraceEvent, tag="batch_expired", frozen=True, kw_only=True):
+    """A batch reached delivery.timeout.ms; ``age_ms`` counts from its creation (PRD-EXP-01, -02)."""
+
     batch: str
     age_ms: int
     was_in_flight: bool
@@ -170,6 +186,8 @@ class BatchEnded(TraceEvent, tag="batch_ended", frozen=True, kw_only=True):
 
 
 class MetadataUpdated(TraceEvent, tag="metadata_updated", frozen=True, kw_only=True):
+    """An answer was taken over; ``version`` grows with each, ``topics`` is how many are known now."""
+
     version: int
     topics: int
     leaders_changed: bool
@@ -184,6 +202,8 @@ class LeadershipUpdated(TraceEvent, tag="leadership_updated", frozen=True, kw_on
 
 
 class MetadataFailed(TraceEvent, tag="metadata_failed", frozen=True, kw_only=True):
+    """No answer, or none that can be used; ``attempts`` counts failures since the last good one (MET-06)."""
+
     attempts: int
     reason: str
 
@@ -197,6 +217,11 @@ class ProducerIdAssigned(TraceEvent, tag="producer_id_assigned", frozen=True, kw
 
 
 class SequencesRestarted(TraceEvent, tag="sequences_restarted", frozen=True, kw_only=True):
+    """A partition begins at sequence 0 under a higher epoch or a new id (PRD-IDM-09, -10).
+
+    ``rewritten_batches`` are those that were out already and got new numbers.
+    """
+
     partition: str
     producer_epoch: int
     rewritten_batches: int
@@ -210,6 +235,8 @@ class SequenceUnresolved(TraceEvent, tag="sequence_unresolved", frozen=True, kw_
 
 
 class SequenceResolved(TraceEvent, tag="sequence_resolved", frozen=True, kw_only=True):
+    """The wait is over: the chain is whole (``continued``), or numbers are missing at the broker (PRD-EXP-06)."""
+
     partition: str
     continued: bool
 

@@ -98,6 +98,7 @@ class TransactionManager:
             self.fail_fatally(error, now_ms)
 
     def fail_fatally(self, error: KafkaError, now_ms: int) -> None:
+        """No producer id will come any more; the first error stands, later ones are ignored."""
         if self.state is not ProducerIdState.FATAL_ERROR:
             self.fatal_error = error
             self._move(ProducerIdEvent.FATAL, now_ms, error.name)

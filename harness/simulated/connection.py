@@ -31,13 +31,20 @@ class Answer(Protocol):
     """What a broker says to one request: see harness.brokers.scripted."""
 
     @property
-    def frame(self) -> bytes | None: ...
+    def frame(self) -> bytes | None:
+        """The whole response frame, size included; None where nothing is said."""
+
     @property
-    def at_ns(self) -> int: ...
+    def at_ns(self) -> int:
+        """When it is ready, in virtual time; the connection's next request waits for that."""
+
     @property
-    def close(self) -> bool: ...
+    def close(self) -> bool:
+        """The broker hangs up, behind ``frame`` if there is one."""
+
     @property
-    def again(self) -> bool: ...
+    def again(self) -> bool:
+        """The request was not read yet and is to be handed over once more at ``at_ns``."""
 
 
 class Tear(NamedTuple):

@@ -25,8 +25,11 @@ Watcher = Callable[[Frame], None]
 class Broker(Protocol):
     """What the network needs of the brokers: see harness.brokers.scripted."""
 
-    def accepts(self, node_id: int) -> bool: ...
-    def handle(self, node_id: int, conn: int, payload: bytes, now_ns: int) -> Answer: ...
+    def accepts(self, node_id: int) -> bool:
+        """Does a connection to the node come about now?"""
+
+    def handle(self, node_id: int, conn: int, payload: bytes, now_ns: int) -> Answer:
+        """What becomes of one request of connection ``conn``: ``payload`` is its frame without the size."""
 
 
 class Network:

@@ -25,10 +25,18 @@ class SimulatedClient(Protocol):
     """
 
     @property
-    def trace(self) -> Sequence[Any]: ...
-    def produce(self, command: Produce) -> None: ...
-    def flush(self, command: Flush) -> None: ...
-    def close(self, command: Close) -> None: ...
+    def trace(self) -> Sequence[Any]:
+        """What it decided so far; it grows at its end only."""
+
+    def produce(self, command: Produce) -> None:
+        """Each record's end is told once, in an event."""
+
+    def flush(self, command: Flush) -> None:
+        """Its end is told once all that was sent before has a result, or after the command's ``timeout_ms``."""
+
+    def close(self, command: Close) -> None:
+        """It is over by the command's ``timeout_ms`` at the latest; nothing is told afterwards."""
+
     def step(self, now_ns: int) -> int | None:
         """Do all that is due now or that the network brought; when the next call is due by itself, if ever."""
 
@@ -50,6 +58,11 @@ class SimulatedFaultKind(Protocol):
     def values(self, spec: FaultSpec) -> dict[str, int]:
         """The parameters, defaults filled in; UsageError for one that does not exist or is out of bounds."""
 
-    def begin(self, spec: FaultSpec, lane: SimulatedLane) -> None: ...
-    def end(self, spec: FaultSpec, lane: SimulatedLane) -> None: ...
-    def simulated_hits(self, row: FaultRow, frames: Sequence[Frame], lane: SimulatedLane) -> int: ...
+    def begin(self, spec: FaultSpec, lane: SimulatedLane) -> None:
+        """Put the fault into the lane's network or brokers, at the virtual time of the call."""
+
+    def end(self, spec: FaultSpec, lane: SimulatedLane) -> None:
+        """Undo ``begin``; a fault that was over by itself is fine too."""
+
+    def simulated_hits(self, row: FaultRow, frames: Sequence[Frame], lane: SimulatedLane) -> int:
+        """How often the fault touched the client, by the witness's frames or the lane's own count."""

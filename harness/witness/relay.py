@@ -36,17 +36,20 @@ class Side(asyncio.Protocol):
         self._at_end = False
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Bytes may flow; beyond HIGH_WATER_BYTES unwritten the other side is held."""
         self.transport = cast("asyncio.Transport", transport)
         self.transport.set_write_buffer_limits(high=HIGH_WATER_BYTES)
         self.is_open = True
         self._relay.connected(self)
 
     def data_received(self, data: bytes) -> None:
+        """Pass on first, then tell: the time is that of the arrival."""
         t_ns = time.monotonic_ns()
         self.other.transport.write(data)
         self._relay.passed(self, t_ns, data)
 
     def eof_received(self) -> bool:
+        """A FIN: passed on alone, and both sockets closed once both directions have ended."""
         t_ns = time.monotonic_ns()
         self._at_end = True
         self.other.transport.write_eof()
@@ -57,14 +60,17 @@ class Side(asyncio.Protocol):
         return True  # the other direction stays open
 
     def connection_lost(self, error: Exception | None) -> None:
+        """``error`` is None where we closed the socket ourselves."""
         t_ns = time.monotonic_ns()
         self.is_open = False
         self._relay.lost(self, t_ns, error)
 
     def pause_writing(self) -> None:
+        """This side does not read: stop taking bytes from the other."""
         self.other.transport.pause_reading()
 
     def resume_writing(self) -> None:
+        """This side reads again; an other side that has sent its FIN has no more to give."""
         if not self.other._at_end:
             self.other.transport.resume_reading()
 

@@ -70,6 +70,7 @@ class Bench:
 
     @property
     def now_ms(self) -> int:
+        """The virtual time, rounded down, as the core is told it."""
         return self.scheduler.now_ns // NS_PER_MS
 
     def run(self, for_ms: int) -> None:
@@ -150,6 +151,7 @@ class Bench:
     # what there is to see
 
     def proxy(self, node_id: int = 1) -> SimulatedProxy:
+        """StopIteration where the bench has no such node."""
         return next(proxy for proxy in self.network.proxies if proxy.node_id == node_id)
 
     def told(self, kind: type[E]) -> list[E]:

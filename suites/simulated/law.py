@@ -45,6 +45,7 @@ class Law:
 
     @property
     def id(self) -> str:
+        """``suite/name``, which no other law has."""
         return f"{self.suite}/{self.name}"
 
 

@@ -39,7 +39,14 @@ def test_every_seed_draws_a_trial_that_can_be_run(name: str, worlds: set[str]) -
     assert kinds == {each for each in kinds if worlds <= registry.fault(each).worlds}
     assert {"latency", "disconnect", "reset", "dropped_response", "refuse"} <= kinds
     if name == "generated/any":
-        assert {"half_open", "torn_frame", "slicer", "bandwidth", "connect_timeout", "dropped_request"} <= kinds
+        assert {
+            "half_open",
+            "torn_frame",
+            "slicer",
+            "bandwidth",
+            "connect_timeout",
+            "dropped_request",
+        } <= kinds
 
 
 def test_all_clients_and_guarantees_of_a_live_plan_meet_the_same_faults() -> None:

@@ -69,6 +69,7 @@ class SocketSelector:
     # the port
 
     def resolve(self, host: str, port: int) -> tuple[Address, ...]:
+        """Blocks while the resolver works; an empty tuple where it fails."""
         try:
             found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
         except OSError:
@@ -76,6 +77,7 @@ class SocketSelector:
         return tuple(dict.fromkeys((str(address[0]), port) for *_, address in found))
 
     def connect(self, node_id: int, address: Address) -> None:
+        """In place of the node's old connection; even a failure that is known at once is told by ``poll``."""
         self.close(node_id)
         try:
             family, kind, protocol, _, target = socket.getaddrinfo(*address, type=socket.SOCK_STREAM)[0]
@@ -95,12 +97,14 @@ class SocketSelector:
             self._end(connection, os.strerror(result))
 
     def send(self, node_id: int, data: bytes) -> None:
+        """Writes at once what the socket takes, the rest in later polls; KeyError without a connection."""
         connection = self._connections[node_id]
         connection.channel.send(data)
         if not connection.channel.ended:
             self._write(connection)
 
     def poll(self) -> Polled:
+        """Serves what the last ``wait`` found ready, else asks the sockets itself."""
         for key, mask in self._events or self._selector.select(0):
             connection: Connection | None = key.data
             if connection is None:
@@ -117,6 +121,7 @@ class SocketSelector:
         return polled
 
     def close(self, node_id: int) -> None:
+        """What was read and not handed over is gone with it."""
         self._refused.pop(node_id, None)
         connection = self._connections.pop(node_id, None)
         if connection is not None:
@@ -124,12 +129,15 @@ class SocketSelector:
             connection.sock.close()
 
     def mute(self, node_id: int) -> None:
+        """The kernel's buffer fills, then the broker must wait; without a connection nothing happens."""
         self._set_muted(node_id, True)
 
     def unmute(self, node_id: int) -> None:
+        """Frames that were already read come first."""
         self._set_muted(node_id, False)
 
     def close_all(self) -> None:
+        """The end of the selector too: of its methods ``wakeup`` may still be called."""
         for node_id in list(self._connections):
             self.close(node_id)
         self._selector.close()

@@ -80,14 +80,17 @@ class BatchHeader:
 
     @property
     def is_transactional(self) -> bool:
+        """Belongs to a transaction, its marker included (KIP-98)."""
         return bool(self.attributes & TRANSACTIONAL)
 
     @property
     def is_control(self) -> bool:
+        """Holds a control record, which is no application's."""
         return bool(self.attributes & CONTROL)
 
     @property
     def timestamp_type(self) -> Literal["CreateTime", "LogAppendTime"]:
+        """Whose clock the timestamps are: the producer's, or the broker's at append."""
         return "LogAppendTime" if self.attributes & LOG_APPEND_TIME else "CreateTime"
 
     @property
