@@ -34,7 +34,7 @@ test: setup  ## all tests, with real brokers
 	@$(BIN)/pytest
 
 test-fast: $(READY)  ## the tests without a JVM, under a minute
-	@$(BIN)/pytest -m 'not jvm' -n 2
+	@$(BIN)/pytest -m 'not jvm and not long' -n 2 --hypothesis-profile=quick
 
 check: $(READY)  ## format, lint, types, who may import whom, drift of generated docs
 	@$(BIN)/ruff format --check

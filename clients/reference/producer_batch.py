@@ -32,8 +32,11 @@ Order = tuple[int, ...]
 _NO_RECORDS = BatchBuilder()
 
 
-class RecordMetadata(msgspec.Struct, frozen=True):
-    """Where a record was stored; ``offset`` is -1 where the broker did not say (acks=0, PRD-SND-01)."""
+class RecordMetadata(msgspec.Struct, frozen=True, gc=False):
+    """Where a record was stored; ``offset`` is -1 where the broker did not say (acks=0, PRD-SND-01).
+
+    Text and numbers make no cycles, so the garbage collector need not follow them.
+    """
 
     topic: str
     partition: int

@@ -11,6 +11,7 @@ import logging
 import os
 import shlex
 import sys
+from functools import cache
 
 import typer
 
@@ -71,8 +72,12 @@ class _Sayer(logging.Handler):
         say(f"==> {record.getMessage()}")
 
 
+@cache
 def _add_commands() -> None:
-    """The commands of other packages. A broken one is somebody's bug, but not a reason to refuse all the others."""
+    """The commands of other packages, once a process.
+
+    A broken one is somebody's bug, but not a reason to refuse all the others.
+    """
     for name in registry.names("commands"):
         try:
             registry.command(name)(app)

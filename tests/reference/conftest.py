@@ -20,7 +20,6 @@ from typing import Any
 from uuid import UUID
 
 import pytest
-from hypothesis import HealthCheck, settings
 from kio.schema.errors import ErrorCode
 
 from clients.reference.config import ProducerConfig
@@ -33,9 +32,6 @@ from harness.wire.error_table import BY_NAME
 from harness.wire.frames import FrameReader, frame
 from harness.wire.messages import decode_request, decode_response, encode_response, message_class
 from harness.wire.records import BatchHeader, RecordBatch, read_batches, read_headers
-
-settings.register_profile("reference", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.load_profile("reference")
 
 VERSIONS: dict[int, tuple[int, int]] = {
     Api.PRODUCE: (0, 13),

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import pytest
-from hypothesis import HealthCheck, settings
 
 from harness.simulated.connection import Connection
 from harness.simulated.network import Network
@@ -13,9 +12,6 @@ from harness.simulated.scheduler import NS_PER_MS, Scheduler
 from harness.wire.frames import frame
 
 ADDRESS = ("b1", 9092)
-
-settings.register_profile("simulated", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.load_profile("simulated")
 
 
 @dataclass

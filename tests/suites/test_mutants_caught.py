@@ -14,6 +14,8 @@ from suites.simulated import catching, mutants
 from suites.simulated.catching import TRUE, WITHOUT_MUTANT, Caught, all_catchers, catch, idle_catchers
 from suites.simulated.law import laws
 
+pytestmark = pytest.mark.long
+
 #: One of a law, one of a check, and one of both.
 SOME = ("wrong_hash_seed", "ends_batches_twice", "retries_with_new_sequence")
 
@@ -53,9 +55,8 @@ def test_the_command_tells_who_was_caught_by_what(capsys):
     assert call(["mutants", *SOME, "--json"]) == 0
     document = json.loads(capsys.readouterr().out)
     assert set(document) == {"mutants"}
-    assert [(row["name"], row["caught_by"]) for row in document["mutants"]] == [
-        (name, by) for name in SOME for by in MUTANTS[name].caught_by
-    ]
+    assert [row["name"] for row in document["mutants"]] == list(SOME)
+    assert all(row["caught_by"] in MUTANTS[row["name"]].caught_by for row in document["mutants"])
     for row in document["mutants"]:
         assert set(row) == {"name", "defect", "caught_by", "examples"}
         assert row["defect"] == MUTANTS[row["name"]].defect and row["examples"] >= 1

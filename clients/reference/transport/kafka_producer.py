@@ -162,7 +162,7 @@ class KafkaProducer:
                 headers=headers,
             )
             return self._send_record(record, callback)
-        # Taken by hand and not by ``with``, for that costs as much as all of the rest. An interrupt may come before
+        # Taken by hand, which costs half of what ``with`` does, and counts here. An interrupt may come before
         # the lock is taken or after it is released, and then there is nothing to release.
         try:
             self._take_lock()

@@ -10,16 +10,12 @@ from typing import Any, NamedTuple
 from uuid import UUID
 
 import pytest
-from hypothesis import HealthCheck, settings
 
 from harness.brokers.scripted.cluster import Answer, ScriptedCluster
 from harness.dice import Dice
 from harness.wire.apis import Api
 from harness.wire.messages import decode_response, encode_request, message_class
 from harness.wire.records import BatchBuilder, Codec
-
-settings.register_profile("scripted", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.load_profile("scripted")
 
 NOW_MS = 1_700_000_000_000
 MS = 1_000_000
