@@ -112,7 +112,7 @@ class BatchClocks(Clocks):
             early_ms = batch.retry_at_ms - event.at_ms
             self.accuse("PRD-ACC-04", event, event.batch, f"was sent again {early_ms} ms too early")
         batch.sent_ms, batch.is_queued, batch.news_when_sent = event.at_ms, False, self._news
-        if batch.reason == "along" and not self._somebody_goes(event.at_ms):
+        if event.attempt == 1 and batch.reason == "along" and not self._somebody_goes(event.at_ms):
             age_ms = event.at_ms - batch.created_ms
             self.accuse("PRD-ACC-03", event, event.batch, f"went after {age_ms} ms along with nobody")
 

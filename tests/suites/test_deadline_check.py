@@ -266,6 +266,17 @@ def test_what_is_not_as_it_says(rule, events):
         [created(), life(1, "close", "CLOSING"), closed(5, "closing")],
         [created(), created(3, "t-0#2"), closed(5, "queued")],
         [created(), created(-60, "t-1#2"), closed(5, "along"), goes(5), goes(5, batch="t-1#2")],
+        [  # what went along once goes again for itself
+            created(),
+            created(-60, "t-1#2"),
+            closed(5, "along"),
+            goes(5),
+            goes(5, batch="t-1#2"),
+            retried(6, 100),
+            BatchEnded(at_ms=6, batch="t-1#2", record_count=1),
+            LeadershipUpdated(at_ms=6, partition="t-0", leader=1, epoch=2),
+            goes(6, 2),
+        ],
         [
             created(),
             closed(50, "full"),
