@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from dataclasses import replace
 from enum import StrEnum
+from functools import cache
 from multiprocessing import get_context
 from pathlib import Path
 from typing import NamedTuple
@@ -65,8 +66,13 @@ def tried(job: Job, seeds: Sequence[int]) -> list[Tried]:
     return [_one(job, spec) for spec in specs(scenario, job.clients, seeds, job.broker)]
 
 
+@cache
 def collect_rarely() -> None:
-    """Spare the garbage collector what is there for good: else it looks through all modules again every few trials."""
+    """Spare the garbage collector what is there for good: else it looks through all modules again every few trials.
+
+    Once a process: what is garbage by then would be there for good as well.
+    """
+    gc.collect()
     gc.freeze()
     gc.set_threshold(YOUNG_OBJECTS)
 
