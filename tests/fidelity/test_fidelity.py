@@ -14,7 +14,7 @@ pytestmark = pytest.mark.jvm
 
 
 @pytest.mark.parametrize(
-    ("version", "nodes", "plans", "outages"), [("4.3.1", 1, 80, 1), ("3.9.2", 1, 40, 0), ("4.3.1", 3, 40, 1)]
+    ("version", "nodes", "plans", "outages"), [("4.3.1", 1, 40, 1), ("3.9.2", 1, 15, 0), ("4.3.1", 3, 15, 0)]
 )
 def test_scripted_brokers_answer_as_real_ones_do(
     tmp_path: Path, version: str, nodes: int, plans: int, outages: int
