@@ -16,9 +16,10 @@ SIZE_BYTES: Final = 4
 MAX_FRAME_BYTES: Final = 100 * 1024 * 1024
 
 
-def frame(payload: bytes) -> bytes:
-    """``payload`` behind its size, ready to be sent."""
-    return len(payload).to_bytes(SIZE_BYTES, "big") + payload
+def frame(*payload: bytes) -> bytes:
+    """``payload``, in one or several pieces, behind its size, ready to be sent."""
+    size_bytes = sum(map(len, payload))
+    return b"".join((size_bytes.to_bytes(SIZE_BYTES, "big"), *payload))
 
 
 class FrameReader:

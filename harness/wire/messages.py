@@ -74,13 +74,13 @@ def message_class(api_key: int, version: int, kind: Kind) -> Any:
 def encode_request(message: RequestPayload, correlation_id: int, client_id: str | None) -> bytes:
     """The whole frame of a request, size and header included."""
     header = request_header(message.__api_key__, message.__version__, correlation_id, client_id)
-    return frame(header + _body(message))
+    return frame(header, _body(message))
 
 
 def encode_response(message: ResponsePayload, correlation_id: int) -> bytes:
     """The whole frame of a response, size and header included."""
     header = write_response_header(message.__api_key__, message.__version__, correlation_id)
-    return frame(header + _body(message))
+    return frame(header, _body(message))
 
 
 def decode_request(payload: bytes) -> tuple[RequestHeader, Any]:

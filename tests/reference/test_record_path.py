@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from clients.reference.errors import IllegalStateError, ProducerClosedError
@@ -39,6 +39,14 @@ RECORDS = st.lists(
     st.booleans(),
     st.sampled_from([2_000, 10**6]),
 )
+@example(
+    [(None, None, 9, 0), (None, None, 9, 0), (1, None, 280, 0), (None, None, 9, 0)],
+    300,
+    "none",
+    20,
+    False,
+    10**6,
+)
 @settings(max_examples=150)
 def test_the_quick_way_does_what_the_whole_way_does(
     fresh_world, records, batch_size, codec, linger_ms, ignore_keys, memory
@@ -63,9 +71,10 @@ def test_the_quick_way_does_what_the_whole_way_does(
             if pause_ms:
                 w.run_for(pause_ms)
         w.settle(*deliveries)
+        stuck = {topic: (each.partition, each.bytes) for topic, each in w.core._partitioner.sticky.items()}
         kinds = (BatchCreated, BatchClosed, BatchSent)
         placed = [(d.metadata.partition, d.metadata.offset) for d in deliveries]
-        outcomes.append((placed, [event for event in w.events if isinstance(event, kinds)]))
+        outcomes.append((placed, stuck, [event for event in w.events if isinstance(event, kinds)]))
         assert w.core.not_at_rest() == []
     assert outcomes[0] == outcomes[1]
 

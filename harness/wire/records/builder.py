@@ -110,8 +110,11 @@ class BatchBuilder:
         """The batch as bytes. Raises :class:`WireError` without records, or for a field out of its range."""
         if self._base_timestamp_ms is None or not self.records:
             raise WireError("a batch needs a record")
+        payload: bytes | bytearray = self.records
+        if self.codec is not Codec.NONE:
+            payload = compress(self.codec, bytes(payload), self.level)
         return _assemble(
-            payload=compress(self.codec, bytes(self.records), self.level),
+            payload=payload,
             base_offset=base_offset,
             partition_leader_epoch=partition_leader_epoch,
             attributes=self.codec | (model.TRANSACTIONAL if transactional else 0),
@@ -123,7 +126,7 @@ class BatchBuilder:
 
 def _assemble(
     *,
-    payload: bytes,
+    payload: bytes | bytearray,
     base_offset: int,
     partition_leader_epoch: int,
     attributes: int,
@@ -142,22 +145,19 @@ def _assemble(
         raise WireError(f"a field of the batch is out of its range: {error}") from error
 
 
-def _sealed(batch: bytearray) -> bytes:
-    """The batch with the CRC that fits it."""
-    with memoryview(batch) as view:
-        crc = crc32c(view[model.CRC_COVERS_FROM :])
-    batch[model.CRC_AT : model.CRC_COVERS_FROM] = crc.to_bytes(4, "big")
-    return bytes(batch)
-
-
-def _one_batch(batch: bytes) -> bytearray:
-    """A copy to write into, of exactly one whole batch."""
+def _header_of(batch: bytes) -> bytearray:
+    """A copy to write into, of the header of exactly one whole batch."""
     if len(batch) < BATCH_OVERHEAD_BYTES or batch[model.CRC_AT - 1] != model.MAGIC:
         raise WireError("these bytes are no batch of format 2")
     length = int.from_bytes(batch[8 : model.LENGTH_EXCLUDES_BYTES], "big", signed=True)
     if model.LENGTH_EXCLUDES_BYTES + length != len(batch):
         raise WireError(f"these {len(batch)} bytes are not one batch, which would have {length + 12}")
-    return bytearray(batch)
+    return bytearray(batch[:BATCH_OVERHEAD_BYTES])
+
+
+def _with_records(header: bytearray, batch: bytes) -> bytes:
+    """The batch under another header; its records, which may be many, are copied once."""
+    return b"".join((header, memoryview(batch)[BATCH_OVERHEAD_BYTES:]))
 
 
 def restamp(batch: bytes, producer_id: int, producer_epoch: int, base_sequence: int) -> bytes:
@@ -165,23 +165,25 @@ def restamp(batch: bytes, producer_id: int, producer_epoch: int, base_sequence: 
 
     The one rewriting that a producer may do, on an epoch bump (KIP-360, PRD-IDM-09).
     """
-    stamped = _one_batch(batch)
+    header = _header_of(batch)
     try:
-        _PRODUCER.pack_into(stamped, model.PRODUCER_AT, producer_id, producer_epoch, base_sequence)
+        _PRODUCER.pack_into(header, model.PRODUCER_AT, producer_id, producer_epoch, base_sequence)
     except struct.error as error:
         raise WireError(f"a field of the batch is out of its range: {error}") from error
-    return _sealed(stamped)
+    crc = crc32c(memoryview(batch)[BATCH_OVERHEAD_BYTES:], crc32c(header[model.CRC_COVERS_FROM :]))
+    header[model.CRC_AT : model.CRC_COVERS_FROM] = crc.to_bytes(4, "big")
+    return _with_records(header, batch)
 
 
 def assign_offset(batch: bytes, base_offset: int, partition_leader_epoch: int = -1) -> bytes:
     """The batch as a broker appends it: offset and leader epoch lie outside the CRC, which stays."""
-    placed = _one_batch(batch)
+    header = _header_of(batch)
     try:
-        struct.pack_into(">q", placed, 0, base_offset)
-        struct.pack_into(">i", placed, model.LENGTH_EXCLUDES_BYTES, partition_leader_epoch)
+        struct.pack_into(">q", header, 0, base_offset)
+        struct.pack_into(">i", header, model.LENGTH_EXCLUDES_BYTES, partition_leader_epoch)
     except struct.error as error:
         raise WireError(f"a field of the batch is out of its range: {error}") from error
-    return bytes(placed)
+    return _with_records(header, batch)
 
 
 def end_transaction_marker(
