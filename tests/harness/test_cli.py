@@ -113,7 +113,12 @@ def test_the_schema_names_every_file(capsys):
 
 def _started(stdout: int | IO[bytes]) -> subprocess.Popen[bytes]:
     argv = [str(Path(sys.executable).with_name("kafka-trial")), "list", "checks", "--json"]
-    return subprocess.Popen(argv, stdout=stdout, stderr=subprocess.PIPE)
+    # Whoever runs in the background has SIGINT ignored from the start, and hands that down.
+    return subprocess.Popen(argv, stdout=stdout, stderr=subprocess.PIPE, preexec_fn=_hear_interrupts)
+
+
+def _hear_interrupts() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def test_a_reader_that_goes_away_is_told_as_a_broken_pipe() -> None:
