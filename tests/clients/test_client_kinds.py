@@ -13,7 +13,6 @@ from clients.reference.producer import Components
 from harness.errors import UsageError
 from suites.contract import check_contract
 
-
 #: These clients are right: how long a busy machine takes to start them says nothing.
 PATIENCE_S = 60.0
 
