@@ -8,25 +8,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from harness import registry
 from harness.dice import Dice
+from harness.judge import relevant
 from harness.outcome import Guarantee
 from harness.spec import Elapsed, FrameSeen
-from suites.checks import (
-    corrupted,
-    delivery_timeout,
-    duplicate,
-    early_ack,
-    gave_up,
-    lost,
-    phantom,
-    reordered,
-    still_pending,
-)
-from suites.checks.traced import TRACED
-from suites.scenarios import consequence, produce
+from suites.scenarios import consequence, generated, produce
 from suites.scenarios.windows import QUIET_START_MS, windows
 
 SCENARIOS = [produce.CALM, produce.LATENCY, produce.DISCONNECT, produce.DROPPED_RESPONSE]
+GENERATED = [generated.NETWORK_SCENARIO, generated.ANY_SCENARIO]
 SEEDS = st.integers(0, 2**32)
 
 
@@ -70,23 +61,15 @@ def test_windows_that_do_not_fit_are_refused():
         windows(Dice(1, "w"), count=4, duration_ms=(10, 2_000), gap_ms=0, load_ms=6_000)
 
 
-@pytest.mark.parametrize("guarantee", [Guarantee.AT_LEAST_ONCE, Guarantee.IDEMPOTENT])
-@pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda scenario: scenario.name)
-def test_every_requirement_of_a_scenario_is_judged_by_some_check(scenario, guarantee):
-    modules = (
-        lost,
-        duplicate,
-        reordered,
-        phantom,
-        corrupted,
-        delivery_timeout,
-        still_pending,
-        early_ack,
-        gave_up,
-    )
-    judged = {requirement.id for module in modules for requirement in module.CHECK.requirements}
-
-    assert set(scenario.requirements) <= judged | set(TRACED)
+@pytest.mark.parametrize("scenario", [*SCENARIOS, *GENERATED], ids=lambda scenario: scenario.name)
+def test_every_requirement_of_a_scenario_is_judged_by_some_check(scenario):
+    judged = {
+        requirement.id
+        for check in registry.checks().values()
+        for guarantee in scenario.guarantees
+        for requirement in relevant(check, scenario, guarantee)
+    }
+    assert set(scenario.requirements) == judged
 
 
 def test_traffic_is_counted(story):
