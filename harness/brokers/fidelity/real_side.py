@@ -16,7 +16,7 @@ from functools import partial
 from typing import Any, Final
 from uuid import UUID
 
-from harness.brokers.admin import EARLIEST
+from harness.brokers.admin import EARLIEST, LATEST
 from harness.brokers.connection import Connection, NotYet, require
 from harness.brokers.deadline import insist
 from harness.brokers.fidelity import steps as s
@@ -226,8 +226,18 @@ class RealSide:
             nested(request, "DeleteRecordsPartition"), partition_index=partition, offset=before_offset
         )
         wanted = make(nested(request, "DeleteRecordsTopic"), name=topic, partitions=(part,))
+        await insist(
+            f"replicating {topic}-{partition}", FAULT_TIMEOUT_S, partial(self._replicated, topic, partition)
+        )
         leader = await self.leader(topic, partition)
         await self._request(Api.DELETE_RECORDS, leader, topics=(wanted,), timeout=_TEN_SECONDS)
+
+    async def _replicated(self, topic: str, partition: int) -> None:
+        """What was sent with acks 0 or 1 is below the high watermark too, the bound of what can be deleted."""
+        admin = self.cluster.admin
+        end = await admin.log_end(topic, partition)
+        if await admin.list_offsets(topic, partition, LATEST) < end:
+            raise NotYet(f"{topic}-{partition} is not replicated up to offset {end}")
 
     async def _move(self, topic: str, partition: int, node: int) -> None:
         """Make the node the preferred replica, and let the preferred one be elected."""
