@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
+from clients.reference.client_config import CLIENT_CHANGES, CLIENT_KEYS, settle_backoffs, settle_security
 from clients.reference.config_keys import (
     INT64_MAX,
     NEWEST,
@@ -19,18 +20,15 @@ from clients.reference.config_keys import (
     Key,
     Release,
     boolean,
-    bootstrap_servers,
     gzip_level,
     integer,
     long,
     one_of,
     optional_text,
     plugin,
-    plugins,
     read_keys,
     refuse_repeated,
     release_of,
-    text,
 )
 from clients.reference.errors import ConfigException
 from clients.reference.ports import INT32_MAX, Node
@@ -140,8 +138,7 @@ def read_settings(given: Mapping[str, Any], *, defaults_of: str = NEWEST, number
 
 
 KEYS: Mapping[str, Key] = {
-    "bootstrap.servers": Key((), bootstrap_servers),
-    "client.id": Key("", text),
+    **CLIENT_KEYS,
     "acks": Key("all", one_of({"all": -1, "-1": -1, "0": 0, "1": 1})),
     "enable.idempotence": Key(True, boolean),
     "retries": Key(INT32_MAX, integer(0)),
@@ -156,35 +153,13 @@ KEYS: Mapping[str, Key] = {
     "compression.lz4.level": Key(9, integer(1, 17)),
     "compression.zstd.level": Key(3, integer(-131_072, 22)),
     "delivery.timeout.ms": Key(120_000, integer(0)),
-    "request.timeout.ms": Key(30_000, integer(0)),
-    "retry.backoff.ms": Key(100, long(0)),
-    "retry.backoff.max.ms": Key(1_000, long(0)),
-    "reconnect.backoff.ms": Key(50, long(0)),
-    "reconnect.backoff.max.ms": Key(1_000, long(0)),
-    "socket.connection.setup.timeout.ms": Key(10_000, long(0)),
-    "socket.connection.setup.timeout.max.ms": Key(30_000, long(0)),
-    "connections.max.idle.ms": Key(540_000, long(-INT64_MAX)),
-    "client.dns.lookup": Key(
-        "use_all_dns_ips", one_of(("use_all_dns_ips", "resolve_canonical_bootstrap_servers_only"))
-    ),
-    "metadata.max.age.ms": Key(300_000, long(0)),
     "metadata.max.idle.ms": Key(300_000, long(5_000)),
-    "metadata.recovery.strategy": Key("rebootstrap", one_of(("none", "rebootstrap"), any_case=True)),
-    "metadata.recovery.rebootstrap.trigger.ms": Key(300_000, long(0)),
     "partitioner.class": Key(None, plugin),
     "partitioner.ignore.keys": Key(False, boolean),
     "partitioner.adaptive.partitioning.enable": Key(True, boolean),
     "partitioner.availability.timeout.ms": Key(0, long(0)),
     "key.serializer": Key(None, plugin),
     "value.serializer": Key(None, plugin),
-    "interceptor.classes": Key((), plugins),
-    "metric.reporters": Key((), plugins),
-    "metrics.num.samples": Key(2, integer(1)),
-    "metrics.sample.window.ms": Key(30_000, long(1)),
-    "security.protocol": Key("PLAINTEXT", one_of(("PLAINTEXT", "SASL_PLAINTEXT"), any_case=True)),
-    "sasl.mechanism": Key("PLAIN", one_of(("PLAIN",))),
-    "sasl.jaas.config": Key(None, optional_text),
-    "send.buffer.bytes": Key(131_072, integer(-1)),
     "receive.buffer.bytes": Key(32_768, integer(-1)),
     "transactional.id": Key(None, optional_text),
     "transaction.timeout.ms": Key(60_000, integer(0)),
@@ -192,18 +167,15 @@ KEYS: Mapping[str, Key] = {
 
 #: What a release changed: (setting, since, default). What is not here never changed since 2.0.
 CHANGES = (
+    *CLIENT_CHANGES,
     Change("retries", (2, 0), 0),
     Change("retries", (2, 1), INT32_MAX),  # KIP-91
-    Change("socket.connection.setup.timeout.max.ms", (2, 7), 127_000),  # KIP-601
-    Change("socket.connection.setup.timeout.max.ms", (2, 8), 30_000),
     Change("acks", (2, 0), "1"),
     Change("acks", (3, 0), "all"),  # KIP-679
     Change("enable.idempotence", (2, 0), False),
     Change("enable.idempotence", (3, 0), True),  # KIP-679
     Change("linger.ms", (2, 0), 0),
     Change("linger.ms", (4, 0), 5),  # KIP-1030
-    Change("metadata.recovery.strategy", (2, 0), "none"),
-    Change("metadata.recovery.strategy", (4, 0), "rebootstrap"),  # KIP-899, KIP-1102
     Change("partitioner.adaptive.partitioning.enable", (2, 0), False),
     Change("partitioner.adaptive.partitioning.enable", (3, 3), True),  # KIP-794
 )
@@ -286,19 +258,3 @@ def _settle_delivery_timeout(values: dict[str, Any], given: Mapping[str, Any]) -
             f"delivery.timeout.ms must be at least linger.ms + request.timeout.ms, which is {least}"
         )
     values["delivery.timeout.ms"] = least
-
-
-def settle_backoffs(values: dict[str, Any], given: Mapping[str, Any], release: Release) -> None:
-    """A backoff that is set without its maximum: reconnects then back off constantly, and so did retries before 3.7."""
-    if "reconnect.backoff.ms" in given and "reconnect.backoff.max.ms" not in given:
-        values["reconnect.backoff.max.ms"] = values["reconnect.backoff.ms"]
-    if release < (3, 7) and "retry.backoff.max.ms" not in given:
-        values["retry.backoff.max.ms"] = values["retry.backoff.ms"]  # KIP-580
-    if values["retry.backoff.ms"] > values["retry.backoff.max.ms"]:
-        logger.warning("retry.backoff.ms exceeds retry.backoff.max.ms, which alone counts then")
-
-
-def settle_security(values: Mapping[str, Any]) -> None:
-    """SASL needs credentials."""
-    if values["security.protocol"].startswith("SASL") and values["sasl.jaas.config"] is None:
-        raise ConfigException("security.protocol=SASL_PLAINTEXT requires sasl.jaas.config")

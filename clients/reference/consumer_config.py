@@ -12,21 +12,17 @@ from dataclasses import dataclass, fields
 from types import MappingProxyType
 from typing import Any
 
-from clients.reference.config import settle_backoffs, settle_security
+from clients.reference.client_config import CLIENT_CHANGES, CLIENT_KEYS, settle_backoffs, settle_security
 from clients.reference.config_keys import (
-    INT64_MAX,
     NEWEST,
     Change,
     Key,
     Release,
     boolean,
-    bootstrap_servers,
     integer,
-    long,
     one_of,
     optional_text,
     plugin,
-    plugins,
     read_keys,
     refuse_repeated,
     release_of,
@@ -121,8 +117,7 @@ def _names(value: Any) -> tuple[str, ...]:
 
 
 KEYS: Mapping[str, Key] = {
-    "bootstrap.servers": Key((), bootstrap_servers),
-    "client.id": Key("", text),
+    **CLIENT_KEYS,
     "client.rack": Key("", text),
     "group.id": Key(None, lambda value: None if value is None else text(value)),
     "group.instance.id": Key(None, optional_text),
@@ -146,41 +141,16 @@ KEYS: Mapping[str, Key] = {
     "max.partition.fetch.bytes": Key(1_048_576, integer(0)),
     "key.deserializer": Key(None, plugin),
     "value.deserializer": Key(None, plugin),
-    "interceptor.classes": Key((), plugins),
-    "metric.reporters": Key((), plugins),
-    "metrics.num.samples": Key(2, integer(1)),
-    "metrics.sample.window.ms": Key(30_000, long(1)),
     "default.api.timeout.ms": Key(60_000, integer(0)),
-    "request.timeout.ms": Key(30_000, integer(0)),
-    "retry.backoff.ms": Key(100, long(0)),
-    "retry.backoff.max.ms": Key(1_000, long(0)),
-    "reconnect.backoff.ms": Key(50, long(0)),
-    "reconnect.backoff.max.ms": Key(1_000, long(0)),
-    "socket.connection.setup.timeout.ms": Key(10_000, long(0)),
-    "socket.connection.setup.timeout.max.ms": Key(30_000, long(0)),
-    "connections.max.idle.ms": Key(540_000, long(-INT64_MAX)),
-    "client.dns.lookup": Key(
-        "use_all_dns_ips", one_of(("use_all_dns_ips", "resolve_canonical_bootstrap_servers_only"))
-    ),
-    "metadata.max.age.ms": Key(300_000, long(0)),
-    "metadata.recovery.strategy": Key("rebootstrap", one_of(("none", "rebootstrap"), any_case=True)),
-    "metadata.recovery.rebootstrap.trigger.ms": Key(300_000, long(0)),
-    "security.protocol": Key("PLAINTEXT", one_of(("PLAINTEXT", "SASL_PLAINTEXT"), any_case=True)),
-    "sasl.mechanism": Key("PLAIN", one_of(("PLAIN",))),
-    "sasl.jaas.config": Key(None, optional_text),
-    "send.buffer.bytes": Key(131_072, integer(-1)),
     "receive.buffer.bytes": Key(65_536, integer(-1)),
 }
 
 CHANGES = (
+    *CLIENT_CHANGES,
     Change("partition.assignment.strategy", (2, 0), ("range",)),
     Change("partition.assignment.strategy", (3, 0), ("range", "cooperative-sticky")),  # KIP-726
     Change("session.timeout.ms", (2, 0), 10_000),
     Change("session.timeout.ms", (3, 0), 45_000),  # KIP-735
-    Change("socket.connection.setup.timeout.max.ms", (2, 7), 127_000),  # KIP-601
-    Change("socket.connection.setup.timeout.max.ms", (2, 8), 30_000),
-    Change("metadata.recovery.strategy", (2, 0), "none"),
-    Change("metadata.recovery.strategy", (4, 0), "rebootstrap"),  # KIP-899, KIP-1102
 )
 
 _LISTS = ("bootstrap.servers", "interceptor.classes", "metric.reporters", "partition.assignment.strategy")

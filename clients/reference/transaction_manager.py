@@ -166,11 +166,18 @@ class TransactionManager:
             self._unresolved[batch.partition] = None
 
     def can_retry(self, batch: ProducerBatch, error: KafkaError, log_start_offset: int, now_ms: int) -> bool:
-        """May a refused batch be sent again? Asks for an epoch bump where only that lets it succeed."""
+        """May a refused batch be sent again? Asks for an epoch bump where only that lets it succeed.
+
+        A part whose whole may be stored cannot, once nothing older is on its way: under its numbers it will never
+        fit, under others it may be stored twice.
+        """
         if self.state is ProducerIdState.FATAL_ERROR:
             return False
         if error.code == _OUT_OF_ORDER:
-            if self._entry(batch.partition).is_broken_at(batch):
+            entry = self._entry(batch.partition)
+            if batch.doubt_is_the_wholes:
+                return not entry.may_go_again(batch)
+            if entry.is_broken_at(batch):
                 self.request_restart(batch.partition, now_ms)
             return True
         if error.code == _UNKNOWN_PRODUCER:  # PRD-IDM-12

@@ -21,10 +21,12 @@ that declares itself dead over a lost answer stops a service that a second's pat
 
 The history and the faults as they were. A client that cannot set the number of retries or the delivery timeout, or
 whose retries are limited, does not claim it: unsupported. A batch's time may count from its first record (KIP-91):
-one that ends together with an older record whose time was over was not given up. Where its process or the broker
-stood still, a failure may stem from that, and is inconclusive. A call that fails after max.block.ms was refused,
-not given up, unless the network was there all along. Long enough is request.timeout.ms and
-reconnect.backoff.max.ms, one after the other, and five seconds more.
+one that ends together, and with the same error, as an older record whose time was over was not given up. Nor was a
+record reported as unknown that is in the log, and whose batch the broker, asked once more, called too large: nobody
+can find out that it was stored (the size is looked at first, a smaller batch is another batch), and patience does not
+help. Where its process or the broker stood still, a failure may stem from that, and is inconclusive. A call that
+fails after max.block.ms was refused, not given up, unless the network was there all along. Long enough is
+request.timeout.ms and reconnect.backoff.max.ms, one after the other, and five seconds more.
 
 ## References
 
@@ -38,6 +40,8 @@ from harness.check import Check, Requirement, Unsupported
 from harness.evidence import Evidence, Send
 from harness.outcome import Level, Outcome
 from harness.rows import Finding
+from harness.wire.error_table import BY_NAME
+from suites.checks.attempts import Attempt, attempts, batch_place, origins, sent_again
 from suites.checks.disturbance import NS_PER_MS, doubt_if_disturbed
 from suites.checks.findings import finding, of_send, some
 from suites.checks.promises import DURABLE
@@ -46,6 +50,7 @@ TIMEOUT = "delivery.timeout.ms"
 #: A client may count its delivery timeout from a little earlier than the call, or round it down.
 SLACK_MS = 1_000
 RECOVERY_SLACK_MS = 5_000
+TOO_LARGE = BY_NAME["MESSAGE_TOO_LARGE"].code
 UNLIMITED = 2_147_483_647
 #: The records of a batch end together; their results are stamped one after the other.
 TOGETHER_NS = 50 * NS_PER_MS
@@ -61,7 +66,13 @@ def find(evidence: Evidence) -> list[Finding]:
         raise Unsupported(f"retries={retries} lets the client give up after so many")
     faults = sorted(row.effective_ns for row in evidence.faults if row.effective_ns is not None)
     expiries = _expiries(evidence)
-    given_up = [send for send in evidence.sends.values() if _given_up(evidence, send, faults, expiries)]
+    unknowable = _unknowable(evidence)
+    given_up = [
+        send
+        for send in evidence.sends.values()
+        if _given_up(evidence, send, faults, expiries)
+        and not (send.outcome is Outcome.INFO and send.n in unknowable)
+    ]
     if not given_up:
         return []
     errors = ", ".join(sorted({send.error or "no error" for send in given_up}))
@@ -70,18 +81,41 @@ def find(evidence: Evidence) -> list[Finding]:
     return [finding("gave-up", message, len(given_up), map(of_send, given_up))]
 
 
-def _expiries(evidence: Evidence) -> list[int]:
-    """When records ended whose delivery timeout had passed."""
+def _expiries(evidence: Evidence) -> dict[str | None, list[Send]]:
+    """The records that ended when their delivery timeout had passed, by error."""
     limit_ns = (int(evidence.record.spec.config[TIMEOUT]) - SLACK_MS) * NS_PER_MS
-    return [
-        send.complete_ns
-        for send in evidence.sends.values()
-        if send.outcome is not Outcome.OK and (send.complete_ns or 0) - send.invoke_ns >= limit_ns
-        if send.complete_ns is not None
-    ]
+    expired: dict[str | None, list[Send]] = {}
+    for send in evidence.sends.values():
+        if send.complete_ns is None or send.outcome is Outcome.OK:
+            continue
+        if send.complete_ns - send.invoke_ns >= limit_ns:
+            expired.setdefault(send.error, []).append(send)
+    return expired
 
 
-def _given_up(evidence: Evidence, send: Send, faults: list[tuple[int, int]], expiries: list[int]) -> bool:
+def _unknowable(evidence: Evidence) -> set[int]:
+    """The records in the log whose batch was sent again and then refused for its size."""
+    made = attempts(evidence)
+    if not any(attempt.error_code == TOO_LARGE for attempt in made):
+        return set()
+    again = sent_again(made)
+    places = {
+        place for place, origin in origins(evidence, made).items() if _is_too_large_later(origin, again)
+    }
+    return {n for n, copies in evidence.copies.items() if any(batch_place(copy) in places for copy in copies)}
+
+
+def _is_too_large_later(attempt: Attempt, again: dict[Attempt, Attempt]) -> bool:
+    while (later := again.get(attempt)) is not None:
+        if later.error_code == TOO_LARGE:
+            return True
+        attempt = later
+    return False
+
+
+def _given_up(
+    evidence: Evidence, send: Send, faults: list[tuple[int, int]], expiries: dict[str | None, list[Send]]
+) -> bool:
     if send.complete_ns is None or send.outcome is Outcome.OK:
         return False
     config = evidence.record.spec.config
@@ -92,7 +126,10 @@ def _given_up(evidence: Evidence, send: Send, faults: list[tuple[int, int]], exp
     if _longest_peace_ms(send.invoke_ns, send.complete_ns, faults) >= recovery_ms:
         return True
     blocked = send.outcome is Outcome.FAIL and took_ms >= int(config["max.block.ms"]) - SLACK_MS
-    expired = any(abs(send.complete_ns - expiry_ns) <= TOGETHER_NS for expiry_ns in expiries)
+    expired = any(
+        abs(send.complete_ns - (older.complete_ns or 0)) <= TOGETHER_NS and older.invoke_ns <= send.invoke_ns
+        for older in expiries.get(send.error, ())
+    )
     return took_ms < int(config[TIMEOUT]) - SLACK_MS and not blocked and not expired
 
 

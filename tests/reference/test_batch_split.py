@@ -158,21 +158,28 @@ def test_parts_go_one_after_another_before_anything_younger(world, cluster):
     assert finals == sorted(finals)
 
 
-def test_a_part_of_a_batch_in_doubt_never_gets_a_second_identity(world, cluster):
+@pytest.mark.parametrize("younger", ["stored", "waiting"])
+def test_a_part_of_a_batch_in_doubt_never_gets_a_second_identity(world, cluster, younger):
     """The whole is stored, its answer lost, and then the limit is lowered: its parts are not known to the broker, and
-    to restamp them would store them again. They end without anybody knowing (Java would store them twice)."""
+    to restamp them would store them again. They end at once without anybody knowing (Java would store them twice),
+    and what is behind them goes on."""
     w = world(
-        batch_size=1_000, linger_ms=20, request_timeout_ms=500, delivery_timeout_ms=3_000, retry_backoff_ms=50
+        batch_size=1_000, linger_ms=20, request_timeout_ms=500, delivery_timeout_ms=9_000, retry_backoff_ms=50
     )
     w.settle(w.send())
-    fates = iter(["hold", TOO_LARGE])
+    fates = iter(["hold", None, TOO_LARGE] if younger == "stored" else ["hold", TOO_LARGE])
     cluster.script = lambda seen: next(fates, None) if seen.api is Api.PRODUCE else None
+    sent_at_ms = cluster.now_ms
     deliveries = [w.send(value=b"%d" % n) for n in range(4)]
-    w.settle(*deliveries)
+    w.run_for(100 if younger == "stored" else 530)
+    behind = w.send(value=b"behind")
+    w.settle(*deliveries, behind)
     assert {delivery.error.outcome for delivery in deliveries} == {Outcome.INFO}
-    assert cluster.log("t").values == [b"v0", b"0", b"1", b"2", b"3"]
+    assert {delivery.error.name for delivery in deliveries} == {"OUT_OF_ORDER_SEQUENCE_NUMBER"}
+    assert behind.error is None
     w.settle(w.send(value=b"last"))
-    assert cluster.log("t").values[5:] == [b"last"]
+    assert cluster.now_ms < sent_at_ms + 9_000
+    assert cluster.log("t").values == [b"v0", b"0", b"1", b"2", b"3", b"behind", b"last"]
 
 
 def test_after_a_split_batches_are_built_smaller(world, cluster):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace as restruct
 
 from harness.check import Inconclusive, Unsupported
 from harness.contract import OpComplete, OpInvoke
@@ -129,6 +130,58 @@ def test_a_call_that_was_refused_after_max_block_was_not_given_up(story):
     told = failed(story(), 10_000, "fail")
     told.fault("refuse", 0, 5_000)
     assert gave_up.CHECK.find(told.evidence()) == []
+
+
+def test_a_younger_record_of_a_batch_may_end_with_its_oldest(story):
+    told = story()
+    told.call(0)
+    told.call(1, at_ms=20_000)
+    told.fault("refuse", 0, 30_000)
+    for n in (0, 1):
+        told.result(n, at_ms=30_000, outcome="info", error="_TIMED_OUT")
+    assert gave_up.CHECK.find(told.evidence()) == []
+
+
+def test_only_what_ends_alike_may_end_with_an_expired_record(story):
+    told = story()
+    told.call(0)
+    told.call(1, at_ms=20_000)
+    told.fault("refuse", 0, 30_000)
+    told.result(0, at_ms=30_000, outcome="info", error="_TIMED_OUT")
+    told.result(1, at_ms=30_000, outcome="info", error="_TRANSPORT")
+    (finding,) = gave_up.CHECK.find(told.evidence())
+    assert finding.count == 1
+
+
+def stored_but_too_large_for_its_retry(told, outcome="info"):
+    """Record 0 is stored and its answer lost; asked again, the broker finds it too large."""
+    told.call(0)
+    told.request([0], partition=0, at_ms=1, sequence=(7, 0, 0))
+    told.append([0], 0, producer_id=7, producer_epoch=0, sequence=0)
+    told.close(1, at_ms=900)
+    told.fault("dropped_response", 0, 900)
+    told.request([0], partition=0, at_ms=1_000, conn=2, sequence=(7, 0, 0))
+    told.answer(0, -1, at_ms=1_001, conn=2, error_code=10)
+    told.result(0, at_ms=1_100, outcome=outcome, error="OUT_OF_ORDER_SEQUENCE_NUMBER")
+    return told
+
+
+def test_what_nobody_can_find_out_any_more_is_not_given_up(story):
+    assert gave_up.CHECK.find(stored_but_too_large_for_its_retry(story()).evidence()) == []
+
+
+def test_to_call_it_failed_is_giving_up_all_the_same(story):
+    (finding,) = gave_up.CHECK.find(stored_but_too_large_for_its_retry(story(), "fail").evidence())
+    assert finding.count == 1
+
+
+def test_a_stored_record_whose_retry_met_another_error_was_given_up(story):
+    told = stored_but_too_large_for_its_retry(story())
+    told.frames[-1] = restruct(
+        told.frames[-1], produce=(restruct(told.frames[-1].produce[0], error_code=45),)
+    )
+    (finding,) = gave_up.CHECK.find(told.evidence())
+    assert finding.count == 1
 
 
 def test_a_success_is_no_giving_up(story):
