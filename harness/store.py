@@ -2,13 +2,16 @@
 
 ``runs/<run>/run.json`` is the plan and what it ran on; ``trials/<trial>/`` holds the rows of one trial. A file
 is written under a temporary name and renamed when it is whole, ``verdict.json`` last of all: a trial is
-finished exactly if that file exists, however the run ended. ``runs/latest`` is a pointer file.
+finished exactly if that file exists, however the run ended. ``runs/latest`` is a pointer file. Whoever carries a run
+out claims its folder, with a lock that ends with the process however that ends.
 """
 
 from __future__ import annotations
 
+import fcntl
 import os
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -66,10 +69,16 @@ def write_rows(path: Path, rows: Iterable[Any]) -> None:
     write_whole(path, msgspec.json.Encoder().encode_lines(list(rows)))
 
 
+class _Versioned(msgspec.Struct):
+    schema_version: int = SCHEMA_VERSION
+
+
 def _read(path: Path, kind: Any, lines: bool) -> Any:
     decoder = msgspec.json.Decoder(kind)
     try:
         data = path.read_bytes()
+        if not lines and (found := msgspec.json.decode(data, type=_Versioned).schema_version) != SCHEMA_VERSION:
+            raise UsageError(f"{path} is of schema version {found}; this kafka-trial reads version {SCHEMA_VERSION}")
         return decoder.decode_lines(data) if lines else decoder.decode(data)
     except FileNotFoundError:
         raise UsageError(f"{path} does not exist: {path.parent} is not a complete folder of a run") from None
@@ -116,6 +125,19 @@ class RunStore:
                 f"{path} is not a run: it has no {RUN}", hint="kafka-trial run prints the folder of its run"
             )
         return cls(path)
+
+    @contextmanager
+    def claimed(self) -> Iterator[None]:
+        """Be the only one that carries this run out. UsageError if another process is at it."""
+        folder = os.open(self.folder, os.O_RDONLY)
+        try:
+            try:
+                fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise UsageError(f"another process is carrying out the run {self.folder}") from None
+            yield
+        finally:
+            os.close(folder)
 
     @property
     def record(self) -> RunRecord:

@@ -121,7 +121,14 @@ def new_record(plan: Plan, jobs: int) -> RunRecord:
 def carry_out(
     store: RunStore, clients: Mapping[ClientRef, InstalledClient], jobs: int, as_json: bool, quiet: bool
 ) -> int:
-    """Run the store's plan, tell what came out, and give the exit code."""
+    """Run the store's plan, tell what came out, and give the exit code. UsageError if another process is at it."""
+    with store.claimed():
+        return _carry_out(store, clients, jobs, as_json, quiet)
+
+
+def _carry_out(
+    store: RunStore, clients: Mapping[ClientRef, InstalledClient], jobs: int, as_json: bool, quiet: bool
+) -> int:
     plan = store.record.plan
     say(f"run {store.folder}: {len(plan.trials)} trials, seed {plan.seed}, {jobs} at a time")
     with Watcher(sum(not store.finished(spec.trial) for spec in plan.trials), quiet) as watcher:

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import gc
+import os
+import signal
 from collections.abc import Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from dataclasses import replace
 from enum import StrEnum
 from functools import cache
-from multiprocessing import get_context
+from multiprocessing import forkserver, get_context, resource_tracker
 from pathlib import Path
 from typing import NamedTuple
 
 from harness import registry
 from harness.evidence import Evidence
 from harness.outcome import EXIT_CODES, Guarantee, Verdict
+from harness.processes import owner_env
 from harness.rows import TrialVerdict
 from harness.simulated.judged import try_spec
 from harness.spec import ClientRef, TrialSpec
@@ -84,6 +87,7 @@ def in_batches(job: Job, seeds: range, processes: int) -> Iterator[list[Tried]]:
         for batch in batches:
             yield tried(job, batch)
         return
+    _prepare_processes()
     with ProcessPoolExecutor(processes, mp_context=get_context("forkserver")) as pool:
         under_way: set[Future[list[Tried]]] = set()
         try:
@@ -99,6 +103,22 @@ def in_batches(job: Job, seeds: range, processes: int) -> Iterator[list[Tried]]:
                     yield future.result()
         finally:
             pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _prepare_processes() -> None:
+    """The processes to come carry our mark, so that none outlives us, and leave every signal to us.
+
+    A signal to the whole group (Ctrl-C) would tear them from their batch. Blocked here, it is blocked in all of them.
+    """
+    os.environ.update(owner_env())
+    stops = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, stops)
+    try:
+        resource_tracker.ensure_running()
+        signal.pthread_sigmask(signal.SIG_BLOCK, stops)  # the tracker's start has unblocked two of them
+        forkserver.ensure_running()
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _one(job: Job, spec: TrialSpec) -> Tried:

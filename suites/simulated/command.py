@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import signal
 import time
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import FrameType
 from typing import Annotated, Any
 
 import typer
@@ -88,18 +92,38 @@ def simulate(
     job = Job(chosen.name, chosen.guarantees, refs, broker, keep, store.folder)
     say(f"run {store.folder}: {trials} seeds from {seed} of {chosen.name}, {jobs} processes")
     tally, began = Tally(), time.monotonic()
-    stopped = _carry_out(job, range(seed, seed + trials), jobs, tally, max_time, quiet)
+    with signals_as_interrupts() as received:
+        stopped = _carry_out(job, range(seed, seed + trials), jobs, tally, max_time, quiet)
     seconds = time.monotonic() - began
     _conclude(store, seed, tally, stopped)
     if as_json:
         print_json(_document(store, seed, tally, seconds))
-    code = 130 if stopped == "interrupted" else exit_code(Verdict(each) for each in tally.counts)
+    code = 128 + received[0] if received else exit_code(Verdict(each) for each in tally.counts)
     done = tally.counts.total()
     say(
         f"{done} trials in {seconds:.1f} s ({done / seconds:.0f} a second), {_words(tally)}; "
         f"virtual over real time {tally.virtual_ns / 1e9 / seconds:,.0f}; exit {code}"
     )
     return code
+
+
+@contextmanager
+def signals_as_interrupts() -> Iterator[list[int]]:
+    """SIGINT, SIGTERM and SIGHUP raise KeyboardInterrupt in here; gives the numbers of those that came."""
+    received: list[int] = []
+
+    def stop(number: int, frame: FrameType | None) -> None:
+        received.append(number)
+        raise KeyboardInterrupt
+
+    before = {
+        number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+    }
+    try:
+        yield received
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def _client(name: str) -> ClientRef:

@@ -9,6 +9,7 @@ from harness.errors import EnvironmentProblem, UsageError
 from harness.evidence import Evidence
 from harness.outcome import Guarantee
 from harness.rows import (
+    SCHEMA_VERSION,
     Ending,
     FaultRow,
     Frame,
@@ -91,6 +92,24 @@ def test_a_damaged_file_is_named(tmp_path, text):
     (store.folder / "run.json").write_text(text)
     with pytest.raises(UsageError, match=r"cannot read .*run\.json"):
         _ = store.record
+
+
+def test_a_run_of_another_schema_is_not_guessed_at(tmp_path):
+    store = RunStore.create(tmp_path, record())
+    path = store.folder / "run.json"
+    path.write_text(path.read_text().replace(f'"schema_version": {SCHEMA_VERSION}', '"schema_version": 99'))
+    with pytest.raises(
+        UsageError, match=rf"run\.json is of schema version 99; .* reads version {SCHEMA_VERSION}"
+    ):
+        _ = store.record
+
+
+def test_only_one_at_a_time_carries_a_run_out(tmp_path):
+    store = RunStore.create(tmp_path, record())
+    with store.claimed(), pytest.raises(UsageError, match="another process is carrying out"), store.claimed():
+        pass
+    with store.claimed():
+        pass
 
 
 def test_an_unwritable_folder_is_one_sentence(tmp_path):

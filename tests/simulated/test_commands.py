@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
+import subprocess
+import sys
+import time
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 
 from harness.cli.main import call
@@ -109,3 +115,44 @@ def test_a_simulated_fault_cannot_be_replayed_live(
     (tmp_path / "spec.json").write_text(json.dumps(spec))
     assert call(["replay", str(tmp_path / "spec.json"), "-b", "local:4.3.1x1"]) == 2
     assert "half_open" in capsys.readouterr().err
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_ends_all_processes_in_order(tmp_path: Path, number: signal.Signals) -> None:
+    started = started_simulation(tmp_path)
+    family = psutil.Process(started.pid).children(recursive=True)
+    os.killpg(started.pid, number)
+    assert "Traceback" not in started.communicate()[1]
+    assert started.returncode == 128 + number
+    assert RunStore.open(tmp_path).record.stop_reason == "interrupted"
+    assert not psutil.wait_procs(family, timeout=30)[1]
+
+
+@pytest.mark.long
+def test_no_process_outlives_a_killed_simulation(tmp_path: Path) -> None:
+    started = started_simulation(tmp_path)
+    family = psutil.Process(started.pid).children(recursive=True)
+    assert len(family) >= 2
+    started.kill()
+    started.communicate()
+    gone, alive = psutil.wait_procs(family, timeout=30)
+    assert gone and not alive
+
+
+def started_simulation(out_dir: Path) -> subprocess.Popen[str]:
+    """Two processes that have more to do than any test waits for; the first of it is done."""
+    argv = [str(Path(sys.executable).with_name("kafka-trial")), "simulate", "-j", "2", "--keep", "all"]
+    argv += ["--trials", "1000000", "--out-dir", str(out_dir), "-q"]
+    # A group of its own; and whoever runs in the background has SIGINT ignored, and hands that down.
+    started = subprocess.Popen(
+        argv,
+        stderr=subprocess.PIPE,
+        text=True,
+        process_group=0,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )
+    while not list(out_dir.glob("*/trials/*")):
+        assert started.poll() is None
+        time.sleep(0.05)
+    return started
