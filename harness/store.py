@@ -77,8 +77,13 @@ def _read(path: Path, kind: Any, lines: bool) -> Any:
     decoder = msgspec.json.Decoder(kind)
     try:
         data = path.read_bytes()
-        if not lines and (found := msgspec.json.decode(data, type=_Versioned).schema_version) != SCHEMA_VERSION:
-            raise UsageError(f"{path} is of schema version {found}; this kafka-trial reads version {SCHEMA_VERSION}")
+        if (
+            not lines
+            and (found := msgspec.json.decode(data, type=_Versioned).schema_version) != SCHEMA_VERSION
+        ):
+            raise UsageError(
+                f"{path} is of schema version {found}; this kafka-trial reads version {SCHEMA_VERSION}"
+            )
         return decoder.decode_lines(data) if lines else decoder.decode(data)
     except FileNotFoundError:
         raise UsageError(f"{path} does not exist: {path.parent} is not a complete folder of a run") from None

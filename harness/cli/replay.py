@@ -13,7 +13,7 @@ from harness import registry
 from harness.campaign import install
 from harness.cli import select
 from harness.cli.output import print_json, run_document
-from harness.cli.running import DEFAULT_OUT, carry_out, new_record
+from harness.cli.running import DEFAULT_OUT, MAX_JOBS, carry_out, new_record
 from harness.cli.screen import say, summary
 from harness.errors import UsageError
 from harness.outcome import Verdict, exit_code
@@ -36,6 +36,9 @@ def replay(
     broker: Annotated[
         str | None, typer.Option("-b", "--broker", help="On this one instead: KIND:ID.")
     ] = None,
+    jobs: Annotated[
+        int, typer.Option("-j", "--jobs", min=1, max=MAX_JOBS, help="Live trials at a time.")
+    ] = 1,
     out_dir: Annotated[Path, typer.Option(help="Where runs are kept.")] = DEFAULT_OUT,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")] = False,
 ) -> int:
@@ -52,7 +55,7 @@ def replay(
         _check(spec, world)
     if world == "live":
         clients = install(spec.client for spec in plan.trials)
-        return carry_out(RunStore.create(out_dir, new_record(plan, 1)), clients, 1, as_json, False)
+        return carry_out(RunStore.create(out_dir, new_record(plan, jobs)), clients, jobs, as_json, False)
     store = RunStore.create(out_dir, new_record(plan, 1))
     verdicts = [_simulated(store, spec) for spec in plan.trials]
     store.stop("completed")

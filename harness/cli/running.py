@@ -29,7 +29,8 @@ from harness.spec import ClientRef, Plan
 from harness.store import RunRecord, RunStore
 
 DEFAULT_OUT = Path("runs")
-MAX_JOBS = 8
+JOBS = 8
+MAX_JOBS = 32
 MAX_SEED = 2**62
 
 
@@ -57,7 +58,7 @@ def run(
         int, typer.Option(min=0, max=MAX_SEED, help="The seed of the plan: all randomness comes from it.")
     ] = 1,
     seeds: Annotated[int, typer.Option(min=1, help="How many seeds, from --seed upwards.")] = 1,
-    jobs: Annotated[int, typer.Option("-j", "--jobs", min=1, max=32, help="Trials at a time.")] = MAX_JOBS,
+    jobs: Annotated[int, typer.Option("-j", "--jobs", min=1, max=MAX_JOBS, help="Trials at a time.")] = JOBS,
     out_dir: Annotated[Path, typer.Option(help="Where runs are kept.")] = DEFAULT_OUT,
     resume: Annotated[
         Path | None, typer.Option(help="Go on with this run: trials without a verdict.")

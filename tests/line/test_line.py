@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -63,12 +64,11 @@ def test_spark_agrees_and_the_report_is_there(line, matrix):
     assert "confluent-kafka" in report.read_text()
 
 
-def test_a_verdict_that_was_tampered_with_is_a_disagreement(line, tmp_path):
-    document = line.json(
-        "run", "produce/calm", "-c", "reference", "-g", "idempotent", "--out-dir", str(tmp_path)
-    )
-    [path] = Path(document["run"]).glob("trials/*/verdict.json")
+def test_a_verdict_that_was_tampered_with_is_a_disagreement(line, matrix, tmp_path):
+    run = tmp_path / Path(matrix["run"]).name
+    shutil.copytree(line.folder / matrix["run"], run)
+    path = min(run.glob("trials/*/verdict.json"))
     verdict = json.loads(path.read_text())
     verdict["delivery"]["lost"] += 1
     path.write_text(json.dumps(verdict))
-    assert line.json("report", document["run"], code=3)["agreement"]["disagreements"]
+    assert line.json("report", str(run), code=3)["agreement"]["disagreements"]
