@@ -27,7 +27,8 @@ from collections.abc import Sequence
 
 from faults import listener
 from faults.kind import BOTH_WORLDS, Fault, cut, each, toxic_name
-from harness.ports import FaultKind, Proxy
+from harness.lane import LiveLane
+from harness.ports import FaultKind
 from harness.rows import FaultRow, Frame
 from harness.simulated.lane import SimulatedLane
 from harness.spec import FaultSpec
@@ -40,13 +41,13 @@ class Disconnect(Fault):
     summary = "all connections end with FIN; the listener is back after the duration"
     worlds = BOTH_WORLDS
 
-    async def start(self, spec: FaultSpec, proxies: Sequence[Proxy]) -> None:
+    async def start(self, spec: FaultSpec, lane: LiveLane) -> None:
         """Cut, and refuse."""
-        await each(proxies, lambda proxy: listener.close(proxy, toxic_name(spec)))
+        await each(lane.on(spec), lambda proxy: listener.close(proxy, toxic_name(spec)))
 
-    async def stop(self, spec: FaultSpec, proxies: Sequence[Proxy]) -> None:
+    async def stop(self, spec: FaultSpec, lane: LiveLane) -> None:
         """Accept again."""
-        await each(proxies, lambda proxy: listener.reopen(proxy, toxic_name(spec)))
+        await each(lane.on(spec), lambda proxy: listener.reopen(proxy, toxic_name(spec)))
 
     def begin(self, spec: FaultSpec, lane: SimulatedLane) -> None:
         """Cut, and refuse."""

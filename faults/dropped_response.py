@@ -30,6 +30,7 @@ from collections.abc import Sequence
 
 from faults import listener
 from faults.kind import BOTH_WORLDS, Fault, each, passed, remove, toxic_name
+from harness.lane import LiveLane
 from harness.ports import FaultKind, Proxy
 from harness.rows import FaultRow, Frame, FrameKind
 from harness.simulated.lane import SimulatedLane
@@ -43,13 +44,14 @@ class DroppedResponse(Fault):
     summary = "requests are applied, their responses thrown away; then the connections are closed"
     worlds = BOTH_WORLDS
 
-    async def start(self, spec: FaultSpec, proxies: Sequence[Proxy]) -> None:
+    async def start(self, spec: FaultSpec, lane: LiveLane) -> None:
         """Throw responses away."""
         await each(
-            proxies, lambda proxy: proxy.add_toxic(toxic_name(spec), "timeout", "downstream", 1.0, timeout=0)
+            lane.on(spec),
+            lambda proxy: proxy.add_toxic(toxic_name(spec), "timeout", "downstream", 1.0, timeout=0),
         )
 
-    async def stop(self, spec: FaultSpec, proxies: Sequence[Proxy]) -> None:
+    async def stop(self, spec: FaultSpec, lane: LiveLane) -> None:
         """Close the connections, and let responses through again."""
 
         async def restore(proxy: Proxy) -> None:
@@ -59,7 +61,7 @@ class DroppedResponse(Fault):
                 await listener.close(proxy, toxic_name(spec))
                 await listener.reopen(proxy, toxic_name(spec))
 
-        await each(proxies, restore)
+        await each(lane.on(spec), restore)
 
     def begin(self, spec: FaultSpec, lane: SimulatedLane) -> None:
         """Throw responses away."""

@@ -16,6 +16,7 @@ import msgspec
 
 from faults.toxiproxy_errors import NotFound
 from harness.errors import UsageError, unknown
+from harness.lane import LiveLane
 from harness.ports import FaultParam, Proxy
 from harness.rows import FaultRow, Frame, FrameKind
 from harness.simulated.lane import SimulatedLane
@@ -37,7 +38,7 @@ class Fault:
     worlds: frozenset[str] = frozenset({"live"})
     params: tuple[FaultParam, ...] = ()
 
-    async def prepare(self, spec: FaultSpec, proxies: Sequence[Proxy]) -> None:
+    async def prepare(self, spec: FaultSpec, lane: LiveLane) -> None:
         """Check the parameters before anything runs. UsageError, in one sentence."""
         self.values(spec)
 
@@ -67,14 +68,14 @@ class SimulatedFault(Fault):
 
     worlds = frozenset({"simulated"})
 
-    async def prepare(self, spec: FaultSpec, proxies: Sequence[Proxy]) -> None:
+    async def prepare(self, spec: FaultSpec, lane: LiveLane) -> None:
         """UsageError: not in the live world."""
         raise UsageError(f"fault {self.name!r} exists only in the simulated world")
 
-    async def start(self, spec: FaultSpec, proxies: Sequence[Proxy]) -> None:
+    async def start(self, spec: FaultSpec, lane: LiveLane) -> None:
         """Never reached."""
 
-    async def stop(self, spec: FaultSpec, proxies: Sequence[Proxy]) -> None:
+    async def stop(self, spec: FaultSpec, lane: LiveLane) -> None:
         """Nothing was started."""
 
     def hits(self, row: FaultRow, frames: Sequence[Frame]) -> int:

@@ -28,6 +28,7 @@ from collections.abc import Iterator, Sequence
 
 from faults.kind import BOTH_WORLDS, Fault, each, passed, remove, toxic_name
 from harness.errors import UsageError
+from harness.lane import LiveLane
 from harness.ports import FaultKind, FaultParam, Proxy
 from harness.rows import FaultRow, Frame, FrameKind
 from harness.simulated.lane import SimulatedLane
@@ -48,12 +49,12 @@ class Latency(Fault):
         FaultParam("downstream_ms", 0, 0, 600_000, "how much later responses reach the client"),
     )
 
-    async def prepare(self, spec: FaultSpec, proxies: Sequence[Proxy]) -> None:
+    async def prepare(self, spec: FaultSpec, lane: LiveLane) -> None:
         """Check the parameters; a delay of 0 both ways is no fault."""
         if not self._delays(spec):
             raise UsageError("fault 'latency' needs upstream_ms or downstream_ms above 0")
 
-    async def start(self, spec: FaultSpec, proxies: Sequence[Proxy]) -> None:
+    async def start(self, spec: FaultSpec, lane: LiveLane) -> None:
         """Add the delay."""
         delays = self._delays(spec)
 
@@ -62,16 +63,16 @@ class Latency(Fault):
             name = f"{toxic_name(spec)}-{stream}"
             await proxy.add_toxic(name, "latency", stream, 1.0, latency=delays[stream], jitter=0)
 
-        await each(_places(proxies, delays), add)
+        await each(_places(lane.on(spec), delays), add)
 
-    async def stop(self, spec: FaultSpec, proxies: Sequence[Proxy]) -> None:
+    async def stop(self, spec: FaultSpec, lane: LiveLane) -> None:
         """Take the delay away."""
 
         async def take(place: tuple[Proxy, str]) -> None:
             proxy, stream = place
             await remove(proxy, f"{toxic_name(spec)}-{stream}")
 
-        await each(_places(proxies, self._delays(spec)), take)
+        await each(_places(lane.on(spec), self._delays(spec)), take)
 
     def begin(self, spec: FaultSpec, lane: SimulatedLane) -> None:
         """Add the delay."""

@@ -30,6 +30,7 @@ from collections.abc import Sequence
 
 from faults import listener
 from faults.kind import BOTH_WORLDS, Fault, cut, each, remove, toxic_name
+from harness.lane import LiveLane
 from harness.ports import FaultKind, Proxy
 from harness.rows import FaultRow, Frame
 from harness.simulated.lane import SimulatedLane
@@ -43,18 +44,19 @@ class Reset(Fault):
     summary = "all connections end with RST; the listener is back after the duration"
     worlds = BOTH_WORLDS
 
-    async def prepare(self, spec: FaultSpec, proxies: Sequence[Proxy]) -> None:
+    async def prepare(self, spec: FaultSpec, lane: LiveLane) -> None:
         """Make every later close of a connection that is opened from now on a reset."""
-        await super().prepare(spec, proxies)
+        await super().prepare(spec, lane)
         await each(
-            proxies, lambda proxy: proxy.add_toxic(toxic_name(spec), "reset_peer", "upstream", 0.0, timeout=0)
+            lane.on(spec),
+            lambda proxy: proxy.add_toxic(toxic_name(spec), "reset_peer", "upstream", 0.0, timeout=0),
         )
 
-    async def start(self, spec: FaultSpec, proxies: Sequence[Proxy]) -> None:
+    async def start(self, spec: FaultSpec, lane: LiveLane) -> None:
         """Reset, and refuse."""
-        await each(proxies, lambda proxy: listener.close(proxy, toxic_name(spec)))
+        await each(lane.on(spec), lambda proxy: listener.close(proxy, toxic_name(spec)))
 
-    async def stop(self, spec: FaultSpec, proxies: Sequence[Proxy]) -> None:
+    async def stop(self, spec: FaultSpec, lane: LiveLane) -> None:
         """Accept again, with ordinary closes; also takes back a ``prepare`` that no ``start`` followed."""
 
         async def restore(proxy: Proxy) -> None:
@@ -63,7 +65,7 @@ class Reset(Fault):
             finally:
                 await listener.reopen(proxy, toxic_name(spec))
 
-        await each(proxies, restore)
+        await each(lane.on(spec), restore)
 
     def begin(self, spec: FaultSpec, lane: SimulatedLane) -> None:
         """Reset, and refuse."""

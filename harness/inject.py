@@ -11,8 +11,8 @@ import asyncio
 import time
 from collections.abc import Sequence
 
-from harness.lane import Lane
-from harness.ports import FaultKind, Proxy
+from harness.lane import LiveLane
+from harness.ports import FaultKind
 from harness.registry import fault
 from harness.rows import FaultRow, Frame
 from harness.spec import Elapsed, FaultSpec
@@ -24,7 +24,7 @@ NS_PER_MS = 1_000_000
 class Injector:
     """The faults of one trial on one lane; ``rows`` is filled as they begin and end."""
 
-    def __init__(self, specs: Sequence[FaultSpec], lane: Lane) -> None:
+    def __init__(self, specs: Sequence[FaultSpec], lane: LiveLane) -> None:
         self._lane = lane
         self._kinds = [fault(spec.kind) for spec in specs]
         self._specs = list(specs)
@@ -34,12 +34,12 @@ class Injector:
     async def prepare(self) -> None:
         """Put in place what some kinds need before the client connects."""
         for kind, spec in zip(self._kinds, self._specs, strict=True):
-            await kind.prepare(spec, self._proxies(spec))
+            await kind.prepare(spec, self._lane)
 
     async def clear(self) -> None:
         """Take away what is still there of any fault, also of those whose trigger never came."""
         for kind, spec in zip(self._kinds, self._specs, strict=True):
-            await kind.stop(spec, self._proxies(spec))
+            await kind.stop(spec, self._lane)
 
     async def run(self, load_ns: int) -> None:
         """Carry out the schedule; returns when the last fault has been stopped, also if cancelled."""
@@ -54,9 +54,6 @@ class Injector:
             for kind, row in zip(self._kinds, self.rows, strict=True)
         )
 
-    def _proxies(self, spec: FaultSpec) -> list[Proxy]:
-        return [p for p in self._lane.proxies if not spec.brokers or p.address.broker in spec.brokers]
-
     async def _one(self, index: int, load_ns: int) -> None:
         spec, kind = self._specs[index], self._kinds[index]
         begin_ns = await self._triggered(spec, load_ns)
@@ -64,7 +61,7 @@ class Injector:
         self.rows[index] = FaultRow(index, spec, requested, None)
         self.holding += 1
         try:
-            effective = await _hold(kind, spec, self._proxies(spec), requested[1])
+            effective = await _hold(kind, spec, self._lane, requested[1])
             self.rows[index] = FaultRow(index, spec, requested, effective)
         finally:
             self.holding -= 1
@@ -89,13 +86,13 @@ class Injector:
             self._lane.witness.unwatch(watch)
 
 
-async def _hold(kind: FaultKind, spec: FaultSpec, proxies: Sequence[Proxy], until_ns: int) -> tuple[int, int]:
+async def _hold(kind: FaultKind, spec: FaultSpec, lane: LiveLane, until_ns: int) -> tuple[int, int]:
     began_ns = time.monotonic_ns()
     try:
-        await kind.start(spec, proxies)
+        await kind.start(spec, lane)
         await sleep_until(until_ns)
     finally:
-        await asyncio.shield(kind.stop(spec, proxies))
+        await asyncio.shield(kind.stop(spec, lane))
     return began_ns, time.monotonic_ns()
 
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from harness.errors import EnvironmentProblem
 from harness.ports import Cluster, Proxy, ProxyServer
+from harness.spec import FaultSpec
 from harness.witness import WitnessLane
 
 
@@ -35,6 +36,20 @@ class Lane:
                 raise EnvironmentProblem(
                     f"lane {self.number}: the proxy of broker {proxy.address.broker} still carries a fault"
                 )
+
+
+@dataclass(frozen=True)
+class LiveLane:
+    """What a fault may lay its hands on in the live world: the proxies, the witness, the brokers, the topic."""
+
+    proxies: tuple[Proxy, ...]
+    witness: WitnessLane
+    cluster: Cluster
+    topic: str
+
+    def on(self, spec: FaultSpec) -> list[Proxy]:
+        """The proxies that a fault is for: of the brokers it names, or all."""
+        return [proxy for proxy in self.proxies if not spec.brokers or proxy.address.broker in spec.brokers]
 
 
 @asynccontextmanager

@@ -24,7 +24,7 @@ from harness.conversation import ConfigRefused, Conversation
 from harness.errors import BrokerDied, ClientBroken, KafkaTrialError, first_of
 from harness.evidence import PRODUCER, Evidence
 from harness.inject import Injector, sleep_until
-from harness.lane import Lane
+from harness.lane import Lane, LiveLane
 from harness.ports import Cluster, InstalledClient
 from harness.rows import Ending, Frame, LogRecord, Phases, TrialRecord
 from harness.spec import TrialSpec
@@ -65,7 +65,7 @@ class LiveTrial:
         self._history: list[AnyEvent] = []
         self._frames: list[Frame] = []
         self._log: list[LogRecord] = []
-        self._injector = Injector(spec.faults, lane)
+        self._injector = Injector(spec.faults, LiveLane(lane.proxies, lane.witness, cluster, topic))
         self._phases = Phases()
         self._startup: StartupComplete | None = None
         self._not_set: dict[str, str] = {}

@@ -10,10 +10,13 @@ from collections.abc import Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from harness.rows import FaultRow, Frame, LogRecord
 from harness.spec import ClientRef, FaultSpec
+
+if TYPE_CHECKING:
+    from harness.lane import LiveLane
 
 Address = tuple[str, int]
 
@@ -121,11 +124,11 @@ class FaultKind(Protocol):
     worlds: frozenset[str]
     params: tuple[FaultParam, ...]
 
-    async def prepare(self, spec: FaultSpec, proxies: Sequence[Proxy]) -> None:
+    async def prepare(self, spec: FaultSpec, lane: LiveLane) -> None:
         """What must be in place before the client connects; usually nothing."""
 
-    async def start(self, spec: FaultSpec, proxies: Sequence[Proxy]) -> None: ...
-    async def stop(self, spec: FaultSpec, proxies: Sequence[Proxy]) -> None:
+    async def start(self, spec: FaultSpec, lane: LiveLane) -> None: ...
+    async def stop(self, spec: FaultSpec, lane: LiveLane) -> None:
         """Undo ``start``; must also work after a ``start`` that failed half-way."""
 
     def hits(self, row: FaultRow, frames: Sequence[Frame]) -> int:

@@ -12,13 +12,14 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from kio.schema.errors import ErrorCode
 
 from faults.toxiproxy import Toxiproxy
-from harness.ports import LaneAddress, Proxy, ProxyServer
+from harness.lane import LiveLane
+from harness.ports import Cluster, LaneAddress, Proxy, ProxyServer
 from harness.ports_block import port_block
 from harness.rows import Frame, FrameKind
 from harness.wire.apis import Api
@@ -87,6 +88,11 @@ class LanePath:
     upstream: Upstream
     rows: list[Frame] = field(default_factory=list)
     clients: list[Client] = field(default_factory=list)
+
+    @property
+    def lane(self) -> LiveLane:
+        """For the faults of the network: there is no cluster behind it."""
+        return LiveLane((self.proxy,), self.witness, cast("Cluster", None), "t")
 
     async def connect(self) -> Client:
         client = Client(*await asyncio.open_connection(*self.proxy.address.advertised))

@@ -143,7 +143,7 @@ def test_a_stopped_server_is_noticed_and_named(staged: Any) -> None:
             )  # the last of its threads has stopped
             with pytest.raises(ControlPlaneWedged, match="does not even tell its version") as raised:
                 await DROPPED_RESPONSE.start(
-                    FaultSpec("dropped_response", Elapsed(0), 1), [stage.paths[0].proxy]
+                    FaultSpec("dropped_response", Elapsed(0), 1), stage.paths[0].lane
                 )
             assert isinstance(raised.value, EnvironmentProblem)
             process.resume()
