@@ -16,6 +16,7 @@ from harness.rows import FaultRow, Frame, LogRecord
 from harness.spec import ClientRef, FaultSpec
 
 if TYPE_CHECKING:
+    from harness.brokers.alterations import Alterations
     from harness.lane import LiveLane
 
 Address = tuple[str, int]
@@ -48,12 +49,17 @@ class Cluster(Protocol):
     def died(self) -> str | None:
         """Why the cluster cannot be trusted any more: a node that ended by itself, with the end of its log."""
 
+    @property
+    def alterations(self) -> Alterations:
+        """Changes to topics, leaders and settings, over ``internal``."""
+
     async def create_topic(
         self, topic: str, partitions: int, config: Mapping[str, str] | None = None
     ) -> None: ...
     async def read_log(self, topic: str) -> list[LogRecord]:
         """Every record of every partition up to its end, control records included, read_uncommitted."""
 
+    async def stop(self, node_id: int) -> None: ...
     async def kill(self, node_id: int) -> None: ...
     async def restart(self, node_id: int) -> None: ...
     async def pause(self, node_id: int) -> None: ...

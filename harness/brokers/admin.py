@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from datetime import timedelta
+from typing import Any, TypeVar
 
 from kio.schema.create_topics.v7 import CreateTopicsRequest, CreateTopicsResponse
 from kio.schema.create_topics.v7.request import CreatableTopic, CreatableTopicConfig
@@ -27,6 +28,8 @@ from harness.brokers.connection import Connection, NotYet, require
 from harness.brokers.deadline import insist
 from harness.errors import KafkaTrialError
 from harness.ports import Address
+
+Answer = TypeVar("Answer")
 
 TIMEOUT_S = 30.0
 FETCH_BYTES = 2**20
@@ -49,13 +52,21 @@ class Admin:
         for connection in self._connections.values():
             connection.close()
 
+    def node_ids(self) -> tuple[int, ...]:
+        """The nodes that are up, in order."""
+        return tuple(sorted(self._nodes()))
+
+    async def ask(self, message: Any, answer: type[Answer], node_id: int | None = None) -> Answer:
+        """A node's answer, any node's if None. NotYet: there was none."""
+        return await self._to(self._any_node() if node_id is None else node_id).request(message, answer)
+
     async def api_versions(self, node_id: int) -> Mapping[int, tuple[int, int]]:
         """Api key -> lowest and highest version that a node speaks."""
         return await self._to(node_id).versions()
 
     async def metadata(self, node_id: int, topic: str | None = None) -> MetadataResponse:
         """What a node knows of the brokers and of one topic. NotYet: it does not answer."""
-        return await self._to(node_id).request(metadata_request(topic), MetadataResponse)
+        return await self.ask(metadata_request(topic), MetadataResponse, node_id)
 
     async def create_topic(
         self,
@@ -74,21 +85,24 @@ class Admin:
         async def create() -> None:
             nonlocal attempts
             attempts += 1
-            answer = await self._to(self._any_node()).request(request, CreateTopicsResponse)
+            answer = await self.ask(request, CreateTopicsResponse)
             [result] = answer.topics
             if attempts > 1 and result.error_code == ErrorCode.topic_already_exists:
                 return  # an attempt whose answer was lost
             require(result.error_code, f"creating topic {topic!r} ({result.error_message})")
 
-        async def led() -> None:
-            for node_id in self._nodes():
-                if len(await self._leaders(node_id, topic)) != partitions:
-                    raise NotYet(f"broker {node_id} does not know every partition of {topic!r}")
-            for partition in range(partitions):
-                await self.log_end(topic, partition)
-
         await insist(f"creating topic {topic!r}", TIMEOUT_S, create)
-        await insist(f"electing the leaders of {topic!r}", TIMEOUT_S, led)
+        await insist(
+            f"electing the leaders of {topic!r}", TIMEOUT_S, lambda: self.all_lead(topic, partitions)
+        )
+
+    async def all_lead(self, topic: str, partitions: int) -> None:
+        """NotYet: not every node names a leader of every partition, or one of those does not lead yet."""
+        for node_id in self._nodes():
+            if len(await self._leaders(node_id, topic)) != partitions:
+                raise NotYet(f"broker {node_id} does not know every partition of {topic!r}")
+        for partition in range(partitions):
+            await self.log_end(topic, partition)
 
     async def partitions(self, topic: str) -> list[int]:
         """The partitions of a topic, in order. NotYet: one has no leader at the moment."""
@@ -104,8 +118,8 @@ class Admin:
 
     async def fetch(self, topic: str, partition: int, offset: int) -> PartitionData:
         """What the leader holds from ``offset`` on (read_uncommitted), about 1 MiB of it, without waiting for more."""
-        leader = await self._leader(topic, partition)
-        answer = await leader.request(_fetch_request(topic, partition, offset), FetchResponse)
+        leader = await self.leader(topic, partition)
+        answer = await self.ask(_fetch_request(topic, partition, offset), FetchResponse, leader)
         require(answer.error_code, f"fetching {topic}-{partition}")
         [data] = answer.responses[0].partitions
         require(data.error_code, f"fetching {topic}-{partition} from offset {offset}")
@@ -118,17 +132,17 @@ class Admin:
             isolation_level=i8(0),
             topics=(ListOffsetsTopic(name=TopicName(topic), partitions=(wanted,)),),
         )
-        leader = await self._leader(topic, partition)
-        answer = await leader.request(request, ListOffsetsResponse)
+        answer = await self.ask(request, ListOffsetsResponse, await self.leader(topic, partition))
         [found] = answer.topics[0].partitions
         require(found.error_code, f"listing the offsets of {topic}-{partition}")
         return found.offset
 
-    async def _leader(self, topic: str, partition: int) -> Connection:
+    async def leader(self, topic: str, partition: int) -> int:
+        """The node that leads a partition. NotYet: none does at the moment."""
         leaders = await self._leaders(self._any_node(), topic)
         if partition not in leaders:
             raise NotYet(f"{topic}-{partition} has no leader")
-        return self._to(leaders[partition])
+        return leaders[partition]
 
     async def _leaders(self, node_id: int, topic: str) -> dict[int, int]:
         """Partition -> leader, as ``node_id`` knows them."""

@@ -17,6 +17,7 @@ from pathlib import Path
 from harness import processes
 from harness.brokers import settings
 from harness.brokers.admin import Admin
+from harness.brokers.alterations import Alterations
 from harness.brokers.deadline import insist
 from harness.brokers.layout import ClusterId, Layout
 from harness.brokers.log_reader import read_log
@@ -52,6 +53,7 @@ class LocalCluster:
             for node in layout.nodes
         }
         self.admin = Admin(self._internal)
+        self.alterations = Alterations(self.admin)
 
     @property
     def node_ids(self) -> tuple[int, ...]:

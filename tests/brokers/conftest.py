@@ -120,8 +120,8 @@ async def produce(
             ),
         ),
     )
-    leader = await cluster.admin._leader(topic, partition)
-    [result] = (await leader.request(request, ProduceResponse)).responses[0].partition_responses
+    leader = await cluster.admin.leader(topic, partition)
+    [result] = (await cluster.admin.ask(request, ProduceResponse, leader)).responses[0].partition_responses
     require(result.error_code, "producing")
     return result.base_offset
 

@@ -16,7 +16,7 @@ from functools import partial
 from typing import Any, Final
 from uuid import UUID
 
-from harness.brokers.admin import EARLIEST, LATEST
+from harness.brokers.admin import EARLIEST
 from harness.brokers.connection import Connection, NotYet, require
 from harness.brokers.deadline import insist
 from harness.brokers.fidelity import steps as s
@@ -30,20 +30,14 @@ from harness.wire.records import read_batches
 MARKER: Final = "fidelity.marker"
 ANSWER_TIMEOUT_S: Final = 20.0
 FAULT_TIMEOUT_S: Final = 30.0
-_TOPIC, _SET = 2, 0
-_PREFERRED: Final = 0
+_TOPIC: Final = 2
 _TEN_SECONDS: Final = timedelta(seconds=10)
 _VERSIONS: Final = {
     Api.CREATE_TOPICS: 7,
     Api.DELETE_TOPICS: 5,
-    Api.DELETE_RECORDS: 2,
     Api.FIND_COORDINATOR: 3,
-    Api.CREATE_PARTITIONS: 3,
     Api.DESCRIBE_CONFIGS: 4,
     Api.INIT_PRODUCER_ID: 2,
-    Api.ELECT_LEADERS: 2,
-    Api.INCREMENTAL_ALTER_CONFIGS: 1,
-    Api.ALTER_PARTITION_REASSIGNMENTS: 0,
 }
 
 
@@ -134,27 +128,29 @@ class RealSide:
         )
         answer = await self._request(Api.CREATE_TOPICS, topics=(creatable,))
         require(answer.topics[0].error_code, f"creating {topic} ({answer.topics[0].error_message})")
-        await insist(f"leading {topic}", FAULT_TIMEOUT_S, lambda: self._led(topic, spec.partitions))
+        await insist(
+            f"leading {topic}", FAULT_TIMEOUT_S, lambda: self.cluster.admin.all_lead(topic, spec.partitions)
+        )
 
     async def apply(self, fault: s.Fault, topic: str) -> None:
         """Do what the fault says, and come back when every broker knows."""
         match fault:
             case s.DeleteTopic():
-                await self._delete(topic)
+                await self.cluster.alterations.delete_topic(topic)
             case s.RecreateTopic():
-                await self._request(Api.DELETE_TOPICS, topic_names=(topic,), timeout=_TEN_SECONDS)
+                await self.cluster.alterations.delete_topic(topic)
                 await self.create(topic, self._specs[topic])
             case s.AddPartitions():
                 await self._grow(topic, fault.total)
                 self._specs[topic] = replace(self._specs[topic], partitions=fault.total)
             case s.AlterConfig():
-                await self._alter(topic, fault.name, fault.value)
+                await self.cluster.alterations.alter_topic(topic, fault.name, fault.value)
                 spec = self._specs[topic]
                 self._specs[topic] = replace(spec, config={**spec.config, fault.name: fault.value})
             case s.Trim():
-                await self._trim(topic, fault.partition, fault.before_offset)
+                await self._trim(topic, fault)
             case s.MoveLeader():
-                await self._move(topic, fault.partition, fault.node)
+                await self.cluster.alterations.move_leader(topic, fault.partition, fault.node)
             case s.Pause():
                 await self.cluster.pause(fault.node)
                 return
@@ -184,97 +180,20 @@ class RealSide:
     def _replicas(self, index: int) -> tuple[int, ...]:
         return tuple((index + step) % self._nodes + 1 for step in range(self._nodes))
 
-    async def _delete(self, topic: str) -> None:
-        answer = await self._request(Api.DELETE_TOPICS, topic_names=(topic,), timeout=_TEN_SECONDS)
-        require(answer.responses[0].error_code, f"deleting {topic}")
+    async def _trim(self, topic: str, fault: s.Trim) -> None:
+        await self.cluster.alterations.delete_records(topic, fault.partition, fault.before_offset)
 
     async def _grow(self, topic: str, total: int) -> None:
-        request = message_class(Api.CREATE_PARTITIONS, 3, "request")
         there = len(await self.cluster.admin.partitions(topic))
-        assignment = nested(request, "CreatePartitionsAssignment")
-        grown = make(
-            nested(request, "CreatePartitionsTopic"),
-            name=topic,
-            count=total,
-            assignments=tuple(
-                make(assignment, broker_ids=self._replicas(index)) for index in range(there, total)
-            ),
-        )
-        answer = await self._request(
-            Api.CREATE_PARTITIONS, topics=(grown,), timeout=_TEN_SECONDS, validate_only=False
-        )
-        require(answer.results[0].error_code, f"growing {topic}")
-        await insist(f"leading {topic}", FAULT_TIMEOUT_S, lambda: self._led(topic, total))
-
-    async def _alter(self, topic: str, name: str, value: str) -> None:
-        request = message_class(Api.INCREMENTAL_ALTER_CONFIGS, 1, "request")
-        config = make(nested(request, "AlterableConfig"), name=name, config_operation=_SET, value=value)
-        resource = make(
-            nested(request, "AlterConfigsResource"),
-            resource_type=_TOPIC,
-            resource_name=topic,
-            configs=(config,),
-        )
-        answer = await self._request(
-            Api.INCREMENTAL_ALTER_CONFIGS, resources=(resource,), validate_only=False
-        )
-        require(answer.responses[0].error_code, f"setting {name} of {topic}")
-
-    async def _trim(self, topic: str, partition: int, before_offset: int) -> None:
-        request = message_class(Api.DELETE_RECORDS, 2, "request")
-        part = make(
-            nested(request, "DeleteRecordsPartition"), partition_index=partition, offset=before_offset
-        )
-        wanted = make(nested(request, "DeleteRecordsTopic"), name=topic, partitions=(part,))
-        await insist(
-            f"replicating {topic}-{partition}", FAULT_TIMEOUT_S, partial(self._replicated, topic, partition)
-        )
-        leader = await self.leader(topic, partition)
-        await self._request(Api.DELETE_RECORDS, leader, topics=(wanted,), timeout=_TEN_SECONDS)
-
-    async def _replicated(self, topic: str, partition: int) -> None:
-        """What was sent with acks 0 or 1 is below the high watermark too, the bound of what can be deleted."""
-        admin = self.cluster.admin
-        end = await admin.log_end(topic, partition)
-        if await admin.list_offsets(topic, partition, LATEST) < end:
-            raise NotYet(f"{topic}-{partition} is not replicated up to offset {end}")
-
-    async def _move(self, topic: str, partition: int, node: int) -> None:
-        """Make the node the preferred replica, and let the preferred one be elected."""
-        request = message_class(Api.ALTER_PARTITION_REASSIGNMENTS, 0, "request")
-        others = [other for other in self.cluster.node_ids if other != node]
-        part = make(
-            nested(request, "ReassignablePartition"), partition_index=partition, replicas=(node, *others)
-        )
-        wanted = make(nested(request, "ReassignableTopic"), name=topic, partitions=(part,))
-        await self._request(Api.ALTER_PARTITION_REASSIGNMENTS, topics=(wanted,), timeout=_TEN_SECONDS)
-        request = message_class(Api.ELECT_LEADERS, 2, "request")
-        elected = make(nested(request, "TopicPartitions"), topic=topic, partitions=(partition,))
-        await self._request(
-            Api.ELECT_LEADERS, election_type=_PREFERRED, topic_partitions=(elected,), timeout=_TEN_SECONDS
-        )
-
-        async def leads() -> None:
-            if await self.leader(topic, partition) != node:
-                raise NotYet(f"{topic}-{partition} is led by another node")
-            await self.cluster.admin.log_end(topic, partition)
-
-        await insist(f"moving {topic}-{partition}", FAULT_TIMEOUT_S, leads)
+        replicas = [self._replicas(index) for index in range(there, total)]
+        await self.cluster.alterations.add_partitions(topic, total, replicas)
 
     # waiting
-
-    async def _led(self, topic: str, partitions: int) -> None:
-        """Every broker names a leader of every partition, and each leads."""
-        for node_id in self.cluster.internal_addresses:
-            if len(await self.cluster.admin._leaders(node_id, topic)) != partitions:
-                raise NotYet(f"broker {node_id} does not know all of {topic}")
-        for index in range(partitions):
-            await self.cluster.admin.log_end(topic, index)
 
     async def _settle(self) -> None:
         for _ in range(2):
             self._marks += 1
-            await self._alter(MARKER, "retention.ms", str(10**9 + self._marks))
+            await self.cluster.alterations.alter_topic(MARKER, "retention.ms", str(10**9 + self._marks))
             for node_id in self.cluster.internal_addresses:
                 await insist("settling", FAULT_TIMEOUT_S, partial(self._marked, node_id))
 

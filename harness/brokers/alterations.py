@@ -1,0 +1,167 @@
+"""What the harness has a running cluster do over INTERNAL: topics that change, leaders that move, logs that are cut.
+
+Each method comes back when the controller has agreed, and where that can be asked when every broker shows it. One
+version of each request is spoken, one that every Kafka from 3.1 to 4.x knows. Errors are those of
+:mod:`harness.brokers.deadline`: what is retriable is retried for 30 s.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import timedelta
+from typing import Final
+
+from kio.schema.alter_partition_reassignments.v0 import (
+    AlterPartitionReassignmentsRequest,
+    AlterPartitionReassignmentsResponse,
+)
+from kio.schema.alter_partition_reassignments.v0.request import ReassignablePartition, ReassignableTopic
+from kio.schema.create_partitions.v3 import CreatePartitionsRequest, CreatePartitionsResponse
+from kio.schema.create_partitions.v3.request import CreatePartitionsAssignment, CreatePartitionsTopic
+from kio.schema.delete_records.v2 import DeleteRecordsRequest, DeleteRecordsResponse
+from kio.schema.delete_records.v2.request import DeleteRecordsPartition, DeleteRecordsTopic
+from kio.schema.delete_topics.v5 import DeleteTopicsRequest, DeleteTopicsResponse
+from kio.schema.elect_leaders.v2 import ElectLeadersRequest, ElectLeadersResponse
+from kio.schema.elect_leaders.v2.request import TopicPartitions
+from kio.schema.errors import ErrorCode
+from kio.schema.incremental_alter_configs.v1 import (
+    IncrementalAlterConfigsRequest,
+    IncrementalAlterConfigsResponse,
+)
+from kio.schema.incremental_alter_configs.v1.request import AlterableConfig, AlterConfigsResource
+from kio.schema.types import BrokerId, TopicName
+from kio.static.primitive import i8, i32, i32Timedelta, i64
+
+from harness.brokers.admin import LATEST, TIMEOUT_S, Admin
+from harness.brokers.connection import NotYet, require
+from harness.brokers.deadline import insist
+
+HIGH_WATERMARK: Final = -1
+_TOPIC, _BROKER = i8(2), i8(4)
+_SET, _DELETE = i8(0), i8(1)
+_PREFERRED: Final = i8(0)
+_WAIT: Final = i32Timedelta.parse(timedelta(seconds=10))
+
+
+class Alterations:
+    """Changes to the cluster that ``admin`` speaks to."""
+
+    def __init__(self, admin: Admin) -> None:
+        self._admin = admin
+
+    async def delete_topic(self, topic: str) -> None:
+        """Delete a topic; no broker knows it afterwards."""
+        request = DeleteTopicsRequest(topic_names=(TopicName(topic),), timeout=_WAIT)
+
+        async def delete() -> None:
+            answer = await self._admin.ask(request, DeleteTopicsResponse)
+            code = answer.responses[0].error_code
+            if (
+                code != ErrorCode.unknown_topic_or_partition
+            ):  # it is gone, perhaps by an attempt without an answer
+                require(code, f"deleting topic {topic!r}")
+
+        async def gone() -> None:
+            for node_id in self._admin.node_ids():
+                [found] = (await self._admin.metadata(node_id, topic)).topics
+                if not found.error_code:
+                    raise NotYet(f"broker {node_id} still knows {topic!r}")
+
+        await insist(f"deleting topic {topic!r}", TIMEOUT_S, delete)
+        await insist(f"forgetting topic {topic!r}", TIMEOUT_S, gone)
+
+    async def add_partitions(
+        self, topic: str, total: int, replicas: Sequence[Sequence[int]] | None = None
+    ) -> None:
+        """Let a topic grow to ``total`` partitions; ``replicas`` of the new ones, the controller's choice if None."""
+        assignments = tuple(
+            CreatePartitionsAssignment(broker_ids=tuple(map(BrokerId, nodes))) for nodes in replicas or ()
+        )
+        grown = CreatePartitionsTopic(
+            name=TopicName(topic), count=i32(total), assignments=assignments or None
+        )
+        request = CreatePartitionsRequest(topics=(grown,), timeout=_WAIT, validate_only=False)
+
+        async def grow() -> None:
+            answer = await self._admin.ask(request, CreatePartitionsResponse)
+            require(answer.results[0].error_code, f"growing {topic!r}")
+
+        await insist(f"growing {topic!r}", TIMEOUT_S, grow)
+        await insist(f"leading {topic!r}", TIMEOUT_S, lambda: self._admin.all_lead(topic, total))
+
+    async def alter_topic(self, topic: str, name: str, value: str | None) -> None:
+        """Set a topic's setting, or (None) take it back to the brokers' default."""
+        await self._alter(_TOPIC, topic, name, value)
+
+    async def alter_brokers(self, name: str, value: str | None) -> None:
+        """Set a dynamic setting of all brokers, or (None) take it back."""
+        await self._alter(_BROKER, "", name, value)
+
+    async def delete_records(
+        self, topic: str, partition: int, before_offset: int = HIGH_WATERMARK
+    ) -> int | None:
+        """Let a log begin at ``before_offset``, at most at the high watermark, once that is the log's end.
+
+        The error code where the leader refused it for good (say, beyond the end), None where it was done.
+        """
+        wanted = DeleteRecordsPartition(partition_index=i32(partition), offset=i64(before_offset))
+        request = DeleteRecordsRequest(
+            topics=(DeleteRecordsTopic(name=TopicName(topic), partitions=(wanted,)),), timeout=_WAIT
+        )
+
+        async def replicated() -> None:
+            """What came with acks 0 or 1 is below the high watermark too."""
+            end = await self._admin.log_end(topic, partition)
+            if await self._admin.list_offsets(topic, partition, LATEST) < end:
+                raise NotYet(f"{topic}-{partition} is not replicated up to offset {end}")
+
+        async def delete() -> int | None:
+            leader = await self._admin.leader(topic, partition)
+            answer = await self._admin.ask(request, DeleteRecordsResponse, leader)
+            return int(answer.topics[0].partitions[0].error_code) or None
+
+        await insist(f"replicating {topic}-{partition}", TIMEOUT_S, replicated)
+        return await insist(f"trimming {topic}-{partition}", TIMEOUT_S, delete)
+
+    async def move_leader(self, topic: str, partition: int, node_id: int) -> None:
+        """Make a replica the preferred one, let the preferred one be elected, and wait until it leads."""
+        replicas = await insist(
+            f"finding {topic}-{partition}", TIMEOUT_S, lambda: self._replicas(topic, partition)
+        )
+        others = [other for other in replicas if other != node_id]
+        moved = ReassignablePartition(
+            partition_index=i32(partition), replicas=tuple(map(BrokerId, (node_id, *others)))
+        )
+        reassign = AlterPartitionReassignmentsRequest(
+            timeout=_WAIT, topics=(ReassignableTopic(name=TopicName(topic), partitions=(moved,)),)
+        )
+        elected = TopicPartitions(topic=TopicName(topic), partitions=(i32(partition),))
+        elect = ElectLeadersRequest(election_type=_PREFERRED, topic_partitions=(elected,), timeout=_WAIT)
+
+        async def leads() -> None:
+            await self._admin.ask(elect, ElectLeadersResponse)
+            if await self._admin.leader(topic, partition) != node_id:
+                raise NotYet(f"{topic}-{partition} is led by another node")
+            await self._admin.log_end(topic, partition)
+
+        what = f"moving {topic}-{partition}"
+        await insist(what, TIMEOUT_S, lambda: self._admin.ask(reassign, AlterPartitionReassignmentsResponse))
+        await insist(what, TIMEOUT_S, leads)
+
+    async def _replicas(self, topic: str, partition: int) -> list[int]:
+        [found] = (await self._admin.metadata(self._admin.node_ids()[0], topic)).topics
+        require(found.error_code, f"asking for {topic!r}")
+        [part] = [part for part in found.partitions if part.partition_index == partition]
+        return list(part.replica_nodes)
+
+    async def _alter(self, kind: i8, resource_name: str, name: str, value: str | None) -> None:
+        operation = _DELETE if value is None else _SET
+        config = AlterableConfig(name=name, config_operation=operation, value=value)
+        resource = AlterConfigsResource(resource_type=kind, resource_name=resource_name, configs=(config,))
+        request = IncrementalAlterConfigsRequest(resources=(resource,), validate_only=False)
+
+        async def alter() -> None:
+            answer = await self._admin.ask(request, IncrementalAlterConfigsResponse)
+            require(answer.responses[0].error_code, f"setting {name} of {resource_name or 'the brokers'}")
+
+        await insist(f"setting {name}", TIMEOUT_S, alter)
