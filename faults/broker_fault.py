@@ -1,20 +1,40 @@
-"""What the kinds of fault share that brokers have and no network: they need brokers that do as they are told.
+"""What the kinds of fault share that brokers have and no network.
 
-Such a fault works in the simulated world alone, on its scripted brokers. What it hit is read from the witness's rows.
+In the live world they work through the cluster's own administration, or on its processes; a trial with one of them has
+its cluster to itself. In the simulated one the scripted brokers do as they are told. What was hit is read from the
+witness's rows in both.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 
-from faults.kind import SimulatedFault, passed
+from faults.kind import BOTH_WORLDS, Fault, SimulatedFault, passed
+from harness.lane import LiveLane
 from harness.rows import FaultRow, Frame, FrameKind
 from harness.simulated.lane import SimulatedLane
 from harness.spec import FaultSpec
 
 
-class BrokerFault(SimulatedFault):
-    """The defaults: no parameters, nothing to undo, and hits from the frames."""
+class BrokerFault(Fault):
+    """The defaults: both worlds, no parameters, nothing to undo, and hits from the frames."""
+
+    worlds = BOTH_WORLDS
+    alone = True
+
+    async def stop(self, spec: FaultSpec, lane: LiveLane) -> None:
+        """Nothing to undo, unless a kind says otherwise."""
+
+    def end(self, spec: FaultSpec, lane: SimulatedLane) -> None:
+        """Nothing to undo, unless a kind says otherwise."""
+
+    def simulated_hits(self, row: FaultRow, frames: Sequence[Frame], lane: SimulatedLane) -> int:
+        """As ``hits``: the witness sees it all."""
+        return self.hits(row, frames)
+
+
+class ScriptedFault(SimulatedFault):
+    """A fault of brokers that real ones cannot be made to have."""
 
     def end(self, spec: FaultSpec, lane: SimulatedLane) -> None:
         """Nothing to undo, unless a kind says otherwise."""
@@ -27,6 +47,11 @@ class BrokerFault(SimulatedFault):
 def nodes(spec: FaultSpec, lane: SimulatedLane) -> list[int]:
     """The node ids of the brokers that a fault is for."""
     return [proxy.node_id for proxy in lane.on(spec)]
+
+
+def live_nodes(spec: FaultSpec, lane: LiveLane) -> list[int]:
+    """As :func:`nodes`, in the live world."""
+    return [proxy.address.broker for proxy in lane.on(spec)]
 
 
 def partitions(lane: SimulatedLane) -> Iterator[int]:

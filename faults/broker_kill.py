@@ -10,7 +10,10 @@ The way to another leader and back, metadata from who is left, LEADER_NOT_AVAILA
 and never answered.
 
 ## How it is made
-In the simulated world alone: the scripted broker hangs up and no longer accepts; the controller knows at once.
+In the live world by SIGKILL; the proxies are disabled meanwhile, so that connections are refused as by a host whose
+process is gone (a proxy alone would accept and hang up). The broker comes back on the data that it had, which takes
+until the controller has noticed its death. In the simulated world the scripted broker hangs up and no longer accepts,
+and the controller knows at once.
 
 ## Where it is seen
 At the witness the broker closes its connections, and those that are opened meanwhile: a hit is such an end.
@@ -23,8 +26,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from faults.broker_fault import BrokerFault, nodes
-from faults.kind import passed
+from faults import listener
+from faults.broker_fault import BrokerFault, live_nodes, nodes
+from faults.kind import each, passed, toxic_name
+from harness.lane import LiveLane
 from harness.ports import FaultKind
 from harness.rows import FaultRow, Frame, FrameKind
 from harness.simulated.lane import SimulatedLane
@@ -36,6 +41,18 @@ class BrokerKill(BrokerFault):
 
     name = "broker_kill"
     summary = "brokers are killed; their partitions go elsewhere; at the end they are back"
+
+    async def start(self, spec: FaultSpec, lane: LiveLane) -> None:
+        """Kill them, and refuse."""
+        await each(live_nodes(spec, lane), lane.cluster.kill)
+        await each(lane.on(spec), lambda proxy: listener.close(proxy, toxic_name(spec)))
+
+    async def stop(self, spec: FaultSpec, lane: LiveLane) -> None:
+        """Start what is down, and accept again."""
+        for node_id in live_nodes(spec, lane):
+            if node_id not in lane.cluster.up:
+                await lane.cluster.restart(node_id)
+        await each(lane.on(spec), lambda proxy: listener.reopen(proxy, toxic_name(spec)))
 
     def begin(self, spec: FaultSpec, lane: SimulatedLane) -> None:
         """Kill them."""

@@ -10,21 +10,23 @@ The request timeout with a connection that looks alive; batches that are appende
 broker's own REQUEST_TIMED_OUT, behind which the batch is in the log.
 
 ## How it is made
-In the simulated world alone: the scripted brokers leave requests where they are.
+In the live world by SIGSTOP and SIGCONT. In the simulated world the scripted brokers leave requests where they are.
 
 ## Where it is seen
 Requests reach the broker and are answered after the end: a hit is a request that arrived during the fault.
 
 ## What it cannot do
-Last so long that the controller takes the broker for dead; stop an answer that is on its way.
+Stop an answer that is on its way. In the simulated world the controller never takes the broker for dead; a real one
+does after ``broker.session.timeout.ms``, 9 s, and lets others lead.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from faults.broker_fault import BrokerFault, nodes
-from faults.kind import passed
+from faults.broker_fault import BrokerFault, live_nodes, nodes
+from faults.kind import each, passed
+from harness.lane import LiveLane
 from harness.ports import FaultKind
 from harness.rows import FaultRow, Frame, FrameKind
 from harness.simulated.lane import SimulatedLane
@@ -38,6 +40,14 @@ class BrokerPause(BrokerFault):
 
     name = "broker_pause"
     summary = "brokers accept everything and answer nothing; then they go on"
+
+    async def start(self, spec: FaultSpec, lane: LiveLane) -> None:
+        """Stop them."""
+        await each(live_nodes(spec, lane), lane.cluster.pause)
+
+    async def stop(self, spec: FaultSpec, lane: LiveLane) -> None:
+        """Have them go on."""
+        await each(live_nodes(spec, lane), lane.cluster.resume)
 
     def begin(self, spec: FaultSpec, lane: SimulatedLane) -> None:
         """Stop them."""

@@ -25,7 +25,7 @@ from collections.abc import Sequence
 
 from kio.schema.errors import ErrorCode
 
-from faults.broker_fault import BrokerFault, responses
+from faults.broker_fault import ScriptedFault, responses
 from harness.ports import FaultKind, FaultParam
 from harness.rows import FaultRow, Frame
 from harness.simulated.lane import SimulatedLane
@@ -33,7 +33,7 @@ from harness.spec import FaultSpec
 from harness.wire.apis import Api
 
 
-class ErrorResponse(BrokerFault):
+class ErrorResponse(ScriptedFault):
     """The fault kind ``error_response``."""
 
     name = "error_response"

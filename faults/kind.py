@@ -37,6 +37,8 @@ class Fault:
     summary: str
     worlds: frozenset[str] = frozenset({"live"})
     params: tuple[FaultParam, ...] = ()
+    #: True where it harms more than its own lane: a trial with it has its cluster to itself.
+    alone: bool = False
 
     async def prepare(self, spec: FaultSpec, lane: LiveLane) -> None:
         """Check the parameters before anything runs. UsageError, in one sentence."""

@@ -10,8 +10,9 @@ it keeps the order of its batches while it moves them to another connection; and
 new.
 
 ## How it is made
-In the simulated world alone: the scripted brokers elect another leader at once, and all of them know it at once.
-Followers that are in sync have everything, so that nothing is lost.
+In the live world by a reassignment that makes another replica the preferred one, and an election; the move is done
+when the new leader leads, and brokers hear of it one after the other. In the simulated world the scripted brokers
+elect at once, and all of them know it at once. Followers that are in sync have everything, so that nothing is lost.
 
 ## Where it is seen
 The old leader answers Produce with NOT_LEADER_OR_FOLLOWER: a hit is such an answer during the fault.
@@ -26,7 +27,8 @@ from collections.abc import Sequence
 
 from kio.schema.errors import ErrorCode
 
-from faults.broker_fault import BrokerFault, errors, nodes, partitions
+from faults.broker_fault import BrokerFault, errors, live_nodes, nodes, partitions
+from harness.lane import LiveLane
 from harness.ports import FaultKind
 from harness.rows import FaultRow, Frame
 from harness.simulated.lane import SimulatedLane
@@ -38,6 +40,15 @@ class LeaderMove(BrokerFault):
 
     name = "leader_move"
     summary = "partitions go to another leader, in a new epoch, and stay there"
+
+    async def start(self, spec: FaultSpec, lane: LiveLane) -> None:
+        """Move them."""
+        cluster, alive = lane.cluster, sorted(lane.cluster.up)
+        for partition in await cluster.partitions(lane.topic):
+            leader = await cluster.leader(lane.topic, partition)
+            if leader in live_nodes(spec, lane) and leader in alive and len(alive) > 1:
+                following = alive[(alive.index(leader) + 1) % len(alive)]
+                await cluster.alterations.move_leader(lane.topic, partition, following)
 
     def begin(self, spec: FaultSpec, lane: SimulatedLane) -> None:
         """Move them."""

@@ -9,7 +9,8 @@ Whether the client takes the new log start offset for what it is: with an error 
 that the producer knows of can still be there.
 
 ## How it is made
-In the simulated world alone, in the scripted partitions.
+By DeleteRecords up to the high watermark, once that is the log's end; in the simulated world in the scripted
+partitions.
 
 ## Where it is seen
 A hit is a Produce answer during the fault: it says the new log start offset.
@@ -24,6 +25,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from faults.broker_fault import BrokerFault, partitions, responses
+from harness.lane import LiveLane
 from harness.ports import FaultKind
 from harness.rows import FaultRow, Frame
 from harness.simulated.lane import SimulatedLane
@@ -36,6 +38,11 @@ class LogTrim(BrokerFault):
 
     name = "log_trim"
     summary = "partitions lose the records that they have"
+
+    async def start(self, spec: FaultSpec, lane: LiveLane) -> None:
+        """Trim."""
+        for partition in await lane.cluster.partitions(lane.topic):
+            await lane.cluster.alterations.delete_records(lane.topic, partition)
 
     def begin(self, spec: FaultSpec, lane: SimulatedLane) -> None:
         """Trim."""

@@ -10,7 +10,7 @@ Whether the client splits the batch into smaller ones, in order and with sequenc
 record that is too large alone.
 
 ## How it is made
-In the simulated world alone, by changing the topic's settings in the scripted cluster.
+By changing the topic's settings: through the controller in the live world, in the scripted cluster in the simulated.
 
 ## Where it is seen
 A hit is an answer with MESSAGE_TOO_LARGE.
@@ -26,10 +26,14 @@ from collections.abc import Sequence
 from kio.schema.errors import ErrorCode
 
 from faults.broker_fault import BrokerFault, errors
+from harness.lane import LiveLane
 from harness.ports import FaultKind, FaultParam
 from harness.rows import FaultRow, Frame
 from harness.simulated.lane import SimulatedLane
 from harness.spec import FaultSpec
+
+#: Of the whole batch, header and all.
+LIMIT = "max.message.bytes"
 
 
 class MessageSizeLimit(BrokerFault):
@@ -40,6 +44,14 @@ class MessageSizeLimit(BrokerFault):
     params: tuple[FaultParam, ...] = (
         FaultParam("bytes", 400, 0, 2**31 - 1, "the largest batch that is taken"),
     )
+
+    async def start(self, spec: FaultSpec, lane: LiveLane) -> None:
+        """Set the limit."""
+        await lane.cluster.alterations.alter_topic(lane.topic, LIMIT, str(self.values(spec)["bytes"]))
+
+    async def stop(self, spec: FaultSpec, lane: LiveLane) -> None:
+        """Take the limit away."""
+        await lane.cluster.alterations.alter_topic(lane.topic, LIMIT, None)
 
     def begin(self, spec: FaultSpec, lane: SimulatedLane) -> None:
         """Set the limit."""
@@ -55,7 +67,7 @@ class MessageSizeLimit(BrokerFault):
 
     def _set(self, lane: SimulatedLane, limit: str | None) -> None:
         if lane.cluster.has_topic(lane.topic):
-            lane.cluster.alter_config(lane.topic, {"max.message.bytes": limit})
+            lane.cluster.alter_config(lane.topic, {LIMIT: limit})
 
 
 FAULT: FaultKind = MessageSizeLimit()

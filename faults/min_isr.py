@@ -10,7 +10,9 @@ Whether the client retries what certainly was not appended, for as long as its d
 order.
 
 ## How it is made
-In the simulated world alone: the scripted controller takes them out of the ISR.
+In the live world ``min.insync.replicas`` of the topic becomes the number of its replicas, and the brokers are shut down
+in good order, their proxies disabled; at the end they start again. In the simulated world the scripted controller
+takes them out of the ISR.
 
 ## Where it is seen
 A hit is an answer with NOT_ENOUGH_REPLICAS, or with NOT_ENOUGH_REPLICAS_AFTER_APPEND.
@@ -24,12 +26,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from kio.schema.errors import ErrorCode
+from msgspec.structs import replace
 
-from faults.broker_fault import BrokerFault, errors, nodes
+from faults import listener
+from faults.broker_fault import BrokerFault, errors, live_nodes, nodes
+from faults.kind import each, toxic_name
+from harness.lane import LiveLane
 from harness.ports import FaultKind
 from harness.rows import FaultRow, Frame
 from harness.simulated.lane import SimulatedLane
 from harness.spec import FaultSpec
+
+LIMIT = "min.insync.replicas"
 
 
 class MinIsr(BrokerFault):
@@ -37,6 +45,22 @@ class MinIsr(BrokerFault):
 
     name = "min_isr"
     summary = "followers fall out of the ISR, and acks=all is refused"
+
+    async def start(self, spec: FaultSpec, lane: LiveLane) -> None:
+        """Ask for all replicas, and take some away."""
+        if len(lane.cluster.node_ids) == 1:
+            return
+        await lane.cluster.alterations.alter_topic(lane.topic, LIMIT, str(len(lane.cluster.node_ids)))
+        await each(live_nodes(spec, lane), lane.cluster.stop)
+        await each(lane.on(spec), lambda proxy: listener.close(proxy, toxic_name(spec)))
+
+    async def stop(self, spec: FaultSpec, lane: LiveLane) -> None:
+        """Have all replicas back, and ask for as few as before."""
+        for node_id in live_nodes(spec, lane):
+            if node_id not in lane.cluster.up:
+                await lane.cluster.restart(node_id)
+        await each(lane.on(spec), lambda proxy: listener.reopen(proxy, toxic_name(spec)))
+        await lane.cluster.alterations.alter_topic(lane.topic, LIMIT, None)
 
     def begin(self, spec: FaultSpec, lane: SimulatedLane) -> None:
         """Have them fall behind."""
@@ -49,9 +73,10 @@ class MinIsr(BrokerFault):
             lane.cluster.return_to_isr(node_id)
 
     def hits(self, row: FaultRow, frames: Sequence[Frame]) -> int:
-        """Answers that ask for more replicas."""
+        """Answers that ask for more replicas; they come from the leaders, whoever fell behind."""
         codes = (ErrorCode.not_enough_replicas, ErrorCode.not_enough_replicas_after_append)
-        return errors(row, frames, codes)
+        anywhere = replace(row, spec=replace(row.spec, brokers=()))
+        return errors(anywhere, frames, codes)
 
 
 FAULT: FaultKind = MinIsr()

@@ -9,7 +9,8 @@ Whether an idempotent producer goes on with its next sequence, which a broker wi
 retry on its way at that moment, how far its promise reaches.
 
 ## How it is made
-In the simulated world alone, in the scripted partitions.
+In the live world ``producer.id.expiration.ms`` is 1 for the duration; the brokers look twice a second. In the simulated
+world the scripted partitions forget when the fault begins, once.
 
 ## Where it is seen
 A hit is a batch of an idempotent producer that arrived during the fault.
@@ -25,10 +26,16 @@ from collections.abc import Sequence
 
 from faults.broker_fault import BrokerFault
 from faults.kind import passed
+from harness.errors import UsageError
+from harness.lane import LiveLane
 from harness.ports import FaultKind
 from harness.rows import FaultRow, Frame, FrameKind
 from harness.simulated.lane import SimulatedLane
 from harness.spec import FaultSpec
+
+EXPIRATION = "producer.id.expiration.ms"
+#: Twice the interval in which live brokers look for producers to forget.
+LEAST_MS = 1_000
 
 
 class ProducerIdExpiry(BrokerFault):
@@ -36,6 +43,20 @@ class ProducerIdExpiry(BrokerFault):
 
     name = "producer_id_expiry"
     summary = "partitions forget the sequences of every producer"
+
+    async def prepare(self, spec: FaultSpec, lane: LiveLane) -> None:
+        """UsageError for a duration in which the brokers need not look."""
+        await super().prepare(spec, lane)
+        if spec.duration_ms < LEAST_MS:
+            raise UsageError(f"fault {self.name!r} lasts at least {LEAST_MS} ms, not {spec.duration_ms}")
+
+    async def start(self, spec: FaultSpec, lane: LiveLane) -> None:
+        """Forget whatever is older than a millisecond."""
+        await lane.cluster.alterations.alter_brokers(EXPIRATION, "1")
+
+    async def stop(self, spec: FaultSpec, lane: LiveLane) -> None:
+        """Remember as long as before."""
+        await lane.cluster.alterations.alter_brokers(EXPIRATION, None)
 
     def begin(self, spec: FaultSpec, lane: SimulatedLane) -> None:
         """Forget."""

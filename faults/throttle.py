@@ -22,7 +22,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from faults.broker_fault import BrokerFault, responses
+from faults.broker_fault import ScriptedFault, responses
 from harness.ports import FaultKind, FaultParam
 from harness.rows import FaultRow, Frame
 from harness.simulated.lane import SimulatedLane
@@ -30,7 +30,7 @@ from harness.spec import FaultSpec
 from harness.wire.apis import Api
 
 
-class Throttle(BrokerFault):
+class Throttle(ScriptedFault):
     """The fault kind ``throttle``."""
 
     name = "throttle"

@@ -8,7 +8,7 @@ Whether the client finds the new partitions with its next metadata, spreads reco
 what it had in hand for the old ones in order.
 
 ## How it is made
-In the simulated world alone, by growing the topic in the scripted cluster.
+Through the controller in the live world, in the scripted cluster in the simulated.
 
 ## Where it is seen
 A hit is a Metadata answer during the fault: the first that a client can know it by.
@@ -22,6 +22,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from faults.broker_fault import BrokerFault, responses
+from harness.lane import LiveLane
 from harness.ports import FaultKind, FaultParam
 from harness.rows import FaultRow, Frame
 from harness.simulated.lane import SimulatedLane
@@ -35,6 +36,11 @@ class TopicGrowth(BrokerFault):
     name = "topic_growth"
     summary = "the topic gets more partitions"
     params: tuple[FaultParam, ...] = (FaultParam("partitions", 1, 1, 100, "how many more"),)
+
+    async def start(self, spec: FaultSpec, lane: LiveLane) -> None:
+        """Let it grow."""
+        there = len(await lane.cluster.partitions(lane.topic))
+        await lane.cluster.alterations.add_partitions(lane.topic, there + self.values(spec)["partitions"])
 
     def begin(self, spec: FaultSpec, lane: SimulatedLane) -> None:
         """Let it grow."""

@@ -9,14 +9,14 @@ UNKNOWN_TOPIC_OR_PARTITION and UNKNOWN_TOPIC_ID while it is gone; afterwards whe
 for the old one: by its id, by leader epochs that are lower than before, by sequences that go on in an empty log.
 
 ## How it is made
-In the simulated world alone, by deleting and creating it in the scripted cluster.
+By deleting and creating it: through the controller in the live world, in the scripted cluster in the simulated.
 
 ## Where it is seen
 A hit is an answer that says during the fault that there is no such topic, by name or by id.
 
 ## What it cannot do
-Delete slowly: a real broker may know of it some milliseconds later than another. What was in the log is gone for
-consumers; evidence that is to tell it from a loss must read the deleted records too.
+Delete at one moment on all brokers: a real one may know of it some milliseconds later than another. What was in the
+log is gone for consumers; evidence that is to tell it from a loss must read the deleted records too.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from collections.abc import Sequence
 from kio.schema.errors import ErrorCode
 
 from faults.broker_fault import BrokerFault, errors
+from harness.lane import LiveLane
 from harness.ports import FaultKind
 from harness.rows import FaultRow, Frame
 from harness.simulated.lane import SimulatedLane
@@ -37,6 +38,15 @@ class TopicRecreate(BrokerFault):
 
     name = "topic_recreate"
     summary = "the topic is deleted; at the end there is a new one of the same name"
+
+    async def start(self, spec: FaultSpec, lane: LiveLane) -> None:
+        """Delete it."""
+        await lane.cluster.alterations.delete_topic(lane.topic)
+
+    async def stop(self, spec: FaultSpec, lane: LiveLane) -> None:
+        """Create it again."""
+        if not await lane.cluster.partitions(lane.topic):
+            await lane.cluster.create_topic(lane.topic, lane.partitions)
 
     def begin(self, spec: FaultSpec, lane: SimulatedLane) -> None:
         """Delete it."""

@@ -100,7 +100,7 @@ class Campaign:
 
 def _cluster_of(numbered: tuple[int, TrialSpec]) -> tuple[str, bool]:
     _, spec = numbered
-    return spec.broker, spec.alone
+    return spec.broker, spec.alone or any(registry.fault(fault.kind).alone for fault in spec.faults)
 
 
 def install(refs: Iterable[ClientRef]) -> dict[ClientRef, InstalledClient]:

@@ -46,6 +46,7 @@ class LiveLane:
     witness: WitnessLane
     cluster: Cluster
     topic: str
+    partitions: int = 1
 
     def on(self, spec: FaultSpec) -> list[Proxy]:
         """The proxies that a fault is for: of the brokers it names, or all."""

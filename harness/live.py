@@ -65,7 +65,8 @@ class LiveTrial:
         self._history: list[AnyEvent] = []
         self._frames: list[Frame] = []
         self._log: list[LogRecord] = []
-        self._injector = Injector(spec.faults, LiveLane(lane.proxies, lane.witness, cluster, topic))
+        mine = LiveLane(lane.proxies, lane.witness, cluster, topic, spec.workload.partitions)
+        self._injector = Injector(spec.faults, mine)
         self._phases = Phases()
         self._startup: StartupComplete | None = None
         self._not_set: dict[str, str] = {}

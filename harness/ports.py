@@ -50,6 +50,10 @@ class Cluster(Protocol):
         """Why the cluster cannot be trusted any more: a node that ended by itself, with the end of its log."""
 
     @property
+    def up(self) -> tuple[int, ...]:
+        """The nodes that run; one that is paused does not."""
+
+    @property
     def alterations(self) -> Alterations:
         """Changes to topics, leaders and settings, over ``internal``."""
 
@@ -58,6 +62,12 @@ class Cluster(Protocol):
     ) -> None: ...
     async def read_log(self, topic: str) -> list[LogRecord]:
         """Every record of every partition up to its end, control records included, read_uncommitted."""
+
+    async def partitions(self, topic: str) -> list[int]:
+        """The partitions of a topic, none where there is no such topic."""
+
+    async def leader(self, topic: str, partition: int) -> int:
+        """Which node leads a partition."""
 
     async def stop(self, node_id: int) -> None: ...
     async def kill(self, node_id: int) -> None: ...
@@ -129,6 +139,7 @@ class FaultKind(Protocol):
     summary: str
     worlds: frozenset[str]
     params: tuple[FaultParam, ...]
+    alone: bool
 
     async def prepare(self, spec: FaultSpec, lane: LiveLane) -> None:
         """What must be in place before the client connects; usually nothing."""

@@ -14,10 +14,13 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+from kio.schema.errors import ErrorCode
+
 from harness import processes
 from harness.brokers import settings
-from harness.brokers.admin import Admin
+from harness.brokers.admin import TIMEOUT_S, Admin
 from harness.brokers.alterations import Alterations
+from harness.brokers.connection import require
 from harness.brokers.deadline import insist
 from harness.brokers.layout import ClusterId, Layout
 from harness.brokers.log_reader import read_log
@@ -70,6 +73,11 @@ class LocalCluster:
         """Where the nodes that are up can be reached without a lane, by node id."""
         return self._internal()
 
+    @property
+    def up(self) -> tuple[int, ...]:
+        """The nodes that run; one that is paused does not."""
+        return tuple(self._internal())
+
     def died(self) -> str | None:
         """Which node ended by itself, with the end of its log; None while none did."""
         return next((reason for node in self._nodes.values() if (reason := node.died())), None)
@@ -79,6 +87,23 @@ class LocalCluster:
     ) -> None:
         """Create a topic with as many replicas as there are nodes; every broker knows its leaders afterwards."""
         await self.admin.create_topic(topic, partitions, len(self._nodes), config)
+
+    async def partitions(self, topic: str) -> list[int]:
+        """The partitions of a topic, none where there is no such topic."""
+
+        async def known() -> list[int]:
+            [found] = (await self.admin.metadata(self.up[0], topic)).topics
+            if found.error_code == ErrorCode.unknown_topic_or_partition:
+                return []
+            require(found.error_code, f"asking for {topic!r}")
+            return sorted(part.partition_index for part in found.partitions)
+
+        return await insist(f"asking for {topic!r}", TIMEOUT_S, known)
+
+    async def leader(self, topic: str, partition: int) -> int:
+        """Which node leads a partition."""
+        what = f"finding the leader of {topic}-{partition}"
+        return await insist(what, TIMEOUT_S, lambda: self.admin.leader(topic, partition))
 
     async def read_log(self, topic: str) -> list[LogRecord]:
         """Every record of the topic, in order of partition and offset (:mod:`harness.brokers.log_reader`)."""

@@ -89,6 +89,8 @@ _QUIET = {
     "num.network.threads": "1",
     "num.partitions": "1",
     "offsets.topic.num.partitions": "4",
+    # Nothing expires in a day; a fault that lowers producer.id.expiration.ms is not to wait ten minutes for this.
+    "producer.id.expiration.check.interval.ms": "500",
     "share.coordinator.state.topic.num.partitions": "4",
     "transaction.state.log.num.partitions": "4",
 }

@@ -94,10 +94,13 @@ def test_after_the_end_the_cluster_is_whole(name, brokers, nodes):
 
 
 @pytest.mark.parametrize("name", KINDS)
-def test_a_kind_is_of_the_simulated_world_alone(name):
+def test_a_kind_knows_its_parameters_and_its_worlds(name):
     fault = fault_kind(name)
     assert isinstance(fault, Fault)
-    assert fault.worlds == {"simulated"}
+    assert fault.worlds == (
+        {"simulated"} if name in ("throttle", "error_response") else {"live", "simulated"}
+    )
+    assert fault.alone == ("live" in fault.worlds)
     with pytest.raises(UsageError):
         fault.values(spec(name, nonsense=1))
 
@@ -188,6 +191,7 @@ def test_a_hit_is_what_shows_the_fault_while_it_lasts(name):
     fault = fault_kind(name)
     assert fault.hits(row(name), [before, hit, miss, miss, after]) == 1
     assert fault.simulated_hits(row(name), [hit], lane()) == 1
-    assert fault.hits(row(name, brokers=(2,)), [hit]) == 0
+    elsewhere = name == "min_isr"  # the leaders answer, whoever fell behind
+    assert fault.hits(row(name, brokers=(2,)), [hit]) == elsewhere
     never = FaultRow(0, spec(name), None, None)
     assert fault.hits(never, [hit]) == 0

@@ -346,7 +346,7 @@ def test_latency_and_dropped_responses_overlap(
 def test_parameters_are_checked_before_anything_runs(params: dict[str, int], said: str) -> None:
     fault = FaultSpec("latency", Elapsed(0), 1000, params)
     with pytest.raises(UsageError, match=said):
-        asyncio.run(LATENCY.prepare(fault, []))
+        asyncio.run(LATENCY.prepare(fault, LiveLane((), None, None, "t")))
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
