@@ -18,27 +18,21 @@ TOO_LARGE = BY_NAME["MESSAGE_TOO_LARGE"].code
 NOT_ENOUGH = BY_NAME["NOT_ENOUGH_REPLICAS"].code
 
 
-def no_more_than(limit_bytes):
-    """A broker with this message.max.bytes: it looks at the size before it looks for duplicates."""
-
-    def script(seen):
-        if seen.api is not Api.PRODUCE:
-            return None
-        return TOO_LARGE if max(map(len, seen.payloads)) > limit_bytes else None
-
-    return script
+def no_more_than(w, limit_bytes):
+    """The brokers take no larger batches; they look at the size before they look for duplicates."""
+    w.cluster.alter_config("t", {"max.message.bytes": str(limit_bytes)})
 
 
 def sent(w):
     """(batch, base sequence, records) of every attempt."""
-    return [(event.batch, event.base_sequence, event.record_count) for event in w.of(BatchSent)]
+    return [(event.batch, event.base_sequence, event.record_count) for event in w.told(BatchSent)]
 
 
 @pytest.mark.parametrize("idempotent", [True, False])
-def test_a_batch_that_is_too_large_is_split_and_stored_in_order(world, cluster, idempotent):
+def test_a_batch_that_is_too_large_is_split_and_stored_in_order(world, idempotent):
     """PRD-SPL-01: every callback once, in send order, with the record's own offset."""
-    cluster.script = no_more_than(400)
     w = world(batch_size=1_000, linger_ms=50, enable_idempotence=idempotent)
+    no_more_than(w, 400)
     told = []
     deliveries = [
         w.send(value=b"%d" % n + b"x" * 90, callback=lambda m, e, n=n: told.append((n, m.offset)))
@@ -47,47 +41,48 @@ def test_a_batch_that_is_too_large_is_split_and_stored_in_order(world, cluster, 
     w.settle(*deliveries)
     assert told == [(n, n) for n in range(8)]
     assert [delivery.metadata.offset for delivery in deliveries] == list(range(8))
-    assert [value[:1] for value in cluster.log("t").values] == [b"%d" % n for n in range(8)]
-    assert w.of(BatchSplit)
+    assert [value[:1] for value in w.brokers.values()] == [b"%d" % n for n in range(8)]
+    assert w.told(BatchSplit)
     assert w.core.not_at_rest() == []
 
 
-def test_a_single_record_that_is_too_large_fails_at_once(world, cluster):
+def test_a_single_record_that_is_too_large_fails_at_once(world):
     """PRD-SPL-02."""
-    cluster.script = no_more_than(400)
     w = world(batch_size=1_000)
+    no_more_than(w, 400)
     delivery = w.send(value=b"x" * 600)
     w.settle(delivery)
     assert (delivery.error.name, delivery.error.outcome) == ("MESSAGE_TOO_LARGE", Outcome.FAIL)
-    assert len(cluster.requests(Api.PRODUCE)) == 1
-    assert w.of(BatchSplit) == []
+    assert len(w.brokers.requests()) == 1
+    assert w.told(BatchSplit) == []
 
 
-def test_one_large_record_among_small_ones_fails_alone(world, cluster):
+def test_one_large_record_among_small_ones_fails_alone(world):
     """PRD-SPL-01, -02: the split goes on until it stands by itself."""
-    cluster.script = no_more_than(400)
     w = world(batch_size=2_000, linger_ms=50)
+    no_more_than(w, 400)
     deliveries = [w.send(value=b"x" * size) for size in (10, 20, 600, 30, 40)]
     w.settle(*deliveries)
     errors = [delivery.error and delivery.error.name for delivery in deliveries]
     assert errors == [None, None, "MESSAGE_TOO_LARGE", None, None]
-    assert [len(value) for value in cluster.log("t").values] == [10, 20, 30, 40]
+    assert [len(value) for value in w.brokers.values()] == [10, 20, 30, 40]
     assert w.core.not_at_rest() == []
 
 
-def test_a_split_is_no_retry_and_keeps_the_age(world, cluster):
+def test_a_split_is_no_retry_and_keeps_the_age(world):
     """PRD-SPL-03: with no retries left the parts are sent, and they expire when the whole would have."""
-    cluster.script = no_more_than(300)
     w = world(batch_size=1_000, linger_ms=50, retries=0, enable_idempotence=False)
+    no_more_than(w, 300)
     w.settle(*[w.send(value=b"x" * 90) for _ in range(6)])
-    assert cluster.log("t").next_offset == 6
-    assert w.of(BatchRetried) == []
+    assert len(w.brokers.values()) == 6
+    assert w.told(BatchRetried) == []
 
     w = world(batch_size=1_000, linger_ms=50, delivery_timeout_ms=3_000, request_timeout_ms=1_000)
     w.settle(w.send())
-    limit = no_more_than(300)
-    answers = {TOO_LARGE: TOO_LARGE, None: NOT_ENOUGH}
-    cluster.script = lambda seen: answers[limit(seen)] if seen.api is Api.PRODUCE else None
+    no_more_than(w, 300)
+    w.brokers.script = lambda seen: (
+        NOT_ENOUGH if seen.api is Api.PRODUCE and all(len(data) <= 300 for _, data in seen.produced) else None
+    )
     start_ms = w.now_ms
     deliveries = [w.send(value=b"x" * 90) for _ in range(6)]
     w.settle(*deliveries)
@@ -95,61 +90,58 @@ def test_a_split_is_no_retry_and_keeps_the_age(world, cluster):
     assert {delivery.error.name for delivery in deliveries} == {"REQUEST_TIMED_OUT"}
 
 
-def test_a_failed_attempt_counts_for_the_parts(world, cluster):
+def test_a_failed_attempt_counts_for_the_parts(world):
     """PRD-SPL-03: neither more nor fewer attempts than the whole had left."""
-    fates = iter([NOT_ENOUGH, TOO_LARGE, NOT_ENOUGH])
-    cluster.script = lambda seen: next(fates, None) if seen.api is Api.PRODUCE else None
     w = world(batch_size=1_000, linger_ms=50, retries=1, enable_idempotence=False)
+    w.brokers.fates(NOT_ENOUGH, TOO_LARGE, NOT_ENOUGH)
     deliveries = [w.send(value=b"x" * 90) for _ in range(2)]
     w.settle(*deliveries)
     assert [d.error and d.error.name for d in deliveries] == ["NOT_ENOUGH_REPLICAS", None]
 
 
-def test_an_expired_batch_is_not_split(world, cluster):
+def test_an_expired_batch_is_not_split(world):
     """PRD-SPL-03: the answer that asks for it comes when the batch is over."""
     w = world(batch_size=1_000, linger_ms=0, delivery_timeout_ms=2_000, request_timeout_ms=1_900)
     w.settle(w.send())
-    fates = iter([NOT_ENOUGH, TOO_LARGE])
-    cluster.script = lambda seen: next(fates, None) if seen.api is Api.PRODUCE else None
-    cluster.latency_ms = 1_500
+    w.brokers.fates(NOT_ENOUGH, TOO_LARGE)
+    w.slow(1_500)
     deliveries = [w.send(value=b"x" * 90) for _ in range(6)]
     w.settle(*deliveries)
-    w.run_for(10_000)
+    w.run(10_000)
     assert {delivery.error.name for delivery in deliveries} == {"REQUEST_TIMED_OUT"}
-    assert len(cluster.requests(Api.PRODUCE)) == 3
-    assert w.of(BatchSplit) == []
+    assert len(w.brokers.requests()) == 3
+    assert w.told(BatchSplit) == []
 
 
-def test_at_the_very_end_of_its_time_a_batch_is_not_split_either(world, cluster):
+def test_at_the_very_end_of_its_time_a_batch_is_not_split_either(world):
     """PRD-SPL-03: the answer comes in the millisecond in which the batch expires, and is its last word."""
     w = world(batch_size=1_000, linger_ms=0, delivery_timeout_ms=2_000, request_timeout_ms=1_900)
     w.settle(w.send())
-    fates = iter([NOT_ENOUGH, TOO_LARGE])
-    cluster.script = lambda seen: next(fates, None) if seen.api is Api.PRODUCE else None
-    cluster.latency_ms = 950
+    w.brokers.fates(NOT_ENOUGH, TOO_LARGE)
+    w.slow(950)
     deliveries = [w.send(value=b"x" * 90) for _ in range(6)]
     w.settle(*deliveries)
     assert {delivery.error.name for delivery in deliveries} == {"MESSAGE_TOO_LARGE"}
-    assert w.of(BatchSplit) == []
+    assert w.told(BatchSplit) == []
 
 
-def test_the_parts_have_the_numbers_that_their_records_had(world, cluster):
+def test_the_parts_have_the_numbers_that_their_records_had(world):
     """PRD-SPL-04: what is behind them follows without a gap, under the same epoch."""
-    cluster.script = no_more_than(400)
     w = world(batch_size=1_000, linger_ms=0, max_in_flight_requests_per_connection=5)
+    no_more_than(w, 400)
     w.settle(w.send())
     deliveries = [w.send(value=b"x" * 90) for _ in range(20)]
     w.settle(*deliveries)
-    assert {event.producer_epoch for event in w.of(BatchSent)} == {0}
-    stored = [header for _, header, _ in cluster.log("t").batches]
+    assert {event.producer_epoch for event in w.told(BatchSent)} == {0}
+    stored = [batch.header for batch in w.brokers.batches()]
     assert all(b.base_sequence == a.base_sequence + a.record_count for a, b in pairwise(stored))
     assert sum(header.record_count for header in stored) == 21
 
 
-def test_parts_go_one_after_another_before_anything_younger(world, cluster):
+def test_parts_go_one_after_another_before_anything_younger(world):
     """PRD-SPL-01, PRD-IDM-07."""
-    cluster.script = no_more_than(300)
     w = world(batch_size=400, linger_ms=0)
+    no_more_than(w, 300)
     w.settle(w.send())
     w.settle(*[w.send(value=b"x" * 90) for _ in range(9)])
     orders = [tuple(map(int, name.partition("#")[2].split("."))) for name, _, _ in sent(w)]
@@ -159,7 +151,7 @@ def test_parts_go_one_after_another_before_anything_younger(world, cluster):
 
 
 @pytest.mark.parametrize("younger", ["stored", "waiting"])
-def test_a_part_of_a_batch_in_doubt_never_gets_a_second_identity(world, cluster, younger):
+def test_a_part_of_a_batch_in_doubt_never_gets_a_second_identity(world, younger):
     """The whole is stored, its answer lost, and then the limit is lowered: its parts are not known to the broker, and
     to restamp them would store them again. They end at once without anybody knowing (Java would store them twice),
     and what is behind them goes on."""
@@ -167,58 +159,57 @@ def test_a_part_of_a_batch_in_doubt_never_gets_a_second_identity(world, cluster,
         batch_size=1_000, linger_ms=20, request_timeout_ms=500, delivery_timeout_ms=9_000, retry_backoff_ms=50
     )
     w.settle(w.send())
-    fates = iter(["hold", None, TOO_LARGE] if younger == "stored" else ["hold", TOO_LARGE])
-    cluster.script = lambda seen: next(fates, None) if seen.api is Api.PRODUCE else None
-    sent_at_ms = cluster.now_ms
+    w.brokers.fates(*["hold", None, TOO_LARGE] if younger == "stored" else ["hold", TOO_LARGE])
+    sent_at_ms = w.now_ms
     deliveries = [w.send(value=b"%d" % n) for n in range(4)]
-    w.run_for(100 if younger == "stored" else 530)
+    w.run(100 if younger == "stored" else 530)
     behind = w.send(value=b"behind")
     w.settle(*deliveries, behind)
     assert {delivery.error.outcome for delivery in deliveries} == {Outcome.INFO}
     assert {delivery.error.name for delivery in deliveries} == {"OUT_OF_ORDER_SEQUENCE_NUMBER"}
     assert behind.error is None
     w.settle(w.send(value=b"last"))
-    assert cluster.now_ms < sent_at_ms + 9_000
-    assert cluster.log("t").values == [b"v0", b"0", b"1", b"2", b"3", b"behind", b"last"]
+    assert w.now_ms < sent_at_ms + 9_000
+    assert w.brokers.values() == [b"v0", b"0", b"1", b"2", b"3", b"behind", b"last"]
 
 
-def test_after_a_split_batches_are_built_smaller(world, cluster):
+def test_after_a_split_batches_are_built_smaller(world):
     """PRD-SPL-05: the estimate jumps to at least 1, and there are fewer refusals than batches."""
     w = world(batch_size=1_000, linger_ms=0, compression_type="gzip", buffer_memory=1_000_000)
     estimator = w.core._accumulator.estimator
     estimator._ratios["t"] = 0.1  # learned from better times
     values = [bytes((n * 7 + i * i * 31 + i * n) % 256 for i in range(120)) for n in range(60)]
-    cluster.script = no_more_than(1_000)
+    no_more_than(w, 1_000)
     w.settle(*[w.send(value=value) for value in values])
-    assert w.of(BatchSplit)
+    assert w.told(BatchSplit)
     assert estimator.estimation("t") > 0.9
-    before = len(w.of(BatchSplit))
+    before = len(w.told(BatchSplit))
     w.settle(*[w.send(value=value) for value in values])
-    assert len(w.of(BatchSplit)) == before
+    assert len(w.told(BatchSplit)) == before
 
 
-def test_a_flush_waits_for_all_parts(world, cluster):
+def test_a_flush_waits_for_all_parts(world):
     """PRD-SPL-06."""
-    cluster.script = no_more_than(300)
     w = world(batch_size=1_000, linger_ms=10_000, delivery_timeout_ms=60_000)
+    no_more_than(w, 300)
     deliveries = [w.send(value=b"x" * 90) for _ in range(8)]
-    w.run_for(100)
+    w.run(100)
     batches = w.core.begin_flush()
-    w.run_until(lambda: bool(w.of(BatchSplit)))
+    w.until(lambda: bool(w.told(BatchSplit)))
     assert not all(batch.is_published for batch in batches)
-    w.run_until(lambda: all(batch.is_published for batch in batches))
+    w.until(lambda: all(batch.is_published for batch in batches))
     w.core.end_flush()
     assert all(delivery.is_done for delivery in deliveries)
 
 
-def test_a_close_waits_for_all_parts(world, cluster):
+def test_a_close_waits_for_all_parts(world):
     """PRD-CLS-03, PRD-SPL-06."""
-    cluster.script = no_more_than(300)
     w = world(batch_size=1_000, linger_ms=10_000, delivery_timeout_ms=60_000)
+    no_more_than(w, 300)
     deliveries = [w.send(value=b"x" * 90) for _ in range(8)]
-    w.run_for(100)
+    w.run(100)
     w.core.close(w.now_ms)
-    w.run_until(lambda: w.core.is_closed)
+    w.until(lambda: w.core.is_closed)
     assert [delivery.error for delivery in deliveries] == [None] * 8
 
 
@@ -229,27 +220,25 @@ def test_a_close_waits_for_all_parts(world, cluster):
     st.sampled_from(list(Codec)),
     st.booleans(),
 )
-def test_whatever_fits_alone_is_stored_once_in_order(
-    fresh_world, sizes, limit, batch_size, codec, idempotent
-):
+def test_whatever_fits_alone_is_stored_once_in_order(world, sizes, limit, batch_size, codec, idempotent):
     """PRD-SPL-01, -02, PRD-ACC-11: an oversized batch.size converges, whatever the codec."""
-    w = fresh_world(
+    w = world(
         batch_size=batch_size,
         linger_ms=20,
         compression_type=codec.name.lower(),
         enable_idempotence=idempotent,
         max_in_flight_requests_per_connection=1,
     )
-    w.cluster.script = no_more_than(limit)
+    no_more_than(w, limit)
     values = [bytes((n * 131 + i * i * 17) % 251 for i in range(size)) for n, size in enumerate(sizes)]
     deliveries = [w.send(value=value) for value in values]
     w.settle(*deliveries)
     stored = [value for value, delivery in zip(values, deliveries, strict=True) if delivery.error is None]
-    assert w.cluster.log("t").values == stored
+    assert w.brokers.values() == stored
     for size, delivery in zip(sizes, deliveries, strict=True):
         if delivery.error:
             assert delivery.error.name == "MESSAGE_TOO_LARGE"
             assert size + 61 + 21 + 4 > limit or codec is not Codec.NONE
-    closed = [event for event in w.of(BatchClosed) if event.reason == "part"]
-    assert len(closed) == sum(event.parts for event in w.of(BatchSplit))
+    closed = [event for event in w.told(BatchClosed) if event.reason == "part"]
+    assert len(closed) == sum(event.parts for event in w.told(BatchSplit))
     assert w.core.not_at_rest() == []

@@ -18,29 +18,23 @@ from clients.reference.trace import (
     SendBlocked,
     SendUnblocked,
 )
-from harness.wire.apis import Api
 from harness.wire.error_table import BY_NAME
-
-
-def from_now(cluster, *verdicts):
-    left = iter(verdicts)
-    cluster.script = lambda seen: next(left, None) if seen.api is Api.PRODUCE else None
 
 
 def ready(world, **settings):
     w = world(**settings)
     w.settle(w.send())
-    w.events.clear()
+    w.trace.clear()
     return w
 
 
-def test_the_life_of_a_batch_from_its_making_to_its_end(world, cluster):
+def test_the_life_of_a_batch_from_its_making_to_its_end(world):
     w = ready(world, linger_ms=30)
     start_ms = w.now_ms
-    from_now(cluster, BY_NAME["NOT_ENOUGH_REPLICAS"].code)
+    w.brokers.fates(BY_NAME["NOT_ENOUGH_REPLICAS"].code)
     w.settle(*[w.send(value=b"x" * 50) for _ in range(3)])
     kinds = (BatchCreated, BatchClosed, BatchSent, BatchRetried, BatchSent, BatchEnded)
-    told = [event for event in w.events if type(event) in kinds]
+    told = [event for event in w.trace if type(event) in kinds]
     assert tuple(map(type, told)) == kinds
     created, closed, sent, retried, again, ended = told
     assert len({event.batch for event in told}) == 1
@@ -50,17 +44,17 @@ def test_the_life_of_a_batch_from_its_making_to_its_end(world, cluster):
     assert sent.size_bytes == sent.uncompressed_bytes == closed.uncompressed_bytes == again.size_bytes
     assert (retried.error, retried.record_count, retried.attempts) == ("NOT_ENOUGH_REPLICAS", 3, 1)
     assert (ended.error, ended.record_count, created.at_ms) == ("", 3, start_ms)
-    assert all(a.at_ms <= b.at_ms for a, b in pairwise(w.events))
+    assert all(a.at_ms <= b.at_ms for a, b in pairwise(w.trace))
 
 
 @pytest.mark.parametrize("reason", ["full", "linger", "flush", "closing", "queued", "memory", "along"])
-def test_every_reason_to_close_a_batch_is_told(world, cluster, reason):
+def test_every_reason_to_close_a_batch_is_told(world, reason):
     """PRD-ACC-02."""
     settings = {"linger_ms": 1_000, "batch_size": 400, "delivery_timeout_ms": 60_000}
     if reason == "memory":
         settings["buffer_memory"] = 400
     w = ready(world, **settings)
-    w.run_for(20)
+    w.run(20)
     w.send(value=b"x" * 100)
     if reason == "flush":
         w.core.begin_flush()
@@ -76,62 +70,65 @@ def test_every_reason_to_close_a_batch_is_told(world, cluster, reason):
         batch = w.core._accumulator.open["t", 0]
         w.core._accumulator._queue(("t", 0)).append(batch)
         w.core._accumulator._seal(batch, w.now_ms)
-        assert w.of(BatchClosed)[0].reason == "queued"
+        assert w.told(BatchClosed)[0].reason == "queued"
         return
-    w.run_for(2 if reason != "linger" else 1_000)
-    assert reason in {event.reason for event in w.of(BatchClosed)}
+    w.run(2 if reason != "linger" else 1_000)
+    assert reason in {event.reason for event in w.told(BatchClosed)}
 
 
-def test_the_end_is_told_once_and_the_late_answer_not(world, cluster):
+def test_the_end_is_told_once_and_the_late_answer_not(world):
     """PRD-FIN-01, PRD-FIN-02, PRD-EXP-03."""
     w = ready(
         world, linger_ms=0, delivery_timeout_ms=2_000, request_timeout_ms=1_900, enable_idempotence=False
     )
-    cluster.latency_ms = 1_500
-    from_now(cluster, BY_NAME["NOT_ENOUGH_REPLICAS"].code)
+    w.slow(1_500)
+    w.brokers.fates(BY_NAME["NOT_ENOUGH_REPLICAS"].code)
     w.settle(w.send())
-    w.run_for(10_000)
-    assert [(event.error, event.record_count) for event in w.of(BatchEnded)] == [("REQUEST_TIMED_OUT", 1)]
-    assert [event.was_in_flight for event in w.of(BatchExpired)] == [True]
+    w.run(10_000)
+    assert [(event.error, event.record_count) for event in w.told(BatchEnded)] == [("REQUEST_TIMED_OUT", 1)]
+    assert [event.was_in_flight for event in w.told(BatchExpired)] == [True]
 
 
-def test_a_split_and_its_parts_add_up(world, cluster):
+def test_a_split_and_its_parts_add_up(world):
     """PRD-SPL-01."""
     w = ready(world, linger_ms=20)
-    from_now(cluster, BY_NAME["MESSAGE_TOO_LARGE"].code)
+    w.brokers.fates(BY_NAME["MESSAGE_TOO_LARGE"].code)
     w.settle(*[w.send() for _ in range(5)])
-    (split,) = w.of(BatchSplit)
-    assert (split.record_count, split.parts) == (5, len([e for e in w.of(BatchClosed) if e.reason == "part"]))
-    assert sum(event.record_count for event in w.of(BatchEnded)) == 5
-    assert split.batch not in {event.batch for event in w.of(BatchEnded)}
+    (split,) = w.told(BatchSplit)
+    assert (split.record_count, split.parts) == (
+        5,
+        len([e for e in w.told(BatchClosed) if e.reason == "part"]),
+    )
+    assert sum(event.record_count for event in w.told(BatchEnded)) == 5
+    assert split.batch not in {event.batch for event in w.told(BatchEnded)}
 
 
-def test_waits_for_metadata_and_memory_begin_and_end(world, cluster):
+def test_waits_for_metadata_and_memory_begin_and_end(world):
     """MET-11, PRD-ACC-09: both with their length."""
     w = world(linger_ms=0, buffer_memory=200, batch_size=0, max_block_ms=5_000)
-    cluster.latency_ms = 100
+    w.slow(100)
     first, second = w.send(value=b"x" * 100), w.send(value=b"x" * 100)
     w.settle(first, second)
-    assert [event.waiting_for for event in w.of(SendBlocked)] == ["metadata", "metadata", "memory"]
-    waits = [(event.waited_for, event.waited_ms) for event in w.of(SendUnblocked)]
+    assert [event.waiting_for for event in w.told(SendBlocked)] == ["metadata", "metadata", "memory"]
+    waits = [(event.waited_for, event.waited_ms) for event in w.told(SendUnblocked)]
     assert [what for what, _ in waits] == ["metadata", "metadata", "memory"]
     assert all(100 <= waited_ms <= 1_000 for _, waited_ms in waits)
-    w.events.clear()
-    lost = w.send("nope")
+    w.trace.clear()
+    lost = w.send(topic="nope")
     w.settle(lost)
-    assert [(e.waited_for, e.waited_ms) for e in w.of(SendUnblocked)] == [("metadata", 5_000)]
+    assert [(e.waited_for, e.waited_ms) for e in w.told(SendUnblocked)] == [("metadata", 5_000)]
 
 
-def test_a_fatal_error_of_metadata_frees_who_waits_for_it(world, cluster):
+def test_a_fatal_error_of_metadata_frees_who_waits_for_it(world):
     """MET-16: the very error; who waits for memory waits on."""
     w = world(max_block_ms=60_000, linger_ms=0, buffer_memory=200, batch_size=0)
     w.settle(w.send())
-    cluster.latency_ms = 1_000
+    w.slow(1_000)
     w.send(value=b"x" * 100)
-    for_memory, for_metadata = w.send(value=b"x" * 100), w.send("nope")
+    for_memory, for_metadata = w.send(value=b"x" * 100), w.send(topic="nope")
     error = SendError("credentials refused")
     w.core._metadata.fail(error)
-    w.step()
+    w.rounds()
     assert for_metadata.error is error
     assert for_memory.is_blocked
     w.settle(for_memory)

@@ -12,7 +12,6 @@ from clients.reference.record_accumulator import RecordAccumulator
 from clients.reference.requests import PartitionResponse
 from clients.reference.sender import Sender
 from harness.outcome import Outcome
-from harness.wire.apis import Api
 
 
 class AcknowledgesBeforeTheResponse(Sender):
@@ -51,55 +50,49 @@ class NeverExpires(ProducerBatch):
         self.expires_ms = 2**62
 
 
-def failing_once(cluster, fate):
-    left = iter([fate])
-    cluster.script = lambda seen: next(left, None) if seen.api is Api.PRODUCE else None
-
-
-def test_acknowledging_early_loses(world, cluster):
-    failing_once(cluster, "close-before")
+def test_acknowledging_early_loses(world):
     w = world(components=Components(sender=AcknowledgesBeforeTheResponse))
+    w.brokers.fates("close-before")
     delivery = w.send()
     w.settle(delivery)
-    w.run_for(5_000)
+    w.run(5_000)
     assert delivery.error is None
-    assert cluster.log("t").values == []
+    assert w.brokers.values() == []
 
 
-def test_a_new_sequence_duplicates(world, cluster):
+def test_a_new_sequence_duplicates(world):
     w = world(components=Components(accumulator=RetriesWithANewSequence))
     w.settle(w.send())
-    failing_once(cluster, "close-after")
+    w.brokers.fates("close-after")
     w.settle(w.send())
-    assert cluster.log("t").values == [b"v0", b"v1", b"v1"]
+    assert w.brokers.values() == [b"v0", b"v1", b"v1"]
 
 
-def test_dropping_on_disconnect_gives_up_what_a_retry_would_save(world, cluster):
-    failing_once(cluster, "close-before")
+def test_dropping_on_disconnect_gives_up_what_a_retry_would_save(world):
     w = world(components=Components(sender=DropsABatchOnDisconnect))
+    w.brokers.fates("close-before")
     delivery = w.send()
     w.settle(delivery)
     assert delivery.error.outcome is Outcome.INFO
-    assert cluster.log("t").values == []
+    assert w.brokers.values() == []
 
 
-def test_a_flipped_byte_is_on_the_wire(world, cluster):
-    failing_once(cluster, 7)
+def test_a_flipped_byte_is_on_the_wire(world):
     w = world(components=Components(batch=CorruptsOnRetry))
+    w.brokers.fates(7)
     w.send()
-    w.run_until(lambda: len(cluster.requests(Api.PRODUCE)) == 1)
-    cluster.script = lambda seen: "lose"
-    w.run_until(lambda: len(cluster.requests(Api.PRODUCE)) == 2)
-    first, second = cluster.requests(Api.PRODUCE)
-    assert first.payloads != second.payloads
+    w.until(lambda: len(w.brokers.requests()) == 1)
+    w.brokers.script = lambda seen: "lose"
+    w.until(lambda: len(w.brokers.requests()) == 2)
+    first, second = w.brokers.requests()
+    assert first.produced != second.produced
 
 
-def test_never_expiring_leaves_records_without_a_result(world, cluster):
+def test_never_expiring_leaves_records_without_a_result(world):
     w = world(components=Components(batch=NeverExpires), delivery_timeout_ms=1_500, request_timeout_ms=1_000)
     w.settle(w.send())
-    cluster.accepts = lambda node: "refused"
-    cluster.drop(1)
-    w.run_for(10)
+    w.refuse()
+    w.run(10)
     delivery = w.send()
-    w.run_for(60_000)
+    w.run(60_000)
     assert not delivery.is_done

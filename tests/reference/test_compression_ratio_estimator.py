@@ -61,16 +61,16 @@ def test_batches_of_what_compresses_well_grow_beyond_batch_size_and_hold_the_mem
     w = world(batch_size=2_000, linger_ms=1_000, compression_type=codec, buffer_memory=100_000)
     w.core._accumulator.estimator._ratios["t"] = 0.05
     deliveries = [w.send(value=b"x" * 300) for _ in range(40)]
-    w.run_until(lambda: not deliveries[-1].is_blocked)
+    w.until(lambda: not deliveries[-1].is_blocked)
     held = w.core._accumulator.pool.total_bytes - w.core._accumulator.pool.available_bytes
     assert held >= 40 * 300
-    w.run_until(lambda: bool(w.of(BatchSent)))
+    w.until(lambda: bool(w.told(BatchSent)))
     in_flight = w.core._sender.in_flight()
     assert [batch.grant.size_bytes for batch in in_flight] == [
         2_000
     ]  # what was grown is back once it is bytes
     w.settle(*deliveries)
-    (first, *_) = w.of(BatchSent)
+    (first, *_) = w.told(BatchSent)
     assert first.record_count > 6
     assert first.size_bytes <= 2_000 < first.uncompressed_bytes
     assert w.core.not_at_rest() == []
@@ -88,6 +88,6 @@ def test_what_compresses_ends_its_batch_where_memory_ends(world):
         batches = w.core._accumulator.unreleased()
         truly = sum(len(batch._payload) or batch.builder.size_bytes for batch in batches)
         assert truly <= pool.total_bytes - pool.available_bytes <= 3_000
-        w.run_until(lambda made=deliveries[-1]: not made.is_blocked)
+        w.until(lambda made=deliveries[-1]: not made.is_blocked)
     w.settle(*deliveries)
     assert w.core.not_at_rest() == []

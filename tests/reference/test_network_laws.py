@@ -15,8 +15,9 @@ from clients.reference.ports import INT32_MAX, ChannelState, Disconnection, Node
 from clients.reference.requests import ClientRequest, metadata_request
 from clients.reference.states import ConnectionState
 from clients.reference.trace import ConnectionEnded, RequestLost
+from harness.brokers.scripted.cluster import ScriptedCluster
+from harness.dice import Dice
 from harness.wire.apis import Api
-from harness.wire.messages import decode_request, encode_response, message_class
 
 
 class Network:
@@ -28,6 +29,7 @@ class Network:
         self.written = defaultdict(list)
         self.closed = []
         self.addresses = {}
+        self.brokers = ScriptedCluster("4.3.1", {1: ("b1", 9092)}, Dice(0, "network"))
 
     def resolve(self, host, port):
         return ((host, port),)
@@ -57,32 +59,8 @@ class Network:
 
     def answer(self, node_id):
         """The oldest request of a node has its response."""
-        header, _ = decode_request(self.written[node_id].pop(0)[4:])
-        response = RESPONSES[header.api_key](header.api_version)
-        self.polled.received.append((node_id, encode_response(response, header.correlation_id)[4:]))
-
-
-def api_versions(version):
-    from datetime import timedelta
-
-    from kio.schema.errors import ErrorCode
-
-    response = message_class(Api.API_VERSIONS, version, "response")
-    module = __import__(response.__module__, fromlist=["ApiVersion"])
-    keys = tuple(
-        module.ApiVersion(api_key=key, min_version=0, max_version=high) for key, high in ((3, 4), (18, 4))
-    )
-    return response(error_code=ErrorCode.none, api_keys=keys, throttle_time=timedelta(0))
-
-
-def metadata_response(version):
-    from datetime import timedelta
-
-    response = message_class(Api.METADATA, version, "response")
-    return response(throttle_time=timedelta(0), brokers=(), cluster_id=None, controller_id=-1, topics=())
-
-
-RESPONSES = {Api.API_VERSIONS: api_versions, Api.METADATA: metadata_response}
+        answered = self.brokers.handle(1, node_id, self.written[node_id].pop(0)[4:], 0)
+        self.polled.received.append((node_id, answered.frame[4:]))
 
 
 class Client:
@@ -153,7 +131,7 @@ def test_every_request_ends_once_and_those_of_a_connection_in_order(steps):
         elif step == "send":
             unwritten[node_id] |= c.send(node_id)
         elif step == "unsupported":
-            c.send(node_id, lowest=9)
+            c.send(node_id, lowest=99)
         elif step == "written" and waiting and unwritten[node_id]:
             c.network.polled.completed_sends.append(node_id)
             unwritten[node_id] = False
@@ -198,7 +176,7 @@ def test_what_was_given_up_between_rounds_is_told_first():
     c.network.polled.completed_sends.append(1)
     c.poll()
     c.network.answer(1)
-    c.send(1, lowest=9)
+    c.send(1, lowest=99)
     assert c.ends == []
     assert c.client.next_deadline_ms() == 0
     c.poll()

@@ -12,7 +12,6 @@ from clients.reference.config import ProducerConfig
 from clients.reference.metadata import PartitionMetadata, TopicMetadata
 from clients.reference.node_latency import NodeLatencies
 from clients.reference.partitioner import Partitioner, RoundRobinPartitioner, murmur2, partition_for_key
-from clients.reference.ports import Node
 
 
 def known(*leaders: int | None) -> TopicMetadata:
@@ -157,13 +156,13 @@ def test_a_node_is_slow_from_its_last_drain_on():
 # against a producer
 
 
-def spread(world, cluster, **settings):
+def spread(world, **settings):
     w = world(batch_size=300, linger_ms=0, **settings)
     w.settle(*[w.send(partition=p) for p in range(3)])
     return w
 
 
-def test_the_load_counts_once_every_partition_had_a_batch(world, cluster):
+def test_the_load_counts_once_every_partition_had_a_batch(world):
     """PRD-ISP-07: before that the missing ones would never be chosen; equal queues are no load."""
     w = world(batch_size=300, linger_ms=0)
     w.settle(w.send(partition=0), w.send(partition=1))
@@ -176,28 +175,24 @@ def test_the_load_counts_once_every_partition_had_a_batch(world, cluster):
     assert accumulator.load_of("t", topic) == [(0, 0), (1, 4), (2, 0)]
 
 
-def test_the_load_can_be_left_out(world, cluster):
+def test_the_load_can_be_left_out(world):
     """PRD-ISP-07: partitioner.adaptive.partitioning.enable."""
-    w = spread(world, cluster, partitioner_adaptive_partitioning_enable=False)
+    w = spread(world, partitioner_adaptive_partitioning_enable=False)
     for _ in range(4):
         w.send(partition=1, value=b"x" * 250)
     assert w.core._accumulator.load_of("t", w.core._metadata.topics["t"]) is None
 
 
-def test_a_broker_that_takes_nothing_for_too_long_is_avoided(world, cluster):
+def test_a_broker_that_takes_nothing_for_too_long_is_avoided(world):
     """PRD-ISP-07: partitioner.availability.timeout.ms; until it takes something again."""
-    cluster.brokers[2] = Node(2, "b2", 9092)
-    topic_id, partitions = cluster.topics["t"]
-    cluster.topics["t"] = (topic_id, partitions | {1: (2, 0)})
-    w = spread(world, cluster, partitioner_availability_timeout_ms=200)
+    w = spread(world, nodes=2, partitioner_availability_timeout_ms=200)
     accumulator, topic = w.core._accumulator, w.core._metadata.topics["t"]
-    cluster.accepts = lambda node: "refused" if node.host == "b2" else None
-    cluster.drop(2)
-    w.run_for(5)
+    w.refuse(2)
+    w.run(5)
     stuck = w.send(partition=1)
-    w.run_for(150)
+    w.run(150)
     assert (1, 1) in accumulator.load_of("t", topic)
-    w.run_for(500)
+    w.run(500)
     assert [partition for partition, _ in accumulator.load_of("t", topic)] == [0, 2]
     chosen = set()
     for _ in range(30):
@@ -205,12 +200,12 @@ def test_a_broker_that_takes_nothing_for_too_long_is_avoided(world, cluster):
         w.settle(delivery)
         chosen.add(delivery.metadata.partition)
     assert 1 not in chosen
-    cluster.accepts = lambda node: None
+    w.accept(2)
     w.settle(stuck)
     assert accumulator.load_of("t", w.core._metadata.topics["t"]) is None
 
 
-def test_the_choice_of_the_application_comes_before_the_keys(world, cluster):
+def test_the_choice_of_the_application_comes_before_the_keys(world):
     """PRD-ISP-06: and it is asked with what was there before serialization."""
     asked = []
 
@@ -228,7 +223,7 @@ def test_the_choice_of_the_application_comes_before_the_keys(world, cluster):
 
 
 @pytest.mark.parametrize("choice", [-1, 3, None, "raises"])
-def test_a_choice_that_is_none_fails_the_record_alone(world, cluster, choice):
+def test_a_choice_that_is_none_fails_the_record_alone(world, choice):
     class Odd:
         def partition(self, *given):
             return choice if choice != "raises" else 1 / 0
@@ -239,13 +234,13 @@ def test_a_choice_that_is_none_fails_the_record_alone(world, cluster, choice):
     waiting = w.send(partition=None, callback=lambda *result: told.append(result))
     w.settle(waiting)
     at_once = w.send(partition=None, callback=lambda *result: told.append(result))
-    w.step()
+    w.rounds()
     assert "no partition for the record" in str(waiting.error)
     assert [error for _, error in told] == [waiting.error, at_once.error]
     assert w.core.not_at_rest() == []
 
 
-def test_round_robin_takes_them_in_turn(world, cluster):
+def test_round_robin_takes_them_in_turn(world):
     """PRD-ISP-06: org.apache.kafka.clients.producer.RoundRobinPartitioner, whatever the key."""
     w = world(linger_ms=0)
     w.core._custom_partitioner = RoundRobinPartitioner()

@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 from clients.reference.states import BatchState
 from clients.reference.trace import BatchExpired, StateChanged
 from harness.outcome import Outcome
-from harness.wire.apis import Api
 from harness.wire.error_table import BY_NAME
 from harness.wire.records import read_batches
 
@@ -50,11 +49,10 @@ SETTINGS = st.fixed_dictionaries(
 )
 
 
-def run(fresh_world, schedule, sends, **given_settings):
+def run(world, schedule, sends, **given_settings):
     """Send records while the schedule lasts, heal, and wait until everything has a result."""
-    w = fresh_world(max_block_ms=60_000, **given_settings)
-    fates = iter(schedule)
-    w.cluster.script = lambda seen: next(fates, None) if seen.api is Api.PRODUCE else None
+    w = world(max_block_ms=60_000, **given_settings)
+    w.brokers.fates(*schedule)
     batches_are_in_their_places(w)
     told: dict[int, list[tuple[int, object]]] = {0: [], 1: [], 2: []}
     deliveries = []
@@ -64,29 +62,29 @@ def run(fresh_world, schedule, sends, **given_settings):
             told[partition].append((number, error))
 
         delivery = w.send(partition=partition, value=b"%d/%d" % (partition, number), callback=callback)
-        w.run_until(lambda made=delivery: not made.is_blocked)
+        w.until(lambda made=delivery: not made.is_blocked)
         deliveries.append((partition, b"%d/%d" % (partition, number), delivery))
-        w.run_for(pause_ms)
+        w.run(pause_ms)
     w.settle(*(delivery for _, _, delivery in deliveries))
-    w.run_for(10_000)  # late answers too
+    w.run(10_000)  # late answers too
     return w, deliveries, told
 
 
 def batches_are_in_their_places(w):
     """PRD-FIN-04: after every round a batch without a final state is in its queue or in flight, nowhere twice."""
-    step = w.step
+    run_once = w.core.run_once
 
-    def watched():
-        next_ms = step()
+    def watched(now_ms):
+        deadline_ms = run_once(now_ms)
         assert w.core.misplaced() == []
-        return next_ms
+        return deadline_ms
 
-    w.step = watched
+    w.core.run_once = watched
 
 
 def common_laws(w, deliveries, told):
     """E2E-DEL-01, PRD-ACC-11, PRD-ACC-12, PRD-SND-01, PRD-EXP-01, PRD-FIN-01."""
-    stored = {partition: w.cluster.log("t", partition).values for partition in range(3)}
+    stored = {partition: w.brokers.values(partition) for partition in range(3)}
     for partition, value, delivery in deliveries:
         if delivery.error is None:
             assert value in stored[partition], "an acknowledged record is lost"
@@ -98,19 +96,19 @@ def common_laws(w, deliveries, told):
         assert sorted(number for number, _ in numbers) == expected, "a callback is missing or ran twice"
     assert w.core._accumulator.pool.available_bytes == w.config.buffer_memory
     limit_ms = w.config.delivery_timeout_ms
-    for expired in w.of(BatchExpired):
+    for expired in w.told(BatchExpired):
         assert expired.age_ms == limit_ms, "expired early, or late although nothing kept the clock"
     assert w.core.not_at_rest() == []
     final = {state.value for state in BatchState if state.is_final} | {BatchState.SPLIT.value}
-    ends = Counter(e.subject for e in w.of(StateChanged) if e.after in final and e.before not in final)
+    ends = Counter(e.subject for e in w.told(StateChanged) if e.after in final and e.before not in final)
     assert set(ends.values()) <= {1}
-    assert set(ends) == {e.subject for e in w.of(StateChanged) if e.machine == "batch"}
+    assert set(ends) == {e.subject for e in w.told(StateChanged) if e.machine == "batch"}
 
 
 @given(SCHEDULES, SENDS, SETTINGS)
 @settings(max_examples=150)
-def test_at_least_once_keeps_its_promises(fresh_world, schedule, sends, chosen):
-    w, deliveries, told = run(fresh_world, schedule, sends, enable_idempotence=False, **chosen)
+def test_at_least_once_keeps_its_promises(world, schedule, sends, chosen):
+    w, deliveries, told = run(world, schedule, sends, enable_idempotence=False, **chosen)
     common_laws(w, deliveries, told)
     if chosen["max_in_flight_requests_per_connection"] == 1:  # PRD-ACC-08
         for partition in range(3):
@@ -119,7 +117,7 @@ def test_at_least_once_keeps_its_promises(fresh_world, schedule, sends, chosen):
 
 def acknowledged_in_order(w, deliveries, partition):
     """By their first copies: of a failed record a late copy may turn up anywhere, and of a retried one a second."""
-    values = w.cluster.log("t", partition).values
+    values = w.brokers.values(partition)
     places = [values.index(value) for p, value, d in deliveries if p == partition and d.error is None]
     assert places == sorted(places), "acknowledged records are out of order"
 
@@ -131,11 +129,11 @@ def acknowledged_in_order(w, deliveries, partition):
     [(0, 0), (0, 0), (0, 2_000), (0, 0)],
     {"batch_size": 0, "delivery_timeout_ms": 1_300, "request_timeout_ms": 1_000, "retries": 3},
 )
-def test_idempotence_stores_each_record_at_most_once_and_in_order(fresh_world, schedule, sends, chosen):
-    w, deliveries, told = run(fresh_world, schedule, sends, **chosen)
+def test_idempotence_stores_each_record_at_most_once_and_in_order(world, schedule, sends, chosen):
+    w, deliveries, told = run(world, schedule, sends, **chosen)
     common_laws(w, deliveries, told)
     for partition in range(3):
-        numbers = [int(value.split(b"/")[1]) for value in w.cluster.log("t", partition).values]
+        numbers = [int(value.split(b"/")[1]) for value in w.brokers.values(partition)]
         assert len(numbers) == len(set(numbers)), "a record is stored twice"
         acknowledged_in_order(w, deliveries, partition)
     sequences_are_sound(w)
@@ -147,13 +145,12 @@ def sequences_are_sound(w):
     By record, not by batch: the parts of a batch that was split have its numbers, and its records.
     """
     chains: dict[tuple[int, int, int], dict[int, bytes]] = {}
-    for seen in w.cluster.requests(Api.PRODUCE):
-        for topic in seen.body.topic_data:
-            for partition in topic.partition_data:
-                (batch,) = read_batches(partition.records)
-                header = batch.header
-                chain = chains.setdefault((partition.index, header.producer_id, header.producer_epoch), {})
-                for number, record in enumerate(batch.records, header.base_sequence):
-                    assert chain.setdefault(number, record.value) == record.value, "a number was used twice"
+    for seen in w.brokers.requests():
+        for partition, data in seen.produced:
+            (batch,) = read_batches(data)
+            header = batch.header
+            chain = chains.setdefault((partition, header.producer_id, header.producer_epoch), {})
+            for number, record in enumerate(batch.records, header.base_sequence):
+                assert chain.setdefault(number, record.value) == record.value, "a number was used twice"
     for chain in chains.values():
         assert sorted(chain) == list(range(len(chain))), "a gap in the numbers that were sent"

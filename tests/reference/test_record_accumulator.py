@@ -7,75 +7,62 @@ from collections import Counter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clients.reference.ports import Node
-from harness.wire.apis import Api
 
-
-def requests(cluster):
+def requests(w):
     """For each Produce request the partitions and sizes of its batches."""
-    return [
-        [
-            (partition.index, len(partition.records))
-            for topic in seen.body.topic_data
-            for partition in topic.partition_data
-        ]
-        for seen in cluster.requests(Api.PRODUCE)
-    ]
+    return [[(partition, len(data)) for partition, data in seen.produced] for seen in w.brokers.requests()]
 
 
 @given(
     st.lists(st.tuples(st.integers(0, 2), st.integers(0, 900)), min_size=1, max_size=30),
     st.sampled_from([1_000, 1_500, 4_000]),
 )
-def test_one_batch_a_partition_and_no_more_than_max_request_size(fresh_world, records, limit):
+def test_one_batch_a_partition_and_no_more_than_max_request_size(world, records, limit):
     """PRD-ACC-01, PRD-ACC-05."""
-    w = fresh_world(batch_size=500, max_request_size=limit, linger_ms=1_000, delivery_timeout_ms=60_000)
+    w = world(batch_size=500, max_request_size=limit, linger_ms=1_000, delivery_timeout_ms=60_000)
     w.settle(*[w.send(partition=partition, value=b"x" * size) for partition, size in records])
-    for batches in requests(w.cluster):
+    for batches in requests(w):
         assert max(Counter(partition for partition, _ in batches).values()) == 1
         assert len(batches) == 1 or sum(size for _, size in batches) <= limit
         for _, size in batches:
             assert size <= 500 or size <= 900 + 100  # larger than batch.size only for a single record
     for partition in range(3):
-        sent = [len(v) for v in w.cluster.log("t", partition).values]
+        sent = [len(v) for v in w.brokers.values(partition)]
         assert sent == [size for p, size in records if p == partition]
 
 
-def test_a_record_larger_than_batch_size_gets_its_own_batch(world, cluster):
+def test_a_record_larger_than_batch_size_gets_its_own_batch(world):
     """PRD-ACC-01."""
     w = world(batch_size=200, linger_ms=1_000)
     w.settle(*[w.send(value=b"x" * size) for size in (10, 10, 900, 10)])
-    assert [header.record_count for _, header, _ in cluster.log("t").batches] == [2, 1, 1]
+    assert [batch.header.record_count for batch in w.brokers.batches()] == [2, 1, 1]
 
 
-def test_no_partition_starves_where_only_one_batch_fits_a_request(world, cluster):
+def test_no_partition_starves_where_only_one_batch_fits_a_request(world):
     """PRD-ACC-06."""
     w = world(batch_size=600, max_request_size=700, linger_ms=0, max_in_flight_requests_per_connection=1)
     deliveries = [w.send(partition=partition, value=b"x" * 500) for _ in range(6) for partition in range(3)]
     w.settle(*deliveries)
-    order = [batches[0][0] for batches in requests(cluster)]
+    order = [batches[0][0] for batches in requests(w)]
     for begin in range(len(order) - 2):
         assert set(order[begin : begin + 3]) == {0, 1, 2}
 
 
-def test_a_node_that_is_down_does_not_delay_the_others(world, cluster):
+def test_a_node_that_is_down_does_not_delay_the_others(world):
     """PRD-ACC-13."""
-    cluster.brokers[2] = Node(2, "b2", 9092)
-    topic_id, partitions = cluster.topics["t"]
-    cluster.topics["t"] = (topic_id, partitions | {1: (2, 0)})
-    cluster.accepts = lambda node: "refused" if node.host == "b2" else None
-    w = world()
+    w = world(nodes=2)
+    w.refuse(2)
     w.settle(w.send())
     stuck = w.send(partition=1)
     for _ in range(20):
         start_ms = w.now_ms
         w.settle(w.send(partition=0))
         assert w.now_ms - start_ms < 20
-        w.run_for(50)
+        w.run(50)
     assert not stuck.is_done
 
 
-def test_memory_pressure_ends_the_linger(world, cluster):
+def test_memory_pressure_ends_the_linger(world):
     """PRD-ACC-02: while somebody waits for memory, what is there goes."""
     w = world(linger_ms=10_000, batch_size=400, buffer_memory=400, delivery_timeout_ms=60_000)
     first, second = w.send(value=b"x" * 300), w.send(value=b"x" * 300)

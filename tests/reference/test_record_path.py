@@ -49,12 +49,12 @@ RECORDS = st.lists(
 )
 @settings(max_examples=150)
 def test_the_quick_way_does_what_the_whole_way_does(
-    fresh_world, records, batch_size, codec, linger_ms, ignore_keys, memory
+    world, records, batch_size, codec, linger_ms, ignore_keys, memory
 ):
     """PRD-ACC-01, PRD-ISP-06, PRD-ISP-07: the same records in the same batches, closed for the same reasons."""
     outcomes = []
     for quick in (True, False):
-        w = fresh_world(
+        w = world(
             batch_size=batch_size,
             compression_type=codec,
             linger_ms=linger_ms,
@@ -69,12 +69,12 @@ def test_the_quick_way_does_what_the_whole_way_does(
             value = None if size is None else bytes(i * 7 % 256 for i in range(size))
             deliveries.append(w.send(partition=partition, key=key, value=value))
             if pause_ms:
-                w.run_for(pause_ms)
+                w.run(pause_ms)
         w.settle(*deliveries)
         stuck = {topic: (each.partition, each.bytes) for topic, each in w.core._partitioner.sticky.items()}
         kinds = (BatchCreated, BatchClosed, BatchSent)
         placed = [(d.metadata.partition, d.metadata.offset) for d in deliveries]
-        outcomes.append((placed, stuck, [event for event in w.events if isinstance(event, kinds)]))
+        outcomes.append((placed, stuck, [event for event in w.trace if isinstance(event, kinds)]))
         assert w.core.not_at_rest() == []
     assert outcomes[0] == outcomes[1]
 
@@ -89,13 +89,13 @@ def test_a_closed_producer_refuses_on_the_quick_way_too(world):
         w.send()
 
 
-def test_what_was_never_sent_can_be_given_up_alone(world, cluster):
+def test_what_was_never_sent_can_be_given_up_alone(world):
     """PRD-TXN-18's half that needs no transaction: what is on its way keeps its chance."""
     w = world(linger_ms=0, batch_size=0, max_in_flight_requests_per_connection=1)
     w.settle(w.send())
-    cluster.latency_ms = 50
+    w.slow(50)
     sent = w.send()
-    w.run_for(10)
+    w.run(10)
     queued = w.send()
     w.core.abort_undrained(lambda batch: ProducerClosedError("given up"), w.now_ms)
     w.settle(sent, queued)
@@ -105,38 +105,37 @@ def test_what_was_never_sent_can_be_given_up_alone(world, cluster):
     w.settle(w.send())
 
 
-def test_giving_up_what_was_never_sent_leaves_a_retry_alone(world, cluster):
-    cluster.script = lambda seen: 19 if seen.api is Api.PRODUCE and len(cluster.seen) < 6 else None
+def test_giving_up_what_was_never_sent_leaves_a_retry_alone(world):
     w = world(linger_ms=0)
+    w.brokers.script = lambda seen: 19 if seen.api is Api.PRODUCE and len(w.brokers.seen) < 6 else None
     delivery = w.send()
-    w.run_until(lambda: bool(w.core._accumulator.queued()) and w.core._accumulator.queued()[0].attempts > 0)
+    w.until(lambda: bool(w.core._accumulator.queued()) and w.core._accumulator.queued()[0].attempts > 0)
     w.core.abort_undrained(lambda batch: ProducerClosedError("given up"), w.now_ms)
     w.settle(delivery)
     assert delivery.error is None
 
 
-def test_a_forced_close_gives_all_memory_back(world, cluster):
+def test_a_forced_close_gives_all_memory_back(world):
     """PRD-ACC-11, PRD-CLS-04: what was on the wire too, for nothing can be written any more."""
     w = world(linger_ms=0, batch_size=0, max_in_flight_requests_per_connection=2)
     w.settle(w.send())
-    cluster.script = lambda seen: "hold" if seen.api is Api.PRODUCE else None
+    w.brokers.fates(then="hold")
     deliveries = [w.send() for _ in range(5)]
-    w.run_for(10)
+    w.run(10)
     w.core.close(w.now_ms, 100)
-    w.run_until(lambda: w.core.is_closed)
+    w.until(lambda: w.core.is_closed)
     assert {type(delivery.error) for delivery in deliveries} == {ProducerClosedError}
     assert w.core.not_at_rest() == []
 
 
-def test_memory_of_an_expired_batch_is_not_free_while_its_request_is_out(world, cluster):
+def test_memory_of_an_expired_batch_is_not_free_while_its_request_is_out(world):
     """PRD-ACC-12, KAFKA-19012: and its bytes cannot change."""
     w = world(
         delivery_timeout_ms=1_500, request_timeout_ms=1_500, linger_ms=0, batch_size=0, buffer_memory=250
     )
     w.settle(w.send())
-    cluster.latency_ms = 740
-    fates = iter([19])
-    cluster.script = lambda seen: next(fates, None) if seen.api is Api.PRODUCE else None
+    w.slow(740)
+    w.brokers.fates(19)
     w.settle(w.send(value=b"first"))
     held = w.core._accumulator.pool.available_bytes
     assert held < w.config.buffer_memory
@@ -144,6 +143,6 @@ def test_memory_of_an_expired_batch_is_not_free_while_its_request_is_out(world, 
     other = w.send(value=b"second", partition=1)
     assert [batch.payload() for batch in w.core._accumulator.unreleased()][: len(before)] == before
     w.settle(other)
-    w.run_for(5_000)
+    w.run(5_000)
     assert w.core.not_at_rest() == []
-    assert b"second" not in w.cluster.log("t", 0).values
+    assert b"second" not in w.brokers.values(0)

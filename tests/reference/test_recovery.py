@@ -10,7 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clients.reference.idle_connections import IdleConnections
-from clients.reference.ports import Node
 from clients.reference.states import ConnectionState
 from clients.reference.throttling import FIRST_THROTTLING_VERSION, client_throttle_ms
 from clients.reference.trace import (
@@ -25,51 +24,51 @@ from clients.reference.trace import (
 from harness.wire.apis import Api
 
 
-def throttling(cluster, api, *times_ms):
-    """Answers of ``api`` ask for quiet, one after the other as told."""
-    left = iter(times_ms)
+def throttling(w, *fates):
+    """Answers to Produce ask for so many milliseconds of quiet, or have another fate, one after the other."""
+    left = iter(fates)
 
     def script(seen):
-        throttle_ms = next(left, None) if seen.api is api else None
-        if throttle_ms is None:
-            return None
-        told = timedelta(milliseconds=throttle_ms)
-        return cluster.edit(seen, lambda body: replace(body, throttle_time=told))
+        fate = next(left, None) if seen.api is Api.PRODUCE else None
+        if not isinstance(fate, int):
+            return fate
+        told = timedelta(milliseconds=fate)
+        return seen.edit(lambda body: replace(body, throttle_time=told))
 
-    cluster.script = script
+    w.brokers.script = script
 
 
 def sent_ms(w, api):
-    return [event.at_ms for event in w.of(RequestSent) if event.api == api]
+    return [event.at_ms for event in w.told(RequestSent) if event.api == api]
 
 
 def ended(w):
-    return [(event.node, event.state) for event in w.of(ConnectionEnded)]
+    return [(event.node, event.state) for event in w.told(ConnectionEnded)]
 
 
 # throttling
 
 
-def test_a_throttled_node_hears_nothing_and_keeps_its_socket(world, cluster):
+def test_a_throttled_node_hears_nothing_and_keeps_its_socket(world):
     """NET-CON-12."""
-    throttling(cluster, Api.PRODUCE, 700)
     w = world(linger_ms=0)
+    throttling(w, 700)
     w.settle(w.send())
     answered_ms = w.now_ms
     delivery = w.send()
     w.settle(delivery)
     assert sent_ms(w, "Produce")[1] == answered_ms + 700
-    assert cluster.closed == [] and ended(w) == []
-    assert w.of(NodeThrottled)[-1].until_ms == answered_ms + 700
-    assert w.of(ResponseReceived)[-2].throttle_ms == 700
+    assert w.closed == [] and ended(w) == []
+    assert w.told(NodeThrottled)[-1].until_ms == answered_ms + 700
+    assert w.told(ResponseReceived)[-2].throttle_ms == 700
 
 
 @pytest.mark.parametrize(("highest", "waits"), [(5, False), (6, True)])
-def test_an_old_answer_was_throttled_by_the_broker(world, cluster, highest, waits):
+def test_an_old_answer_was_throttled_by_the_broker(world, highest, waits):
     """NET-CON-12: before Produce version 6 the broker delays the answer itself."""
-    cluster.versions[Api.PRODUCE] = (0, highest)
-    throttling(cluster, Api.PRODUCE, 700)
     w = world(linger_ms=0)
+    w.brokers.offer(Api.PRODUCE, 0, highest)
+    throttling(w, 700)
     w.settle(w.send())
     answered_ms = w.now_ms
     w.settle(w.send())
@@ -88,63 +87,54 @@ def test_which_answers_throttle(api, version, told_ms):
     assert client_throttle_ms(Api.FETCH_SNAPSHOT, version, Body) == 0
 
 
-def test_throttled_time_does_not_count_against_a_request(world, cluster):
+def test_throttled_time_does_not_count_against_a_request(world):
     """NET-TMO-04: the second request's answer may come as much later."""
     w = world(enable_idempotence=False, batch_size=0, linger_ms=0, request_timeout_ms=500)
     w.settle(w.send())
-    verdicts = iter([2_000, "hold"])
-
-    def script(seen):
-        if seen.api is not Api.PRODUCE:
-            return None
-        verdict = next(verdicts, None)
-        if not isinstance(verdict, int):
-            return verdict
-        told = timedelta(milliseconds=verdict)
-        return cluster.edit(seen, lambda body: replace(body, throttle_time=told))
-
-    cluster.script = script
+    w.slow(2)
+    throttling(w, 2_000, "hold")
     w.send()
-    w.run_for(1)
+    w.run(1)
     w.send()
-    w.run_until(lambda: bool(cluster.closed))
-    assert cluster.closed == [(sent_ms(w, "Produce")[2] + 2_000 + 501, 1)]
+    w.until(lambda: bool(w.closed))
+    assert w.closed == [(sent_ms(w, "Produce")[2] + 2_000 + 501, 1)]
 
 
-def test_a_throttled_node_is_not_the_least_loaded_one(world, cluster):
+def test_a_throttled_node_is_not_the_least_loaded_one(world):
     """NET-CON-13; and being throttled is no reason to forget the cluster (NET-CON-15)."""
     w = world(linger_ms=0)
     w.settle(w.send())
-    throttling(cluster, Api.PRODUCE, 60_000)
+    throttling(w, 60_000)
     w.settle(w.send())
     client = w.core._client
     assert client.least_loaded_node(w.now_ms) is None
     w.core._metadata.request_update()
-    w.run_for(50_000)
-    assert w.of(Rebootstrapped) == []
-    w.run_for(11_000)
+    w.run(50_000)
+    assert w.told(Rebootstrapped) == []
+    w.run(11_000)
     assert client.least_loaded_node(w.now_ms) == 1
 
 
 # idle connections
 
 
-def test_an_idle_connection_is_closed_and_nothing_fails(world, cluster):
+def test_an_idle_connection_is_closed_and_nothing_fails(world):
     """NET-CON-14."""
     w = world(connections_max_idle_ms=5_000)
     w.settle(w.send())
-    w.run_until(lambda: (1, "EXPIRED") in ended(w))
-    used_ms = max(event.at_ms for event in w.of(ResponseReceived) if event.node == 1)
-    assert (used_ms + 5_001, 1) in cluster.closed
-    assert w.of(RequestLost) == []
+    w.until(lambda: (1, "EXPIRED") in ended(w))
+    w.run(1)
+    used_ms = max(event.at_ms for event in w.told(ResponseReceived) if event.node == 1)
+    assert (used_ms + 5_001, 1) in w.closed
+    assert w.told(RequestLost) == []
     w.settle(w.send())
-    assert cluster.log("t").next_offset == 2
+    assert len(w.brokers.values()) == 2
 
 
-def test_a_connection_that_waits_for_an_answer_is_not_idle(world, cluster):
+def test_a_connection_that_waits_for_an_answer_is_not_idle(world):
     """NET-CON-14."""
-    cluster.script = lambda seen: "late" if seen.api is Api.PRODUCE else None
     w = world(connections_max_idle_ms=500)
+    w.brokers.fates(then="late")
     delivery = w.send()
     w.settle(delivery)
     assert delivery.error is None
@@ -173,107 +163,112 @@ def test_the_one_that_was_used_longest_ago_goes_first(steps):
                 del model[due]
 
 
-def test_a_negative_limit_keeps_idle_connections(world, cluster):
+def test_a_negative_limit_keeps_idle_connections(world):
     w = world(connections_max_idle_ms=-1, metadata_max_age_ms=10_000_000)
     w.settle(w.send())
-    w.run_for(3_600_000)
+    w.run(3_600_000)
     assert ended(w) == []
 
 
 # rebootstrap
 
 
-def test_where_no_node_is_usable_the_bootstrap_servers_are(world, cluster):
+def test_where_no_node_is_usable_the_bootstrap_servers_are(world):
     """NET-CON-15, KIP-899: the cluster moved, and only its bootstrap name was told."""
-    cluster.names["boot"] = (("b1", 9092),)
-    w = world(bootstrap_servers="boot:9092")
+    boot = ["broker-1"]
+    w = world(nodes=2, names={"boot": boot}, bootstrap_servers="boot:9092")
+    w.cluster.kill(2, 0)
     w.settle(w.send())
-    cluster.brokers = {5: Node(5, "b5", 9092)}
-    cluster.add_topic("t", [5, 5, 5])
-    cluster.names["boot"] = (("b5", 9092),)
-    cluster.accepts = lambda node: None if node.host == "b5" else "refused"
-    for node_id in (-1, 1):
-        if cluster.outstanding(node_id):
-            cluster.drop(node_id)
+    w.cluster.restart(2, 0)
+    w.cluster.kill(1, 0)
+    w.cluster.recreate_topic("t")
+    boot[:] = ["broker-2"]
+    w.refuse()
     delivery = w.send()
     w.settle(delivery)
     assert delivery.error is None
-    assert w.of(Rebootstrapped)[0].reason == "no known node can be used"
-    assert cluster.requests(Api.PRODUCE)[-1].node_id == 5
+    assert w.told(Rebootstrapped)[0].reason == "no known node can be used"
+    assert w.brokers.requests()[-1].node_id == 2
 
 
-def test_without_the_strategy_the_known_nodes_are_tried_for_ever(world, cluster):
+def test_without_the_strategy_the_known_nodes_are_tried_for_ever(world):
     """NET-CON-15: metadata.recovery.strategy=none."""
     w = world(metadata_recovery_strategy="none")
     w.settle(w.send())
-    for node_id in (-1, 1):
-        cluster.drop(node_id)
-    cluster.accepts = lambda node: "refused"
-    w.run_for(10)
-    w.events.clear()
-    w.run_for(400_000)
-    assert w.of(Rebootstrapped) == []
-    assert {event.node for event in w.of(ConnectAttempt)} == {1}
+    w.refuse()
+    w.run(10)
+    w.trace.clear()
+    w.run(400_000)
+    assert w.told(Rebootstrapped) == []
+    assert {event.node for event in w.told(ConnectAttempt)} == {1}
 
 
-def test_a_broker_may_ask_for_it(world, cluster):
+def test_a_broker_may_ask_for_it(world):
     """NET-CON-15, KIP-1102: every connection is closed, what was in flight ends as disconnected."""
     w = world(linger_ms=0, metadata_max_age_ms=1_000)
     w.settle(w.send())
-    cluster.latency_ms = 100
-    verdicts = iter([129])
-    cluster.script = lambda seen: next(verdicts, None) if seen.api is Api.METADATA else None
-    before = len(cluster.requests(Api.METADATA))
-    w.run_until(lambda: len(cluster.requests(Api.METADATA)) > before)
-    w.run_for(20)
+    w.slow(100)
+    w.brokers.fates(129, api=Api.METADATA)
+    before = len(w.brokers.requests(Api.METADATA))
+    w.until(lambda: len(w.brokers.requests(Api.METADATA)) > before)
+    w.run(20)
     delivery = w.send()
     w.settle(delivery)
     assert delivery.error is None
-    assert "REBOOTSTRAP_REQUIRED" in w.of(Rebootstrapped)[0].reason
+    assert "REBOOTSTRAP_REQUIRED" in w.told(Rebootstrapped)[0].reason
     assert {state for _, state in ended(w)} == {"REBOOTSTRAP"}
-    assert [event.api for event in w.of(RequestLost)] == ["Produce"]
-    assert cluster.log("t").next_offset == 2  # stored at the first attempt, known as such at the second
+    assert [event.api for event in w.told(RequestLost)] == ["Produce"]
+    assert len(w.brokers.values()) == 2  # stored at the first attempt, known as such at the second
 
 
-def test_no_metadata_for_the_trigger_time(world, cluster):
+def test_no_metadata_for_the_trigger_time(world):
     """NET-CON-15, KIP-1102: also where connections can be made and nothing is ever answered."""
     w = world(
         metadata_recovery_rebootstrap_trigger_ms=5_000, metadata_max_age_ms=1_000, request_timeout_ms=60_000
     )
     w.settle(w.send())
-    w.run_for(500)
-    cluster.script = lambda seen: "hold" if seen.api is Api.METADATA else None
-    w.run_until(lambda: bool(w.of(Rebootstrapped)), limit_ms=10_000)
-    asked_ms = [event.at_ms for event in w.of(RequestSent) if event.api == "Metadata"][-1]
+    w.run(500)
+    w.brokers.fates(then="hold", api=Api.METADATA)
+    w.until(lambda: bool(w.told(Rebootstrapped)), limit_ms=10_000)
+    asked_ms = [event.at_ms for event in w.told(RequestSent) if event.api == "Metadata"][-1]
     assert w.now_ms == asked_ms + 5_001
-    assert w.of(Rebootstrapped)[0].reason == "no metadata for 5000 ms"
-    cluster.script = lambda seen: None
+    assert w.told(Rebootstrapped)[0].reason == "no metadata for 5000 ms"
+    w.brokers.fates()
     w.settle(w.send())
 
 
-def test_a_storm_of_requests_to_begin_again_is_spaced(world, cluster):
+def test_a_storm_of_requests_to_begin_again_is_spaced(world):
     """NET-CON-15 with NET-CON-05, MET-02: a cluster that says nothing else is not hammered."""
-    cluster.script = lambda seen: 129 if seen.api is Api.METADATA else None
     w = world()
-    w.run_for(30_000)
-    assert len(cluster.requests(Api.METADATA)) < 50
+    w.brokers.fates(then=129, api=Api.METADATA)
+    w.run(30_000)
+    assert len(w.brokers.requests(Api.METADATA)) < 50
 
 
-def test_bootstrap_names_may_stand_for_many(world, cluster):
+def test_bootstrap_names_may_stand_for_many(world):
     """NET-CON-09, KIP-235: client.dns.lookup=resolve_canonical_bootstrap_servers_only."""
-    cluster.names["boot"] = (("b3", 9092), ("b1", 9092))
-    cluster.accepts = lambda node: "refused" if node.host == "b3" else None
-    w = world(bootstrap_servers="boot:9092", client_dns_lookup="resolve_canonical_bootstrap_servers_only")
-    assert [(node.id, node.host) for node in w.core._metadata.nodes.values()] == [(-1, "b3"), (-2, "b1")]
+    w = world(
+        nodes=3,
+        names={"boot": ["broker-3", "broker-1"]},
+        bootstrap_servers="boot:9092",
+        client_dns_lookup="resolve_canonical_bootstrap_servers_only",
+    )
+    assert [(node.id, node.host) for node in w.core._metadata.nodes.values()] == [
+        (-1, "broker-3"),
+        (-2, "broker-1"),
+    ]
+    w.refuse(3)
     w.settle(w.send())
 
 
-def test_the_addresses_of_a_name_are_tried_until_one_works(world, cluster):
+def test_the_addresses_of_a_name_are_tried_until_one_works(world):
     """NET-CON-09, KIP-302."""
-    cluster.names["b1"] = (("b8", 9092), ("b9", 9092), ("b1", 9092))
-    cluster.accepts = lambda node: None if node.host == "b1" else "refused"
-    w = world()
+    w = world(names={"broker-1": ["elsewhere", "nowhere", "broker-1"]})
     w.settle(w.send())
-    tried = [(event.node, event.address) for event in w.of(ConnectAttempt)]
-    assert [address for node, address in tried if node == -1] == ["b8:9092", "b9:9092", "b1:9092"]
+    tried = [(event.node, event.address) for event in w.told(ConnectAttempt)]
+    assert [address for node, address in tried if node == -1] == [
+        "elsewhere:9092",
+        "nowhere:9092",
+        "broker-1:9092",
+    ]
     assert w.core._client._states.state(1) is ConnectionState.READY

@@ -12,13 +12,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from kio.schema.errors import ErrorCode
 
+from clients.adapters.reference.simulated import SimulatedSelector
 from clients.reference import KafkaProducer
 from clients.reference.channel import AuthenticationFailedError
 from clients.reference.errors import AuthenticationError, ConfigException
 from clients.reference.ports import ChannelState, Disconnection
 from clients.reference.sasl import RESERVED_CORRELATION_IDS, PlainAuthenticator, plain_credentials
 from clients.reference.states import ConnectionState
-from clients.reference.trace import ConnectionEnded, ReconnectBackoff
+from clients.reference.trace import ConnectAttempt, ConnectionEnded, ReconnectBackoff
+from harness.simulated.scheduler import NS_PER_MS
 from harness.wire.apis import Api
 from harness.wire.frames import FrameReader
 from harness.wire.messages import decode_request, encode_response, message_class
@@ -107,49 +109,61 @@ def test_the_answer_to_something_else_is_no_consent():
 REFUSED = Disconnection(ChannelState.AUTHENTICATION_FAILED, "bad credentials")
 
 
-def test_a_refused_node_is_left_alone_for_its_backoff_and_remembers_why(world, cluster):
+def ending(end, until_ms=10**9):
+    """A selector whose connections have this end as soon as they are there, until then."""
+
+    class Ending(SimulatedSelector):
+        def poll(self):
+            polled = super().poll()
+            if self._network.scheduler.now_ns < until_ms * NS_PER_MS:
+                polled.disconnected |= dict.fromkeys(polled.connected, end)
+                for node_id in polled.connected:
+                    self.close(node_id)
+                polled.connected.clear()
+            return polled
+
+    return Ending
+
+
+def test_a_refused_node_is_left_alone_for_its_backoff_and_remembers_why(world):
     """NET-CON-11: no tight loop, and the error is kept until the node is READY."""
-    cluster.accepts = lambda node: REFUSED if w.now_ms < 4_000 else None
-    w = world(retry_backoff_ms=0, retry_backoff_max_ms=0)
+    w = world(selector=ending(REFUSED, 4_000), retry_backoff_ms=0, retry_backoff_max_ms=0)
     client = w.core._client
-    w.run_for(2_500)
+    w.run(2_600)
     assert client._states.state(-1) is ConnectionState.AUTHENTICATION_FAILED
     error = client.authentication_error(-1)
     assert isinstance(error, AuthenticationError) and "bad credentials" in str(error)
     assert error.name == "SASL_AUTHENTICATION_FAILED"
-    assert [event.delay_ms for event in w.of(ReconnectBackoff)][:4] == [50, 100, 200, 400]
-    assert len(cluster.connects) <= 5
-    w.run_for(4_000)
+    assert [event.delay_ms for event in w.told(ReconnectBackoff)][:4] == [50, 100, 200, 400]
+    assert len(w.told(ConnectAttempt)) <= 5
+    w.run(4_000)
     assert client._states.state(-1) is ConnectionState.READY
     assert client.authentication_error(-1) is None
 
 
-def test_the_next_waiter_for_metadata_has_the_error_once(world, cluster):
+def test_the_next_waiter_for_metadata_has_the_error_once(world):
     """MET-16, NET-CON-11."""
-    cluster.accepts = lambda node: REFUSED
-    w = world()
-    w.run_for(100)
+    w = world(selector=ending(REFUSED))
+    w.run(100)
     assert isinstance(w.core._metadata.take_fatal_error(), AuthenticationError)
     assert w.core._metadata.take_fatal_error() is None
 
 
-def test_an_idempotent_producer_that_is_not_let_in_cannot_go_on(world, cluster):
+def test_an_idempotent_producer_that_is_not_let_in_cannot_go_on(world):
     """NET-CON-11: asking for a producer id anew would end no differently, so it is fatal, once and for all."""
-    cluster.accepts = lambda node: REFUSED
-    w = world()
-    w.run_for(1_000)
+    w = world(selector=ending(REFUSED))
+    w.run(1_000)
     assert w.core._transactions.fatal_error.name == "SASL_AUTHENTICATION_FAILED"
     delivery = w.send(b"late")
     assert delivery.error.name == "SASL_AUTHENTICATION_FAILED"
 
 
-def test_an_end_during_authentication_is_no_refusal(world, cluster):
-    cluster.accepts = lambda node: Disconnection(ChannelState.AUTHENTICATE, "closed")
-    w = world()
-    w.run_for(100)
+def test_an_end_during_authentication_is_no_refusal(world):
+    w = world(selector=ending(Disconnection(ChannelState.AUTHENTICATE, "closed")))
+    w.run(100)
     assert w.core._metadata.take_fatal_error() is None
     assert w.core._client._states.state(-1) is ConnectionState.DISCONNECTED
-    ended = w.of(ConnectionEnded)[0]
+    ended = w.told(ConnectionEnded)[0]
     assert ended.state == "AUTHENTICATE" and "another protocol" in ended.detail
 
 

@@ -11,7 +11,6 @@ from clients.reference.producer_batch import ProducerBatch, ProducerId
 from clients.reference.sequences import PartitionSequences
 from clients.reference.states import SequenceState
 from clients.reference.trace import StateChanged, no_trace
-from harness.wire.apis import Api
 from harness.wire.error_table import BY_NAME
 from harness.wire.records import BatchBuilder
 
@@ -121,7 +120,7 @@ TestChain = Chain.TestCase
 
 
 def moves(w, partition="t-0"):
-    changes = [e for e in w.of(StateChanged) if e.machine == "sequence" and e.subject == partition]
+    changes = [e for e in w.told(StateChanged) if e.machine == "sequence" and e.subject == partition]
     return [event.after for event in changes]
 
 
@@ -131,26 +130,21 @@ def one_by_one(world, **settings):
     return w
 
 
-def from_now(cluster, *verdicts):
-    left = iter(verdicts)
-    cluster.script = lambda seen: next(left, None) if seen.api is Api.PRODUCE else None
-
-
-def test_a_refusal_and_its_retry_are_traced(world, cluster):
+def test_a_refusal_and_its_retry_are_traced(world):
     """PRD-IDM-07."""
     w = one_by_one(world)
-    from_now(cluster, NOT_ENOUGH)
+    w.brokers.fates(NOT_ENOUGH)
     w.settle(w.send())
     assert moves(w) == ["RETRYING", "CLEAN"]
 
 
-def test_while_one_goes_again_nothing_new_goes(world, cluster):
+def test_while_one_goes_again_nothing_new_goes(world):
     """PRD-IDM-07: effectively one in flight, until the last that was refused is stored."""
     w = one_by_one(world)
-    cluster.latency_ms = 20
-    from_now(cluster, None, NOT_ENOUGH)
+    w.slow(20)
+    w.brokers.fates(None, NOT_ENOUGH)
     first = [w.send() for _ in range(3)]
-    w.run_for(45)
+    w.run(45)
     late = [w.send() for _ in range(3)]
     highest = 0
 
@@ -161,16 +155,16 @@ def test_while_one_goes_again_nothing_new_goes(world, cluster):
             highest = max(highest, len(waiting))
         return all(delivery.is_done for delivery in first)
 
-    w.run_until(refused_are_done)
+    w.until(refused_are_done)
     assert highest == 1
     w.settle(*late)
     assert moves(w) == ["RETRYING", "CLEAN"]
 
 
-def test_a_broken_chain_and_the_partition_that_follows_are_traced(world, cluster):
+def test_a_broken_chain_and_the_partition_that_follows_are_traced(world):
     """PRD-IDM-09, -10."""
     w = one_by_one(world)
-    from_now(cluster, OUT_OF_ORDER)
+    w.brokers.fates(OUT_OF_ORDER)
     w.settle(w.send(partition=0))
     assert moves(w, "t-0") == ["BUMPED", "CLEAN", "RETRYING", "CLEAN"]
     assert moves(w, "t-1") == ["STALE_EPOCH"]
@@ -179,11 +173,11 @@ def test_a_broken_chain_and_the_partition_that_follows_are_traced(world, cluster
 
 
 @pytest.mark.parametrize("fate", ["hold", "lose"])
-def test_an_expired_batch_and_what_follows_are_traced(world, cluster, fate):
+def test_an_expired_batch_and_what_follows_are_traced(world, fate):
     """PRD-EXP-06: stored or not, if nothing behind it tells, the epoch is raised."""
     w = one_by_one(world, request_timeout_ms=1_500, delivery_timeout_ms=1_500)
-    cluster.script = lambda seen: fate if seen.api is Api.PRODUCE else None
+    w.brokers.fates(then=fate)
     w.settle(w.send())
-    cluster.script = lambda seen: None
+    w.brokers.fates()
     w.settle(w.send())
     assert "UNRESOLVED BUMPED CLEAN" in " ".join(moves(w))

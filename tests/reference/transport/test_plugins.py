@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import struct
 from dataclasses import replace
 from typing import Any
-from uuid import UUID
 
 import pytest
 from hypothesis import given
@@ -25,13 +23,10 @@ from clients.reference.interceptors import Interceptors, ProducerRecord
 from clients.reference.plugins import Plugins
 from clients.reference.producer_batch import RecordMetadata
 from harness.errors import UsageError
+from harness.wire.apis import Api
+from harness.wire.error_table import BY_NAME
 
 WAIT_S = 20
-
-
-def producer(broker: Any, **settings: Any) -> KafkaProducer:
-    named = {name.replace("_", "."): value for name, value in settings.items()}
-    return KafkaProducer({"bootstrap.servers": f"127.0.0.1:{broker.port}", **named}, seed=1)
 
 
 class Diary:
@@ -82,9 +77,6 @@ class Diary:
         return [each for each in self.told if each[0] == what]
 
 
-# the chain
-
-
 @given(st.lists(st.sampled_from(["passes", "changes", "raises", "returns nothing"]), max_size=6))
 def test_each_interceptor_gets_the_last_good_record(kinds):
     """PRD-ISP-01."""
@@ -113,11 +105,11 @@ def test_each_interceptor_gets_the_last_good_record(kinds):
     chain.on_acknowledgement(RecordMetadata("t", 0, 0, 0), None, ())
 
 
-def test_an_acknowledgement_reaches_all_before_the_callback(broker, cluster):
+def test_an_acknowledgement_reaches_all_before_the_callback(broker, producer):
     """PRD-ISP-01, -02: in order, once, with headers; what one raises harms nobody."""
     told: list[Any] = []
     chain = [Diary("a", told, "on_acknowledgement"), Diary("b", told, "on_send"), Diary("c", told)]
-    with producer(broker, interceptor_classes=chain, value_serializer=to_bytes.StringSerializer) as p:
+    with producer(interceptor_classes=chain, value_serializer=to_bytes.StringSerializer) as p:
         sent = p.send(
             "t",
             "v",
@@ -132,14 +124,14 @@ def test_an_acknowledgement_reaches_all_before_the_callback(broker, cluster):
         ("callback", place, None),
     ]
     assert [each[2] for each in told if each[0] == "on_send"] == ["v", "va", "va"]
-    assert cluster.log("t", 1).values == [b"vac"]
+    assert broker.brokers.values(1) == [b"vac"]
 
 
-def test_a_record_that_never_came_into_a_batch_is_acknowledged_too(broker, cluster):
+def test_a_record_that_never_came_into_a_batch_is_acknowledged_too(broker, producer):
     """PRD-ISP-02: metadata is never null, its offset is -1 and its partition what is known."""
     diary = Diary()
-    cluster.topic_errors["nope"] = "TOPIC_AUTHORIZATION_FAILED"
-    with producer(broker, interceptor_classes=[diary]) as p:
+    broker.cluster.settings.denied_topics.add("nope")
+    with producer(interceptor_classes=[diary]) as p:
         missing = p.send("nope", b"v")
         big = p.send("t", b"x" * 2_000_000, partition=1, headers=[("h", None)])
         errors = [missing.exception(WAIT_S), big.exception(WAIT_S)]
@@ -159,81 +151,22 @@ def test_a_record_that_never_came_into_a_batch_is_acknowledged_too(broker, clust
     assert len(diary.of("on_acknowledgement")) == 4
 
 
-def test_a_failed_batch_is_acknowledged_with_its_partition(broker, cluster):
+def test_a_failed_batch_is_acknowledged_with_its_partition(broker, producer):
     """PRD-ISP-02."""
-    cluster.script = lambda seen: 87 if seen.api == 0 else None  # INVALID_RECORD
+    broker.brokers.fates(then=BY_NAME["INVALID_RECORD"].code)
     diary = Diary()
-    with producer(broker, interceptor_classes=[diary], key_serializer=to_bytes.BytesSerializer()) as p:
+    with producer(interceptor_classes=[diary], key_serializer=to_bytes.BytesSerializer()) as p:
         error = p.send("t", b"v", b"key").exception(WAIT_S)
     assert isinstance(error, BrokerError)
     ((metadata, told, _),) = [each[2:] for each in diary.of("on_acknowledgement")]
     assert told is error and metadata.partition in (0, 1, 2) and metadata.offset == -1
 
 
-# serializers
-
-
-FORMATS: list[tuple[Any, Any, Any]] = [
-    (to_bytes.StringSerializer, st.text(), bytes.decode),
-    (to_bytes.BytesSerializer, st.binary(), bytes),
-    (to_bytes.UUIDSerializer, st.uuids(), lambda data: UUID(data.decode())),
-    (to_bytes.BooleanSerializer, st.booleans(), lambda data: {b"\x00": False, b"\x01": True}[data]),
-    (to_bytes.ShortSerializer, st.integers(-(2**15), 2**15 - 1), None),
-    (to_bytes.IntegerSerializer, st.integers(-(2**31), 2**31 - 1), None),
-    (to_bytes.LongSerializer, st.integers(-(2**63), 2**63 - 1), None),
-    (to_bytes.DoubleSerializer, st.floats(allow_nan=False), lambda data: struct.unpack(">d", data)[0]),
-    (to_bytes.FloatSerializer, st.floats(allow_nan=False, width=32), lambda d: struct.unpack(">f", d)[0]),
-]
-
-
-@given(st.data())
-@pytest.mark.parametrize(("kind", "values", "read"), FORMATS, ids=lambda each: getattr(each, "__name__", ""))
-def test_serializers_round_trip(kind, values, read, data):
-    """PRD-ISP-04: the formats of Java's serializers."""
-    value = data.draw(values)
-    wire = kind().serialize("t", value, ())
-    back = read(wire) if read else int.from_bytes(wire, "big", signed=True)
-    assert back == value
-    assert kind().serialize("t", None, ()) is None
-
-
-def test_the_bytes_are_java_s():
-    """PRD-ISP-04: golden bytes."""
-    said = {
-        to_bytes.IntegerSerializer: (-2, "fffffffe"),
-        to_bytes.LongSerializer: (258, "0000000000000102"),
-        to_bytes.DoubleSerializer: (-1.5, "bff8000000000000"),
-        to_bytes.StringSerializer: ("h\u00e9\ud800", "68c3a93f"),
-        to_bytes.UUIDSerializer: (UUID(int=1), b"00000000-0000-0000-0000-000000000001".hex()),
-    }
-    for kind, (value, expected) in said.items():
-        assert kind().serialize("t", value, ()).hex() == expected
-
-
-@pytest.mark.parametrize(
-    ("kind", "value"),
-    [
-        (to_bytes.StringSerializer, b"x"),
-        (to_bytes.BytesSerializer, "x"),
-        (to_bytes.IntegerSerializer, 2**31),
-        (to_bytes.IntegerSerializer, True),
-        (to_bytes.LongSerializer, 1.0),
-        (to_bytes.DoubleSerializer, 1),
-        (to_bytes.FloatSerializer, 1e300),
-        (to_bytes.UUIDSerializer, "x"),
-    ],
-)
-def test_another_type_is_a_serialization_error(kind, value):
-    """PRD-ISP-04."""
-    with pytest.raises(SerializationError, match=kind.__name__):
-        kind().serialize("t", value, ())
-
-
-def test_a_mismatch_is_raised_from_send_and_buffers_nothing(broker, cluster):
+def test_a_mismatch_is_raised_from_send_and_buffers_nothing(broker, producer):
     """PRD-ISP-04: the key goes first."""
     told: list[Any] = []
     settings = {"key_serializer": Diary("k", told), "value_serializer": to_bytes.IntegerSerializer}
-    with producer(broker, **settings) as p:
+    with producer(**settings) as p:
         free = p._core.pool.available_bytes
         with pytest.raises(SerializationError):
             p.send("t", "no number", key=7)
@@ -243,25 +176,25 @@ def test_a_mismatch_is_raised_from_send_and_buffers_nothing(broker, cluster):
             producer_fails = Diary("k", told, "serialize")
             p._plugins.key_serializer = producer_fails
             p.send("t", "no number", key=7)
-    assert not cluster.topics or cluster.log("t").values == []
+    assert [broker.brokers.values(partition) for partition in range(3)] == [[], [], []]
 
 
-def test_null_and_empty_stay_apart(broker, cluster):
+def test_null_and_empty_stay_apart(broker, producer):
     """PRD-ISP-08."""
     headers = [("h", None), ("h", b""), ("h", None)]
     for settings in ({}, {"value_serializer": to_bytes.BytesSerializer, "interceptor_classes": [Diary()]}):
-        with producer(broker, **settings) as p:
+        with producer(**settings) as p:
             for value in (None, b""):
                 p.send("t", value, key=value, partition=0, headers=headers)
-    records = [record for _, _, batch in cluster.log("t").batches for record in batch.records]
+    records = [record for batch in broker.brokers.batches() for record in batch.records]
     assert [(record.key, record.value) for record in records] == [(None, None), (b"", b"")] * 2
     assert [list(record.headers) for record in records] == [headers] * 4
 
 
-def test_timestamps_and_partitions_of_records(broker, cluster):
+def test_timestamps_and_partitions_of_records(producer):
     """PRD-ISP-09."""
     for settings in ({}, {"value_serializer": to_bytes.BytesSerializer}):
-        with producer(broker, **settings) as p:
+        with producer(**settings) as p:
             assert p.send("t", b"v", timestamp_ms=5).result(WAIT_S).timestamp_ms == 5
             assert p.send("t", b"v").result(WAIT_S).timestamp_ms > 1_700_000_000_000
             for bad in ({"timestamp_ms": -1}, {"partition": -1}):
@@ -269,19 +202,16 @@ def test_timestamps_and_partitions_of_records(broker, cluster):
                     p.send("t", b"v", **bad)
 
 
-def test_a_partitioner_of_the_application_s_sees_both_forms(broker):
+def test_a_partitioner_of_the_application_s_sees_both_forms(producer):
     """PRD-ISP-06."""
     diary = Diary()
-    with producer(broker, partitioner_class=diary, key_serializer=to_bytes.IntegerSerializer) as p:
+    with producer(partitioner_class=diary, key_serializer=to_bytes.IntegerSerializer) as p:
         assert p.send("t", b"v", key=7).result(WAIT_S).partition == 2
         assert p.send("t", b"v", partition=1).result(WAIT_S).partition == 1
     assert [each[2:] for each in diary.of("partition")] == [(7, b"\x00\x00\x00\x07", b"v", b"v")]
 
 
-# life
-
-
-def test_plug_ins_are_configured_first_and_closed_with_the_client(broker):
+def test_plug_ins_are_configured_first_and_closed_with_the_client(producer):
     """PRD-ISP-03."""
     told: list[Any] = []
     settings = {
@@ -292,7 +222,7 @@ def test_plug_ins_are_configured_first_and_closed_with_the_client(broker):
         "interceptor_classes": [Diary("interceptor", told)],
     }
     names = ["reporter", "partitioner", "key", "value", "interceptor"]
-    with producer(broker, **settings) as p:
+    with producer(**settings) as p:
         assert p.config.client_id.startswith("producer-")
         assert told[:5] == [("configure", name, p.config.client_id) for name in names]
         p.send("t", "v").result(WAIT_S)
@@ -353,15 +283,18 @@ def test_a_closing_plug_in_that_fails_stops_nobody():
     assert [each for each in told if each[0] == "close"] == [("close", "a"), ("close", "b")]
 
 
-def test_the_cluster_s_id_comes_between_on_send_and_serialize(broker):
+def test_the_cluster_s_id_comes_between_on_send_and_serialize(broker, producer):
     """PRD-ISP-05, for interceptors, serializers and reporters."""
+    broker.brokers.script = lambda seen: (
+        seen.edit(lambda body: replace(body, cluster_id="c")) if seen.api is Api.METADATA else None
+    )
     told: list[Any] = []
     settings = {
         "metric_reporters": [Diary("reporter", told)],
         "interceptor_classes": [Diary("interceptor", told)],
         "value_serializer": Diary("value", told),
     }
-    with producer(broker, **settings) as p:
+    with producer(**settings) as p:
         p.send("t", "v").result(WAIT_S)
     order = [each[:2] for each in told if each[0] in ("on_send", "on_update", "serialize")]
     updates = [each for each in told if each[0] == "on_update"]

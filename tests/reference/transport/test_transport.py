@@ -15,25 +15,19 @@ from clients.reference import KafkaProducer
 from clients.reference.errors import IllegalStateError, ProducerClosedError
 from clients.reference.transport.selector import SocketSelector
 from harness.outcome import Outcome
-from harness.wire.apis import Api
 from harness.wire.frames import frame
 
 WAIT_S = 20
 
 
-def producer(broker: Any, **settings: Any) -> KafkaProducer:
-    named = {name.replace("_", "."): value for name, value in settings.items()}
-    return KafkaProducer({"bootstrap.servers": f"127.0.0.1:{broker.port}", **named}, seed=1)
-
-
-def test_records_arrive_and_futures_tell(broker, cluster):
-    with producer(broker, batch_size=500) as p:
+def test_records_arrive_and_futures_tell(broker, producer):
+    with producer(batch_size=500) as p:
         futures = [p.send("t", b"%d" % number, partition=0) for number in range(300)]
         assert [future.result(WAIT_S).offset for future in futures] == list(range(300))
-    assert cluster.log("t").values == [b"%d" % number for number in range(300)]
+    assert broker.brokers.values() == [b"%d" % number for number in range(300)]
 
 
-def test_answers_in_single_bytes_are_answers(broker, cluster):
+def test_answers_in_single_bytes_are_answers(broker, producer):
     """NET-INF-10."""
 
     def dribble(sock, data):
@@ -41,16 +35,16 @@ def test_answers_in_single_bytes_are_answers(broker, cluster):
             sock.sendall(data[position : position + 1])
 
     broker.deliver = dribble
-    with producer(broker) as p:
+    with producer() as p:
         assert p.send("t", b"x", partition=0).result(WAIT_S).offset == 0
 
 
-def test_an_answer_cut_short_is_a_disconnect_and_the_batch_is_sent_again(broker, cluster):
+def test_an_answer_cut_short_is_a_disconnect_and_the_batch_is_sent_again(broker, producer):
     """NET-INF-10, PRD-IDM-05."""
     cuts = iter([True])
 
     def cut(sock, data):
-        produce = bool(cluster.requests(Api.PRODUCE))
+        produce = bool(broker.brokers.requests())
         if produce and next(cuts, False):
             sock.sendall(data[:-3])
             sock.shutdown(socket.SHUT_RDWR)
@@ -58,22 +52,22 @@ def test_an_answer_cut_short_is_a_disconnect_and_the_batch_is_sent_again(broker,
             sock.sendall(data)
 
     broker.deliver = cut
-    with producer(broker) as p:
+    with producer() as p:
         assert p.send("t", b"x", partition=0).result(WAIT_S).offset == 0
-    assert len(cluster.requests(Api.PRODUCE)) == 2
-    assert cluster.log("t").next_offset == 1
+    assert len(broker.brokers.requests()) == 2
+    assert len(broker.brokers.values()) == 1
 
 
-def test_a_frame_of_a_size_that_cannot_be_ends_the_connection(broker, cluster):
+def test_a_frame_of_a_size_that_cannot_be_ends_the_connection(broker, producer):
     """NET-INF-10."""
     bad = iter([b"\xff\xff\xff\xff", b"\x7f\xff\xff\xff"])
     broker.deliver = lambda sock, data: sock.sendall(next(bad, data))
-    with producer(broker) as p:
+    with producer() as p:
         assert p.send("t", b"x", partition=0).result(WAIT_S).offset == 0
 
 
-def test_many_threads_share_a_producer(broker, cluster):
-    with producer(broker, batch_size=2_000, buffer_memory=20_000) as p:
+def test_many_threads_share_a_producer(broker, producer):
+    with producer(batch_size=2_000, buffer_memory=20_000) as p:
 
         def work(partition):
             for number in range(200):
@@ -86,12 +80,12 @@ def test_many_threads_share_a_producer(broker, cluster):
             thread.join(WAIT_S)
         p.flush(WAIT_S)
     for partition in range(3):
-        assert cluster.log("t", partition).values == [b"%d" % number for number in range(200)]
+        assert broker.brokers.values(partition) == [b"%d" % number for number in range(200)]
 
 
-def test_callbacks_run_on_one_thread_and_may_send(broker, cluster):
+def test_callbacks_run_on_one_thread_and_may_send(broker, producer):
     threads, echoed = set(), threading.Event()
-    with producer(broker) as p:
+    with producer() as p:
 
         def callback(metadata, error):
             threads.add(threading.current_thread().name)
@@ -99,14 +93,14 @@ def test_callbacks_run_on_one_thread_and_may_send(broker, cluster):
 
         p.send("t", b"call", partition=0, callback=callback)
         assert echoed.wait(WAIT_S)
-    assert cluster.log("t", 1).values == [b"echo"]
+    assert broker.brokers.values(1) == [b"echo"]
     assert len(threads) == 1 and threading.current_thread().name not in threads
 
 
-def test_what_would_wait_for_itself_is_refused_in_a_callback(broker):
+def test_what_would_wait_for_itself_is_refused_in_a_callback(producer):
     """PRD-CLS-02, -04."""
     refused, closed = [], threading.Event()
-    with producer(broker) as p:
+    with producer() as p:
 
         def callback(metadata, error):
             try:
@@ -121,10 +115,10 @@ def test_what_would_wait_for_itself_is_refused_in_a_callback(broker):
     assert len(refused) == 1
 
 
-def test_closing_with_a_limit_fails_what_is_held(broker, cluster):
+def test_closing_with_a_limit_fails_what_is_held(broker, producer):
     """PRD-CLS-04."""
-    cluster.script = lambda seen: "hold" if seen.api is Api.PRODUCE else None
-    p = producer(broker, linger_ms=0)
+    broker.brokers.fates(then="hold")
+    p = producer(linger_ms=0)
     future = p.send("t", b"x", partition=0)
     assert broker.held.wait(WAIT_S)
     p.close(timeout_s=0.05)
@@ -136,9 +130,9 @@ def test_closing_with_a_limit_fails_what_is_held(broker, cluster):
     p.close()
 
 
-def test_closing_frees_a_blocked_send(broker):
+def test_closing_frees_a_blocked_send(producer):
     """PRD-CLS-07."""
-    p = producer(broker)
+    p = producer()
     results: list[Any] = []
     blocked = threading.Thread(target=lambda: results.append(p.send("nope", b"x").exception(WAIT_S)))
     blocked.start()
@@ -157,9 +151,9 @@ def test_nobody_listening_is_a_timeout_and_no_crash():
     assert error is not None and error.name == "REQUEST_TIMED_OUT"
 
 
-def test_a_result_that_does_not_come_in_time_is_the_built_in_timeout(broker, cluster):
-    cluster.script = lambda seen: "hold" if seen.api is Api.PRODUCE else None
-    p = producer(broker)
+def test_a_result_that_does_not_come_in_time_is_the_built_in_timeout(broker, producer):
+    broker.brokers.fates(then="hold")
+    p = producer()
     with pytest.raises(TimeoutError):
         p.send("t", b"x", partition=0).result(0.01)
     with pytest.raises(TimeoutError):

@@ -7,38 +7,21 @@ from typing import Any
 
 import pytest
 
-from clients.reference import KafkaProducer
-from clients.reference.errors import (
-    BrokerError,
-    IllegalStateError,
-    ProducerClosedError,
-    SendError,
-)
+from clients.reference.errors import BrokerError, IllegalStateError, ProducerClosedError, SendError
 from clients.reference.interceptors import ProducerRecord
 from clients.reference.metadata import PartitionMetadata
-from harness.wire.apis import Api
 
 WAIT_S = 20
 
 
-def producer(broker: Any, **settings: Any) -> KafkaProducer:
-    named = {name.replace("_", "."): value for name, value in settings.items()}
-    return KafkaProducer({"bootstrap.servers": f"127.0.0.1:{broker.port}", **named}, seed=1)
-
-
-def held(cluster: Any) -> None:
-    """Produce requests get no answer."""
-    cluster.script = lambda seen: "hold" if seen.api is Api.PRODUCE else None
-
-
-def test_a_future_tells_once_it_is_done(broker):
-    with producer(broker, linger_ms=0) as p:
+def test_a_future_tells_once_it_is_done(producer):
+    with producer(linger_ms=0) as p:
         future = p.send("t", b"v", partition=1)
         assert future.exception(WAIT_S) is None
         assert future.done() and future.result().partition == 1
 
 
-def test_done_callbacks_run_on_the_io_thread_or_at_once(broker, cluster):
+def test_done_callbacks_run_on_the_io_thread_or_at_once(producer):
     told: list[Any] = []
     heard = threading.Event()
 
@@ -46,7 +29,7 @@ def test_done_callbacks_run_on_the_io_thread_or_at_once(broker, cluster):
         told.append((future.result().offset, threading.current_thread().name))
         heard.set()
 
-    with producer(broker, linger_ms=50) as p:
+    with producer(linger_ms=50) as p:
         first, second = p.send("t", b"1", partition=0), p.send("t", b"2", partition=0)
         first.add_done_callback(lambda future: 1 / 0)
         second.add_done_callback(later)
@@ -56,11 +39,11 @@ def test_done_callbacks_run_on_the_io_thread_or_at_once(broker, cluster):
     assert told == [(1, f"kafka-producer {p.config.client_id}"), (0, threading.current_thread().name)]
 
 
-def test_a_done_callback_of_a_record_that_was_blocked_in_a_callback(broker, cluster):
+def test_a_done_callback_of_a_record_that_was_blocked_in_a_callback(broker, producer):
     """A send from a callback does not wait, and its future has no batch at first."""
     heard = threading.Event()
-    cluster.add_topic("new", [1])
-    with producer(broker, linger_ms=0) as p:
+    broker.cluster.create_topic("new", 1)
+    with producer(linger_ms=0) as p:
 
         def send_more(metadata: Any, error: Any) -> None:
             p.send("new", b"v").add_done_callback(lambda future: future.result() and heard.set())
@@ -69,33 +52,32 @@ def test_a_done_callback_of_a_record_that_was_blocked_in_a_callback(broker, clus
         assert heard.wait(WAIT_S)
 
 
-def test_partitions_for_waits_for_the_topic(broker, cluster):
+def test_partitions_for_waits_for_the_topic(producer):
     """MET-11."""
-    with producer(broker) as p:
+    with producer() as p:
         assert p.partitions_for("t") == {index: PartitionMetadata(1, 0) for index in range(3)}
     with pytest.raises(IllegalStateError):
         p.partitions_for("t")
 
 
-def test_partitions_for_gives_up(broker, cluster):
+def test_partitions_for_gives_up(broker, producer):
     """MET-11, MET-13."""
-    with producer(broker, max_block_ms=50) as p:
+    with producer(max_block_ms=50) as p:
         with pytest.raises(SendError, match="did not appear"):
             p.partitions_for("nope")
         name = next(name for name in p.metrics() if name.name == "metadata-wait-time-ns-total")
         assert p.metrics()[name] >= 50_000_000
-    with producer(broker) as p:
-        cluster.topic_errors["denied"] = "TOPIC_AUTHORIZATION_FAILED"
+    with producer() as p:
+        broker.cluster.settings.denied_topics.add("denied")
         with pytest.raises(BrokerError, match="TOPIC_AUTHORIZATION_FAILED"):
             p.partitions_for("denied")
-        cluster.topic_errors["bad!"] = "INVALID_TOPIC_EXCEPTION"
         with pytest.raises(BrokerError, match="INVALID_TOPIC"):
             p.partitions_for("bad!")
 
 
-def test_flush_returns_when_all_is_final(broker, cluster):
+def test_flush_returns_when_all_is_final(producer):
     """PRD-CLS-01."""
-    with producer(broker, linger_ms=60_000, delivery_timeout_ms=300_000) as p:
+    with producer(linger_ms=60_000, delivery_timeout_ms=300_000) as p:
         futures = [p.send("t", b"%d" % number, partition=number % 3) for number in range(30)]
         assert not any(future.done() for future in futures)
         p.flush(WAIT_S)
@@ -103,10 +85,10 @@ def test_flush_returns_when_all_is_final(broker, cluster):
 
 
 @pytest.mark.parametrize("method", ["flush", "partitions_for"])
-def test_what_waits_is_refused_in_a_callback(broker, method):
+def test_what_waits_is_refused_in_a_callback(producer, method):
     """PRD-CLS-02."""
     refused: list[Any] = []
-    with producer(broker, linger_ms=0) as p:
+    with producer(linger_ms=0) as p:
 
         def callback(metadata: Any, error: Any) -> None:
             try:
@@ -118,9 +100,9 @@ def test_what_waits_is_refused_in_a_callback(broker, method):
     assert len(refused) == 1
 
 
-def test_close_sends_what_is_buffered_and_is_idempotent(broker, cluster):
+def test_close_sends_what_is_buffered_and_is_idempotent(producer):
     """PRD-CLS-03, -05."""
-    p = producer(broker, linger_ms=60_000, delivery_timeout_ms=300_000)
+    p = producer(linger_ms=60_000, delivery_timeout_ms=300_000)
     futures = [p.send("t", b"v", partition=0) for _ in range(10)]
     p.close()
     assert [future.result(0).offset for future in futures] == list(range(10))
@@ -134,11 +116,11 @@ def test_close_sends_what_is_buffered_and_is_idempotent(broker, cluster):
     assert not p._thread.is_alive()
 
 
-def test_close_with_a_limit_fires_every_callback(broker, cluster):
+def test_close_with_a_limit_fires_every_callback(broker, producer):
     """PRD-CLS-04."""
-    held(cluster)
+    broker.brokers.fates(then="hold")
     ends: list[Any] = []
-    p = producer(broker, linger_ms=0)
+    p = producer(linger_ms=0)
     for _ in range(5):
         p.send("t", b"v", partition=0, callback=lambda metadata, error: ends.append(error))
     assert broker.held.wait(WAIT_S)
@@ -146,11 +128,11 @@ def test_close_with_a_limit_fires_every_callback(broker, cluster):
     assert len(ends) == 5 and all(isinstance(error, ProducerClosedError) for error in ends)
 
 
-def test_close_in_a_callback_gives_up_at_once(broker, cluster):
+def test_close_in_a_callback_gives_up_at_once(producer):
     """PRD-CLS-04."""
     ends: list[Any] = []
     closed = threading.Event()
-    p = producer(broker, linger_ms=0, max_in_flight_requests_per_connection=1)
+    p = producer(linger_ms=0, max_in_flight_requests_per_connection=1)
 
     def close(metadata: Any, error: Any) -> None:
         p.send("t", b"never", partition=1, callback=lambda metadata, error: ends.append(error))
@@ -163,11 +145,11 @@ def test_close_in_a_callback_gives_up_at_once(broker, cluster):
     assert [type(error) for error in ends] == [ProducerClosedError]
 
 
-def test_a_callback_that_never_ends_does_not_hold_close(broker, monkeypatch):
+def test_a_callback_that_never_ends_does_not_hold_close(producer, monkeypatch):
     """PRD-CLS-04."""
     monkeypatch.setattr("clients.reference.transport.kafka_producer.CALLBACK_GRACE_S", 0.0)
     entered, let_go = threading.Event(), threading.Event()
-    p = producer(broker, linger_ms=0)
+    p = producer(linger_ms=0)
 
     def stuck(metadata: Any, error: Any) -> None:
         entered.set()
@@ -182,10 +164,10 @@ def test_a_callback_that_never_ends_does_not_hold_close(broker, monkeypatch):
     assert isinstance(waiting.exception(WAIT_S), ProducerClosedError)
 
 
-def test_close_frees_who_waits_for_metadata_or_memory(broker, cluster):
+def test_close_frees_who_waits_for_metadata_or_memory(broker, producer):
     """PRD-CLS-07."""
-    held(cluster)
-    p = producer(broker, linger_ms=0, buffer_memory=16_384)
+    broker.brokers.fates(then="hold")
+    p = producer(linger_ms=0, buffer_memory=16_384)
     p.send("t", b"v", partition=0)
     results: list[Any] = []
 
@@ -213,17 +195,17 @@ def test_close_frees_who_waits_for_metadata_or_memory(broker, cluster):
     assert [type(result) for result in results] == [ProducerClosedError] * 3
 
 
-def test_a_context_that_ends_by_ctrl_c_does_not_wait(broker, cluster):
-    held(cluster)
-    with pytest.raises(KeyboardInterrupt), producer(broker, linger_ms=0) as p:
+def test_a_context_that_ends_by_ctrl_c_does_not_wait(broker, producer):
+    broker.brokers.fates(then="hold")
+    with pytest.raises(KeyboardInterrupt), producer(linger_ms=0) as p:
         future = p.send("t", b"v", partition=0)
         raise KeyboardInterrupt
     assert isinstance(future.exception(0), ProducerClosedError)
 
 
-def test_clients_without_an_id_are_numbered(broker):
+def test_clients_without_an_id_are_numbered(producer):
     """CLI-CFG-03."""
-    with producer(broker) as first, producer(broker, client_id="mine") as named, producer(broker) as second:
+    with producer() as first, producer(client_id="mine") as named, producer() as second:
         ids = [p.config.client_id for p in (first, named, second)]
     numbers = [int(ids[each].removeprefix("producer-")) for each in (0, 2)]
     assert numbers[1] == numbers[0] + 1 and ids[1] == "mine"

@@ -1,0 +1,142 @@
+"""Whom a producer is to the brokers: how an identity is obtained, raised and lost."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from clients.reference.errors import BrokerError
+from clients.reference.producer_batch import ProducerId
+from clients.reference.states import ProducerIdState
+from clients.reference.trace import BatchSent
+from harness.outcome import Outcome
+from harness.wire.apis import Api
+from harness.wire.error_table import BY_NAME
+from harness.wire.messages import encode_request, make, message_class, nested
+from harness.wire.records import BatchBuilder
+
+OUT_OF_ORDER = BY_NAME["OUT_OF_ORDER_SEQUENCE_NUMBER"].code
+
+
+def one_by_one(world, **settings):
+    """A producer of one-record batches that has got its first acknowledgement, so that several may be in flight."""
+    w = world(batch_size=0, linger_ms=0, **settings)
+    w.settle(w.send())
+    return w
+
+
+def test_an_identity_is_obtained_first_and_stamped_on_every_batch(world):
+    """PRD-IDM-01."""
+    w = world()
+    w.settle(w.send(), w.send(partition=1))
+    (asked,) = w.brokers.requests(Api.INIT_PRODUCER_ID)
+    assert asked.body.transactional_id is None
+    assert asked.body.transaction_timeout.total_seconds() * 1000 == 2**31 - 1
+    assert {(h.producer_id, h.producer_epoch) for s in w.brokers.requests() for h in s.batches} == {(0, 0)}
+
+
+@pytest.mark.parametrize("highest", range(6))
+def test_every_version_of_init_producer_id_is_spoken(world, highest):
+    w = world()
+    w.brokers.offer(Api.INIT_PRODUCER_ID, 0, highest)
+    w.settle(w.send())
+    assert [seen.version for seen in w.brokers.requests(Api.INIT_PRODUCER_ID)] == [highest]
+
+
+def test_without_idempotence_there_is_none(world):
+    w = world(enable_idempotence=False)
+    w.settle(w.send())
+    assert w.brokers.requests(Api.INIT_PRODUCER_ID) == []
+    assert [(h.producer_id, h.base_sequence) for s in w.brokers.requests() for h in s.batches] == [(-1, -1)]
+
+
+def test_the_question_for_an_identity_is_repeated(world):
+    w = world()
+    w.brokers.fates("close-before", 14, 15, 51, api=Api.INIT_PRODUCER_ID)
+    delivery = w.send()
+    w.settle(delivery)
+    assert delivery.error is None
+    assert len(w.brokers.requests(Api.INIT_PRODUCER_ID)) == 5
+
+
+def test_a_refused_identity_is_the_end_of_the_producer(world):
+    w = world()
+    w.brokers.fates(then=31, api=Api.INIT_PRODUCER_ID)
+    first = w.send()
+    w.settle(first)
+    later = w.send()
+    assert [type(d.error) for d in (first, later)] == [BrokerError] * 2
+    assert {(d.error.name, d.error.outcome) for d in (first, later)} == {
+        ("CLUSTER_AUTHORIZATION_FAILED", Outcome.FAIL)
+    }
+    assert w.brokers.requests() == []
+    w.core.close(w.now_ms)
+    w.until(lambda: w.core.is_closed, limit_ms=100)
+
+
+def test_the_last_epoch_is_followed_by_a_new_producer_id(world):
+    """PRD-IDM-11."""
+    w = world(batch_size=0, linger_ms=0)
+    w.brokers.script = lambda seen: (
+        seen.edit(lambda body: replace(body, producer_epoch=32_767))
+        if seen.api is Api.INIT_PRODUCER_ID
+        else None
+    )
+    w.settle(w.send())
+    w.brokers.fates(OUT_OF_ORDER)
+    delivery = w.send()
+    w.settle(delivery)
+    assert delivery.error is None
+    assert len(w.brokers.requests(Api.INIT_PRODUCER_ID)) == 2
+    sent = [(e.producer_id, e.producer_epoch, e.base_sequence) for e in w.told(BatchSent)]
+    assert sent == [(0, 32_767, 0), (0, 32_767, 1), (1, 0, 0)]
+    w.settle(w.send(partition=1))
+
+
+def produce(w, producer_id, epoch):
+    """Another producer writes under this identity."""
+    builder = BatchBuilder()
+    builder.append(0, None, b"another's")
+    request_class = message_class(Api.PRODUCE, 12, "request")
+    records = builder.build(producer_id, epoch, 0)
+    part = make(nested(request_class, "PartitionProduceData"), index=0, records=records)
+    topic = make(nested(request_class, "TopicProduceData"), name="t", partition_data=(part,))
+    request = make(
+        request_class, transactional_id=None, acks=-1, timeout=timedelta(seconds=1), topic_data=(topic,)
+    )
+    w.cluster.handle(1, 0, encode_request(request, 0, None)[4:], w.scheduler.now_ns)
+    assert w.brokers.values()[-1] == b"another's"
+
+
+def test_an_old_epoch_is_refused_and_left(world):
+    """PRD-IDM-14: another producer has our id with a higher epoch; the record fails, the next goes under a new one."""
+    w = one_by_one(world)
+    produce(w, producer_id=0, epoch=1)
+    refused = w.send()
+    w.settle(refused)
+    assert (refused.error.name, refused.error.outcome) == ("INVALID_PRODUCER_EPOCH", Outcome.FAIL)
+    assert w.core._transactions.state is ProducerIdState.READY
+
+
+@pytest.mark.parametrize("error", ["CLUSTER_AUTHORIZATION_FAILED", "PRODUCER_FENCED"])
+def test_a_fatal_refusal_takes_everything_with_it(world, error):
+    """What is queued and in flight ends, a batch that may be stored as unknown; nothing is ever sent again."""
+    w = one_by_one(world)
+    w.brokers.fates(BY_NAME[error].code)
+    deliveries = [w.send(partition=partition) for partition in (0, 0, 1, 2)]
+    w.settle(*deliveries)
+    assert {delivery.error.name for delivery in deliveries if delivery.error} == {error}
+    assert w.core._transactions.state is ProducerIdState.FATAL_ERROR
+    before = len(w.brokers.requests())
+    later = w.send()
+    w.run(1_000)
+    assert later.error.name == error
+    assert len(w.brokers.requests()) == before
+    assert w.core.not_at_rest() == []
+
+
+def test_identities_are_values():
+    assert ProducerId(1, 2) == ProducerId(1, 2)
+    assert not ProducerId().is_valid
