@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 
-from faults.kind import BOTH_WORLDS, Fault, SimulatedFault, passed
+from faults.kind import BOTH_WORLDS, Fault, passed
 from harness.lane import LiveLane
 from harness.rows import FaultRow, Frame, FrameKind
 from harness.simulated.lane import SimulatedLane
@@ -33,15 +33,10 @@ class BrokerFault(Fault):
         return self.hits(row, frames)
 
 
-class ScriptedFault(SimulatedFault):
-    """A fault of brokers that real ones cannot be made to have."""
+class WitnessFault(BrokerFault):
+    """A fault of brokers that the witness plays for real ones, on its own lane alone."""
 
-    def end(self, spec: FaultSpec, lane: SimulatedLane) -> None:
-        """Nothing to undo, unless a kind says otherwise."""
-
-    def simulated_hits(self, row: FaultRow, frames: Sequence[Frame], lane: SimulatedLane) -> int:
-        """As ``hits``: the witness sees it all."""
-        return self.hits(row, frames)
+    alone = False
 
 
 def nodes(spec: FaultSpec, lane: SimulatedLane) -> list[int]:

@@ -10,7 +10,9 @@ What the client makes of each code: whether it retries, with fresh metadata or a
 record, or on itself; and what it says of a record that is in the log all the same.
 
 ## How it is made
-In the simulated world alone: the scripted brokers put the code into their answer.
+In the live world by the witness, which puts the code into the broker's answer, in the version that the client speaks:
+the broker has done what was asked, so ``after_append`` has to be 1 for Produce. In the simulated world the scripted
+brokers put it there themselves.
 
 ## Where it is seen
 A hit is an answer of that API with that code during the fault.
@@ -25,15 +27,20 @@ from collections.abc import Sequence
 
 from kio.schema.errors import ErrorCode
 
-from faults.broker_fault import ScriptedFault, responses
+from faults.broker_fault import WitnessFault, responses
+from faults.kind import toxic_name
+from harness.errors import UsageError
+from harness.lane import LiveLane
 from harness.ports import FaultKind, FaultParam
 from harness.rows import FaultRow, Frame
 from harness.simulated.lane import SimulatedLane
-from harness.spec import FaultSpec
-from harness.wire.apis import Api
+from harness.spec import FaultSpec, FrameMatch
+from harness.wire.apis import Api, api_name
+from harness.witness.actions import changed
+from harness.witness.rewrites import error_code
 
 
-class ErrorResponse(ScriptedFault):
+class ErrorResponse(WitnessFault):
     """The fault kind ``error_response``."""
 
     name = "error_response"
@@ -45,6 +52,26 @@ class ErrorResponse(ScriptedFault):
         FaultParam("partition", -1, -1, 2**31 - 1, "the one partition that fails, -1 for all"),
         FaultParam("after_append", 0, 0, 1, "1 if Produce appends before it fails"),
     )
+
+    async def prepare(self, spec: FaultSpec, lane: LiveLane) -> None:
+        """UsageError for a Produce that a real broker would have to leave undone."""
+        values = self.values(spec)
+        if values["api"] == Api.PRODUCE and not values["after_append"]:
+            raise UsageError(
+                f"fault {self.name!r} on a real broker comes after the append: set after_append to 1"
+            )
+
+    async def start(self, spec: FaultSpec, lane: LiveLane) -> None:
+        """Have them fail."""
+        values = self.values(spec)
+        partition = None if values["partition"] == -1 else values["partition"]
+        match = FrameMatch(api_name(values["api"]), "response", count=values["count"], partition=partition)
+        action = changed(error_code(values["code"], partition))
+        lane.witness.arm(toxic_name(spec), match, action, spec.brokers)
+
+    async def stop(self, spec: FaultSpec, lane: LiveLane) -> None:
+        """Have them fail no more."""
+        lane.witness.disarm(toxic_name(spec))
 
     def begin(self, spec: FaultSpec, lane: SimulatedLane) -> None:
         """Have them fail."""

@@ -9,7 +9,8 @@ Whether the client holds back by itself for the time it was told, counts the wai
 keeps its other connections going.
 
 ## How it is made
-In the simulated world alone: the scripted brokers find the quota exceeded each time.
+In the live world by the witness, which puts the time into the broker's answers; the broker itself reads on at once. In
+the simulated world the scripted brokers find the quota exceeded each time.
 
 ## Where it is seen
 A hit is an answer of that API during the fault.
@@ -22,15 +23,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from faults.broker_fault import ScriptedFault, responses
+from faults.broker_fault import WitnessFault, responses
+from faults.kind import toxic_name
+from harness.lane import LiveLane
 from harness.ports import FaultKind, FaultParam
 from harness.rows import FaultRow, Frame
 from harness.simulated.lane import SimulatedLane
-from harness.spec import FaultSpec
-from harness.wire.apis import Api
+from harness.spec import FaultSpec, FrameMatch
+from harness.wire.apis import Api, api_name
+from harness.witness.actions import changed
+from harness.witness.rewrites import throttle_time
+
+EVERY = 2**31 - 1
 
 
-class Throttle(ScriptedFault):
+class Throttle(WitnessFault):
     """The fault kind ``throttle``."""
 
     name = "throttle"
@@ -39,6 +46,16 @@ class Throttle(ScriptedFault):
         FaultParam("api", Api.PRODUCE, 0, 100, "the key of the API that is throttled"),
         FaultParam("throttle_ms", 300, 1, 600_000, "for how long, after each answer"),
     )
+
+    async def start(self, spec: FaultSpec, lane: LiveLane) -> None:
+        """Throttle."""
+        values = self.values(spec)
+        match = FrameMatch(api_name(values["api"]), "response", count=EVERY)
+        lane.witness.arm(toxic_name(spec), match, changed(throttle_time(values["throttle_ms"])), spec.brokers)
+
+    async def stop(self, spec: FaultSpec, lane: LiveLane) -> None:
+        """Throttle no more."""
+        lane.witness.disarm(toxic_name(spec))
 
     def begin(self, spec: FaultSpec, lane: SimulatedLane) -> None:
         """Throttle."""

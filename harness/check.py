@@ -31,11 +31,11 @@ class Requirement:
     guarantees: frozenset[Guarantee] = frozenset(Guarantee)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Check:
     """``name`` is the anomaly's; ``guarantees`` are those that forbid it; ``channels`` the evidence it reads.
 
-    ``mutant`` names the one-defect client that shows that the check can fail.
+    ``mutant`` names the one-defect client that shows that the check can fail. A check is equal to itself alone.
     """
 
     name: str

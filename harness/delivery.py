@@ -24,7 +24,7 @@ from operator import itemgetter
 from harness.evidence import Evidence, Send, view
 from harness.outcome import Outcome
 from harness.rows import Delivery, LogRecord
-from harness.workload import key_of
+from harness.workload import keys_in_turn
 
 #: How much of a damaged value is shown.
 SHOWN = 80
@@ -99,33 +99,41 @@ def inversions(evidence: Evidence) -> list[Inversion]:
     return [found for _, placed in sorted(by_partition.items()) for found in _overtaken(placed)]
 
 
-def _overtaken(placed: list[tuple[int, int, LogRecord]]) -> Iterator[Inversion]:
+def _overtaken(placed: list[tuple[int, int, LogRecord]]) -> list[Inversion]:
     """Of one partition's ``(offset, n, record)``."""
     placed.sort(key=_OFFSET)
+    numbers = [n for _, n, _ in placed]
+    if numbers == sorted(numbers):
+        return []
+    found = []
     seen: set[int] = set()
     top = -1
     for _, n, record in placed:
         if n not in seen:
             seen.add(n)
             if n < top:
-                yield Inversion(n, top, record)
+                found.append(Inversion(n, top, record))
             else:
                 top = n
+    return found
 
 
 @view
 def phantoms(evidence: Evidence) -> list[Phantom]:
     """Log records that nobody sent, or that the client denies."""
     found = []
-    sends, own = evidence.sends, evidence.own
-    for record, identity in zip(evidence.log, evidence.identities, strict=True):
+    sends = evidence.sends
+    for at, (record, n) in enumerate(zip(evidence.log, evidence.numbers, strict=True)):
         if record.control:
             continue
-        if identity is None:
-            found.append(Phantom(record, "has no intact value of ours"))
-        elif identity[:3] != own:
-            found.append(Phantom(record, "was written by somebody else"))
-        elif (send := sends.get(identity.n)) is None:
+        if n is None:
+            is_intact = evidence.identities[at] is not None
+            found.append(
+                Phantom(
+                    record, "was written by somebody else" if is_intact else "has no intact value of ours"
+                )
+            )
+        elif (send := sends.get(n)) is None:
             found.append(Phantom(record, "was never handed to the client"))
         elif send.outcome is Outcome.FAIL:
             found.append(Phantom(record, "was reported as certainly not written"))
@@ -154,16 +162,17 @@ def count(evidence: Evidence) -> Delivery:
 
 
 def _altered(evidence: Evidence) -> Iterator[Corruption]:
-    workload, own = evidence.record.spec.workload, evidence.own
-    for record, identity in zip(evidence.log, evidence.identities, strict=True):
-        n = identity.n if identity is not None and identity[:3] == own else None
+    keys = keys_in_turn(evidence.record.spec.workload.keys)
+    for at, (record, n) in enumerate(zip(evidence.log, evidence.numbers, strict=True)):
         if not record.crc_ok:
             yield Corruption("the batch does not match its CRC", *place(record), n)
         if record.control:
             continue
-        if identity is None:
-            yield Corruption("the value is not intact", *place(record), found=(record.value or "")[:SHOWN])
-        if n is not None and record.key != (key := key_of(workload, n)):
+        if n is None:
+            if evidence.identities[at] is None:
+                found = (record.value or "")[:SHOWN]
+                yield Corruption("the value is not intact", *place(record), found=found)
+        elif record.key != (key := keys[n % len(keys)]):
             yield Corruption("the key is not the one that was sent", *place(record), n, key, record.key)
 
 
@@ -172,7 +181,9 @@ def _misplaced(evidence: Evidence) -> Iterator[Corruption]:
     found = evidence.copies
     for n, send in acknowledged(evidence).items():
         copies = found.get(n)
-        if copies and not _is_at_one(send, copies):
+        if not copies or (send.offset == copies[0].offset and send.partition == copies[0].partition):
+            continue
+        if not _is_at_one(send, copies):
             where = ", ".join(
                 f"{partition}/{offset}" for partition, offset in sorted({place(copy) for copy in copies})
             )
@@ -183,18 +194,18 @@ def _misplaced(evidence: Evidence) -> Iterator[Corruption]:
 def _is_at_one(send: Send, copies: Sequence[LogRecord]) -> bool:
     """True if what the client knows of the record's place (-1: nothing) agrees with that of one of the copies."""
     partition, offset = send.partition, send.offset
-    for copy in copies:  # noqa: SIM110 - asked for every record, and a generator costs more
-        if partition in (-1, copy.partition) and offset in (-1, copy.offset):
-            return True
-    return False
+    return any(partition in (-1, copy.partition) and offset in (-1, copy.offset) for copy in copies)
 
 
 def _shared_places(evidence: Evidence) -> Iterator[Corruption]:
     """Acknowledgements of a place that was acknowledged for an earlier record already."""
+    acked = acknowledged(evidence)
+    places = [(send.partition, send.offset) for send in acked.values()]
+    if len(set(places)) == len(places):
+        return
     taken: dict[tuple[int, int], int] = {}
-    for n, send in acknowledged(evidence).items():
-        at = (send.partition, send.offset)
-        if send.partition >= 0 and send.offset >= 0 and taken.setdefault(at, n) != n:
+    for n, at in zip(acked, places, strict=True):
+        if min(at) >= 0 and taken.setdefault(at, n) != n:
             yield Corruption(
                 "two records were acknowledged at one place", *at, n, None, f"record {taken[at]}"
             )

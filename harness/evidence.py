@@ -6,7 +6,7 @@ places in the log. A record that was invoked and never completed is ``info``: no
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property, wraps
 from typing import Any, TypeVar
@@ -15,7 +15,7 @@ import msgspec
 
 from harness.contract import AnyEvent, OpComplete, OpInvoke
 from harness.outcome import Outcome
-from harness.rows import FaultRow, Frame, LogRecord, TrialRecord
+from harness.rows import Fate, FaultRow, Frame, LogRecord, TrialRecord
 from harness.value import Identity, decode
 
 PRODUCER = "p1"
@@ -51,6 +51,8 @@ class Evidence:
     log: tuple[LogRecord, ...]
     #: What the client decided, where it tells (channel A); no check of a promise may rest on it.
     trace: tuple[Any, ...] = ()
+    #: Frames that a fault kept from passing: whoever should have had them never did.
+    stopped: tuple[Frame, ...] = ()
 
     @cached_property
     def sends(self) -> dict[int, Send]:
@@ -74,16 +76,33 @@ class Evidence:
     @cached_property
     def identities(self) -> tuple[Identity | None, ...]:
         """The identity in each record of ``log``, None where the value is not one of ours or is damaged."""
-        return tuple(decode(record.value) for record in self.log)
+        return tuple([decode(record.value) for record in self.log])
+
+    @cached_property
+    def numbers(self) -> tuple[int | None, ...]:
+        """The number of each record of ``log``, None where it is not one of this trial's own."""
+        run_id, topic, _ = self.own
+        return tuple(
+            [
+                each[3]
+                if each is not None and each[0] == run_id and each[1] == topic and each[2] == PRODUCER
+                else None
+                for each in self.identities
+            ]
+        )
 
     @cached_property
     def copies(self) -> dict[int, list[LogRecord]]:
         """Record number -> its places in the log, in log order; foreign and damaged records are left out."""
         copies: dict[int, list[LogRecord]] = {}
-        own = self.own
-        for record, identity in zip(self.log, self.identities, strict=True):
-            if identity is not None and not record.control and identity[:3] == own:
-                copies.setdefault(identity.n, []).append(record)
+        for record, n in zip(self.log, self.numbers, strict=True):
+            if n is None or record.control:
+                continue
+            known = copies.get(n)
+            if known is None:
+                copies[n] = [record]
+            else:
+                known.append(record)
         return copies
 
     def is_ours(self, identity: Identity) -> bool:
@@ -113,6 +132,15 @@ def view(find: Callable[[Evidence], Seen]) -> Callable[[Evidence], Seen]:
         return found
 
     return seen
+
+
+def passed_and_stopped(rows: Iterable[Frame]) -> tuple[tuple[Frame, ...], tuple[Frame, ...]]:
+    """The witness's rows as ``frames`` and ``stopped`` of an Evidence."""
+    passed: list[Frame] = []
+    stopped: list[Frame] = []
+    for row in rows:
+        (stopped if row.fate is Fate.STOPPED else passed).append(row)
+    return tuple(passed), tuple(stopped)
 
 
 def _complete(completed: dict[int, Send], event: OpComplete) -> None:

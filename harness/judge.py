@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import NamedTuple
 
 from harness import delivery
@@ -66,12 +67,18 @@ def judge(evidence: Evidence, scenario: Scenario, checks: Mapping[str, Check]) -
 
 def relevant(check: Check, scenario: Scenario, guarantee: Guarantee) -> tuple[Requirement, ...]:
     """The requirements that ``check`` judges in a trial of ``scenario`` under ``guarantee``; none: it is not asked."""
+    return _binding(check, scenario.exercised, guarantee)
+
+
+# Campaigns ask the same again for each of their trials.
+@lru_cache(maxsize=1024)
+def _binding(check: Check, exercised: frozenset[str], guarantee: Guarantee) -> tuple[Requirement, ...]:
     if guarantee not in check.guarantees:
         return ()
     return tuple(
         requirement
         for requirement in check.requirements
-        if requirement.id in scenario.exercised and guarantee in requirement.guarantees
+        if requirement.id in exercised and guarantee in requirement.guarantees
     )
 
 
@@ -80,7 +87,7 @@ def _not_judged(evidence: Evidence) -> Opinion | None:
     record = evidence.record
     if record.ending is not Ending.COMPLETE:
         return Opinion(ENDINGS[record.ending], record.reason or f"collecting ended as {record.ending}")
-    if torn := sum(not row.crc_ok for row in evidence.log):
+    if torn := len([row for row in evidence.log if not row.crc_ok]):
         # The broker checks each batch before it appends it: this is a disk's fault, or a reader's, never a client's.
         return Opinion(Verdict.HARNESS_ERROR, f"{torn} batches in the broker's log do not match their CRC")
     idempotent = record.spec.guarantee in (Guarantee.IDEMPOTENT, Guarantee.TRANSACTIONAL)
@@ -141,16 +148,22 @@ def _rulings(
         if requirements := relevant(check, scenario, evidence.record.spec.guarantee):
             opinion = _ask(check, evidence)
             for requirement in requirements:
-                asked.setdefault(requirement.id, (requirement, []))[1].append(opinion)
-    return tuple(_rule(*asked[requirement_id], bitten) for requirement_id in sorted(asked))
+                _, objections = asked.setdefault(requirement.id, (requirement, []))
+                if opinion is not _PASS:
+                    objections.append(opinion)
+    return tuple(
+        [
+            _rule(requirement, objections) if objections else _Ruling(requirement, bitten)
+            for _, (requirement, objections) in sorted(asked.items())
+        ]
+    )
 
 
-def _rule(requirement: Requirement, opinions: list[Opinion], bitten: Opinion) -> _Ruling:
-    verdict = worst([opinion.verdict for opinion in opinions])
-    if verdict is Verdict.PASS:
-        return _Ruling(requirement, bitten)
-    decisive = next(opinion for opinion in opinions if opinion.verdict is verdict)
-    return _Ruling(requirement, decisive, tuple([each for opinion in opinions for each in opinion.findings]))
+def _rule(requirement: Requirement, objections: list[Opinion]) -> _Ruling:
+    verdict = worst([opinion.verdict for opinion in objections])
+    decisive = next(opinion for opinion in objections if opinion.verdict is verdict)
+    findings = tuple([each for opinion in objections for each in opinion.findings])
+    return _Ruling(requirement, decisive, findings)
 
 
 def _summary(rulings: tuple[_Ruling, ...], bitten: Opinion) -> tuple[Verdict, str]:
@@ -158,7 +171,7 @@ def _summary(rulings: tuple[_Ruling, ...], bitten: Opinion) -> tuple[Verdict, st
     if not rulings:
         return Verdict.NOT_EXERCISED, "no check judges this scenario under this guarantee"
     claimed = [ruling for ruling in rulings if ruling.decisive.verdict is not Verdict.UNSUPPORTED]
-    verdict = worst(ruling.decisive.verdict for ruling in claimed or rulings)
+    verdict = worst({ruling.decisive.verdict for ruling in claimed or rulings})
     if verdict is Verdict.PASS:
         return verdict, f"{len(claimed)} requirements held; {bitten.reason}"
     reasons = _distinct(ruling.decisive.reason for ruling in rulings if ruling.decisive.verdict is verdict)
@@ -185,10 +198,10 @@ def _verdict(
         verdict=verdict,
         reason=reason,
         requirements=tuple(
-            RequirementVerdict(
-                ruling.requirement.id, ruling.requirement.level, ruling.decisive.verdict, ruling.findings
-            )
-            for ruling in rulings
+            [
+                RequirementVerdict(requirement.id, requirement.level, decisive.verdict, findings)
+                for requirement, decisive, findings in rulings
+            ]
         ),
         faults=tuple(
             FaultVerdict(row.spec.kind, row.requested_ns, row.effective_ns, row.hits)

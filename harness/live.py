@@ -22,7 +22,7 @@ from msgspec.structs import asdict
 from harness.contract import TRACE_ENV, AnyEvent, Produce, StartupComplete
 from harness.conversation import ConfigRefused, Conversation
 from harness.errors import BrokerDied, ClientBroken, KafkaTrialError, first_of
-from harness.evidence import PRODUCER, Evidence
+from harness.evidence import PRODUCER, Evidence, passed_and_stopped
 from harness.inject import Injector, sleep_until
 from harness.lane import Lane, LiveLane
 from harness.ports import Cluster, InstalledClient
@@ -176,7 +176,7 @@ class LiveTrial:
         self._phases = Phases(**(asdict(self._phases) | moments))
 
     def _evidence(self, ending: Ending, reason: str) -> Evidence:
-        frames = tuple(self._frames)
+        frames, stopped = passed_and_stopped(self._frames)
         record = TrialRecord(
             spec=self._spec,
             run_id=self._run_id,
@@ -192,9 +192,10 @@ class LiveTrial:
             record,
             tuple(self._history),
             frames,
-            self._injector.accounted(frames),
+            self._injector.accounted(self._frames),
             tuple(self._log),
             self._trace,
+            stopped,
         )
 
 

@@ -25,6 +25,18 @@ class FrameKind(StrEnum):
     CLOSE = "close"
 
 
+class Fate(StrEnum):
+    """What became of a frame that a rule of the witness acted on; only what was ``STOPPED`` never passed whole.
+
+    The row of a ``CHANGED`` frame is of what passed in its place; with a ``MARKED`` one something happened beside it.
+    """
+
+    STOPPED = "stopped"
+    LATE = "late"
+    CHANGED = "changed"
+    MARKED = "marked"
+
+
 class ProducePart(msgspec.Struct, frozen=True, gc=False):
     """One partition of a Produce request (what is sent) or of its response (what was answered).
 
@@ -47,6 +59,7 @@ class Frame(msgspec.Struct, frozen=True, gc=False):
 
     ``conn`` numbers connections from 1 in order of arrival on a lane. ``error_codes`` are the non-zero ones of a
     response. ``closed_by`` is ``client`` or ``broker`` on a close row. ``size_bytes`` includes the size field.
+    ``fault`` names the rule that acted on the frame, and ``fate`` says how; null where none did.
     """
 
     t_ns: int
@@ -64,6 +77,8 @@ class Frame(msgspec.Struct, frozen=True, gc=False):
     produce: tuple[ProducePart, ...] = ()
     closed_by: str | None = None
     note: str | None = None
+    fault: str | None = None
+    fate: Fate | None = None
 
 
 class FaultRow(msgspec.Struct, frozen=True):

@@ -30,11 +30,29 @@ class FrameSeen(msgspec.Struct, frozen=True, tag="frame", tag_field="on"):
 Trigger = Elapsed | FrameSeen
 
 
+class FrameMatch(msgspec.Struct, frozen=True):
+    """Which frames a fault is for: of those that fit, ``count`` of them from the ``first`` (from 1) on.
+
+    ``version``, ``client_id``, ``partition`` (of Produce), ``error_code`` (of a response) and ``connection`` (its
+    number, from 1 in each trial) narrow it down; null is any.
+    """
+
+    api: str
+    direction: str = "response"
+    first: int = 1
+    count: int = 1
+    version: int | None = None
+    client_id: str | None = None
+    partition: int | None = None
+    error_code: int | None = None
+    connection: int | None = None
+
+
 class FaultSpec(msgspec.Struct, frozen=True):
     """One fault: ``kind`` starts at ``start`` on the lane of its trial and lasts ``duration_ms``.
 
     ``params`` are whole numbers named with their unit, as the kind declares them; ``brokers`` are node ids,
-    empty for all.
+    empty for all. ``frames`` are for the kinds that act on single frames.
     """
 
     kind: str
@@ -42,6 +60,7 @@ class FaultSpec(msgspec.Struct, frozen=True):
     duration_ms: int
     params: dict[str, int] = {}
     brokers: tuple[int, ...] = ()
+    frames: FrameMatch | None = None
 
 
 class Workload(msgspec.Struct, frozen=True):

@@ -19,7 +19,7 @@ import msgspec
 
 from harness.contract import AnyEvent
 from harness.errors import EnvironmentProblem, UsageError
-from harness.evidence import Evidence
+from harness.evidence import Evidence, passed_and_stopped
 from harness.rows import SCHEMA_VERSION, FaultRow, Frame, LogRecord, TrialRecord, TrialVerdict
 from harness.spec import Plan
 
@@ -169,7 +169,7 @@ class RunStore:
         """All files of a trial but its verdict."""
         folder = self.trial_folder(evidence.record.spec.trial)
         write_rows(folder / HISTORY, evidence.history)
-        write_rows(folder / FRAMES, evidence.frames)
+        write_rows(folder / FRAMES, sorted((*evidence.frames, *evidence.stopped), key=lambda row: row.t_ns))
         write_rows(folder / FAULTS, evidence.faults)
         write_rows(folder / LOG, evidence.log)
         if evidence.trace:
@@ -179,13 +179,15 @@ class RunStore:
     def read_evidence(self, trial: str) -> Evidence:
         """What :meth:`write_evidence` wrote."""
         folder = self.trial_folder(trial)
+        frames, stopped = passed_and_stopped(read_rows(folder / FRAMES, Frame))
         return Evidence(
             record=read_json(folder / TRIAL, TrialRecord),
             history=read_rows(folder / HISTORY, AnyEvent),
-            frames=read_rows(folder / FRAMES, Frame),
+            frames=frames,
             faults=read_rows(folder / FAULTS, FaultRow),
             log=read_rows(folder / LOG, LogRecord),
             trace=read_rows(folder / TRACE, dict[str, Any]) if (folder / TRACE).exists() else (),
+            stopped=stopped,
         )
 
     def write_verdict(self, verdict: TrialVerdict) -> None:

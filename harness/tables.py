@@ -122,6 +122,8 @@ TABLES: Mapping[str, Columns] = MappingProxyType(
             "error_codes": "longs",
             "closed_by": "string?",
             "note": "string?",
+            "fault": "string?",
+            "fate": "string?",
         },
         "produce_parts": {
             "trial": "string",

@@ -7,6 +7,7 @@ whoever reads the log back knows which key belongs to which record; its value te
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cache
 
 from harness.contract import Produce
 from harness.evidence import PRODUCER
@@ -14,14 +15,22 @@ from harness.spec import TrialSpec, Workload
 from harness.value import Identity, encode
 
 
+@cache
+def keys_in_turn(keys: int) -> tuple[str | None, ...]:
+    """The keys of a workload with so many, in the order in which its records have them, over and over."""
+    return tuple(f"k{n}" for n in range(keys)) or (None,)
+
+
 def key_of(workload: Workload, n: int) -> str | None:
     """The key of record ``n``; None for a workload without keys."""
-    return f"k{n % workload.keys}" if workload.keys else None
+    in_turn = keys_in_turn(workload.keys)
+    return in_turn[n % len(in_turn)]
 
 
 def commands(spec: TrialSpec, run_id: str, topic: str) -> Iterator[tuple[int, Produce]]:
     """``(at_ms since load began, command)`` in order of time; ids from 1; the client chooses the partitions."""
     load = spec.workload
+    keys = keys_in_turn(load.keys)
     for chunk, first in enumerate(range(0, load.records, load.chunk)):
         numbers = range(first, min(first + load.chunk, load.records))
         yield (
@@ -30,7 +39,7 @@ def commands(spec: TrialSpec, run_id: str, topic: str) -> Iterator[tuple[int, Pr
                 id=chunk + 1,
                 topic=topic,
                 first=first,
-                keys=[key_of(load, n) for n in numbers],
+                keys=[keys[n % len(keys)] for n in numbers],
                 values=[encode(Identity(run_id, topic, PRODUCER, n), load.value_bytes) for n in numbers],
             ),
         )

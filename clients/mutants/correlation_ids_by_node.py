@@ -11,10 +11,10 @@ from clients.reference.requests import ClientRequest
 class CountingByNode(Exchanges):
     """Counts for each node from 0."""
 
-    def write(self, request: ClientRequest, version: int, now_ms: int) -> None:
+    def write(self, request: ClientRequest, version: int, now_ms: int) -> bool | None:
         newest = self._in_flight.count(request.node_id)
         self.next_correlation_id = self._in_flight.newest(request.node_id).correlation_id + 1 if newest else 0
-        super().write(request, version, now_ms)
+        return super().write(request, version, now_ms)
 
 
 class CountingByNodeClient(NetworkClient):

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from clients.reference.batch_queues import Queue
 from clients.reference.producer import Components
 from clients.reference.producer_batch import ProducerBatch
-from clients.reference.record_accumulator import Queue, RecordAccumulator
+from clients.reference.record_accumulator import RecordAccumulator
 
 
 class Eager(RecordAccumulator):

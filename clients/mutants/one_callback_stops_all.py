@@ -11,8 +11,8 @@ class Fragile(Completions):
     """Tells callers without a net."""
 
     def run(self, now_ms: int) -> None:
-        while self._queue:
-            request, response = self._queue.popleft()
+        while self.queue:
+            request, response = self.queue.popleft()
             request.on_complete(response, now_ms)
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from clients.reference.batch_drain import ReadyCheck
 from clients.reference.producer import Components
-from clients.reference.record_accumulator import ReadyCheck, RecordAccumulator
+from clients.reference.record_accumulator import RecordAccumulator
 
 
 class Dreamer(RecordAccumulator):

@@ -87,6 +87,11 @@ class Channel:
             raise ValueError(f"node {self.node_id} is still writing the frame before")
         self.outgoing = memoryview(data)
 
+    def take_sent(self) -> bool:
+        """Is the frame written whole, and nobody was told? Then ``report`` will not tell it."""
+        sent, self._tell_sent = self._tell_sent, False
+        return sent
+
     @property
     def wants_to_read(self) -> bool:
         """False while muted, and for good once it has ended."""

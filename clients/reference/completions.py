@@ -10,23 +10,20 @@ from harness.wire.apis import api_name
 
 
 class Completions:
-    """A queue of ends; callers are told by ``run``, never in the midst of what brought the end about."""
+    """A ``queue`` of ends; callers are told by ``run``, never in the midst of what brought the end about."""
 
     def __init__(self, trace: Trace) -> None:
         self._trace = trace
-        self._queue: deque[tuple[ClientRequest, ClientResponse]] = deque()
-
-    def __len__(self) -> int:
-        return len(self._queue)
+        self.queue: deque[tuple[ClientRequest, ClientResponse]] = deque()
 
     def add(self, request: ClientRequest, response: ClientResponse) -> None:
         """Queue an end; nobody is told before the next ``run``."""
-        self._queue.append((request, response))
+        self.queue.append((request, response))
 
     def run(self, now_ms: int) -> None:
         """Tell the callers; one that raises is told of and stops nobody else (NET-INF-08)."""
-        while self._queue:
-            request, response = self._queue.popleft()
+        while self.queue:
+            request, response = self.queue.popleft()
             try:
                 request.on_complete(response, now_ms)
             except Exception as error:

@@ -34,8 +34,11 @@ class Exchanges:
         self._trace = trace
         self.next_correlation_id = 0
 
-    def write(self, request: ClientRequest, version: int, now_ms: int) -> None:
-        """Hand one request to the selector, in flight from ``now_ms`` on; its node must have room for one more."""
+    def write(self, request: ClientRequest, version: int, now_ms: int) -> bool | None:
+        """Hand one request to the selector, in flight from ``now_ms`` on; its node must have room for one more.
+
+        True where all of it is written already.
+        """
         correlation_id = self._take_correlation_id()
         data = encode_request(request.build(version), correlation_id, self._client_id)
         self._in_flight.add(InFlightRequest(request.node_id, request, version, correlation_id, now_ms))
@@ -49,7 +52,7 @@ class Exchanges:
                 size_bytes=len(data),
             )
         )
-        self._selector.send(request.node_id, data)
+        return self._selector.send(request.node_id, data)
 
     def answered(self, node_id: int, payload: bytes, now_ms: int) -> tuple[InFlightRequest, Message]:
         """The request that a frame answers, no longer in flight, and the message; raises NoAnswerError."""

@@ -10,7 +10,6 @@ from collections import deque
 
 import msgspec
 
-from clients.reference.earliest import earliest
 from clients.reference.requests import ClientRequest
 
 
@@ -90,4 +89,10 @@ class InFlightRequests:
 
     def next_expiry_ms(self) -> int | None:
         """When the first of all requests will have taken too long; None where nothing is outstanding."""
-        return earliest(*[request.expires_ms for queue in self._queues.values() for request in queue])
+        first_ms: int | None = None
+        for queue in self._queues.values():
+            for request in queue:
+                expires_ms = request.expires_ms
+                if first_ms is None or expires_ms < first_ms:
+                    first_ms = expires_ms
+        return first_ms

@@ -323,7 +323,9 @@ class Metadata:
 
     def leader_of(self, partition: TopicPartition) -> int | None:
         """The node id of a partition's leader, if the node's address is known too."""
-        return self.current_leader(partition).leader
+        known = self.topics.get(partition[0])
+        found = known.partitions.get(partition[1]) if known else None
+        return found.leader if found and found.leader in self.nodes else None
 
     def partitions_led_by(self, node_id: int) -> list[TopicPartition]:
         """Sorted; empty where the node leads nothing or is not known. Not the caller's to change."""

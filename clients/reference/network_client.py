@@ -135,7 +135,9 @@ class NetworkClient:
 
     def _write(self, request: ClientRequest, version: int, now_ms: int) -> None:
         self._too_late_ms = 0
-        self._exchanges.write(request, version, now_ms)
+        if self._exchanges.write(request, version, now_ms):
+            self._idle.used(request.node_id, now_ms)
+            self._handle_completed_send(request.node_id)
 
     def least_loaded_node(self, now_ms: int) -> int | None:
         """The best node for a request that any broker can answer; None where none can be used (NET-CON-13)."""
@@ -146,7 +148,8 @@ class NetworkClient:
 
     def poll(self, now_ms: int) -> None:
         """One round over what happened on the network and what took too long."""
-        self._aborted.run(now_ms)
+        if self._aborted.queue:
+            self._aborted.run(now_ms)
         polled = self._selector.poll()
         if polled.connected or polled.completed_sends or polled.received:
             self._note_use(polled, now_ms)
@@ -165,7 +168,8 @@ class NetworkClient:
             self._handle_slow_set_ups(now_ms)
             self._handle_slow_requests(now_ms)
             self._handle_rebootstrap(now_ms)
-        self._completions.run(now_ms)
+        if self._completions.queue:
+            self._completions.run(now_ms)
 
     def next_deadline_ms(self) -> int | None:
         """When the first thing will have taken too long; at once if a completion waits to be told."""
@@ -175,7 +179,7 @@ class NetworkClient:
             self._metadata.rebootstrap_at_ms(),
             *[expires_ms for _, expires_ms in self._states.setup_expiries()],
         )
-        return 0 if self._aborted else self._too_late_ms
+        return 0 if self._aborted.queue or self._completions.queue else self._too_late_ms
 
     def disconnect(self, node_id: int, now_ms: int, why: str) -> None:
         """Close a connection; its requests complete as disconnected, in the next round (NET-INF-07)."""

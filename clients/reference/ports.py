@@ -80,8 +80,11 @@ class Selector(Protocol):
     def connect(self, node_id: int, address: Address) -> None:
         """Begin to connect; the end is reported as connected or disconnected."""
 
-    def send(self, node_id: int, data: bytes) -> None:
-        """Write one whole frame. Only one may be under way per node; its end is a completed send."""
+    def send(self, node_id: int, data: bytes) -> bool | None:
+        """Write one whole frame. Only one may be under way per node; its end is a completed send.
+
+        True where that end has come already: then ``poll`` does not tell it.
+        """
 
     def poll(self) -> Polled:
         """Everything that happened since the last call; never waits."""

@@ -43,7 +43,7 @@ from clients.reference.transaction_manager import TransactionManager
 from harness.outcome import Outcome
 from harness.wire.records import BATCH_OVERHEAD_BYTES
 
-_OPEN = LifeState.OPEN
+_OPEN, _CLOSED = LifeState.OPEN, LifeState.CLOSED
 
 
 @dataclass(frozen=True)
@@ -262,19 +262,21 @@ class ProducerCore:
         Gives the time of the next call that is due by itself; None where only the network or the application can
         bring news. That time may be now.
         """
-        if self.is_closed:
+        if self._life is _CLOSED:
             return None
-        self._seats.clear()
         self._client.poll(now_ms)
         self._blocked.progress(self._accumulator.memory_for, now_ms)
         self._updater.maybe_update(now_ms)
-        return earliest(
+        due_ms = earliest(
             self._sender.step(now_ms),
             self._updater.maybe_update(now_ms),
             self._client.next_deadline_ms(),
             self._blocked.next_ms(now_ms),
-            self._maybe_finish_closing(now_ms),
+            None if self._life is _OPEN else self._maybe_finish_closing(now_ms),
         )
+        if self._seats.topics is not self._metadata.topics:
+            self._seats.clear()
+        return due_ms
 
     def publish(self, now_ms: int) -> bool:
         """Run the callbacks of what has ended; True if there was any. Callbacks may send."""
@@ -296,6 +298,7 @@ class ProducerCore:
         self._trace(Misbehaved(at_ms=now_ms, who="callback", what=what))
 
     def _publish_later(self, batch: ProducerBatch) -> None:
+        self._seats.vacate(batch)
         self._to_publish.append(batch)
 
     # invariants
@@ -322,12 +325,12 @@ class ProducerCore:
     @property
     def is_open(self) -> bool:
         """Until close() is called."""
-        return self._life is LifeState.OPEN
+        return self._life is _OPEN
 
     @property
     def is_closed(self) -> bool:
         """Every batch has its result, and no connection is open; ``publish`` may still have results to tell."""
-        return self._life is LifeState.CLOSED
+        return self._life is _CLOSED
 
     def close(self, now_ms: int, timeout_ms: int | None = None) -> None:
         """Refuse new records, fail blocked sends, send what is buffered; after ``timeout_ms`` give the rest up.

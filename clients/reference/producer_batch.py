@@ -137,6 +137,7 @@ class ProducerBatch:
         self.uncompressed_bytes = 0  # once it is bytes
         self._record_count = 0
         self._payload = b""
+        self._stamp = NO_PRODUCER_ID, NO_SEQUENCE
         self._is_published = False
         self._trace = trace
 
@@ -185,8 +186,9 @@ class ProducerBatch:
     def assign_sequence(self, producer_id: ProducerId, base_sequence: int) -> None:
         """Before the first attempt: the identity that all attempts carry (PRD-IDM-03)."""
         self.producer_id, self.base_sequence = producer_id, base_sequence
-        if self._payload:
+        if self._payload and self._stamp != (producer_id, base_sequence):
             self._payload = restamp(self._payload, producer_id.id, producer_id.epoch, base_sequence)
+            self._stamp = producer_id, base_sequence
 
     def restart_sequence(self, producer_id: ProducerId, base_sequence: int) -> None:
         """After an epoch bump: the same records under a new identity (KIP-360)."""
@@ -196,15 +198,18 @@ class ProducerBatch:
     def payload(self) -> bytes:
         """The record batch as it goes to the broker: encoded once, the same bytes at each attempt (PRD-SND-02)."""
         if not self._payload:
-            self._record_count = self.builder.record_count
-            self.uncompressed_bytes = self.builder.size_bytes
-            self._payload = self.builder.build(
-                producer_id=self.producer_id.id,
-                producer_epoch=self.producer_id.epoch,
-                base_sequence=self.base_sequence,
-            )
-            self.builder = _NO_RECORDS
+            self.encode(self.producer_id, self.base_sequence)
         return self._payload
+
+    def encode(self, producer_id: ProducerId, base_sequence: int) -> None:
+        """Make it bytes, once, under the identity that it will have if it goes now; else that is stamped on later."""
+        self._record_count = self.builder.record_count
+        self.uncompressed_bytes = self.builder.size_bytes
+        self._payload = self.builder.build(
+            producer_id=producer_id.id, producer_epoch=producer_id.epoch, base_sequence=base_sequence
+        )
+        self._stamp = producer_id, base_sequence
+        self.builder = _NO_RECORDS
 
     @property
     def compression_ratio(self) -> float:
@@ -325,14 +330,13 @@ class ProducerBatch:
         """Run the records' callbacks, in send order, each exactly once (PRD-SND-13)."""
         result = self.result or BatchResult()
         topic, partition = self.partition
-        all_stored = result.error is None and not result.record_errors
-        offset, appended_ms = result.base_offset, result.log_append_time_ms
+        offset = result.base_offset
+        is_plain = offset >= 0 and result.log_append_time_ms == NO_TIMESTAMP
+        is_plain = is_plain and result.error is None and not result.record_errors
         for index, timestamp_ms, callback in self.callbacks:
             try:
-                if all_stored:  # written out, because it is every record's price
-                    place = offset + index if offset >= 0 else NO_OFFSET
-                    at_ms = timestamp_ms if appended_ms == NO_TIMESTAMP else appended_ms
-                    callback(RecordMetadata(topic, partition, place, at_ms), None)
+                if is_plain:  # written out, because it is every record's price
+                    callback(RecordMetadata(topic, partition, offset + index, timestamp_ms), None)
                 else:
                     error = result.error_of(index)
                     callback(None if error else self.metadata_of(index, timestamp_ms), error)

@@ -1,9 +1,9 @@
 """Seats: the quick way of a record into its batch.
 
 Nearly every record is like the one before it: a plain one, for a batch that is open, of a topic that is known. What
-was found out for the one before is its seat, and the next one takes it without asking again. A seat is good until the
-next round, or until its batch is closed or as good as full; what it cannot take goes the whole way (producer.py),
-which decides exactly and leaves a new seat. Both ways must come to the same batches (PRD-ACC-01).
+was found out for the one before is its seat, and the next one takes it without asking again. A seat is good until
+there is news of the topics, or until its batch is closed or as good as full; what it cannot take goes the whole way
+(producer.py), which decides exactly and leaves a new seat. Both ways must come to the same batches (PRD-ACC-01).
 """
 
 from __future__ import annotations
@@ -27,9 +27,13 @@ Key = str | tuple[str, int | None]
 
 @dataclass(slots=True, eq=False)
 class Seat:
-    """A batch with room: its records and ``weight`` times the next one must stay below ``end_bytes``."""
+    """A batch with room: its records and ``weight`` times the next one must stay below ``end_bytes``.
+
+    ``append`` and ``records`` are the batch's builder's.
+    """
 
     batch: ProducerBatch
+    append: Callable[[int, bytes | None, bytes | None], int]
     records: bytearray
     weight: float  # 1 as an int is quicker than 1.0
     end_bytes: float
@@ -37,7 +41,9 @@ class Seat:
 
 
 class Seats:
-    """The seats of one producer; where ``partitioner`` does not choose, the application's own does.
+    """The seats of one producer, found out from ``topics``; they must be cleared where metadata has others.
+
+    Where ``partitioner`` does not choose, the application's own does.
 
     ``most_bytes`` is what a batch with one record may take; ``new_delivery`` takes a Delivery's fields, ``owner`` last.
     """
@@ -59,6 +65,7 @@ class Seats:
         self._new_delivery = new_delivery
         self._owner = owner
         self._seats: dict[Key, Seat] = {}
+        self.topics = metadata.topics
 
     def append(
         self,
@@ -87,7 +94,9 @@ class Seats:
         if seat.used_at_ms != now_ms:
             self._metadata.add(topic, now_ms)
             seat.used_at_ms = now_ms
-        index = batch.append(timestamp_ms, key, value, (), callback)
+        index = seat.append(timestamp_ms, key, value)
+        if callback is not None:
+            batch.callbacks.append((index, timestamp_ms, callback))
         if partition is None:
             self._appended(topic, key, len(records) - used_bytes)
         return self._new_delivery(timestamp_ms, batch, index, None, self._owner)
@@ -97,12 +106,11 @@ class Seats:
         if not (key is None or type(key) is bytes):
             return None
         if partition is None:
-            partition = self._at_once(topic, key)
+            known = self.topics.get(topic)
+            if known is None or not self._chooses:
+                return None
+            partition = self._partitioner.at_once(topic, known, key)
         return self._seats.get((topic, partition))
-
-    def _at_once(self, topic: str, key: bytes | None) -> int | None:
-        known = self._metadata.topics.get(topic)
-        return self._partitioner.at_once(topic, known, key) if known and self._chooses else None
 
     def leave(self, batch: ProducerBatch, now_ms: int, *, keyless: bool) -> None:
         """A record went the whole way into ``batch``; ``keyless``: it had neither key nor partition."""
@@ -112,17 +120,27 @@ class Seats:
         # On the wire the new record weighs more than those before it; to let it weigh more in all is the safe side.
         bounds = [batch.limit_bytes / batch.growth, batch.grant.size_bytes + 1, self._most_bytes + 1]
         if keyless:
-            if partition != self._at_once(topic, None):
+            known = self._metadata.topics[topic]
+            if not self._chooses or partition != self._partitioner.at_once(topic, known, None):
                 return
             bounds.append(batch.builder.size_bytes + self._partitioner.bytes_left(topic))
         self._seats[topic if keyless else batch.partition] = Seat(
             batch,
+            batch.builder.append,
             batch.builder.records,
             1 if batch.growth >= 1 else 1 / batch.growth,
             min(bounds) - BATCH_OVERHEAD_BYTES,
             now_ms,
         )
 
+    def vacate(self, batch: ProducerBatch) -> None:
+        """A batch has ended: nobody sits there any more."""
+        for key in (batch.partition, batch.partition[0]):
+            seat = self._seats.get(key)
+            if seat is not None and seat.batch is batch:
+                del self._seats[key]
+
     def clear(self) -> None:
         """Anything may be different now."""
+        self.topics = self._metadata.topics
         self._seats.clear()

@@ -32,12 +32,14 @@ from clients.reference.requests import (
     partition_responses,
     produce_request,
 )
+from clients.reference.states import ProducerIdState
 from clients.reference.trace import BatchExpired, BatchRetried, BatchSent, Misbehaved, Trace
 from clients.reference.transaction_manager import TransactionManager
 from harness.outcome import Outcome
 from harness.wire.apis import Api
 from harness.wire.error_table import BY_NAME, KafkaError, error_for
 
+_HAS_IDENTITY = ProducerIdState.READY
 Done = Callable[[ProducerBatch], None]
 Batches = dict[TopicPartition, ProducerBatch]
 
@@ -63,16 +65,21 @@ class Sender:
         self._trace = trace
         self._done = done
         self._in_flight: dict[ProducerBatch, None] = {}
+        self._expiry_ms: int | None = None  # no batch expires earlier; None: this is not known
         self._leadership = Leadership(metadata)
-        self._init_producer_id = transactions and InitProducerIdHandler(config, client, transactions)
+        self._init_producer_id = InitProducerIdHandler(config, client, transactions) if transactions else None
 
     def step(self, now_ms: int) -> int | None:
         """Do all that can be done now; gives the time to look again, None where only the network brings news."""
         identity_ms = self._settle_identity(self._transactions, now_ms) if self._transactions else None
         if not (self._in_flight or self._accumulator.has_queued()):
+            self._expiry_ms = None
             return identity_ms
-        self._expire(now_ms)
-        return earliest(identity_ms, self._send_producer_data(now_ms), self._next_expiry_ms())
+        if self._expiry_ms is None or self._expiry_ms <= now_ms:
+            self._expire(now_ms)
+        data_ms = self._send_producer_data(now_ms)
+        self._expiry_ms = self._next_expiry_ms()
+        return earliest(identity_ms, data_ms, self._expiry_ms)
 
     def _settle_identity(self, transactions: TransactionManager, now_ms: int) -> int | None:
         transactions.step(now_ms)
@@ -80,28 +87,35 @@ class Sender:
         if fatal:
             self.abort_all(lambda batch: failures.cannot_go_on(fatal, batch), now_ms)
             return None
-        return self._init_producer_id.maybe_ask(now_ms) if self._init_producer_id else None
+        if transactions.state is _HAS_IDENTITY or self._init_producer_id is None:
+            return None
+        return self._init_producer_id.maybe_ask(now_ms)
 
     # sending
 
     def _send_producer_data(self, now_ms: int) -> int | None:
-        ready = self._accumulator.ready(now_ms)
-        for topic in ready.unknown_leader_topics:
-            self._metadata.add(topic, now_ms)
-            self._metadata.request_update()
-        if not ready.nodes:
-            return ready.next_check_ms
-        sendable, usable_ms = self._usable_nodes(ready.nodes, now_ms)
-        drained = self._accumulator.drain(sendable, now_ms)
+        """Request by request, as long as there is a node that can take one."""
+        while True:
+            ready = self._accumulator.ready(now_ms)
+            for topic in ready.unknown_leader_topics:
+                self._metadata.add(topic, now_ms)
+                self._metadata.request_update()
+            if not ready.nodes:
+                return ready.next_check_ms
+            sendable, usable_ms = self._usable_nodes(ready.nodes, now_ms)
+            if not self._drain(sendable, now_ms):
+                return earliest(ready.next_check_ms, usable_ms)
+
+    def _drain(self, nodes: list[int], now_ms: int) -> bool:
+        """One request to each of these nodes that there is something for; False where there is nothing."""
+        drained = self._accumulator.drain(nodes, now_ms) if nodes else {}
         for node_id, batches in drained.items():
             for batch in batches:
                 self._in_flight[batch] = None
                 if self._config.guarantee_message_order:
                     self._accumulator.mute(batch.partition)
             self._send_produce_request(node_id, batches, now_ms)
-        if drained:
-            return now_ms
-        return earliest(ready.next_check_ms, usable_ms)
+        return bool(drained)
 
     def _usable_nodes(self, nodes: set[int], now_ms: int) -> tuple[list[int], int | None]:
         """Those that take a request now, and when the first of the others may: none waits for them (PRD-ACC-13)."""
@@ -297,7 +311,11 @@ class Sender:
 
     def _next_expiry_ms(self) -> int | None:
         """PRD-EXP-05: when to wake for the next batch that expires, in a queue or in flight."""
-        return earliest(self._accumulator.next_expiry_ms(), *[batch.expires_ms for batch in self._in_flight])
+        first_ms = self._accumulator.next_expiry_ms()
+        for batch in self._in_flight:
+            if first_ms is None or batch.expires_ms < first_ms:
+                first_ms = batch.expires_ms
+        return first_ms
 
     # the end of a batch
 

@@ -86,6 +86,10 @@ class PartitionSequences:
         self.next_sequence = increment_sequence(self.next_sequence, batch.record_count)
         self.in_flight.append(batch)
 
+    def next_identity(self, producer_id: ProducerId) -> tuple[ProducerId, int]:
+        """What ``assign`` would give now."""
+        return (producer_id, 0) if self.state is _S.STALE_EPOCH else (self.producer_id, self.next_sequence)
+
     def goes_again(self, now_ms: int) -> None:
         """A batch was refused and waits for another attempt under its numbers."""
         if self.state is _S.CLEAN:

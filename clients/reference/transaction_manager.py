@@ -128,11 +128,15 @@ class TransactionManager:
         oldest = queue[0]
         if not self.producer_id.is_valid:
             return None
-        entry = self._entry(oldest.partition)
+        entry = self._sequences.get(oldest.partition) or self._entry(oldest.partition)
         if entry.state is SequenceState.BUMPED:  # only to learn what became of one, under its old identity
             return next((batch for batch in queue if batch.may_be_stored), None)
         allowed = entry.may_go_again(oldest) if oldest.has_sequence else entry.may_begin_another()
         return oldest if allowed else None
+
+    def next_identity(self, partition: TopicPartition) -> tuple[ProducerId, int]:
+        """The producer id and base sequence of a partition's next batch, if it is drained now."""
+        return self._entry(partition).next_identity(self.producer_id)
 
     def assign_sequence(self, batch: ProducerBatch, now_ms: int) -> None:
         """A batch is drained for the first time: the next numbers are its own, for good (PRD-IDM-02, -03)."""
@@ -198,12 +202,13 @@ class TransactionManager:
 
     def step(self, now_ms: int) -> None:
         """Settle what is unresolved and raise the epoch where it was asked for."""
-        for partition in list(self._unresolved):
-            entry = self._entry(partition)
-            if entry.resolve(now_ms):
-                self.request_restart(partition, now_ms)
-            if entry.state is not SequenceState.UNRESOLVED:
-                del self._unresolved[partition]
+        if self._unresolved:
+            for partition in list(self._unresolved):
+                entry = self._entry(partition)
+                if entry.resolve(now_ms):
+                    self.request_restart(partition, now_ms)
+                if entry.state is not SequenceState.UNRESOLVED:
+                    del self._unresolved[partition]
         if self._to_restart and self.state is ProducerIdState.READY and not self._any_in_doubt():
             self._bump_epoch(now_ms)
 

@@ -10,13 +10,11 @@ it sends more.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from harness.rows import Frame
 from harness.simulated.pipe import BASE_NS, Pipe
 from harness.wire.errors import FrameError
-from harness.wire.frames import FrameReader
+from harness.wire.frames import SIZE_BYTES, FrameReader
 from harness.witness.transcript import BROKER, CLIENT, Transcript
 
 if TYPE_CHECKING:
@@ -195,16 +193,23 @@ class Connection:
         tear = self._tear
         if tear is not None and tear.upstream:
             data = data[: min(tear.at_byte, len(data) - 1)]
-        self._network.emit(self._transcript.sent(self._network.scheduler.now_ns, data))
+        payload = self._reader.only_frame(data)
+        self._network.emit(self._transcript.sent(self._network.scheduler.now_ns, data, payload))
+        if payload is not None:
+            self._requests.append(payload)
+        else:
+            self._take_pieces(data)
+        if tear is not None and tear.upstream:
+            self._torn(tear)
+        self._next_request()
+
+    def _take_pieces(self, data: bytes) -> None:
         self._reader.feed(data)
         try:
             while (payload := self._reader.next_frame()) is not None:
                 self._requests.append(payload)
         except FrameError:
             self.broker_closes()
-        if tear is not None and tear.upstream:
-            self._torn(tear)
-        self._next_request()
 
     # the broker's end
 
@@ -286,10 +291,11 @@ class Connection:
         self._answer(answer)
 
     def _answer(self, answer: Answer) -> None:
-        if self.broker_open and answer.frame is not None:
-            rows: Iterable[Frame] = self._transcript.answered(self._network.scheduler.now_ns, answer.frame)
-            self._network.emit(rows)
-            self.down.push(answer.frame)
+        frame = answer.frame
+        if self.broker_open and frame is not None:
+            now_ns = self._network.scheduler.now_ns
+            self._network.emit(self._transcript.answered(now_ns, frame, frame[SIZE_BYTES:]))
+            self.down.push(frame)
         if answer.close:
             self._requests.clear()
             self.broker_closes()

@@ -52,6 +52,7 @@ class Network:
         self.news = False
         self._watchers: list[Watcher] = []
         self._listening = {advertised[proxy.node_id]: proxy for proxy in self.proxies}
+        self._hosts = frozenset(host for host, _ in self._listening)
         self._names = dict(names or {})
         self._topic_names: TopicNames = {}
         self._connections = 0
@@ -62,8 +63,7 @@ class Network:
         """The addresses that a name stands for, none where nobody knows it."""
         if host in self._names:
             return tuple((each, port) for each in self._names[host])
-        known = any(host == listening for listening, _ in self._listening)
-        return ((host, port),) if known else ()
+        return ((host, port),) if host in self._hosts else ()
 
     def connect(self, address: Address) -> Connection:
         """Begin to connect; the connection says when it is, or why it is not."""

@@ -59,8 +59,13 @@ class Scheduler:
 
     def run_next(self, limit_ns: int) -> None:
         """Move to the next moment at which anything is to happen, at most to ``limit_ns``, and do what is due then."""
-        next_ns = self.next_ns()
-        self.run(limit_ns if next_ns is None or next_ns > limit_ns else next_ns)
+        heap = self._heap
+        while heap and heap[0][2].action is None:
+            heappop(heap)
+        if heap and heap[0][0] <= limit_ns:
+            self.run(heap[0][0])
+        elif limit_ns > self.now_ns:
+            self.now_ns = limit_ns
 
     def run(self, until_ns: int) -> None:
         """Move to ``until_ns`` and do all that is due by then, in order, also what it causes to be due by then."""

@@ -196,16 +196,16 @@ class SimulatedTrial:
         return self._scheduler.now_ns
 
     def _until_ns(self, at_ns: int) -> None:
-        self._advance(_never, at_ns)
+        self._advance(None, at_ns)
 
     def _until(self, seen: Callable[[], bool], timeout_ms: int) -> None:
         """Let time go on until ``seen()``, or for that long."""
         self._advance(seen, self._scheduler.now_ns + timeout_ms * NS_PER_MS)
 
-    def _advance(self, seen: Callable[[], bool], until_ns: int) -> None:
+    def _advance(self, seen: Callable[[], bool] | None, until_ns: int) -> None:
         scheduler, network, client = self._scheduler, self._network, self._client
         assert network is not None and client is not None
-        while not seen():
+        while seen is None or not seen():
             client_ns = self._client_ns
             scheduler.run_next(until_ns if client_ns is None or client_ns > until_ns else client_ns)
             now_ns = scheduler.now_ns
@@ -252,10 +252,6 @@ def broker_of(broker: str) -> tuple[str, int]:
             f"broker {broker!r} is no simulated one; write scripted:VERSIONxNODES, such as scripted:4.3.1x3"
         )
     return version, int(nodes)
-
-
-def _never() -> bool:
-    return False
 
 
 def _about(history: Sequence[AnyEvent]) -> dict[str, str | int | bool | list[str] | None]:

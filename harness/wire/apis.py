@@ -104,4 +104,5 @@ _NAMES = {int(api): "".join(word.capitalize() for word in api.name.split("_")) f
 
 def api_name(key: int) -> str:
     """``Produce`` for 0, ``InitProducerId`` for 22; ``Api(123)`` for a key that nobody here knows."""
-    return _NAMES.get(key, f"Api({key})")
+    name = _NAMES.get(key)
+    return f"Api({key})" if name is None else name

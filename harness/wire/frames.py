@@ -37,6 +37,16 @@ class FrameReader:
         """Bytes fed and not yet given out, size prefixes included; at the end of a stream more than 0 is a cut."""
         return len(self._buffer)
 
+    def only_frame(self, data: bytes) -> bytes | None:
+        """The payload if the next bytes of the stream are exactly one frame: by far the most frequent case.
+
+        None for any others: then they are not taken, and are to be fed.
+        """
+        if self._buffer or len(data) < SIZE_BYTES:
+            return None
+        size = int.from_bytes(data[:SIZE_BYTES], "big", signed=True)
+        return data[SIZE_BYTES:] if size == len(data) - SIZE_BYTES <= self._max_frame_bytes else None
+
     def feed(self, data: bytes) -> None:
         """Takes the next bytes of the stream."""
         self._buffer += data

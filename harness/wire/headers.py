@@ -21,6 +21,9 @@ from harness.wire.apis import Api
 from harness.wire.errors import WireError
 from harness.wire.makers import filler
 
+#: What was read last is remembered, for it is often met again; so much of it, and nothing that is longer.
+REMEMBERED, REMEMBERED_BYTES = 64, 16_384
+
 _NO_TAGS: Final = b"\x00"
 #: API key, version, correlation id, and the size of the client id.
 _FIXED: Final = struct.Struct(">hhih")
@@ -74,6 +77,10 @@ def request_header(api_key: int, api_version: int, correlation_id: int, client_i
 
 def read_request_header(payload: bytes) -> tuple[RequestHeader, int]:
     """The header of a request's payload, and where its body begins. Raises :class:`WireError`."""
+    return _read_request_header(payload) if len(payload) > REMEMBERED_BYTES else _remembered(payload)
+
+
+def _read_request_header(payload: bytes) -> tuple[RequestHeader, int]:
     try:
         api_key, api_version, correlation_id, size = _FIXED.unpack_from(payload)
     except struct.error:
@@ -88,8 +95,12 @@ def read_request_header(payload: bytes) -> tuple[RequestHeader, int]:
     except UnicodeDecodeError:
         raise WireError("the client id of a request is not UTF-8") from None
     if is_flexible(api_key, api_version):
-        at = p.skip_tags(payload, at)
+        at = at + 1 if payload[at : at + 1] == _NO_TAGS else p.skip_tags(payload, at)
     return _make_header(api_key, api_version, correlation_id, client_id), at
+
+
+#: The witness and the peer read the same header, one right after the other.
+_remembered: Final = lru_cache(REMEMBERED)(_read_request_header)
 
 
 def write_response_header(api_key: int, api_version: int, correlation_id: int) -> bytes:
@@ -107,9 +118,10 @@ def read_response_header(payload: bytes, api_key: int, api_version: int) -> tupl
         raise WireError(f"a response of {len(payload)} bytes is cut off in its header")
     correlation_id = int.from_bytes(payload[:4], "big", signed=True)
     if _response_is_tagged(api_key, api_version):
-        return correlation_id, p.skip_tags(payload, 4)
+        return correlation_id, 5 if payload[4:5] == _NO_TAGS else p.skip_tags(payload, 4)
     return correlation_id, 4
 
 
+@lru_cache(maxsize=4096)
 def _response_is_tagged(api_key: int, api_version: int) -> bool:
     return api_key != Api.API_VERSIONS and is_flexible(api_key, api_version)

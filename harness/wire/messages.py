@@ -19,6 +19,8 @@ from harness.wire.apis import Api, api_name
 from harness.wire.errors import WireError
 from harness.wire.frames import frame
 from harness.wire.headers import (
+    REMEMBERED,
+    REMEMBERED_BYTES,
     RequestHeader,
     read_request_header,
     read_response_header,
@@ -45,10 +47,6 @@ __all__ = [
 ]
 
 Kind = Literal["request", "response"]
-
-#: What was read last is remembered, for a body is often met again: by the witness and then by the peer, or as the
-#: answer that is always the same. Messages cannot be changed.
-REMEMBERED, REMEMBERED_BYTES = 64, 16_384
 
 _UNSUPPORTED_VERSION: Final = int(ErrorCode.unsupported_version).to_bytes(2, "big")
 
@@ -91,7 +89,9 @@ def decode_request(payload: bytes) -> tuple[RequestHeader, Any]:
 
 def decode_request_body(header: RequestHeader, payload: bytes, at: int) -> Any:
     """The message of a request's payload whose header ends at ``at``."""
-    return _read(header.api_key, header.api_version, "request", payload, at)
+    if len(payload) > REMEMBERED_BYTES:
+        return _read_anew(header.api_key, header.api_version, "request", payload, at)
+    return _read_request(header.api_key, header.api_version, payload, at)
 
 
 def decode_response(payload: bytes, api_key: int, api_version: int) -> tuple[int, Any]:
@@ -102,11 +102,13 @@ def decode_response(payload: bytes, api_key: int, api_version: int) -> tuple[int
     """
     correlation_id, at = read_response_header(payload, api_key, api_version)
     try:
-        return correlation_id, _read(api_key, api_version, "response", payload, at)
+        if len(payload) <= REMEMBERED_BYTES:
+            return correlation_id, _read_response(api_key, api_version, payload[at:])
+        return correlation_id, _read_anew(api_key, api_version, "response", payload, at)
     except WireError:
         if api_key != Api.API_VERSIONS or payload[at : at + 2] != _UNSUPPORTED_VERSION:
             raise
-        return correlation_id, _read(api_key, 0, "response", payload, at)
+        return correlation_id, _read_anew(api_key, 0, "response", payload, at)
 
 
 @cache
@@ -114,15 +116,15 @@ def _reader(api_key: int, version: int, kind: Kind) -> Reader:
     return entity_reader(message_class(api_key, version, kind))
 
 
-def _read(api_key: int, version: int, kind: Kind, payload: bytes, at: int) -> Any:
-    if len(payload) <= REMEMBERED_BYTES:
-        return _read_once(api_key, version, kind, payload[at:])
-    return _read_anew(api_key, version, kind, payload, at)
+# A request is read by the witness and then by the peer; many answers are always the same. Messages cannot be changed.
+@lru_cache(REMEMBERED)
+def _read_request(api_key: int, version: int, payload: bytes, at: int) -> Any:
+    return _read_anew(api_key, version, "request", payload, at)
 
 
 @lru_cache(REMEMBERED)
-def _read_once(api_key: int, version: int, kind: Kind, body: bytes) -> Any:
-    return _read_anew(api_key, version, kind, body, 0)
+def _read_response(api_key: int, version: int, body: bytes) -> Any:
+    return _read_anew(api_key, version, "response", body, 0)
 
 
 def _read_anew(api_key: int, version: int, kind: Kind, payload: bytes, at: int) -> Any:

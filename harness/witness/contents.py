@@ -31,57 +31,62 @@ class Contents(NamedTuple):
     answered: bool = True
 
 
-_NOTHING = Contents()
+NOTHING = Contents()
 
 
 def request_contents(payload: bytes, header: RequestHeader, at: int, names: TopicNames) -> Contents:
     """The facts of a whole request payload whose header ends at ``at``; of all requests only Produce has any."""
     if header.api_key != Api.PRODUCE:
-        return _NOTHING
+        return NOTHING
     message = decode_request_body(header, payload, at)
-    return Contents(tuple(_sent(message, names)), answered=message.acks != 0)
+    return Contents(_sent(message, names), (), message.acks != 0)
 
 
 def response_contents(payload: bytes, api_key: int, api_version: int, names: TopicNames) -> Contents:
     """The facts of a whole response payload to a request of that key and version. Learns topic names from Metadata."""
     _, message = decode_response(payload, api_key, api_version)
     if api_key == Api.PRODUCE:
-        parts = tuple(_answered(message, names))
+        parts = _answered(message, names)
         return Contents(parts, tuple([part.error_code for part in parts if part.error_code]))
     if api_key == Api.METADATA:
         _learn(message, names)
-    return Contents(error_codes=tuple(_error_codes(message)))
+    return Contents((), tuple(_error_codes(message)))
 
 
-def _sent(message: Any, names: TopicNames) -> Iterator[ProducePart]:
+def _sent(message: Any, names: TopicNames) -> tuple[ProducePart, ...]:
+    parts = []
     for topic in message.topic_data:
         name = _name(topic, names)
         for partition in topic.partition_data:
-            headers = list(read_headers(partition.records)) if partition.records else []
+            index = partition.index
+            headers = read_headers(partition.records) if partition.records else ()
             if not headers:
-                yield ProducePart(name, int(partition.index))
+                parts.append(ProducePart(name, index))
             for header in headers:
-                yield ProducePart(
-                    topic=name,
-                    partition=int(partition.index),
-                    producer_id=header.producer_id,
-                    producer_epoch=header.producer_epoch,
-                    base_sequence=header.base_sequence,
-                    records=header.record_count,
-                    crc=header.crc,
+                parts.append(
+                    ProducePart(
+                        name,
+                        index,
+                        header.producer_id,
+                        header.producer_epoch,
+                        header.base_sequence,
+                        header.record_count,
+                        header.crc,
+                    )
                 )
+    return tuple(parts)
 
 
-def _answered(message: Any, names: TopicNames) -> Iterator[ProducePart]:
+def _answered(message: Any, names: TopicNames) -> tuple[ProducePart, ...]:
+    parts = []
     for topic in message.responses:
         name = _name(topic, names)
         for partition in topic.partition_responses:
-            yield ProducePart(
-                topic=name,
-                partition=int(partition.index),
-                base_offset=int(partition.base_offset),
-                error_code=int(partition.error_code),
+            code = int(partition.error_code)
+            parts.append(
+                ProducePart(name, partition.index, base_offset=partition.base_offset, error_code=code)
             )
+    return tuple(parts)
 
 
 def _name(topic: Any, names: TopicNames) -> str:

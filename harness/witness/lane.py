@@ -13,8 +13,11 @@ from collections.abc import Callable, Sequence
 from harness.errors import EnvironmentProblem
 from harness.ports import LaneAddress
 from harness.rows import Frame
+from harness.spec import FrameMatch
+from harness.witness.actions import Action
 from harness.witness.contents import TopicNames
 from harness.witness.relay import Relay
+from harness.witness.rules import Rules
 from harness.witness.splitter import WHOLE_LIMIT_BYTES
 from harness.witness.transcript import Transcript
 
@@ -38,6 +41,7 @@ class WitnessLane:
         self._recording = 0
         self._sink: Sink | None = None
         self._watchers: list[Sink] = []
+        self._rules = Rules()
         #: Why the rows of the latest recording cannot be trusted, if so: a sink or a watcher raised, or our reading.
         self.failure: str | None = None
 
@@ -71,6 +75,7 @@ class WitnessLane:
     def record(self, sink: Sink | None) -> None:
         """From now on the rows of newly opened connections go to ``sink``; those of older ones go nowhere."""
         self._recording += 1
+        self._numbers = itertools.count(1)
         self._sink = sink
         if sink is not None:
             self.failure = None
@@ -82,6 +87,17 @@ class WitnessLane:
     def unwatch(self, callback: Sink) -> None:
         """Undo :meth:`watch`."""
         self._watchers.remove(callback)
+
+    def arm(self, name: str, match: FrameMatch, action: Action, brokers: tuple[int, ...] = ()) -> None:
+        """From now on ``action`` is what happens to the frames that ``match`` names. ValueError: the name is taken."""
+        self._rules.arm(name, match, action, brokers)
+
+    def disarm(self, name: str) -> None:
+        """Undo :meth:`arm`, and pass on what it holds; also where nothing was armed."""
+        self._rules.disarm(name)
+        for relay in tuple(self._relays):
+            relay.go_on(relay.client)
+            relay.go_on(relay.broker)
 
     async def _listen(self, address: LaneAddress) -> None:
         loop = asyncio.get_running_loop()
@@ -100,7 +116,9 @@ class WitnessLane:
             if recording == self._recording:
                 self._give(row)
 
-        relay = Relay(address.listener, transcript, emit, self._fail, self._forget)
+        relay = Relay(
+            address.listener, transcript, emit, self._fail, self._forget, self._rules, self._whole_limit_bytes
+        )
         self._relays.add(relay)
         self.idle.clear()
         return relay

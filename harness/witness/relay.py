@@ -3,6 +3,9 @@
 What one side does, the other side sees: bytes, the end of the stream in one direction (FIN), and the sudden end of
 both (RST). A side that does not read makes the other side wait, so that little more than one buffer is held for
 either. Bytes are passed on first and read afterwards; nothing that reading finds, or fails at, changes the stream.
+
+Unless there are rules (:mod:`harness.witness.rules`): then a frame is held back until it is whole, and a rule decides
+what becomes of it.
 """
 
 from __future__ import annotations
@@ -14,8 +17,16 @@ import time
 from collections.abc import Callable, Iterable
 from typing import cast
 
+from msgspec.structs import replace
+
 from harness.ports import Address
-from harness.rows import Frame
+from harness.rows import Fate, Frame
+from harness.witness.actions import End, Write
+from harness.witness.gate import Gate
+from harness.witness.outbox import Finish, Outbox, Told
+from harness.witness.rewrites import CannotRewrite
+from harness.witness.rules import Rules
+from harness.witness.splitter import SIZE_BYTES, WHOLE_LIMIT_BYTES
 from harness.witness.transcript import BROKER, CLIENT, Transcript
 
 #: What may wait for a side that does not read, before the other side is held; a chunk more may be under way.
@@ -33,7 +44,28 @@ class Side(asyncio.Protocol):
         self._relay = relay
         self.name = name
         self.is_open = False
+        self.gate = Gate(relay.whole_limit_bytes)
+        self.outbox = Outbox()
         self._at_end = False
+        self.has_ended = False
+        self._held_by: set[str] = set()
+
+    @property
+    def is_guarded(self) -> bool:
+        """True while something that came from here has not been passed on."""
+        return bool(self.gate.is_shut or not self.outbox.is_empty)
+
+    def hold(self, reason: str) -> None:
+        """Read no more, until every reason is gone."""
+        self._held_by.add(reason)
+        self.transport.pause_reading()
+
+    def let_go(self, reason: str) -> None:
+        """Read on, unless there is another reason not to; a side that has sent its FIN has no more to give."""
+        if reason in self._held_by:
+            self._held_by.discard(reason)
+            if not self._held_by and not self._at_end and self.is_open:
+                self.transport.resume_reading()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Bytes may flow; beyond HIGH_WATER_BYTES unwritten the other side is held."""
@@ -45,19 +77,30 @@ class Side(asyncio.Protocol):
     def data_received(self, data: bytes) -> None:
         """Pass on first, then tell: the time is that of the arrival."""
         t_ns = time.monotonic_ns()
+        if self._relay.rules or self.is_guarded:
+            self._relay.guarded(self, t_ns, data)
+            return
         self.other.transport.write(data)
         self._relay.passed(self, t_ns, data)
 
     def eof_received(self) -> bool:
-        """A FIN: passed on alone, and both sockets closed once both directions have ended."""
+        """A FIN: passed on alone, behind all that is held back."""
         t_ns = time.monotonic_ns()
         self._at_end = True
-        self.other.transport.write_eof()
+        if self.is_guarded:
+            self._relay.ended(self, t_ns)
+        else:
+            self.pass_on_end()
         self._relay.closing(self, t_ns)
-        if self.other._at_end:
+        return True  # the other direction stays open
+
+    def pass_on_end(self) -> None:
+        """FIN to the other side; both sockets are closed once both directions have ended."""
+        self.has_ended = True
+        self.other.transport.write_eof()
+        if self.other.has_ended:
             self.transport.close()
             self.other.transport.close()
-        return True  # the other direction stays open
 
     def connection_lost(self, error: Exception | None) -> None:
         """``error`` is None where we closed the socket ourselves."""
@@ -67,12 +110,11 @@ class Side(asyncio.Protocol):
 
     def pause_writing(self) -> None:
         """This side does not read: stop taking bytes from the other."""
-        self.other.transport.pause_reading()
+        self.other.hold("unwritten")
 
     def resume_writing(self) -> None:
-        """This side reads again; an other side that has sent its FIN has no more to give."""
-        if not self.other._at_end:
-            self.other.transport.resume_reading()
+        """This side reads again."""
+        self.other.let_go("unwritten")
 
     def reset(self) -> None:
         """End with RST, so that the peer learns that the stream was cut and not finished."""
@@ -96,8 +138,12 @@ class Relay:
         emit: Callable[[Frame], None],
         failed: Callable[[Exception], None],
         forget: Callable[[Relay], None],
+        rules: Rules,
+        whole_limit_bytes: int = WHOLE_LIMIT_BYTES,
     ) -> None:
         self._listener = listener
+        self.rules = rules
+        self.whole_limit_bytes = whole_limit_bytes
         self._transcript = transcript
         self._emit = emit
         self._failed = failed
@@ -131,6 +177,82 @@ class Relay:
         """``data`` came from ``side`` and has been passed on."""
         read = self._transcript.sent if side is self.client else self._transcript.answered
         self._tell(read(t_ns, data))
+
+    def guarded(self, side: Side, t_ns: int, data: bytes) -> None:
+        """``data`` came from ``side`` while there are rules, or something before it is still held back."""
+        if not side.is_guarded:
+            side.gate.shut(self._transcript.rest_bytes(side.name, data))
+        try:
+            for piece, is_frame in side.gate.feed(data):
+                self._admit(side, t_ns, piece, is_frame)
+        except Exception as error:  # as in _tell
+            self._failed(error)
+        self.go_on(side)
+
+    def _admit(self, side: Side, t_ns: int, piece: bytes, is_frame: bool) -> None:
+        read = self._transcript.sent if side is self.client else self._transcript.answered
+        rows = list(read(t_ns, piece))
+        rule = self.rules.take(rows[0]) if is_frame and len(rows) == 1 else None
+        if rule is None:
+            side.outbox.add([Write(piece)])
+            for row in rows:
+                side.outbox.add((), row)
+            return
+        try:
+            steps = rule.action.steps(piece, rows[0])
+        except CannotRewrite as why:
+            rule.hits -= 1
+            side.outbox.add([Write(piece)], replace(rows[0], note=f"not changed: {why}"))
+            return
+        row = replace(rows[0], fault=rule.name, fate=rule.action.fate)
+        match rule.action.fate, steps:
+            case Fate.STOPPED, _:
+                self._tell([row])
+                side.outbox.add(steps)
+            case Fate.CHANGED, [Write(data)]:
+                side.outbox.add(steps, self._transcript.changed(row, data[SIZE_BYTES:]))
+            case _:
+                side.outbox.add(steps, row)
+
+    def go_on(self, side: Side) -> None:
+        """Pass on what may leave now of what came from ``side``; look again when more may."""
+        now_ns = time.monotonic_ns()
+        for step in side.outbox.due(now_ns, self.rules.released):
+            match step:
+                case Write(data):
+                    if side.other.is_open:
+                        side.other.transport.write(data)
+                case Told(row):
+                    self._tell([replace(row, t_ns=max(now_ns, row.t_ns))])
+                case End(reset):
+                    self.end(reset=reset)
+                case Finish():
+                    side.pass_on_end()
+        if not self.rules and side.outbox.is_empty:
+            side.gate.open()
+        if side.outbox.waiting_bytes > HIGH_WATER_BYTES:
+            side.hold("waiting")
+        else:
+            side.let_go("waiting")
+        if side.outbox.due_ns is not None:
+            delay_s = max(0, side.outbox.due_ns - time.monotonic_ns()) / 1e9
+            asyncio.get_running_loop().call_later(delay_s, self.go_on, side)
+
+    def ended(self, side: Side, t_ns: int) -> None:
+        """``side`` will send no more, and something that came from it is still held back."""
+        if rest := side.gate.rest():
+            self._admit(side, t_ns, rest, is_frame=False)
+        side.outbox.finish()
+        self.go_on(side)
+
+    def end(self, *, reset: bool) -> None:
+        """A rule ends the connection, on both sides."""
+        self._tell(self._transcript.closed(time.monotonic_ns(), None, "ended by a rule"))
+        for side in (self.client, self.broker):
+            if reset:
+                side.reset()
+            elif side.is_open:
+                side.transport.close()
 
     def closing(self, side: Side, t_ns: int, note: str | None = None) -> None:
         """``side`` will send no more."""

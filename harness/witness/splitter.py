@@ -46,6 +46,19 @@ class FrameSplitter:
         """How much of an unfinished frame has been seen, its size field included."""
         return len(self._kept) if self._size is None else SIZE_BYTES + self._size - self._left
 
+    def rest_bytes(self, data: bytes) -> int:
+        """How many bytes from ``data`` on belong to a frame that has begun already; 0 between frames."""
+        if self._size is not None:
+            return self._left
+        missing = SIZE_BYTES - len(self._kept)
+        if not self._kept or len(data) < missing:
+            return len(data) if self._kept else 0
+        return missing + max(0, int.from_bytes(self._kept + data[:missing], signed=True))
+
+    def may_skip(self, payload: bytes) -> bool:
+        """True if feeding the frame of ``payload`` would give just that, whole: then it need not be fed."""
+        return self._size is None and not self._kept and MIN_PAYLOAD_BYTES <= len(payload) <= self._limit
+
     def feed(self, data: bytes) -> Iterator[Piece]:
         """The frames that ``data`` completes. NotAFrame: a size that no Kafka frame has."""
         if self._size is None and not self._kept and self._is_whole(data):

@@ -12,29 +12,21 @@ that passed unread behind it.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
-from typing import NamedTuple
+from collections.abc import Iterable, Iterator
+
+from msgspec.structs import replace
 
 from harness.rows import Frame, FrameKind
 from harness.wire.apis import Api, api_name
 from harness.wire.errors import WireError
 from harness.wire.headers import RequestHeader, read_request_header
-from harness.witness.contents import Contents, TopicNames, request_contents, response_contents
-from harness.witness.splitter import WHOLE_LIMIT_BYTES, FrameSplitter, NotAFrame, Piece
+from harness.witness.contents import NOTHING, Contents, TopicNames, request_contents, response_contents
+from harness.witness.splitter import SIZE_BYTES, WHOLE_LIMIT_BYTES, FrameSplitter, NotAFrame
 
 #: API keys count up from 0 and have not reached 100 yet; far above, the bytes are no Kafka request.
 API_KEY_LIMIT = 512
 
 CLIENT, BROKER = "client", "broker"
-
-
-class Asked(NamedTuple):
-    """What must be remembered of a request until it is answered."""
-
-    api_key: int
-    api_version: int
-    correlation_id: int
-    client_id: str | None
 
 
 class Transcript:
@@ -51,7 +43,7 @@ class Transcript:
         self._names = names
         self._requests = FrameSplitter(whole_limit_bytes)
         self._responses = FrameSplitter(whole_limit_bytes)
-        self._asked: deque[Asked] = deque()
+        self._asked: deque[RequestHeader] = deque()
         self._closed_by: str | None = None
         self._is_opaque = False
         self._unread_bytes = 0
@@ -60,13 +52,45 @@ class Transcript:
         """A client has connected."""
         return self._row(t_ns, FrameKind.OPEN)
 
-    def sent(self, t_ns: int, data: bytes) -> Iterator[Frame]:
-        """``data`` went from the client to the broker: the rows of the requests that it completes."""
+    def sent(self, t_ns: int, data: bytes, payload: bytes | None = None) -> Iterable[Frame]:
+        """``data`` went from the client to the broker: the rows of the requests that it completes.
+
+        ``payload`` may be given where ``data`` is exactly one frame, by whoever has found that out already.
+        """
+        if payload is not None and not self._is_opaque and self._requests.may_skip(payload):
+            try:
+                return (self._request(t_ns, len(data), payload, is_whole=True),)
+            except NotAFrame:
+                pass  # which is found, and told, once more
         return self._read(t_ns, self._requests, data, is_request=True)
 
-    def answered(self, t_ns: int, data: bytes) -> Iterator[Frame]:
-        """``data`` went from the broker to the client: the rows of the responses that it completes."""
+    def answered(self, t_ns: int, data: bytes, payload: bytes | None = None) -> Iterable[Frame]:
+        """``data`` went from the broker to the client: the rows of the responses that it completes.
+
+        ``payload`` is as in :meth:`sent`.
+        """
+        if payload is not None and not self._is_opaque and self._responses.may_skip(payload):
+            return (self._response(t_ns, len(data), payload, is_whole=True),)
         return self._read(t_ns, self._responses, data, is_request=False)
+
+    def rest_bytes(self, by: str, data: bytes) -> int:
+        """How many bytes from ``data``, which ``by`` sends next, on belong to a frame that has begun already."""
+        return (self._requests if by == CLIENT else self._responses).rest_bytes(data)
+
+    def changed(self, row: Frame, payload: bytes) -> Frame:
+        """The row of a response in whose place another payload was passed on."""
+        contents, note = NOTHING, row.note
+        try:
+            contents = response_contents(payload, row.api_key or 0, row.api_version or 0, self._names)
+        except WireError as error:
+            note = f"body not read: {error}"
+        return replace(
+            row,
+            size_bytes=SIZE_BYTES + len(payload),
+            error_codes=contents.error_codes,
+            produce=contents.produce,
+            note=note,
+        )
 
     def closed(self, t_ns: int, by: str | None, note: str | None = None) -> Iterator[Frame]:
         """The first sign that the connection ends, from ``client`` or ``broker`` (None: neither, but we ourselves).
@@ -93,9 +117,10 @@ class Transcript:
             return
         begun, read = splitter.pending_bytes, 0
         try:
-            for piece in splitter.feed(data):
-                yield self._request(t_ns, piece) if is_request else self._response(t_ns, piece)
-                read += piece.size_bytes
+            read_one = self._request if is_request else self._response
+            for size_bytes, payload, is_whole in splitter.feed(data):
+                yield read_one(t_ns, size_bytes, payload, is_whole=is_whole)
+                read += size_bytes
         except NotAFrame as error:
             # Both directions: without the requests nobody can tell what the responses mean.
             self._is_opaque = True
@@ -103,33 +128,40 @@ class Transcript:
             self._unread_bytes = other.pending_bytes
             yield self._row(t_ns, FrameKind.OPAQUE, size_bytes=begun + len(data) - read, note=str(error))
 
-    def _request(self, t_ns: int, piece: Piece) -> Frame:
+    def _request(self, t_ns: int, size_bytes: int, payload: bytes, *, is_whole: bool) -> Frame:
         try:
-            header, at = read_request_header(piece.payload)
+            header, at = read_request_header(payload)
         except WireError as error:
             raise NotAFrame(f"no request header: {error}") from None
         if not 0 <= header.api_key < API_KEY_LIMIT or header.api_version < 0:
             raise NotAFrame(f"no request: API key {header.api_key}, version {header.api_version}")
-        contents, note = self._contents(piece, header, at)
-        asked = Asked(header.api_key, header.api_version, header.correlation_id, header.client_id)
+        contents, note = NOTHING, _why_unread(header.api_key, is_whole=is_whole)
+        if note is None:
+            try:
+                contents = request_contents(payload, header, at, self._names)
+            except WireError as error:
+                note = f"body not read: {error}"
         if contents.answered:
-            self._asked.append(asked)
-        return self._frame(t_ns, FrameKind.REQUEST, piece, asked, contents, note)
+            self._asked.append(header)
+        return self._frame(t_ns, FrameKind.REQUEST, size_bytes, header, contents, note)
 
-    def _response(self, t_ns: int, piece: Piece) -> Frame:
-        correlation_id = int.from_bytes(piece.payload[:4], signed=True)
+    def _response(self, t_ns: int, size_bytes: int, payload: bytes, *, is_whole: bool) -> Frame:
+        correlation_id = int.from_bytes(payload[:4], signed=True)
         asked = self._asked_with(correlation_id)
         if asked is None:
             astray = "answers no request that is waiting"
-            return self._row(
-                t_ns, FrameKind.RESPONSE, piece.size_bytes, correlation_id=correlation_id, note=astray
-            )
-        contents, note = self._contents(piece, asked)
+            return self._row(t_ns, FrameKind.RESPONSE, size_bytes, correlation_id=correlation_id, note=astray)
+        contents, note = NOTHING, _why_unread(asked.api_key, is_whole=is_whole)
+        if note is None:
+            try:
+                contents = response_contents(payload, asked.api_key, asked.api_version, self._names)
+            except WireError as error:
+                note = f"body not read: {error}"
         if self._closed_by == CLIENT:
             note = "; ".join(filter(None, ("after the client had closed", note)))
-        return self._frame(t_ns, FrameKind.RESPONSE, piece, asked, contents, note)
+        return self._frame(t_ns, FrameKind.RESPONSE, size_bytes, asked, contents, note)
 
-    def _asked_with(self, correlation_id: int) -> Asked | None:
+    def _asked_with(self, correlation_id: int) -> RequestHeader | None:
         if self._asked and self._asked[0].correlation_id == correlation_id:
             return self._asked.popleft()
         if not any(asked.correlation_id == correlation_id for asked in self._asked):
@@ -138,38 +170,29 @@ class Transcript:
             pass
         return asked
 
-    def _contents(
-        self, piece: Piece, asked: Asked | RequestHeader, at: int = 0
-    ) -> tuple[Contents, str | None]:
-        """Of a request, whose header ends at ``at``, or of the response to what was asked."""
-        if not piece.whole:
-            return Contents(), "too large to be read"
-        if asked.api_key not in _KNOWN:
-            return Contents(), "an API that is not known here"
-        try:
-            if isinstance(asked, RequestHeader):
-                return request_contents(piece.payload, asked, at, self._names), None
-            return response_contents(piece.payload, asked.api_key, asked.api_version, self._names), None
-        except WireError as error:
-            return Contents(), f"body not read: {error}"
-
     def _frame(
-        self, t_ns: int, kind: FrameKind, piece: Piece, asked: Asked, contents: Contents, note: str | None
+        self,
+        t_ns: int,
+        kind: FrameKind,
+        size_bytes: int,
+        asked: RequestHeader,
+        contents: Contents,
+        note: str | None,
     ) -> Frame:
         return Frame(
-            t_ns=t_ns,
-            lane=self._lane,
-            broker=self._broker,
-            conn=self._conn,
-            kind=kind,
-            size_bytes=piece.size_bytes,
-            api_key=asked.api_key,
-            api=api_name(asked.api_key),
-            api_version=asked.api_version,
-            correlation_id=asked.correlation_id,
-            client_id=asked.client_id,
-            error_codes=contents.error_codes,
-            produce=contents.produce,
+            t_ns,
+            self._lane,
+            self._broker,
+            self._conn,
+            kind,
+            size_bytes,
+            asked.api_key,
+            api_name(asked.api_key),
+            asked.api_version,
+            asked.correlation_id,
+            asked.client_id,
+            contents.error_codes,
+            contents.produce,
             note=note,
         )
 
@@ -197,3 +220,10 @@ class Transcript:
 
 
 _KNOWN = frozenset(int(api) for api in Api)
+
+
+def _why_unread(api_key: int, *, is_whole: bool) -> str | None:
+    """Why a body is not even looked at; None where it is."""
+    if not is_whole:
+        return "too large to be read"
+    return None if api_key in _KNOWN else "an API that is not known here"

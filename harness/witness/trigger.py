@@ -7,14 +7,25 @@ client or the machine is; elapsed time does not.
 from __future__ import annotations
 
 from harness.rows import Frame
-from harness.spec import FrameSeen
+from harness.spec import FrameMatch, FrameSeen
 
 
-def matches(trigger: FrameSeen, frame: Frame) -> bool:
-    """True if ``frame`` is of the kind that ``trigger`` waits for, whichever its number."""
-    if frame.kind != trigger.direction or frame.api != trigger.api:
+def matches(meant: FrameSeen | FrameMatch, frame: Frame) -> bool:
+    """True if ``frame`` is of the kind that is meant, whichever its number."""
+    if frame.kind != meant.direction or frame.api != meant.api:
         return False
-    return trigger.partition is None or any(part.partition == trigger.partition for part in frame.produce)
+    if meant.partition is not None and all(part.partition != meant.partition for part in frame.produce):
+        return False
+    return isinstance(meant, FrameSeen) or _narrowly(meant, frame)
+
+
+def _narrowly(match: FrameMatch, frame: Frame) -> bool:
+    return (
+        match.version in (None, frame.api_version)
+        and match.client_id in (None, frame.client_id)
+        and match.connection in (None, frame.conn)
+        and (match.error_code is None or match.error_code in (frame.error_codes or (0,)))
+    )
 
 
 class TriggerCounter:

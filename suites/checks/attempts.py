@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import msgspec
-from msgspec.structs import replace
 
 from harness.evidence import Evidence, view
 from harness.rows import Frame, FrameKind, LogRecord, ProducePart
@@ -112,7 +111,7 @@ def undecoded(evidence: Evidence) -> int:
 
 def origins(evidence: Evidence, made: Iterable[Attempt]) -> dict[BatchPlace, Attempt]:
     """The attempt behind each batch of the log, where one is found; no attempt stands behind two batches."""
-    waiting = _batches(evidence)
+    waiting = dict(_batches(evidence))
     found: dict[BatchPlace, Attempt] = {}
     silent: list[Attempt] = []
     rules = [_same_sequence, _same_bytes]
@@ -147,22 +146,33 @@ def sent_again(made: Iterable[Attempt]) -> dict[Attempt, Attempt]:
 
 
 def _answered(attempt: Attempt, answer: Frame) -> Attempt:
-    part = next((part for part in answer.produce if part.partition == attempt.part.partition), None)
-    if part is None:
-        return replace(attempt, answered_ns=answer.t_ns)
-    offset = -1 if part.base_offset is None else part.base_offset
-    return replace(attempt, answered_ns=answer.t_ns, base_offset=offset, error_code=part.error_code)
+    offset, error_code = -1, None
+    for part in answer.produce:
+        if part.partition == attempt.part.partition:
+            offset = -1 if part.base_offset is None else part.base_offset
+            error_code = part.error_code
+            break
+    return Attempt(
+        attempt.conn, attempt.sent_ns, attempt.part, answer.t_ns, offset, error_code, attempt.closed_ns
+    )
 
 
+@view
 def _batches(evidence: Evidence) -> dict[BatchPlace, Batch]:
-    batches: dict[BatchPlace, Batch] = {}
+    first: dict[tuple[int, int], LogRecord] = {}
+    counts: dict[tuple[int, int], int] = {}
     for record in evidence.log:
         if record.control:
             continue
-        known = batches.get(batch_place(record))
-        first = record if known is None or record.offset < known.first.offset else known.first
-        batches[batch_place(record)] = Batch(first, 1 if known is None else known.records + 1)
-    return batches
+        place = (record.partition, record.base_offset)
+        known = first.get(place)
+        if known is None:
+            first[place], counts[place] = record, 1
+            continue
+        counts[place] += 1
+        if record.offset < known.offset:
+            first[place] = record
+    return {BatchPlace(*place): Batch(record, counts[place]) for place, record in first.items()}
 
 
 def _same_bytes(attempt: Attempt, batch: Batch) -> bool:

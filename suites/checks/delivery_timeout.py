@@ -51,7 +51,12 @@ def find(evidence: Evidence) -> list[Finding]:
     if SETTING in evidence.record.not_set:
         raise Unsupported(f"the client cannot set {SETTING}: {evidence.record.not_set[SETTING]}")
     limit = limit_ms(evidence)
-    late = [send for send in evidence.sends.values() if _took_ms(send) > limit]
+    over_ns = (limit + 1) * NS_PER_MS
+    late = [
+        send
+        for send in evidence.sends.values()
+        if send.complete_ns is not None and send.complete_ns - send.invoke_ns >= over_ns
+    ]
     if not late:
         return []
     worst = max(_took_ms(send) for send in late)

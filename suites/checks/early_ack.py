@@ -36,7 +36,7 @@ from harness.check import Check, Inconclusive, Requirement, Unsupported
 from harness.evidence import Evidence, Send
 from harness.outcome import Level
 from harness.rows import Finding, LogRecord
-from suites.checks.attempts import BatchPlace, attempts, batch_place, undecoded
+from suites.checks.attempts import attempts, undecoded
 from suites.checks.disturbance import NS_PER_MS
 from suites.checks.findings import finding, of_send, some
 from suites.checks.promises import DURABLE
@@ -55,7 +55,7 @@ def find(evidence: Evidence) -> list[Finding]:
     early = [
         send
         for n, send in delivery.acknowledged(evidence).items()
-        if (copies := found.get(n)) and not _may_be_told(send, copies, answered, unclear)
+        if n in found and not _may_be_told(send, found[n], answered, unclear)
     ]
     if not early:
         return []
@@ -65,9 +65,9 @@ def find(evidence: Evidence) -> list[Finding]:
     return [finding("early-ack", message, len(early), map(of_send, early))]
 
 
-def _answers(evidence: Evidence) -> tuple[dict[BatchPlace, int], set[int]]:
-    """When each batch was first answered as written, and the partitions with answers that name no offset."""
-    first: dict[BatchPlace, int] = {}
+def _answers(evidence: Evidence) -> tuple[dict[tuple[int, int], int], set[int]]:
+    """When the batch at each place was first answered as written, and the partitions with answers without an offset."""
+    first: dict[tuple[int, int], int] = {}
     unclear: set[int] = set()
     for attempt in attempts(evidence):
         if attempt.error_code == DUPLICATE_SEQUENCE:
@@ -78,12 +78,12 @@ def _answers(evidence: Evidence) -> tuple[dict[BatchPlace, int], set[int]]:
 
 
 def _may_be_told(
-    send: Send, copies: Sequence[LogRecord], answered: Mapping[BatchPlace, int], unclear: set[int]
+    send: Send, copies: Sequence[LogRecord], answered: Mapping[tuple[int, int], int], unclear: set[int]
 ) -> bool:
     """True if an answer for one of the copies came in time, or may have."""
     latest_ns = (send.complete_ns or 0) + SLACK_NS
     for copy in copies:
-        answered_ns = answered.get(batch_place(copy))
+        answered_ns = answered.get((copy.partition, copy.base_offset))
         if copy.partition in unclear or (answered_ns is not None and answered_ns <= latest_ns):
             return True
     return False

@@ -70,7 +70,8 @@ def find(evidence: Evidence) -> list[Finding]:
     given_up = [
         send
         for send in evidence.sends.values()
-        if _given_up(evidence, send, faults, expiries)
+        if send.outcome is not Outcome.OK
+        and _given_up(evidence, send, faults, expiries)
         and not (send.outcome is Outcome.INFO and send.n in unknowable)
     ]
     if not given_up:
@@ -116,7 +117,7 @@ def _is_too_large_later(attempt: Attempt, again: dict[Attempt, Attempt]) -> bool
 def _given_up(
     evidence: Evidence, send: Send, faults: list[tuple[int, int]], expiries: dict[str | None, list[Send]]
 ) -> bool:
-    if send.complete_ns is None or send.outcome is Outcome.OK:
+    if send.complete_ns is None:
         return False
     config = evidence.record.spec.config
     took_ms = (send.complete_ns - send.invoke_ns) // NS_PER_MS

@@ -28,7 +28,7 @@ NET-CON-01, -05, -12 (KIP-35, KIP-144, KIP-219), NET-INF-01, -02, -03, -05, -06,
 
 from __future__ import annotations
 
-from collections import deque
+from collections import defaultdict, deque
 from dataclasses import dataclass, field
 
 from clients.reference.trace import (
@@ -76,7 +76,7 @@ class InFlight(Monitor):
         super().__init__()
         self._limit, self._answers_produce = limit, answers_produce
         self._backoff_ms, self._backoff_max_ms = backoff_ms, backoff_max_ms
-        self._nodes: dict[int, _Node] = {}
+        self._nodes: defaultdict[int, _Node] = defaultdict(_Node)
         self._last_id: int | None = None
         self.handlers = {
             StateChanged: self._moved,
@@ -87,18 +87,12 @@ class InFlight(Monitor):
             ConnectionEnded: self._closed,
         }
 
-    def _node(self, node_id: int) -> _Node:
-        node = self._nodes.get(node_id)
-        if node is None:
-            node = self._nodes[node_id] = _Node()
-        return node
-
     # connections
 
     def _moved(self, event: StateChanged) -> None:
         if event.machine != "connection":
             return
-        node = self._node(int(event.subject))
+        node = self._nodes[int(event.subject)]
         node.state = event.after
         if event.cause == "connect":
             if node.queue:
@@ -116,7 +110,7 @@ class InFlight(Monitor):
 
     def _attempt(self, event: ConnectAttempt) -> None:
         """Never before the shortest that the backoff may be, but for a node that moved (NET-CON-10)."""
-        node = self._node(event.node)
+        node = self._nodes[event.node]
         port = event.address.rpartition(":")[2] or node.port
         if (event.host, port) != (node.host, node.port or port):
             node.failures = 0
@@ -133,12 +127,12 @@ class InFlight(Monitor):
         return int(0.8 * min(self._backoff_ms << doublings, self._backoff_max_ms))
 
     def _closed(self, event: ConnectionEnded) -> None:
-        self._node(event.node).end = event.state
+        self._nodes[event.node].end = event.state
 
     # requests
 
     def _sent(self, event: RequestSent) -> None:
-        node = self._node(event.node)
+        node = self._nodes[event.node]
         if node.state != "READY" and not (
             node.state == "CHECKING_API_VERSIONS" and event.api == "ApiVersions"
         ):
@@ -170,7 +164,7 @@ class InFlight(Monitor):
             )
 
     def _answered(self, event: ResponseReceived) -> None:
-        node = self._node(event.node)
+        node = self._nodes[event.node]
         if node.state in _DEAD:
             self._tell(
                 "NET-TMO-05", event, event.node, f"answered {event.api} after its connection had ended"
@@ -185,7 +179,7 @@ class InFlight(Monitor):
             node.throttled_until_ms = max(node.throttled_until_ms, event.at_ms + event.throttle_ms)
 
     def _lost(self, event: RequestLost) -> None:
-        node = self._node(event.node)
+        node = self._nodes[event.node]
         what = f"lost {event.api} {event.correlation_id}"
         if node.state not in _DEAD:
             self._tell("NET-INF-06", event, event.node, f"{what} on a connection that lives")

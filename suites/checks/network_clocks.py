@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import deque
+from collections import defaultdict, deque
 from dataclasses import dataclass, field
 
 from clients.reference.trace import (
@@ -56,7 +56,7 @@ class ConnectionClocks(Clocks):
 
     def __init__(self, limits: Limits) -> None:
         super().__init__(limits)
-        self._nodes: dict[int, _Node] = {}
+        self._nodes: defaultdict[int, _Node] = defaultdict(_Node)
         self.handlers = {
             ConnectAttempt: self._attempt,
             ConnectionEnded: self._ended,
@@ -66,12 +66,6 @@ class ConnectionClocks(Clocks):
             RequestLost: self._lost,
         }
 
-    def _node(self, node_id: int) -> _Node:
-        node = self._nodes.get(node_id)
-        if node is None:
-            node = self._nodes[node_id] = _Node()
-        return node
-
     # the walk of a connection
 
     def moved(self, event: StateChanged) -> None:
@@ -80,7 +74,7 @@ class ConnectionClocks(Clocks):
                 self._nodes.clear()
             return
         node_id, cause = int(event.subject), event.cause
-        node = self._node(node_id)
+        node = self._nodes[node_id]
         if cause == "connected":
             self._set_up_late(node, event.at_ms, event.subject)
             node.slow, node.used_ms = 0, event.at_ms
@@ -107,7 +101,7 @@ class ConnectionClocks(Clocks):
         node.may_connect_ms = at_ms + least_ms
 
     def _backs_off(self, event: ReconnectBackoff) -> None:
-        node, limits = self._node(event.node), self.limits
+        node, limits = self._nodes[event.node], self.limits
         earlier = max(node.failures - 1, 0)
         least_ms, most_ms = growing_ms(limits.reconnect_ms, limits.reconnect_max_ms, earlier)
         if not least_ms <= event.delay_ms <= most_ms:
@@ -117,7 +111,7 @@ class ConnectionClocks(Clocks):
 
     def _attempt(self, event: ConnectAttempt) -> None:
         """A node at another address has no past (NET-CON-10)."""
-        node, limits = self._node(event.node), self.limits
+        node, limits = self._nodes[event.node], self.limits
         port = event.address.rpartition(":")[2] or node.port
         if (event.host, port) != (node.host, node.port or port):
             node.failures = node.slow = node.may_connect_ms = 0
@@ -140,7 +134,7 @@ class ConnectionClocks(Clocks):
 
     def _ended(self, event: ConnectionEnded) -> None:
         """Why the client ended it must be true; whatever ended it, nothing on it may have been late."""
-        node, at_ms, subject = self._node(event.node), event.at_ms, f"node {event.node}"
+        node, at_ms, subject = self._nodes[event.node], event.at_ms, f"node {event.node}"
         if event.state == "SETUP_TIMEOUT":
             if at_ms - node.attempt_ms <= node.setup_ms:
                 what = f"was given up after {at_ms - node.attempt_ms} of {node.setup_ms} ms"
@@ -168,7 +162,7 @@ class ConnectionClocks(Clocks):
     # requests
 
     def _sent(self, event: RequestSent) -> None:
-        node = self._node(event.node)
+        node = self._nodes[event.node]
         if event.at_ms < node.throttled_until_ms and event.api != "ApiVersions":
             what = f"was sent {event.api} {node.throttled_until_ms - event.at_ms} ms too early: it throttles"
             self.accuse("NET-CON-12", event, f"node {event.node}", what)
@@ -180,7 +174,7 @@ class ConnectionClocks(Clocks):
             node.unwritten_ms = event.at_ms
 
     def _answered(self, event: ResponseReceived) -> None:
-        node, at_ms = self._node(event.node), event.at_ms
+        node, at_ms = self._nodes[event.node], event.at_ms
         node.used_ms = at_ms
         if not node.queue or node.queue[0].correlation_id != event.correlation_id:
             return
@@ -192,7 +186,7 @@ class ConnectionClocks(Clocks):
                 waiting.throttle_ms += event.throttle_ms
 
     def _lost(self, event: RequestLost) -> None:
-        queue = self._node(event.node).queue
+        queue = self._nodes[event.node].queue
         if queue and queue[0].correlation_id == event.correlation_id:
             queue.popleft()
 

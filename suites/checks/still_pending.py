@@ -49,7 +49,7 @@ def find(evidence: Evidence) -> list[Finding]:
 
 
 def _never(evidence: Evidence) -> list[Finding]:
-    pending = [send for send in evidence.sends.values() if send.pending]
+    pending = [send for send in evidence.sends.values() if send.complete_ns is None]
     if not pending:
         return []
     message = f"{some(len(pending), 'record')} never got a result"

@@ -21,14 +21,14 @@ ACCUMULATOR = Group(
             "A partition is ready if its leader is known, it is neither muted nor backing off, and its first batch is "
             "full, followed, past linger, or wanted by flush, close or a wait for memory.",
             "RecordAccumulator",
-            "clients/reference/record_accumulator.py: RecordAccumulator.ready",
+            "clients/reference/batch_drain.py: BatchDrain.ready",
             scope=REFERENCE,
         ),
         should(
             "PRD-ACC-03",
             "A batch with room left waits for linger.ms, and no longer.",
             "KIP-1030; RecordAccumulator",
-            "clients/reference/record_accumulator.py: RecordAccumulator._ready_at_ms",
+            "clients/reference/batch_drain.py: BatchDrain._ready_at_ms",
         ),
         should(
             "PRD-ACC-04",
@@ -42,20 +42,20 @@ ACCUMULATOR = Group(
             "A Produce request has one batch a partition at most, and no more than max.request.size unless its only "
             "batch is larger.",
             "RecordAccumulator",
-            "clients/reference/record_accumulator.py: RecordAccumulator.drain",
+            "clients/reference/batch_drain.py: BatchDrain.drain",
             "clients/reference/sender.py: Sender._send_produce_request",
         ),
         should(
             "PRD-ACC-06",
             "Each node's partitions take turns in being first, so that none starves.",
             "RecordAccumulator",
-            "clients/reference/record_accumulator.py: RecordAccumulator._drain_node",
+            "clients/reference/batch_drain.py: BatchDrain._drain_node",
         ),
         should(
             "PRD-ACC-07",
             "Batches without a known leader stay, make the client ask for their topic, and go on ageing.",
             "RecordAccumulator, Sender",
-            "clients/reference/record_accumulator.py: RecordAccumulator.ready",
+            "clients/reference/batch_drain.py: BatchDrain.ready",
             "clients/reference/sender.py: Sender._send_producer_data",
         ),
         must(
@@ -63,7 +63,7 @@ ACCUMULATOR = Group(
             "With one request in flight a partition sends nothing while a batch of it is out, and so keeps its order.",
             "Sender, RecordAccumulator",
             "clients/reference/config.py: ProducerConfig.guarantee_message_order",
-            "clients/reference/record_accumulator.py: RecordAccumulator.mute",
+            "clients/reference/batch_drain.py: BatchDrain.mute",
         ),
         should(
             "PRD-ACC-09",

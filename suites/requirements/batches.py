@@ -71,7 +71,7 @@ EXPIRY = Group(
             "and how long.",
             "Sender, RecordAccumulator",
             "clients/reference/sender.py: Sender._expire",
-            "clients/reference/record_accumulator.py: RecordAccumulator.take_expired",
+            "clients/reference/batch_queues.py: BatchQueues.take_expired",
             "clients/reference/failures.py: expired",
         ),
         must(
@@ -93,7 +93,7 @@ EXPIRY = Group(
             "The loop wakes in time for the next batch to expire.",
             "RecordAccumulator",
             "clients/reference/sender.py: Sender._next_expiry_ms",
-            "clients/reference/record_accumulator.py: RecordAccumulator.next_expiry_ms",
+            "clients/reference/batch_queues.py: BatchQueues.next_expiry_ms",
         ),
         must(
             "PRD-EXP-06",
@@ -107,7 +107,7 @@ EXPIRY = Group(
             "A batch that expires unsent has used no sequence.",
             "RecordAccumulator, TransactionManager",
             "clients/reference/transaction_manager.py: TransactionManager.assign_sequence",
-            "clients/reference/record_accumulator.py: RecordAccumulator.take_expired",
+            "clients/reference/batch_queues.py: BatchQueues.take_expired",
         ),
     ),
 )

@@ -14,7 +14,7 @@ CLOSING = Group(
             "KafkaProducer, RecordAccumulator",
             "clients/reference/transport/kafka_producer.py: KafkaProducer.flush",
             "clients/reference/producer.py: ProducerCore.begin_flush",
-            "clients/reference/record_accumulator.py: RecordAccumulator.begin_flush",
+            "clients/reference/batch_drain.py: BatchDrain.begin_flush",
         ),
         should(
             "PRD-CLS-02",

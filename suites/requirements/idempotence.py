@@ -29,7 +29,7 @@ IDEMPOTENCE = Group(
             "A batch that is sent again has the producer id, epoch and sequence of the first time.",
             "RecordAccumulator",
             "clients/reference/producer_batch.py: ProducerBatch.assign_sequence",
-            "clients/reference/record_accumulator.py: RecordAccumulator._prepare",
+            "clients/reference/batch_drain.py: BatchDrain._prepare",
         ),
         must(
             "PRD-IDM-04",
@@ -56,7 +56,7 @@ IDEMPOTENCE = Group(
             "When one of several batches out must be sent again, all that follow are too, by sequence, and the first "
             "goes alone until it is written.",
             "RecordAccumulator",
-            "clients/reference/record_accumulator.py: RecordAccumulator.insert_in_sequence_order",
+            "clients/reference/batch_queues.py: BatchQueues.insert_in_sequence_order",
             "clients/reference/transaction_manager.py: TransactionManager.pick",
             "clients/reference/sequences.py: PartitionSequences.may_go_again",
         ),

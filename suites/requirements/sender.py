@@ -106,7 +106,7 @@ SENDER = Group(
             "PRD-SND-14",
             "With idempotence, or with one request in flight, no retry changes the order of a partition.",
             "ProducerConfig, Sender",
-            "clients/reference/record_accumulator.py: RecordAccumulator.insert_in_sequence_order",
+            "clients/reference/batch_queues.py: BatchQueues.insert_in_sequence_order",
             "clients/reference/config.py: ProducerConfig.guarantee_message_order",
         ),
         must(

@@ -26,6 +26,11 @@ def traffic(evidence: Evidence) -> Consequence:
     return Consequence(seen, "Produce requests passed the witness")
 
 
+def hit(evidence: Evidence) -> Consequence:
+    """Faults that touched something of the client's, by their own rows."""
+    return Consequence(sum(row.hits > 0 for row in evidence.faults), "faults hit something")
+
+
 def delayed(evidence: Evidence) -> Consequence:
     """Records whose whole wait lay inside a latency window and was at least as long as the latency, both ways."""
     slow = {

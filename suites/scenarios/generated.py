@@ -11,11 +11,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from harness.dice import Dice
-from harness.evidence import Evidence
 from harness.outcome import Guarantee
-from harness.scenario import Config, Consequence, Scenario
+from harness.scenario import Config, Scenario
 from harness.spec import Elapsed, FaultSpec, FrameSeen, Trigger, Workload
 from suites.checks.traced import TRACED
+from suites.scenarios import consequence
 from suites.scenarios.produce import CLOSING, DELIVERY, EXPIRY
 
 GUARANTEES = (Guarantee.AT_MOST_ONCE, Guarantee.AT_LEAST_ONCE, Guarantee.IDEMPOTENT)
@@ -176,16 +176,12 @@ def _any_config(dice: Dice) -> Config:
     }
 
 
-def _hit(evidence: Evidence) -> Consequence:
-    return Consequence(sum(row.hits > 0 for row in evidence.faults), "faults hit something")
-
-
 NETWORK_SCENARIO = Scenario(
     name="generated/network",
     summary="Two to six faults of the network at random moments, overlapping, for a few seconds.",
     requirements=DELIVERY + CLOSING + EXPIRY + TRACED,
     schedule=_schedule(NETWORK, NETWORK_LOAD_MS),
-    consequence=_hit,
+    consequence=consequence.hit,
     guarantees=GUARANTEES,
     draw_config=_network_config,
     draw_workload=_workload(NETWORK_LOAD_MS),
@@ -198,7 +194,7 @@ ANY_SCENARIO = Scenario(
     summary="Two to six faults of any simulated kind at random moments, overlapping, over twenty virtual seconds.",
     requirements=DELIVERY + CLOSING + EXPIRY + TRACED,
     schedule=_schedule(ANY, ANY_LOAD_MS),
-    consequence=_hit,
+    consequence=consequence.hit,
     guarantees=GUARANTEES,
     draw_config=_any_config,
     draw_workload=_workload(ANY_LOAD_MS),

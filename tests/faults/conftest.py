@@ -113,6 +113,15 @@ class LanePath:
         await enough.wait()
         self.witness.unwatch(look)
 
+    response_bytes = len(response(1))
+    request_of = staticmethod(request)
+
+    async def passed_upstream(self, count: int) -> None:
+        """Return once the witness has passed on the first so many bytes of a request."""
+        [relay] = self.witness._relays
+        while relay._transcript._requests.pending_bytes < count:  # noqa: ASYNC110
+            await asyncio.sleep(0)  # a chunk that ends inside a frame is no event
+
     async def canary(self) -> bool:
         """True if the proxy is as new: nothing on it, and a new connection works."""
         return await self.proxy.pristine() and await (await self.connect()).round_trip(99)

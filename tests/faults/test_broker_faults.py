@@ -97,10 +97,8 @@ def test_after_the_end_the_cluster_is_whole(name, brokers, nodes):
 def test_a_kind_knows_its_parameters_and_its_worlds(name):
     fault = fault_kind(name)
     assert isinstance(fault, Fault)
-    assert fault.worlds == (
-        {"simulated"} if name in ("throttle", "error_response") else {"live", "simulated"}
-    )
-    assert fault.alone == ("live" in fault.worlds)
+    assert fault.worlds == {"live", "simulated"}
+    assert fault.alone == (name not in ("throttle", "error_response"))
     with pytest.raises(UsageError):
         fault.values(spec(name, nonsense=1))
 

@@ -91,9 +91,12 @@ def _wrong_code_for_acks(patch: pytest.MonkeyPatch) -> None:
 
 def _believes_the_header(patch: pytest.MonkeyPatch) -> None:
     validate = validation.validate
-    patch.setattr(
-        partition_log, "validate", lambda *given: (header := validate(*given)[0], header.max_timestamp_ms)
-    )
+
+    def believing(*given: Any) -> validation.Valid:
+        valid = validate(*given)
+        return valid._replace(newest_ms=valid.header.max_timestamp_ms)
+
+    patch.setattr(partition_log, "validate", believing)
 
 
 def _forgets_epochs(patch: pytest.MonkeyPatch) -> None:

@@ -86,7 +86,7 @@ def test_every_requirement_of_a_scenario_is_judged_by_some_check_and_explained(c
 def test_a_dry_run_prints_the_plan_twice_the_same(capsys):
     plans = []
     for _ in range(2):
-        assert call(["run", "--dry-run", "--json", "--seed", "7"]) == 0
+        assert call(["run", "produce/*", "--dry-run", "--json", "--seed", "7"]) == 0
         plans.append(json.loads(told(capsys)[0]))
     assert plans[0] == plans[1]
     assert len(plans[0]["trials"]) == 16

@@ -20,6 +20,7 @@ from harness.ports_block import port_block
 from harness.rows import Frame, FrameKind
 from harness.witness import WitnessLane
 from harness.witness.relay import HIGH_WATER_BYTES, Relay
+from harness.witness.rules import Rules
 from harness.witness.transcript import Transcript
 
 PLACES = st.lists(st.integers(0, 2**16), max_size=20)
@@ -221,7 +222,7 @@ def test_a_slow_reader_holds_the_sender_and_not_the_memory() -> None:
             def relayed() -> asyncio.Protocol:
                 ignore: Callable[[Any], None] = lambda _: None  # noqa: E731
                 transcript = Transcript(0, 1, 1, {})
-                relays.append(Relay(("127.0.0.1", port), transcript, ignore, ignore, ignore))
+                relays.append(Relay(("127.0.0.1", port), transcript, ignore, ignore, ignore, Rules()))
                 return relays[0].client
 
             server = await asyncio.get_running_loop().create_server(relayed, "127.0.0.1", 0)

@@ -1,8 +1,7 @@
 """KafkaProducer: the core behind one lock, driven by one I/O thread on real sockets.
 
-The thread takes the lock for each round and lets it go to wait and to run callbacks, so a slow callback delays the
-thread but blocks nobody in ``send``. Application threads take the lock for an append; they block only where Kafka's
-do: for metadata or memory (max.block.ms), in ``flush``, ``close``, ``partitions_for`` and a future's ``result``.
+Application threads take the lock for an append; they block only where Kafka's do: for metadata or memory
+(max.block.ms), in ``flush``, ``close``, ``partitions_for`` and a future's ``result``.
 """
 
 from __future__ import annotations
@@ -15,41 +14,31 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from itertools import count
-from time import monotonic, monotonic_ns, time_ns
+from time import monotonic, time_ns
 from types import TracebackType
 from typing import Any, cast
 
 from clients.reference.config import ProducerConfig
 from clients.reference.config_keys import NEWEST
-from clients.reference.delivery import Delivery
-from clients.reference.errors import (
-    BufferExhaustedError,
-    ConfigException,
-    IllegalStateError,
-    ProducerClosedError,
-    SendError,
-)
-from clients.reference.errors import TimeoutError as MetadataTimeoutError
+from clients.reference.errors import ConfigException, IllegalStateError
 from clients.reference.interceptors import Acknowledgement, ProducerRecord
-from clients.reference.metadata import PartitionMetadata, TopicMetadata
+from clients.reference.metadata import PartitionMetadata
 from clients.reference.metrics import Gauges, MetricName, ProducerMetrics
 from clients.reference.producer import Components, ProducerCore
 from clients.reference.producer_batch import Callback, Headers
 from clients.reference.sasl import authenticators
 from clients.reference.trace import Trace, TraceEvent, no_trace
-from clients.reference.transport.record_future import RecordFuture, Waiting, contained
+from clients.reference.transport.blocking import Blocking
+from clients.reference.transport.io_thread import IoThread, now_ms
+from clients.reference.transport.news import News
+from clients.reference.transport.plugged_sends import PluggedSends
+from clients.reference.transport.record_future import RecordFuture, Waiting
 from clients.reference.transport.selector import SocketSelector
 
 logger = logging.getLogger("kafka-trial.reference")
 
 _numbers = count(1)
-LONGEST_WAIT_S = 3_600.0
 CALLBACK_GRACE_S = 1.0
-
-
-def now_ms() -> int:
-    """The core's clock: monotonic, whole milliseconds."""
-    return monotonic_ns() // 1_000_000
 
 
 class KafkaProducer:
@@ -77,18 +66,23 @@ class KafkaProducer:
         made = components or Components()
         self.config = made.config.from_mapping(settings, defaults_of=defaults_of, number=number)
         self._plugins = made.plugins(self.config)
-        self._selector: SocketSelector | None = None
+        selector: SocketSelector | None = None
         try:
-            self._open(trace, components, random.Random(seed))
+            selector = SocketSelector(
+                self.config.send_buffer_bytes, self.config.receive_buffer_bytes, authenticators(self.config)
+            )
+            self._open(selector, trace, components, random.Random(seed))
         except BaseException:
             self._plugins.close()
-            if self._selector is not None:
-                self._selector.close_all()
+            if selector is not None:
+                selector.close_all()
             raise
         self._thread.start()
 
-    def _open(self, trace: Trace, components: Components | None, dice: random.Random) -> None:
-        config = self.config
+    def _open(
+        self, selector: SocketSelector, trace: Trace, components: Components | None, dice: random.Random
+    ) -> None:
+        config, plugins = self.config, self._plugins
         self._metrics = ProducerMetrics(
             config.client_id,
             window_ms=config.metrics_sample_window_ms,
@@ -97,38 +91,42 @@ class KafkaProducer:
         )
         self._lock = threading.RLock()
         self._take_lock, self._release_lock = self._lock.acquire, self._lock.release
-        self._news = threading.Condition(self._lock)
-        self._waiting = Waiting(self._news)
-        self._tick()
-        self._user_trace = None if trace is no_trace else trace
-        self._selector = SocketSelector(
-            config.send_buffer_bytes, config.receive_buffer_bytes, authenticators(config)
-        )
-        self._wakeup = self._selector.wakeup
+        self._news = News(self._lock)
+        waiting = Waiting(self._news)
+        self._user_trace = trace
+        self._events: deque[TraceEvent] = deque()
         self._core = ProducerCore(
-            replace(
-                config,
-                bootstrap=_resolvable(config, self._selector),
-            ),
-            self._selector,
+            replace(config, bootstrap=_resolvable(config, selector)),
+            selector,
             jitter=lambda: dice.uniform(-1, 1),
-            trace=self._trace,
+            trace=self._events.append if trace is no_trace else self._trace,
             components=components,
-            partitioner=self._plugins.partitioner,
+            partitioner=plugins.partitioner,
             new_delivery=RecordFuture,
-            owner=self._waiting,
+            owner=waiting,
         )
         self._core_send = cast("Callable[..., tuple[RecordFuture, bool]]", self._core.send)
         self._send_plain = cast("Callable[..., RecordFuture | None]", self._core.send_plain)
-        self._core.listen_for_cluster_id(self._plugins.cluster_updated)
-        self._touches_records = self._plugins.touch_records
-        self._later: deque[Callable[[], None]] = deque()
-        self._is_over = False
-        self._plugins.metrics_made(self._metrics.names(), self.metrics)
-        self._metrics.added = self._plugins.metric_added
-        self._thread = threading.Thread(
-            target=self._run, name=f"kafka-producer {config.client_id}", daemon=True
+        self._tick()
+        self._thread = IoThread(
+            config.client_id, self._core, selector, self._news, waiting, self._measure, plugins.close
         )
+        self._blocking = Blocking(self._core, self._thread, self._news, self._metrics, config.max_block_ms)
+        self._touches_records = plugins.touch_records
+        self._send_record = PluggedSends(
+            plugins, self._must_be_open, self._send_serialized, self._thread, self._blocking, waiting
+        ).send
+        self._core.listen_for_cluster_id(plugins.cluster_updated)
+        plugins.metrics_made(self._metrics.names(), self.metrics)
+        self._metrics.added = plugins.metric_added
+
+    def _trace(self, event: TraceEvent) -> None:
+        self._events.append(event)
+        self._user_trace(event)
+
+    def _measure(self) -> None:
+        """With the lock held: what happened goes into the metrics."""
+        self._metrics.fold(self._events)
 
     # records
 
@@ -215,59 +213,26 @@ class KafkaProducer:
             raw=raw,
         )
         if is_round_due:
-            self._after_send(future)
+            self._thread.wake()
+            if future.is_blocked and not self._thread.is_current():
+                self._blocking.until_admitted(future)
         return future
 
-    def _send_record(self, record: ProducerRecord, callback: Callback | None) -> RecordFuture:
-        """The long way: interceptors, metadata for who listens for the cluster's id, serializers, a partitioner."""
-        since_ms = now_ms()
-        record = self._plugins.interceptors.on_send(record)
-        end = Acknowledgement(self._plugins.interceptors, record, callback)
-        try:
-            self._must_be_open()
-            if self._plugins.cluster_listeners and not self._on_io_thread():
-                self._await_topic(record.topic, since_ms)
-            key, value = self._plugins.serialize(record)
-            timestamp_ms = record.timestamp_ms
-            if timestamp_ms is None:
-                timestamp_ms = time_ns() // 1_000_000
-            with self._lock:
-                end.delivery = self._send_whole(
-                    record.topic,
-                    key,
-                    value,
-                    timestamp_ms,
-                    record.partition,
-                    record.headers,
-                    end,
-                    raw=(record.key, record.value),
-                )
-                return end.delivery
-        except SendError as error:
-            return self._failed(record, end, error)
-        except Exception as error:
-            self._plugins.interceptors.on_send_error(record, error)
-            raise
-
-    def _after_send(self, delivery: Delivery) -> None:
-        """Wake the I/O thread; wait, with the lock let go, for a record that found no metadata or no memory."""
-        self._wakeup()
-        if delivery.is_blocked and not self._on_io_thread():
-            self._news.wait_for(lambda: not delivery.is_blocked)
-            if isinstance(delivery.failure, BufferExhaustedError):
-                self._metrics.record("buffer-exhausted", 1, now_ms())
-
-    def _failed(self, record: ProducerRecord, end: Acknowledgement, error: SendError) -> RecordFuture:
-        """A send that ended before the core saw it ends like any other: on the I/O thread."""
-        failed = RecordFuture(record.timestamp_ms or 0, failure=error, owner=self._waiting)
+    def _send_serialized(
+        self, record: ProducerRecord, key: Any, value: Any, timestamp_ms: int, end: Acknowledgement
+    ) -> RecordFuture:
         with self._lock:
-            is_over = self._is_over
-            if not is_over:
-                self._later.append(lambda: end(None, error))
-                self._wakeup()
-        if is_over:
-            contained(lambda: end(None, error))
-        return failed
+            end.delivery = future = self._send_whole(
+                record.topic,
+                key,
+                value,
+                timestamp_ms,
+                record.partition,
+                record.headers,
+                end,
+                raw=(record.key, record.value),
+            )
+            return future
 
     # the cluster
 
@@ -277,40 +242,24 @@ class KafkaProducer:
         Raises the client's TimeoutError where the topic does not appear within max.block.ms, BrokerError where it
         never will, IllegalStateError after close and in a callback, which must not wait.
         """
-        if self._on_io_thread():
-            raise IllegalStateError(
-                "partitions_for() must not be called from a callback: it would wait for itself"
-            )
+        self._must_not_wait("partitions_for")
         self._must_be_open()
-        return dict(self._await_topic(topic, now_ms()).partitions)
+        return dict(self._blocking.until_known(topic, now_ms()).partitions)
 
     def _must_be_open(self) -> None:
         if not self._core.is_open:
             raise IllegalStateError("the producer is closed")
 
-    def _await_topic(self, topic: str, since_ms: int) -> TopicMetadata:
-        """Raises the SendError that ends a send which waits for metadata."""
-        began_ms = now_ms()
-        with self._lock:
-            while True:
-                if not self._core.is_open:
-                    raise ProducerClosedError("the producer was closed while metadata was waited for")
-                known = self._core.topic_metadata(topic, now_ms())
-                left_ms = since_ms + self.config.max_block_ms - now_ms()
-                if known is not None or left_ms <= 0:
-                    break
-                self._wakeup()
-                self._news.wait(min(left_ms / 1000, LONGEST_WAIT_S))
-            self._metrics.record("metadata-wait-time-ns", (now_ms() - began_ms) * 1_000_000, now_ms())
-        if known is None:
-            raise MetadataTimeoutError(
-                f"topic {topic!r} did not appear in metadata within {self.config.max_block_ms} ms"
+    def _must_not_wait(self, method: str) -> None:
+        if self._thread.is_current():
+            raise IllegalStateError(
+                f"{method}() must not be called from a callback: it would wait for itself"
             )
-        return known
 
     def metrics(self) -> dict[MetricName, float]:
         """All metrics now, by the Java client's names (see metrics.py for units); also after close."""
         with self._lock:
+            self._measure()
             pool = self._core.pool
             gauges = Gauges(pool.available_bytes, pool.total_bytes, pool.peak_bytes, pool.waiting)
             return self._metrics.read(gauges, now_ms())
@@ -322,18 +271,9 @@ class KafkaProducer:
 
         Raises the built-in TimeoutError after ``timeout_s`` seconds, IllegalStateError in a callback (PRD-CLS-02).
         """
-        if self._on_io_thread():
-            raise IllegalStateError("flush() must not be called from a callback: it would wait for itself")
-        began_ns = monotonic_ns()
-        with self._lock:
-            batches = self._core.begin_flush()
-            try:
-                self._wakeup()
-                if not self._news.wait_for(lambda: all(batch.is_published for batch in batches), timeout_s):
-                    raise TimeoutError(f"flush() took longer than {timeout_s} s")
-            finally:
-                self._core.end_flush()
-                self._metrics.record("flush-time-ns", monotonic_ns() - began_ns, now_ms())
+        self._must_not_wait("flush")
+        if not self._blocking.until_flushed(timeout_s):
+            raise TimeoutError(f"flush() took longer than {timeout_s} s")
 
     def close(self, timeout_s: float | None = None) -> None:
         """Send what is buffered, wait for the results, end the connections; after ``timeout_s`` give the rest up.
@@ -343,13 +283,13 @@ class KafkaProducer:
         """
         if timeout_s is not None and timeout_s < 0:
             raise IllegalStateError("close() takes no negative timeout")
-        on_io_thread = self._on_io_thread()
+        in_callback = self._thread.is_current()
         with self._lock:
-            timeout_ms = 0 if on_io_thread else None if timeout_s is None else round(timeout_s * 1000)
+            timeout_ms = 0 if in_callback else None if timeout_s is None else round(timeout_s * 1000)
             self._core.close(now_ms(), timeout_ms)
             self._news.notify_all()
-        self._wakeup()
-        if on_io_thread:
+            self._thread.wake()
+        if in_callback:
             return
         self._thread.join(None if timeout_s is None else timeout_s + CALLBACK_GRACE_S)
         if self._thread.is_alive():  # a callback holds it
@@ -367,46 +307,6 @@ class KafkaProducer:
     ) -> None:
         self.close(timeout_s=0 if kind and not issubclass(kind, Exception) else None)
 
-    # the I/O thread
-
-    def _on_io_thread(self) -> bool:
-        return threading.current_thread() is self._thread
-
-    def _run(self) -> None:
-        """Rounds until the core is closed; what breaks a round is our defect, is logged, and ends the producer."""
-        assert self._selector is not None
-        try:
-            while not self._core.is_closed:
-                with self._lock:
-                    deadline_ms = self._core.run_once(now_ms())
-                self._publish()
-                if not self._core.is_closed:
-                    self._selector.wait(_seconds_until(deadline_ms))
-        except Exception:
-            logger.exception("the I/O thread of %s failed", self.config.client_id)
-            with self._lock:
-                self._core.force_close(now_ms())
-        finally:
-            with self._lock:
-                self._is_over = True
-            self._publish()
-            self._selector.close_all()
-            self._plugins.close()
-
-    def _publish(self) -> None:
-        """Callbacks run outside the lock; then whoever waits may look again."""
-        self._core.publish(now_ms())
-        while self._later:
-            contained(self._later.popleft())
-        with self._lock:
-            self._news.notify_all()
-        self._waiting.run_done()
-
-    def _trace(self, event: TraceEvent) -> None:
-        self._metrics(event)
-        if self._user_trace is not None:
-            self._user_trace(event)
-
 
 def _resolvable(config: ProducerConfig, selector: SocketSelector) -> tuple[Any, ...]:
     """The bootstrap servers that have an address; raises ConfigException where none has (CLI-CFG-07)."""
@@ -419,9 +319,3 @@ def _resolvable(config: ProducerConfig, selector: SocketSelector) -> tuple[Any, 
     if not found:
         raise ConfigException("bootstrap.servers: not one of the entries has an address")
     return tuple(found)
-
-
-def _seconds_until(deadline_ms: int | None) -> float | None:
-    if deadline_ms is None:
-        return None
-    return min(max(deadline_ms * 1_000_000 - monotonic_ns(), 0) / 1e9, LONGEST_WAIT_S)

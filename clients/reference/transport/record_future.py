@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import logging
-import threading
 from collections.abc import Callable
 from functools import partial
 
 from clients.reference.delivery import Delivery
 from clients.reference.errors import SendError
 from clients.reference.producer_batch import ProducerBatch, RecordMetadata
+from clients.reference.transport.news import News
 
 logger = logging.getLogger("kafka-trial.reference")
 DoneCallback = Callable[["RecordFuture"], None]
@@ -64,7 +64,7 @@ class Waiting:
     """Who waits for results: threads, by one condition, and callbacks, by batch, so that a batch under way costs one
     look a round. All futures of a producer share it."""
 
-    def __init__(self, news: threading.Condition) -> None:
+    def __init__(self, news: News) -> None:
         self._news = news
         self._callbacks: dict[ProducerBatch | None, list[tuple[RecordFuture, DoneCallback]]] = {}
 

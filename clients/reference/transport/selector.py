@@ -11,6 +11,7 @@ import os
 import selectors
 import socket
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 
 from clients.reference.channel import Authenticator, Channel
@@ -96,12 +97,13 @@ class SocketSelector:
         if result not in (0, errno.EINPROGRESS):
             self._end(connection, os.strerror(result))
 
-    def send(self, node_id: int, data: bytes) -> None:
+    def send(self, node_id: int, data: bytes) -> bool:
         """Writes at once what the socket takes, the rest in later polls; KeyError without a connection."""
         connection = self._connections[node_id]
         connection.channel.send(data)
         if not connection.channel.ended:
             self._write(connection)
+        return connection.channel.take_sent()
 
     def poll(self) -> Polled:
         """Serves what the last ``wait`` found ready, else asks the sockets itself."""
@@ -228,11 +230,8 @@ class SocketSelector:
             pass
 
     def _drain_wakeups(self) -> None:
-        try:
-            while self._wakeups.recv(4096):
-                pass
-        except BlockingIOError:
-            pass
+        with suppress(BlockingIOError):
+            self._wakeups.recv(4096)
 
 
 def _is_ready(channel: Channel) -> bool:

@@ -3,33 +3,36 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final, NamedTuple
 
 from crc32c import crc32c
 
 from harness.brokers.scripted.producer_state import BatchMetadata, ProducerStateEntry, ProducerStateManager
+from harness.brokers.scripted.record_scan import Found
 from harness.brokers.scripted.topic_config import TopicConfig
-from harness.brokers.scripted.validation import read_stored, validate
+from harness.brokers.scripted.validation import validate
 from harness.rows import LogRecord
 from harness.wire.records import NO_PRODUCER_ID, NO_SEQUENCE, BatchHeader, increment_sequence
+from harness.wire.records.encoding import int64
 from harness.wire.records.model import CRC_AT, CRC_COVERS_FROM, LOG_APPEND_TIME
 
 _PLACE: Final = struct.Struct(">qii")
 _ATTRIBUTES: Final = struct.Struct(">h")
 _TIMESTAMP: Final = struct.Struct(">q")
 _MAX_TIMESTAMP_AT: Final = 35
+_INT64_MAX: Final = 2**63 - 1
 _NO_TIMESTAMP: Final = -1
 #: The bits that mean something; a broker that writes the attributes anew drops the others.
 _KNOWN_ATTRIBUTES: Final = 0x7F
 
 
 class StoredBatch(NamedTuple):
-    """A batch in the log: its bytes as stored, and the header that it came with, whose base offset is 0."""
+    """A batch in the log: its bytes as stored, the header that it came with (its base offset is 0), its records."""
 
     data: bytes
     header: BatchHeader
+    records: list[Found]
     base_offset: int
     last_offset: int
     appended_at_ms: int
@@ -57,7 +60,7 @@ class PartitionLog:
 
     def append(self, data: bytes, config: TopicConfig, leader_epoch: int, now_ms: int) -> Appended:
         """Validate a batch and append it, unless it is there already. Raises Refused: then nothing has changed."""
-        header, newest_ms = validate(data, config, now_ms)
+        header, newest_ms, records = validate(data, config, now_ms)
         entry = None
         if header.producer_id > NO_PRODUCER_ID:
             entry = self.producer_state.entry(header.producer_id, now_ms)
@@ -72,7 +75,7 @@ class PartitionLog:
         base_offset = self.log_end_offset
         last_offset = base_offset + header.last_offset_delta
         placed = _PLACE.pack(base_offset, header.length, leader_epoch) + data[_PLACE.size :]
-        stored = StoredBatch(placed, header, base_offset, last_offset, now_ms)
+        stored = StoredBatch(placed, header, records, base_offset, last_offset, now_ms)
         self.batches.append(stored)
         self.log_end_offset = last_offset + 1
         if entry is not None:
@@ -99,12 +102,13 @@ class PartitionLog:
         self.deleted += [batch for batch in self.batches if batch.last_offset < self.log_start_offset]
         self.batches = [batch for batch in self.batches if batch.last_offset >= self.log_start_offset]
 
-    def rows(self, topic: str, partition: int, *, deleted: bool = False) -> Iterator[LogRecord]:
+    def rows(self, topic: str, partition: int, *, deleted: bool = False) -> list[LogRecord]:
         """Every record from the log's start on, in order of offset; with ``deleted`` those before it as well."""
+        rows: list[LogRecord] = []
         for batch in (*self.deleted, *self.batches) if deleted else self.batches:
-            for row in _rows(batch, topic, partition):
-                if deleted or row.offset >= self.log_start_offset:
-                    yield row
+            rows += _rows(batch, topic, partition)
+        start = 0 if deleted else self.log_start_offset
+        return [row for row in rows if row.offset >= start] if start else rows
 
 
 def _remember(entry: ProducerStateEntry, stored: StoredBatch) -> None:
@@ -132,26 +136,29 @@ def _stamped(
     return bytes(batch), replace(header, crc=crc, attributes=attributes, max_timestamp_ms=max_timestamp_ms)
 
 
-def _rows(batch: StoredBatch, topic: str, partition: int) -> Iterator[LogRecord]:
+def _rows(batch: StoredBatch, topic: str, partition: int) -> list[LogRecord]:
     header, base_offset = batch.header, batch.base_offset
-    has_sequence = header.base_sequence != NO_SEQUENCE
-    for record in read_stored(batch.data, header):
-        yield LogRecord(
-            topic=topic,
-            partition=partition,
-            offset=base_offset + record.offset,
-            base_offset=base_offset,
-            timestamp_ms=record.timestamp_ms,
-            producer_id=header.producer_id,
-            producer_epoch=header.producer_epoch,
-            sequence=increment_sequence(header.base_sequence, record.offset) if has_sequence else NO_SEQUENCE,
-            control=False,
-            crc_ok=True,
-            key=_text(record.key),
-            value=_text(record.value),
-            batch_crc=header.crc,
+    producer_id, epoch, crc = header.producer_id, header.producer_epoch, header.crc
+    sequence, base_ms = header.base_sequence, header.base_timestamp_ms
+    append_time_ms = header.max_timestamp_ms if header.attributes & LOG_APPEND_TIME else None
+    rows = []
+    for index, delta_ms, key, value in batch.records:
+        timestamp_ms = base_ms + delta_ms if append_time_ms is None else append_time_ms
+        rows.append(
+            LogRecord(
+                topic,
+                partition,
+                base_offset + index,
+                base_offset,
+                timestamp_ms if -_INT64_MAX <= timestamp_ms <= _INT64_MAX else int64(timestamp_ms),
+                producer_id,
+                epoch,
+                NO_SEQUENCE if sequence == NO_SEQUENCE else increment_sequence(sequence, index),
+                False,  # control
+                True,  # crc_ok
+                None if key is None else key.decode(errors="backslashreplace"),
+                None if value is None else value.decode(errors="backslashreplace"),
+                crc,
+            )
         )
-
-
-def _text(data: bytes | None) -> str | None:
-    return None if data is None else data.decode(errors="backslashreplace")
+    return rows

@@ -1,7 +1,8 @@
-"""One pass over a batch's records that makes none of them: are they records, how old, and how are they numbered.
+"""One pass over a batch's records: are they records, how old, how are they numbered, and what is in them.
 
 A real broker reads every record that it appends, field by field (``DefaultRecord``). So does this, as fast as it can:
-nearly every integer of nearly every record takes one byte or two, which is settled in place.
+nearly every integer of nearly every record takes one byte or two, which is settled in place. What was found is kept,
+so that nobody has to read the batch again to say what the log holds.
 """
 
 from __future__ import annotations
@@ -13,6 +14,10 @@ from harness.wire.errors import WireError
 from harness.wire.records.encoding import MAX_VARINT_BYTES, MAX_VARLONG_BYTES, read_varint
 
 _NULL: Final = -1
+
+Found = tuple[int, int, bytes | None, bytes | None]
+"""A record: its offset delta, its timestamp delta in ms, its key and its value."""
+
 #: Integers of one byte and of two, by the first byte plus 128 times the second; for 128 and up that is too much by
 #: the first byte's highest bit.
 _UNFOLDED: Final = tuple((folded >> 1) ^ -(folded & 1) for folded in (*range(1 << 7), *range(1 << 14)))
@@ -20,12 +25,13 @@ _UNFOLDED: Final = tuple((folded >> 1) ^ -(folded & 1) for folded in (*range(1 <
 
 class Scan(NamedTuple):
     """Over all records: the timestamp deltas' least and greatest, in ms, whether each has a key, and whether their
-    offset deltas count from 0."""
+    offset deltas count from 0; then the records."""
 
     least_delta_ms: int
     greatest_delta_ms: int
     all_have_keys: bool
     offsets_count: bool
+    records: list[Found]
 
 
 class Unscanned(Enum):
@@ -48,6 +54,7 @@ def _scan(data: bytes, count: int) -> Scan | Unscanned:
     least: int | None = None
     greatest = 0
     all_have_keys = offsets_count = True
+    records: list[Found] = []
     for expected in range(count):
         if (byte := data[at]) < 0x80:
             length = unfolded[byte]
@@ -92,7 +99,9 @@ def _scan(data: bytes, count: int) -> Scan | Unscanned:
             at += 1
         else:
             length, at = read_varint(data, at)
+        key: bytes | None = None
         if length >= 0:
+            key = data[at : at + length]
             at += length
         elif length == _NULL:
             all_have_keys = False
@@ -106,7 +115,9 @@ def _scan(data: bytes, count: int) -> Scan | Unscanned:
             at += 2
         else:
             length, at = read_varint(data, at)
-        if length > 0:
+        value: bytes | None = None
+        if length >= 0:
+            value = data[at : at + length]
             at += length
         elif length < _NULL:
             return Unscanned.RECORDS
@@ -116,7 +127,10 @@ def _scan(data: bytes, count: int) -> Scan | Unscanned:
             at += 1
         if at != end:
             return Unscanned.RECORDS
-    return Scan(least or 0, greatest, all_have_keys, offsets_count) if at == size else Unscanned.RECORDS
+        records.append((index, delta_ms, key, value))
+    if at != size:
+        return Unscanned.RECORDS
+    return Scan(least or 0, greatest, all_have_keys, offsets_count, records)
 
 
 def _behind_headers(data: bytes, at: int) -> int:

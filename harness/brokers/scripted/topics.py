@@ -44,12 +44,14 @@ class Partition:
 
     def advance(self, config: TopicConfig) -> None:
         """Move the high watermark to where every member of the ISR is; with too few of them it stays."""
-        if len(self.isr) >= self.effective_min_isr(config):
-            reached = self.log.log_end_offset
-            if self.lagging:
-                reached = min([reached, *(self.lagging[node] for node in self.isr if node in self.lagging)])
-            if reached > self.log.high_watermark:
-                self.log.high_watermark = reached
+        log = self.log
+        reached = log.log_end_offset
+        if reached == log.high_watermark or len(self.isr) < self.effective_min_isr(config):
+            return
+        if self.lagging:
+            reached = min([reached, *(self.lagging[node] for node in self.isr if node in self.lagging)])
+        if reached > log.high_watermark:
+            log.high_watermark = reached
 
     def lead(self, node_id: int) -> None:
         """Make a node the leader, in a new epoch; what its copy lacks is gone from the log."""

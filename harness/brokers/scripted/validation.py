@@ -7,12 +7,12 @@ is to be refused.
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, NamedTuple
 
 from crc32c import crc32c
 from kio.schema.errors import ErrorCode
 
-from harness.brokers.scripted.record_scan import Scan, Unscanned, scan
+from harness.brokers.scripted.record_scan import Found, Scan, Unscanned, scan
 from harness.brokers.scripted.refusals import Refused
 from harness.brokers.scripted.topic_config import TopicConfig
 from harness.wire.errors import WireError
@@ -24,6 +24,7 @@ from harness.wire.records.encoding import int64
 from harness.wire.records.model import (
     BATCH_OVERHEAD_BYTES,
     CODEC_MASK,
+    CONTROL,
     CRC_AT,
     CRC_COVERS_FROM,
     HEADER,
@@ -36,15 +37,24 @@ from harness.wire.records.model import (
 _SMALLEST_LENGTH: Final = 14
 _ZSTD_FROM_VERSION: Final = 7
 _NO_TIMESTAMP: Final = -1
+_NO_OFFSET: Final = bytes(8)
 _make_header: Final = filler(BatchHeader)
 
 
-def only_batch(data: bytes | None, version: int) -> bytes:
+class Valid(NamedTuple):
+    """A batch that may be appended: its header, the greatest timestamp in it, and its records."""
+
+    header: BatchHeader
+    newest_ms: int
+    records: list[Found]
+
+
+def only_batch(data: bytes | None, size_bytes: int, version: int) -> bytes:
     """The one batch of a partition, as a Produce request of ``version`` may carry it. Raises Refused.
 
-    Bytes behind the last whole batch are left out, as they are by Kafka's reader.
+    ``size_bytes`` is what :func:`first_batch_bytes` says of it. Bytes behind the last whole batch are left out, as they
+    are by Kafka's reader.
     """
-    size_bytes = _next_batch(data, 0) if data else 0
     if data is None or not size_bytes:
         raise Refused(ErrorCode.invalid_record)
     if data[CRC_AT - 1] != MAGIC:
@@ -58,10 +68,9 @@ def only_batch(data: bytes | None, version: int) -> bytes:
     return data[:size_bytes]
 
 
-def first_batch(data: bytes | None) -> bytes:
-    """The first batch of a partition, none where no whole one is there. Raises Refused for what looks like no batch."""
-    size_bytes = _next_batch(data, 0) if data else 0
-    return data[:size_bytes] if data else b""
+def first_batch_bytes(data: bytes | None) -> int:
+    """The size of a partition's first batch, 0 where no whole one is there. Raises Refused for what looks like none."""
+    return _next_batch(data, 0) if data else 0
 
 
 def _next_batch(data: bytes, at: int) -> int:
@@ -80,12 +89,12 @@ def _next_batch(data: bytes, at: int) -> int:
     return size_bytes if size_bytes <= left else 0
 
 
-def validate(data: bytes, config: TopicConfig, now_ms: int) -> tuple[BatchHeader, int]:
-    """The header of one whole batch of format 2 that may be appended to a topic, and the greatest timestamp in it.
+def validate(data: bytes, config: TopicConfig, now_ms: int) -> Valid:
+    """What is in one whole batch of format 2 that may be appended to a topic.
 
-    The header may have claimed another one. Raises Refused.
+    Its header may have claimed another timestamp as the greatest. Raises Refused.
     """
-    if data[:8] != b"\0\0\0\0\0\0\0\0":
+    if data[:8] != _NO_OFFSET:
         raise Refused(ErrorCode.invalid_record)
     if len(data) > config.max_message_bytes:
         raise Refused(ErrorCode.message_too_large)
@@ -94,8 +103,8 @@ def validate(data: bytes, config: TopicConfig, now_ms: int) -> tuple[BatchHeader
     header: BatchHeader = _make_header(*HEADER.unpack_from(data))
     if crc32c(memoryview(data)[CRC_COVERS_FROM:]) != header.crc:
         raise Refused(ErrorCode.corrupt_message)
-    count = header.record_count
-    if count <= 0 or header.last_offset_delta + 1 != count or header.is_control:
+    count, attributes = header.record_count, header.attributes
+    if count <= 0 or header.last_offset_delta + 1 != count or attributes & CONTROL:
         raise Refused(ErrorCode.invalid_record)
     if header.producer_id > NO_PRODUCER_ID and header.base_sequence < 0:
         raise Refused(ErrorCode.invalid_record)
@@ -103,23 +112,19 @@ def validate(data: bytes, config: TopicConfig, now_ms: int) -> tuple[BatchHeader
     found = scan(plain, count)
     if not isinstance(found, Scan):
         # Java's own exception for a length of more than five bytes gets out where no codec's stream is between.
-        is_lost = found is Unscanned.LENGTH and not header.attributes & CODEC_MASK
+        is_lost = found is Unscanned.LENGTH and not attributes & CODEC_MASK
         raise Refused(ErrorCode.unknown_server_error if is_lost else ErrorCode.invalid_record)
-    if _may_be_refused(found, header, config, now_ms):
+    newest_ms = int64(header.base_timestamp_ms + found.greatest_delta_ms)
+    if _may_be_refused(found, newest_ms, header, config, now_ms):
         _check_records(plain, header, config, now_ms)
-    if header.attributes & CODEC_MASK and not found.offsets_count:
+    if attributes & CODEC_MASK and not found.offsets_count:
         # A broker wants to build such a batch anew, from records whose keys and values it has skipped.
         raise Refused(ErrorCode.unknown_server_error)
     if len(data) > config.segment_bytes:
         raise Refused(ErrorCode.record_list_too_large)
-    if header.attributes & LOG_APPEND_TIME:
-        return header, header.max_timestamp_ms
-    return header, max(int64(header.base_timestamp_ms + found.greatest_delta_ms), _NO_TIMESTAMP)
-
-
-def read_stored(data: bytes, header: BatchHeader) -> tuple[Record, ...]:
-    """The records of a batch that was validated, with ``header``'s offsets. WireError for nonsense in one of them."""
-    return read_records(decompress(header.codec, data[BATCH_OVERHEAD_BYTES:], MAX_DECOMPRESSED_BYTES), header)
+    if attributes & LOG_APPEND_TIME:
+        return Valid(header, header.max_timestamp_ms, found.records)
+    return Valid(header, newest_ms if newest_ms > _NO_TIMESTAMP else _NO_TIMESTAMP, found.records)
 
 
 def _plain(data: bytes, header: BatchHeader) -> bytes:
@@ -133,13 +138,15 @@ def _plain(data: bytes, header: BatchHeader) -> bytes:
         raise Refused(ErrorCode.unknown_server_error) from None
 
 
-def _may_be_refused(found: Scan, header: BatchHeader, config: TopicConfig, now_ms: int) -> bool:
+def _may_be_refused(
+    found: Scan, newest_ms: int, header: BatchHeader, config: TopicConfig, now_ms: int
+) -> bool:
     """Whether one of the records could be: then they are read one by one."""
     if (config.compacted and not found.all_have_keys) or header.attributes & LOG_APPEND_TIME:
         return True
     if config.log_append_time:
         return False
-    oldest_ms, newest_ms = (int64(header.base_timestamp_ms + delta) for delta in found[:2])
+    oldest_ms = int64(header.base_timestamp_ms + found.least_delta_ms)
     return (
         newest_ms - now_ms > config.timestamp_after_max_ms
         or now_ms - oldest_ms > config.timestamp_before_max_ms

@@ -43,11 +43,10 @@ def read_batches(
             yield RecordBatch(header, read_records(plain, header), crc_ok=True)
 
 
-def read_headers(data: bytes | bytearray | memoryview) -> Iterator[BatchHeader]:
+def read_headers(data: bytes | bytearray | memoryview) -> list[BatchHeader]:
     """The headers alone: nothing is decompressed and no CRC is checked."""
     with memoryview(data) as view:
-        for header, _ in _headers(view):
-            yield header
+        return [header for header, _ in _headers(view)]
 
 
 def _headers(view: memoryview) -> Iterator[tuple[BatchHeader, int]]:

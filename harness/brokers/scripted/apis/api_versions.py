@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 from typing import Any, Final
 
 from kio.schema.errors import ErrorCode
 
 from harness.brokers.scripted.answer import Answer, Request, milliseconds
 from harness.brokers.scripted.messages import maker
-from harness.brokers.scripted.releases import Ranges
+from harness.brokers.scripted.releases import RELEASES, Ranges
 from harness.brokers.scripted.state import ClusterState
 from harness.wire.apis import Api
 from harness.wire.headers import RequestHeader
@@ -21,12 +22,15 @@ _NAMED_FROM_VERSION: Final = 3
 
 def handle(state: ClusterState, request: Request) -> Answer:
     """INVALID_REQUEST where the client's name or version is not well formed."""
-    code, offered = ErrorCode.none, state.release.ranges
+    code, is_well_named = ErrorCode.none, True
     if request.version >= _NAMED_FROM_VERSION and not _is_well_named(request.body):
-        code, offered = ErrorCode.invalid_request, {}
+        code, is_well_named = ErrorCode.invalid_request, False
     if state.injected and (error := state.take_error(Api.API_VERSIONS)):
         code = error.code
-    message = _message(request.version, code, offered, request.throttle_ms)
+    if is_well_named:
+        message = _of_release(request.version, code, state.release.version, request.throttle_ms)
+    else:
+        message = _message(request.version, code, {}, request.throttle_ms)
     return Answer(encode_response(message, request.header.correlation_id), request.now_ns)
 
 
@@ -41,6 +45,12 @@ def _is_well_named(body: Any) -> bool:
     return all(
         _SOFTWARE.fullmatch(name) for name in (body.client_software_name, body.client_software_version)
     )
+
+
+@cache
+def _of_release(version: int, code: ErrorCode, release: str, throttle_ms: int) -> Any:
+    """Made once: it is long, and each client asks each broker on each connection."""
+    return _message(version, code, RELEASES[release].ranges, throttle_ms)
 
 
 def _message(version: int, code: ErrorCode, offered: Ranges, throttle_ms: int) -> Any:

@@ -14,15 +14,15 @@ from kio.schema.errors import ErrorCode
 
 from harness.brokers.scripted.answer import NS_PER_MS, Answer, Closed, Request, milliseconds, timestamp
 from harness.brokers.scripted.messages import maker
-from harness.brokers.scripted.partition_log import Appended
 from harness.brokers.scripted.refusals import Refused
 from harness.brokers.scripted.state import ClusterState, InjectedError
 from harness.brokers.scripted.topics import INTERNAL_TOPICS, Partition, Topic
-from harness.brokers.scripted.validation import first_batch, only_batch
+from harness.brokers.scripted.validation import first_batch_bytes, only_batch
 from harness.wire.apis import Api
 from harness.wire.messages import encode_response
-from harness.wire.records.model import MAGIC
+from harness.wire.records.model import MAGIC, TRANSACTIONAL
 
+_NO_ID: Final = UUID(int=0)
 _OK, _NOT_LEADER = ErrorCode.none, ErrorCode.not_leader_or_follower
 _ALL, _NONE = -1, 0
 _IDS_FROM_VERSION: Final = 13
@@ -30,7 +30,6 @@ _LEADERS_FROM_VERSION: Final = 10
 _RECORD_ERRORS_FROM_VERSION: Final = 8
 _MAGIC_AT: Final = 16
 _ATTRIBUTES_AT: Final = 22
-_TRANSACTIONAL: Final = 0x10
 #: Refusals that the broker reports without the log's start offset.
 _WITHOUT_LOG_START: Final = frozenset(
     {
@@ -71,15 +70,16 @@ def handle(state: ClusterState, request: Request) -> Answer:
     """Raises Closed for an error under acks=0."""
     body, version = request.body, request.version
     error = state.take_error(Api.PRODUCE, _indexes(body)) if state.injected else None
-    whole = _wrong_with_all(body)
+    topics, whole = _by_topic(body, version)
     outcomes: list[tuple[Any, list[_Outcome]]] = []
     ready_ns = request.now_ns
-    for asked, parts in _by_topic(body, version):
+    for asked, parts in topics:
         topic, absent = _topic(state, asked, version)
         made = []
-        for brought in parts:
-            outcome = _outcome(state, request, topic, absent, brought, error, whole)
-            ready_ns = max(ready_ns, outcome.ready_ns)
+        for brought in parts.values():
+            outcome = _outcome(request, topic, absent, brought, error, whole)
+            if outcome.ready_ns > ready_ns:
+                ready_ns = outcome.ready_ns
             made.append(outcome)
         outcomes.append((asked, made))
     if body.acks == _NONE:
@@ -92,43 +92,52 @@ def handle(state: ClusterState, request: Request) -> Answer:
     )
 
 
-def _by_topic(body: Any, version: int) -> list[tuple[Any, list[_Brought]]]:
-    """Each topic once, and for it each partition once. A batch of a form that no partition takes is refused already."""
-    topics: dict[Any, tuple[Any, dict[int, _Brought]]] = {}
+_Parts = dict[int, _Brought]
+
+
+def _by_topic(body: Any, version: int) -> tuple[list[tuple[Any, _Parts]], ErrorCode]:
+    """Each topic once, and for it each partition once. A batch of a form that no partition takes is refused already.
+
+    Then the error of every partition at once: looking for transactional batches ends at what looks like no batch.
+    """
+    topics: dict[Any, tuple[Any, _Parts]] = {}
+    whole: ErrorCode | None = None
     for asked in body.topic_data:
-        key = asked.topic_id if version >= _IDS_FROM_VERSION else asked.name
-        _, parts = topics.setdefault(key, (asked, {}))
+        _, parts = topics.setdefault(
+            asked.topic_id if version >= _IDS_FROM_VERSION else asked.name, (asked, {})
+        )
         for part in asked.partition_data:
-            index = int(part.index)
-            brought = parts.setdefault(index, _Brought(index))
-            try:
-                brought.batch = only_batch(part.records, version)
-            except Refused as refused:
-                brought.refused = refused
-    return [(asked, list(parts.values())) for asked, parts in topics.values()]
+            brought = parts.get(part.index)
+            if brought is None:
+                brought = parts[part.index] = _Brought(part.index)
+            found = _bring(brought, part.records, version, body.transactional_id)
+            whole = found if whole is None else whole
+    return list(topics.values()), _OK if whole is None else whole
+
+
+def _bring(
+    brought: _Brought, records: bytes | None, version: int, transactional_id: str | None
+) -> ErrorCode | None:
+    """Take one batch for a partition; what it means for all partitions of the request, None where nothing."""
+    try:
+        size_bytes = first_batch_bytes(records)
+    except Refused as refused:
+        brought.refused = refused
+        return refused.code
+    try:
+        brought.batch = only_batch(records, size_bytes, version)
+    except Refused as refused:
+        brought.refused = refused
+    # A shorter one has no such bit, nor has one of an older format.
+    if not records or size_bytes <= _ATTRIBUTES_AT or records[_MAGIC_AT] != MAGIC:
+        return None
+    if not records[_ATTRIBUTES_AT] & TRANSACTIONAL:
+        return None
+    return _OK if transactional_id is not None else ErrorCode.transactional_id_authorization_failed
 
 
 def _indexes(body: Any) -> frozenset[int]:
     return frozenset(int(part.index) for topic in body.topic_data for part in topic.partition_data)
-
-
-def _wrong_with_all(body: Any) -> ErrorCode:
-    """The error of every partition at once: looking for transactional batches stops at a batch that is none."""
-    for topic in body.topic_data:
-        for part in topic.partition_data:
-            try:
-                data = first_batch(part.records)
-            except Refused as refused:
-                return refused.code
-            if len(data) <= _ATTRIBUTES_AT or data[_MAGIC_AT] != MAGIC:
-                continue  # too short for the bit, or of a format without it
-            if data[_ATTRIBUTES_AT] & _TRANSACTIONAL:
-                return (
-                    _OK
-                    if body.transactional_id is not None
-                    else ErrorCode.transactional_id_authorization_failed
-                )
-    return _OK
 
 
 def _topic(state: ClusterState, asked: Any, version: int) -> tuple[Topic | None, ErrorCode]:
@@ -146,7 +155,6 @@ def _topic(state: ClusterState, asked: Any, version: int) -> tuple[Topic | None,
 
 
 def _outcome(
-    state: ClusterState,
     request: Request,
     topic: Topic | None,
     absent: ErrorCode,
@@ -200,8 +208,8 @@ def _append(request: Request, topic: Topic, partition: Partition, batch: bytes, 
     partition.advance(topic.config)
     outcome.base_offset, _, outcome.timestamp_ms = appended
     outcome.log_start_offset = partition.log.log_start_offset
-    if request.body.acks == _ALL:
-        _wait(request, partition, appended, outcome)
+    if request.body.acks == _ALL and partition.log.high_watermark <= appended.last_offset:
+        _wait(request, outcome)
 
 
 def _may_append(request: Request, topic: Topic, partition: Partition, data: bytes) -> bool:
@@ -211,7 +219,7 @@ def _may_append(request: Request, topic: Topic, partition: Partition, data: byte
         raise Refused(ErrorCode.invalid_required_acks)
     if topic.name in INTERNAL_TOPICS:
         raise Refused(ErrorCode.invalid_topic_exception)
-    if data[_ATTRIBUTES_AT] & _TRANSACTIONAL:
+    if data[_ATTRIBUTES_AT] & TRANSACTIONAL:
         raise Refused(ErrorCode.invalid_txn_state)
     if partition.leader != request.node_id:
         raise Refused(ErrorCode.not_leader_or_follower)
@@ -220,49 +228,50 @@ def _may_append(request: Request, topic: Topic, partition: Partition, data: byte
     return True
 
 
-def _wait(request: Request, partition: Partition, appended: Appended, outcome: _Outcome) -> None:
+def _wait(request: Request, outcome: _Outcome) -> None:
     """Until the ISR has it, or until the request's timeout: then it is in the log all the same."""
-    if partition.log.high_watermark <= appended.last_offset:
-        timeout_ms = max(0, request.body.timeout // milliseconds(1))
-        outcome.code = ErrorCode.request_timed_out
-        outcome.ready_ns = request.now_ns + timeout_ms * NS_PER_MS
+    timeout_ms = max(0, request.body.timeout // milliseconds(1))
+    outcome.code = ErrorCode.request_timed_out
+    outcome.ready_ns = request.now_ns + timeout_ms * NS_PER_MS
 
 
 def _message(state: ClusterState, request: Request, outcomes: list[tuple[Any, list[_Outcome]]]) -> Any:
     version = request.version
     make = maker(Api.PRODUCE, version, "TopicProduceResponse")
     topics = tuple(
-        make(
-            name=getattr(asked, "name", None),
-            topic_id=getattr(asked, "topic_id", None) or UUID(int=0),
-            partition_responses=tuple(_partition_response(version, outcome) for outcome in made),
-        )
-        for asked, made in outcomes
+        [
+            make(
+                name=getattr(asked, "name", None),
+                topic_id=getattr(asked, "topic_id", None) or _NO_ID,
+                partition_responses=tuple([_partition_response(version, outcome) for outcome in made]),
+            )
+            for asked, made in outcomes
+        ]
     )
     values: dict[str, Any] = {}
     if version >= _LEADERS_FROM_VERSION:
-        values["node_endpoints"] = _endpoints(state, version, outcomes)
+        leaders = [outcome.leader[0] for _, made in outcomes for outcome in made if outcome.leader]
+        values["node_endpoints"] = _endpoints(state, version, leaders) if leaders else ()
     return maker(Api.PRODUCE, version, "ProduceResponse")(
         responses=topics, throttle_time=milliseconds(request.throttle_ms), **values
     )
 
 
 def _partition_response(version: int, outcome: _Outcome) -> Any:
-    values: dict[str, Any] = {
-        "index": outcome.index,
-        "error_code": outcome.code,
-        "base_offset": outcome.base_offset,
-        "log_append_time": timestamp(outcome.timestamp_ms),
-        "log_start_offset": outcome.log_start_offset,
-        "record_errors": (),
-    }
-    if outcome.code is not _OK:
-        _explain(version, outcome, values)
-    return maker(Api.PRODUCE, version, "PartitionProduceResponse")(**values)
+    values: dict[str, Any] = {} if outcome.code is _OK else _explained(version, outcome)
+    return maker(Api.PRODUCE, version, "PartitionProduceResponse")(
+        index=outcome.index,
+        error_code=outcome.code,
+        base_offset=outcome.base_offset,
+        log_append_time=timestamp(outcome.timestamp_ms),
+        log_start_offset=outcome.log_start_offset,
+        record_errors=values.pop("record_errors", ()),
+        **values,
+    )
 
 
-def _explain(version: int, outcome: _Outcome, values: dict[str, Any]) -> None:
-    values["error_message"] = outcome.message
+def _explained(version: int, outcome: _Outcome) -> dict[str, Any]:
+    values: dict[str, Any] = {"error_message": outcome.message}
     if outcome.record_errors and version >= _RECORD_ERRORS_FROM_VERSION:
         entry = maker(Api.PRODUCE, version, "BatchIndexAndErrorMessage")
         values["record_errors"] = tuple(
@@ -272,15 +281,13 @@ def _explain(version: int, outcome: _Outcome, values: dict[str, Any]) -> None:
         leader_id, leader_epoch = outcome.leader
         leader = maker(Api.PRODUCE, version, "LeaderIdAndEpoch")
         values["current_leader"] = leader(leader_id=leader_id, leader_epoch=leader_epoch)
+    return values
 
 
-def _endpoints(state: ClusterState, version: int, outcomes: list[tuple[Any, list[_Outcome]]]) -> Any:
+def _endpoints(state: ClusterState, version: int, leaders: list[int]) -> tuple[Any, ...]:
     """The addresses of the leaders that are named, each once, of those that are alive."""
-    leaders = {outcome.leader[0] for _, made in outcomes for outcome in made if outcome.leader}
-    if not leaders:
-        return ()
     entry = maker(Api.PRODUCE, version, "NodeEndpoint")
-    nodes = [state.nodes[node_id] for node_id in sorted(leaders) if node_id in state.nodes]
+    nodes = [state.nodes[node_id] for node_id in sorted(set(leaders)) if node_id in state.nodes]
     return tuple(
         entry(node_id=node.node_id, host=node.address[0], port=node.address[1])
         for node in nodes

@@ -1,0 +1,45 @@
+"""The reference client inside the simulated world: the core, its selector on the simulated network, and the contract.
+
+It is what the program of ``__main__`` is in the live world, in virtual time: one application that carries out
+commands one after the other and is held up where ``send`` is (:mod:`.application`), results gathered into columns every
+20 ms, a heartbeat every second (:mod:`.events`), and rounds of the core whenever there is a reason (:mod:`.client`).
+"""
+
+from __future__ import annotations
+
+from clients.adapters.reference.simulated.application import Application
+from clients.adapters.reference.simulated.client import SimulatedReference
+from clients.adapters.reference.simulated.events import Events
+from clients.adapters.reference.simulated.selector import SimulatedSelector
+from clients.reference.config import KEYS, ProducerConfig
+from clients.reference.producer import Components
+from harness.contract import Configure
+from harness.dice import Dice
+from harness.errors import UsageError
+from harness.simulated.network import Network
+from harness.simulated.ports import Clock, Tell
+
+__all__ = ["Application", "Events", "SimulatedReference", "SimulatedSelector", "start"]
+
+
+def start(
+    name: str,
+    version: str,
+    components: Components | None,
+    settings: Configure,
+    network: Network,
+    clock: Clock,
+    dice: Dice,
+    tell: Tell,
+) -> SimulatedReference | None:
+    """The client, started and configured; None if it refuses the settings, which it has told then."""
+    events = Events(clock(), tell)
+    events.startup_complete(name, version)
+    known = {key: value for key, value in settings.config.items() if key in KEYS}
+    try:
+        config = (components.config if components else ProducerConfig).from_mapping(known)
+    except UsageError as error:
+        events.refused(str(error))
+        return None
+    events.configured(settings, known)
+    return SimulatedReference(config, network, dice, events, components)

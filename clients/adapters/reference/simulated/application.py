@@ -1,0 +1,103 @@
+"""The application: a program that carries out one command after the other, and waits where a call makes it wait."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Generator
+from functools import partial
+
+from clients.adapters.reference.simulated.events import WALL_NS_AT_ZERO, Events
+from clients.adapters.reference.simulated.selector import SimulatedSelector
+from clients.reference.delivery import Delivery
+from clients.reference.producer import ProducerCore
+from clients.reference.producer_batch import ProducerBatch
+from harness.contract import Close, Flush, Produce
+from harness.simulated.scheduler import NS_PER_MS
+
+#: When the application wants to look again by itself; None: only when something has happened.
+Wake = int | None
+
+
+class Application:
+    """``commands`` are what it has to do; ``sent`` counts the records it has sent; ``has_ended`` after a close."""
+
+    def __init__(self, core: ProducerCore, selector: SimulatedSelector, events: Events) -> None:
+        self.commands: deque[Produce | Flush | Close] = deque()
+        self.sent = 0
+        self.has_ended = False
+        self.wake_ns: Wake = None
+        #: Is what it waits for there? Asked in every round.
+        self.may_go_on: Callable[[], object] = self.commands.__len__
+        self._core, self._selector, self._events = core, selector, events
+        self._doing = self._obey()
+
+    def go_on(self) -> None:
+        """Do what can be done until it has to wait."""
+        self.wake_ns = next(self._doing)
+
+    def _obey(self) -> Generator[Wake, None, None]:
+        """Carry out one command after the other; a yield is where the application waits."""
+        while not self.has_ended:
+            self.may_go_on = self.commands.__len__
+            while not self.commands:
+                yield None
+            command = self.commands.popleft()
+            match command:
+                case Produce():
+                    yield from self._produce(command)
+                case Flush():
+                    yield from self._flush(command)
+                case Close():
+                    yield from self._close(command)
+        yield None
+
+    def _produce(self, command: Produce) -> Generator[Wake, None, None]:
+        self._events.op_invoke("send", command.id, command.first, len(command.values))
+        send, result = self._core.send, self._events.result
+        now_ns = self._events.now_ns
+        for index, value in enumerate(command.values):
+            self.sent += 1
+            key = command.keys[index]
+            delivery, _ = send(
+                command.topic,
+                None if key is None else key.encode(),
+                value.encode(),
+                timestamp_ms=(WALL_NS_AT_ZERO + now_ns) // NS_PER_MS,
+                now_ms=now_ns // NS_PER_MS,
+                partition=None if command.partitions is None else command.partitions[index],
+                callback=partial(result, command.id, command.first + index, now_ns),
+            )
+            if delivery.batch is None and delivery.is_blocked:
+                yield from self._until_admitted(delivery)
+                now_ns = self._events.now_ns
+
+    def _until_admitted(self, delivery: Delivery) -> Generator[Wake, None, None]:
+        self.may_go_on = lambda: not delivery.is_blocked
+        while delivery.is_blocked:
+            yield None
+
+    def _flush(self, command: Flush) -> Generator[Wake, None, None]:
+        invoke_ns = self._events.op_invoke("flush", command.id)
+        deadline_ns = invoke_ns + command.timeout_ms * NS_PER_MS
+        batches = self._core.begin_flush()
+        self.may_go_on = lambda: all(map(_is_published, batches))
+        while not (done := all(map(_is_published, batches))) and self._events.now_ns < deadline_ns:
+            yield deadline_ns
+        self._core.end_flush()
+        self._events.op_complete("flush", command.id, invoke_ns, None if done else "the client is not done")
+
+    def _close(self, command: Close) -> Generator[Wake, None, None]:
+        invoke_ns = self._events.op_invoke("close", command.id)
+        self._core.close(invoke_ns // NS_PER_MS, command.timeout_ms)
+        self.may_go_on = lambda: self._core.is_closed
+        while not self._core.is_closed:
+            yield None
+        self._core.publish(self._events.now_ns // NS_PER_MS)
+        self._selector.close_all()
+        self._events.op_complete("close", command.id, invoke_ns, None)
+        self._events.shutdown_complete()
+        self.has_ended = True
+
+
+def _is_published(batch: ProducerBatch) -> bool:
+    return batch.is_published

@@ -1,0 +1,100 @@
+"""The client as the simulated world sees it: commands go to its application, steps become rounds of its core."""
+
+from __future__ import annotations
+
+from clients.adapters.reference.simulated.application import Application
+from clients.adapters.reference.simulated.events import Events
+from clients.adapters.reference.simulated.selector import SimulatedSelector
+from clients.reference.channel import Channel
+from clients.reference.config import ProducerConfig
+from clients.reference.producer import Components, ProducerCore
+from clients.reference.trace import TraceEvent
+from harness.contract import Close, Flush, Produce
+from harness.dice import Dice
+from harness.simulated.network import Network
+from harness.simulated.scheduler import NS_PER_MS
+
+#: So many rounds at one moment are a client that spins; the real one would merely be busy, so time goes on by 1 ms.
+SPINNING_ROUNDS = 64
+
+
+class SimulatedReference:
+    """See :class:`harness.simulated.ports.SimulatedClient`."""
+
+    def __init__(
+        self,
+        config: ProducerConfig,
+        network: Network,
+        dice: Dice,
+        events: Events,
+        components: Components | None,
+    ) -> None:
+        self.trace: list[TraceEvent] = []
+        self._network, self._events = network, events
+        self._selector = SimulatedSelector(network, components.channel if components else Channel)
+        self._core = ProducerCore(
+            config,
+            self._selector,
+            jitter=lambda: dice.between(-1_000_000, 1_000_000) / 1_000_000,
+            trace=self.trace.append,
+            components=components,
+        )
+        self._application = Application(self._core, self._selector, events)
+        self._due_ns: int | None = events.now_ns
+
+    # commands
+
+    def produce(self, command: Produce) -> None:
+        """Send these records."""
+        self._application.commands.append(command)
+
+    def flush(self, command: Flush) -> None:
+        """Wait for the results of what was sent before."""
+        self._application.commands.append(command)
+
+    def close(self, command: Close) -> None:
+        """Come to an end."""
+        self._application.commands.append(command)
+
+    # time
+
+    def step(self, now_ns: int) -> int | None:
+        """Do all that is due now; when the next call is due by itself."""
+        application, events = self._application, self._events
+        if application.has_ended:
+            return None
+        events.now_ns = now_ns
+        due_ns, wake_ns = self._due_ns, application.wake_ns
+        if (
+            self._network.news
+            or application.commands
+            or (due_ns is not None and due_ns <= now_ns)
+            or (wake_ns is not None and wake_ns <= now_ns)
+        ):
+            self._rounds(now_ns)
+            if application.has_ended:
+                return None
+            due_ns, wake_ns = self._due_ns, application.wake_ns
+        next_ns = events.beat(application.sent)
+        if due_ns is not None and due_ns < next_ns:
+            next_ns = due_ns
+        return wake_ns if wake_ns is not None and wake_ns < next_ns else next_ns
+
+    def _rounds(self, now_ns: int) -> None:
+        """Rounds of the application and the core until nothing more happens at this moment."""
+        application, core, selector = self._application, self._core, self._selector
+        now_ms = now_ns // NS_PER_MS
+        wake_ns = application.wake_ns
+        may_go_on = application.may_go_on() or (wake_ns is not None and wake_ns <= now_ns)
+        for _ in range(SPINNING_ROUNDS):
+            if may_go_on:
+                application.go_on()
+                if application.has_ended:
+                    return
+            due_ms = core.run_once(now_ms)
+            core.publish(now_ms)
+            self._due_ns = None if due_ms is None else due_ms * NS_PER_MS
+            may_go_on = application.may_go_on()
+            if not ((due_ms is not None and due_ms <= now_ms) or may_go_on or selector.has_news):
+                return
+        self._due_ns = now_ns + NS_PER_MS

@@ -1,0 +1,156 @@
+"""What the contract wants told: numbered, stamped, the results of sends gathered into columns, and a heartbeat."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from clients.reference.errors import SendError
+from clients.reference.producer_batch import RecordMetadata
+from harness.contract import (
+    CONTRACT_VERSION,
+    AnyEvent,
+    Configure,
+    Configured,
+    Fatal,
+    OpComplete,
+    OpInvoke,
+    ShutdownComplete,
+    StartupComplete,
+    Stats,
+)
+from harness.simulated.ports import Tell
+from harness.simulated.scheduler import NS_PER_MS, WALL_MS_AT_ZERO
+
+RESULTS_INTERVAL_NS = 20 * NS_PER_MS
+STATS_INTERVAL_NS = 1_000 * NS_PER_MS
+WALL_NS_AT_ZERO = WALL_MS_AT_ZERO * NS_PER_MS
+FEATURES = ["producer", "idempotence"]
+
+
+class Events:
+    """Everything that one client tells, in order, at the time ``now_ns``, which stands still in a step."""
+
+    def __init__(self, now_ns: int, tell: Tell) -> None:
+        self.now_ns = now_ns
+        self._tell = tell
+        self._seq = 0
+        self._rows: dict[int, list[tuple[Any, ...]]] = {}
+        self._completed = 0
+        self._started_ns = now_ns
+        self._results_ns: int | None = None
+        self._stats_ns = self._started_ns + STATS_INTERVAL_NS
+
+    def _event(self, kind: type[Any], **fields: Any) -> int:
+        now_ns = self.now_ns
+        event: AnyEvent = kind(seq=self._seq, mono_ns=now_ns, wall_ns=WALL_NS_AT_ZERO + now_ns, **fields)
+        self._seq += 1
+        self._tell(event)
+        return now_ns
+
+    # the client's life
+
+    def startup_complete(self, client: str, version: str) -> None:
+        """It is up."""
+        self._event(
+            StartupComplete,
+            client=client,
+            client_version=version,
+            language="python",
+            features=FEATURES,
+            contract_version=CONTRACT_VERSION,
+        )
+
+    def configured(self, command: Configure, known: dict[str, Any]) -> None:
+        """It has taken the settings that it knows."""
+        self._event(
+            Configured,
+            id=command.id,
+            applied={name: (name, value) for name, value in known.items()},
+            not_set={
+                name: "the reference client has no such setting"
+                for name in command.config
+                if name not in known
+            },
+        )
+
+    def refused(self, why: str) -> None:
+        """It cannot be had with these settings."""
+        self._event(Fatal, error="ConfigRefused", message=why)
+
+    def shutdown_complete(self) -> None:
+        """It is closed."""
+        self._event(ShutdownComplete)
+
+    # operations
+
+    def op_invoke(self, op: str, id: int, first: int = 0, count: int = 0) -> int:
+        """A call begins; when."""
+        return self._event(OpInvoke, op=op, id=id, first=first, count=count)
+
+    def op_complete(self, op: str, id: int, invoke_ns: int, error: str | None) -> None:
+        """A flush or close has ended; all results that are kept are told before."""
+        self.write()
+        self._event(
+            OpComplete,
+            op=op,
+            id=id,
+            outcome=["fail" if error else "ok"],
+            error=[error],
+            invoke_ns=[invoke_ns],
+            complete_ns=[self.now_ns],
+        )
+
+    def result(
+        self, id: int, n: int, invoke_ns: int, metadata: RecordMetadata | None, error: SendError | None
+    ) -> None:
+        """The end of record ``n`` of the command ``id``; it is told with others, a little later."""
+        now_ns = self.now_ns
+        row: tuple[Any, ...]
+        if metadata is not None:
+            row = ("ok", None, invoke_ns, now_ns, n, metadata.partition, metadata.offset)
+        elif error is not None:
+            row = ("fail" if error.outcome == "fail" else "info", error.name, invoke_ns, now_ns, n, -1, -1)
+        else:
+            return
+        rows = self._rows.get(id)
+        if rows is None:
+            rows = self._rows[id] = []
+        rows.append(row)
+        self._completed += 1
+        if self._results_ns is None:
+            passed_ns = now_ns - self._started_ns
+            self._results_ns = self._started_ns + (passed_ns // RESULTS_INTERVAL_NS + 1) * RESULTS_INTERVAL_NS
+
+    def write(self) -> None:
+        """Tell all results that are kept."""
+        self._results_ns = None
+        kept, self._rows = self._rows, {}
+        for id, rows in kept.items():
+            outcome, error, invoke_ns, complete_ns, records, partition, offset = map(
+                list, zip(*rows, strict=True)
+            )
+            self._event(
+                OpComplete,
+                op="send",
+                id=id,
+                outcome=outcome,
+                error=error,
+                invoke_ns=invoke_ns,
+                complete_ns=complete_ns,
+                records=records,
+                partition=partition,
+                offset=offset,
+            )
+
+    # the clock
+
+    def beat(self, sent: int) -> int:
+        """What the clock asks for: results that are due, and the heartbeat; when it will ask again."""
+        now_ns, results_ns = self.now_ns, self._results_ns
+        if results_ns is not None and results_ns <= now_ns:
+            self.write()
+            results_ns = None
+        if self._stats_ns <= now_ns:
+            self._stats_ns += STATS_INTERVAL_NS
+            self._event(Stats, sent=sent, completed=self._completed)
+        return self._stats_ns if results_ns is None or self._stats_ns < results_ns else results_ns

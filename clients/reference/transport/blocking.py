@@ -1,0 +1,73 @@
+"""Blocking: where application threads wait for the core, with the lock let go; every round lets them look again.
+
+Kafka blocks in ``send`` and ``partitions_for``, for at most max.block.ms in all, and in ``flush``.
+"""
+
+from __future__ import annotations
+
+from time import monotonic_ns
+
+from clients.reference.delivery import Delivery
+from clients.reference.errors import BufferExhaustedError, ProducerClosedError
+from clients.reference.errors import TimeoutError as MetadataTimeoutError
+from clients.reference.metadata import TopicMetadata
+from clients.reference.metrics import NS_PER_MS, ProducerMetrics
+from clients.reference.producer import ProducerCore
+from clients.reference.transport.io_thread import LONGEST_WAIT_S, IoThread, now_ms
+from clients.reference.transport.news import News
+
+
+class Blocking:
+    """The waits of one producer; ``news`` has the lock, ``metrics`` keep how long they were."""
+
+    def __init__(
+        self,
+        core: ProducerCore,
+        thread: IoThread,
+        news: News,
+        metrics: ProducerMetrics,
+        max_block_ms: int,
+    ) -> None:
+        self._core = core
+        self._thread = thread
+        self._news = news
+        self._metrics = metrics
+        self._max_block_ms = max_block_ms
+
+    def until_admitted(self, delivery: Delivery) -> None:
+        """With the lock held: until a record that found no metadata or no memory is in a batch, or has failed."""
+        self._news.wait_for(lambda: not delivery.is_blocked)
+        if isinstance(delivery.failure, BufferExhaustedError):
+            self._metrics.record("buffer-exhausted", 1, now_ms())
+
+    def until_known(self, topic: str, since_ms: int) -> TopicMetadata:
+        """Until there is metadata of a topic; raises the SendError that ends a send which waits for it."""
+        began_ms = now_ms()
+        with self._news:
+            while True:
+                if not self._core.is_open:
+                    raise ProducerClosedError("the producer was closed while metadata was waited for")
+                known = self._core.topic_metadata(topic, now_ms())
+                left_ms = since_ms + self._max_block_ms - now_ms()
+                if known is not None or left_ms <= 0:
+                    break
+                self._thread.wake()
+                self._news.wait(min(left_ms / 1000, LONGEST_WAIT_S))
+            self._metrics.record("metadata-wait-time-ns", (now_ms() - began_ms) * NS_PER_MS, now_ms())
+        if known is None:
+            raise MetadataTimeoutError(
+                f"topic {topic!r} did not appear in metadata within {self._max_block_ms} ms"
+            )
+        return known
+
+    def until_flushed(self, timeout_s: float | None) -> bool:
+        """Until all that is buffered has its results (PRD-CLS-01); False where that took longer."""
+        began_ns = monotonic_ns()
+        with self._news:
+            batches = self._core.begin_flush()
+            try:
+                self._thread.wake()
+                return self._news.wait_for(lambda: all(batch.is_published for batch in batches), timeout_s)
+            finally:
+                self._core.end_flush()
+                self._metrics.record("flush-time-ns", monotonic_ns() - began_ns, now_ms())

@@ -1,0 +1,113 @@
+"""IoThread: rounds of the core, one after the other, on a thread that sleeps in the selector between them.
+
+The thread takes the producer's lock for each round and lets it go to wait and to run callbacks, so a slow callback
+delays the thread but blocks nobody in ``send``. Whoever changes something under the lock wakes it.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections import deque
+from collections.abc import Callable
+from time import monotonic_ns
+
+from clients.reference.producer import ProducerCore
+from clients.reference.transport.news import News
+from clients.reference.transport.record_future import Waiting, contained
+from clients.reference.transport.selector import SocketSelector
+
+logger = logging.getLogger("kafka-trial.reference")
+
+LONGEST_WAIT_S = 3_600.0
+
+
+def now_ms() -> int:
+    """The core's clock: monotonic, whole milliseconds."""
+    return monotonic_ns() // 1_000_000
+
+
+class IoThread(threading.Thread):
+    """The one thread that drives ``core`` on ``selector``; ``news`` is told after every round, and has the lock.
+
+    ``after_round`` is called with the lock held, ``at_end`` when nothing more will happen.
+    """
+
+    def __init__(
+        self,
+        client_id: str,
+        core: ProducerCore,
+        selector: SocketSelector,
+        news: News,
+        waiting: Waiting,
+        after_round: Callable[[], None],
+        at_end: Callable[[], None],
+    ) -> None:
+        super().__init__(name=f"kafka-producer {client_id}", daemon=True)
+        self._core = core
+        self._selector = selector
+        self._news = news
+        self._waiting = waiting
+        self._after_round, self._at_end = after_round, at_end
+        self._later: deque[Callable[[], None]] = deque()
+        self._is_over = False
+
+    # for other threads
+
+    def is_current(self) -> bool:
+        """Is the caller this thread: in a callback, which must not wait?"""
+        return threading.current_thread() is self
+
+    def wake(self) -> None:
+        """Have another round, soon. It also lets the thread have the interpreter, so it is done even if needless."""
+        self._selector.wakeup()
+
+    def call(self, call: Callable[[], None]) -> None:
+        """Have something called between two rounds, as callbacks are; here and now where there are no more."""
+        with self._news:
+            is_over = self._is_over
+            if not is_over:
+                self._later.append(call)
+                self.wake()
+        if is_over:
+            contained(call)
+
+    # the thread
+
+    def run(self) -> None:
+        """Rounds until the core is closed; what breaks a round is our defect, is logged, and ends the producer."""
+        try:
+            while not self._core.is_closed:
+                with self._news:
+                    deadline_ms = self._core.run_once(now_ms())
+                    self._after_round()
+                    self._news.notify_all()
+                self._publish()
+                if not self._core.is_closed:
+                    self._selector.wait(_seconds_until(deadline_ms))
+        except Exception:
+            logger.exception("%s failed", self.name)
+            with self._news:
+                self._core.force_close(now_ms())
+        finally:
+            with self._news:
+                self._is_over = True
+                self._news.notify_all()
+            self._publish()
+            self._selector.close_all()
+            self._at_end()
+
+    def _publish(self) -> None:
+        """Callbacks run without the lock; then whoever waits for them may look again."""
+        if self._core.publish(now_ms()) and self._news.waiting:
+            with self._news:
+                self._news.notify_all()
+        while self._later:
+            contained(self._later.popleft())
+        self._waiting.run_done()
+
+
+def _seconds_until(deadline_ms: int | None) -> float | None:
+    if deadline_ms is None:
+        return None
+    return min(max(deadline_ms * 1_000_000 - monotonic_ns(), 0) / 1e9, LONGEST_WAIT_S)

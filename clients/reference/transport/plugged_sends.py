@@ -1,0 +1,63 @@
+"""PluggedSends: the way of a record where the application has plugged something in.
+
+Interceptors see it first, then it is serialized; who listens for the cluster's id has heard it before. However it
+ends, its interceptors are told (PRD-ISP-01 to -05).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from time import time_ns
+
+from clients.reference.errors import SendError
+from clients.reference.interceptors import Acknowledgement, ProducerRecord
+from clients.reference.producer_batch import Callback
+from clients.reference.producer_plugins import ProducerPlugins
+from clients.reference.transport.blocking import Blocking
+from clients.reference.transport.io_thread import IoThread, now_ms
+from clients.reference.transport.record_future import RecordFuture, Waiting
+
+
+class PluggedSends:
+    """``send`` appends what is bytes by then; ``must_be_open`` raises after close."""
+
+    def __init__(
+        self,
+        plugins: ProducerPlugins,
+        must_be_open: Callable[[], None],
+        send: Callable[..., RecordFuture],
+        thread: IoThread,
+        blocking: Blocking,
+        waiting: Waiting,
+    ) -> None:
+        self._plugins = plugins
+        self._must_be_open = must_be_open
+        self._send = send
+        self._thread = thread
+        self._blocking = blocking
+        self._waiting = waiting
+
+    def send(self, record: ProducerRecord, callback: Callback | None) -> RecordFuture:
+        """See KafkaProducer.send, which raises the same."""
+        since_ms = now_ms()
+        record = self._plugins.interceptors.on_send(record)
+        end = Acknowledgement(self._plugins.interceptors, record, callback)
+        try:
+            self._must_be_open()
+            if self._plugins.cluster_listeners and not self._thread.is_current():
+                self._blocking.until_known(record.topic, since_ms)
+            key, value = self._plugins.serialize(record)
+            timestamp_ms = record.timestamp_ms
+            if timestamp_ms is None:
+                timestamp_ms = time_ns() // 1_000_000
+            return self._send(record, key, value, timestamp_ms, end)
+        except SendError as error:
+            return self._failed(record, end, error)
+        except Exception as error:
+            self._plugins.interceptors.on_send_error(record, error)
+            raise
+
+    def _failed(self, record: ProducerRecord, end: Acknowledgement, error: SendError) -> RecordFuture:
+        """A send that ended before the core saw it ends like any other: on the I/O thread."""
+        self._thread.call(lambda: end(None, error))
+        return RecordFuture(record.timestamp_ms or 0, failure=error, owner=self._waiting)

@@ -1,0 +1,65 @@
+"""What the kinds of fault share that act on single frames, at the witness: which frames, and that they were hit.
+
+Toxiproxy sees bytes; the witness, behind it, sees frames, and holds back just those that a rule names. The rule counts
+from the moment at which the fault begins. A frame that was acted on says so in its row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from faults.kind import Fault, toxic_name
+from harness.errors import UsageError
+from harness.lane import LiveLane
+from harness.rows import FaultRow, Frame
+from harness.spec import FaultSpec, FrameMatch
+from harness.wire.apis import Api, api_name
+from harness.witness.actions import Action
+
+DIRECTIONS = ("request", "response")
+
+
+class FrameFault(Fault):
+    """The defaults: ``frames`` of the spec are meant; :meth:`action` is what a kind does with them."""
+
+    #: The directions in which the kind can act.
+    directions: tuple[str, ...] = DIRECTIONS
+
+    def action(self, spec: FaultSpec) -> Action:
+        """What happens to a frame that is meant."""
+        raise NotImplementedError
+
+    def match(self, spec: FaultSpec) -> FrameMatch:
+        """Which frames are meant. UsageError for none, for an unknown API, or for a direction it cannot act in."""
+        match = spec.frames
+        if match is None:
+            raise UsageError(f"fault {self.name!r} needs to know which frames: give it 'frames'")
+        names = [api_name(api) for api in Api]
+        if match.api not in names:
+            raise UsageError(
+                f"fault {self.name!r}: there is no API {match.api!r}; some are Produce, Metadata"
+            )
+        if match.direction not in self.directions:
+            meant = " or ".join(self.directions)
+            raise UsageError(f"fault {self.name!r} acts on a {meant}, not on a {match.direction!r}")
+        if match.first < 1 or match.count < 1:
+            raise UsageError(f"fault {self.name!r}: first and count of its frames are at least 1")
+        return match
+
+    async def prepare(self, spec: FaultSpec, lane: LiveLane) -> None:
+        """Check the parameters and the frames."""
+        await super().prepare(spec, lane)
+        self.match(spec)
+
+    async def start(self, spec: FaultSpec, lane: LiveLane) -> None:
+        """Count, and act."""
+        lane.witness.arm(toxic_name(spec), self.match(spec), self.action(spec), spec.brokers)
+
+    async def stop(self, spec: FaultSpec, lane: LiveLane) -> None:
+        """Act no more; what is held goes on."""
+        lane.witness.disarm(toxic_name(spec))
+
+    def hits(self, row: FaultRow, frames: Sequence[Frame]) -> int:
+        """The frames that were acted on."""
+        name = toxic_name(row.spec)
+        return sum(1 for frame in frames if frame.fault == name)

@@ -1,0 +1,43 @@
+"""Single frames are held until the fault ends.
+
+## What it does
+Each of the frames that are meant stays where it is, with whatever is behind it on its connection, until the fault is
+over; then all of it goes on, also to a client or a broker that has long given the connection up.
+
+## What it probes
+The late response: an answer to a request that the client has timed out, on a connection that it may have kept. And
+the ghost request, where requests are meant: it reaches the broker, and is applied, after the client has left.
+
+## How it is made
+By the witness, which keeps the frame. A FIN waits behind it, so that the broker reads the request before it learns
+that nobody waits for its answer.
+
+## Where it is seen
+The row of the frame has the time at which it was passed on, and says that it was late, and by which fault: a hit is
+such a row.
+
+## What it cannot do
+Hold a frame back from somebody who resets the connection meanwhile: then it is gone, and no hit.
+"""
+
+from __future__ import annotations
+
+from faults.frame_fault import FrameFault
+from faults.kind import toxic_name
+from harness.ports import FaultKind
+from harness.spec import FaultSpec
+from harness.witness.actions import Action, hold
+
+
+class HeldFrame(FrameFault):
+    """The fault kind ``held_frame``."""
+
+    name = "held_frame"
+    summary = "single requests or responses, and what is behind them, are held until the fault ends"
+
+    def action(self, spec: FaultSpec) -> Action:
+        """Keep it until the end."""
+        return hold(toxic_name(spec))
+
+
+FAULT: FaultKind = HeldFrame()

@@ -1,0 +1,124 @@
+"""What may be done with one frame at the witness, as steps: write these bytes, wait, be held, end the connection.
+
+An :class:`Action` makes steps from a whole frame. It is pure: the relay carries the steps out, in order, and whatever
+comes behind the frame in its direction waits for them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+from harness.rows import Fate, Frame
+from harness.witness.rewrites import Change, rewrite
+from harness.witness.splitter import SIZE_BYTES
+
+MS: Final = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Write:
+    """Pass these bytes on."""
+
+    data: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """Go on so many nanoseconds later."""
+
+    delay_ns: int
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """Go on when the hold of that name is released."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Behind:
+    """Pass these bytes on behind the next frame of the direction, or at its end."""
+
+    data: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class End:
+    """End the connection on both sides, by RST or by FIN; nothing of it is passed on any more."""
+
+    reset: bool = False
+
+
+Step = Write | Wait | Held | Behind | End
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """``steps`` of a whole frame, its size field included, and its row; CannotRewrite where it has to pass as it is."""
+
+    fate: Fate
+    steps: Callable[[bytes, Frame], list[Step]]
+
+
+DROP: Final = Action(Fate.STOPPED, lambda data, _: [])
+#: The frame is passed on two times.
+TWICE: Final = Action(Fate.MARKED, lambda data, _: [Write(data), Write(data)])
+#: The frame changes places with the one that follows it.
+SWAP: Final = Action(Fate.LATE, lambda data, _: [Behind(data)])
+
+
+def drop_and_end(*, reset: bool) -> Action:
+    """The frame is not passed on, and the connection ends."""
+    return Action(Fate.STOPPED, lambda data, _: [End(reset)])
+
+
+def end_behind(*, reset: bool) -> Action:
+    """The frame is passed on whole, and the connection ends."""
+    return Action(Fate.MARKED, lambda data, _: [Write(data), End(reset)])
+
+
+def delay(delay_ms: int) -> Action:
+    """The frame, and what is behind it, is passed on later."""
+    return Action(Fate.LATE, lambda data, _: [Wait(delay_ms * MS), Write(data)])
+
+
+def hold(name: str) -> Action:
+    """The frame, and what is behind it, is passed on when the hold is released."""
+    return Action(Fate.LATE, lambda data, _: [Held(name), Write(data)])
+
+
+def tear(at_byte: int, *, reset: bool) -> Action:
+    """So many bytes of the frame are passed on, at most all but one, and the connection ends."""
+    return Action(Fate.STOPPED, lambda data, _: [Write(data[: min(at_byte, len(data) - 1)]), End(reset)])
+
+
+def slices(size_bytes: int, gap_ns: int) -> Action:
+    """The frame is passed on in pieces, one after the other."""
+
+    def sliced(data: bytes, _: Frame) -> list[Step]:
+        steps: list[Step] = []
+        for at in range(0, len(data), size_bytes):
+            steps += [Wait(gap_ns), Write(data[at : at + size_bytes])]
+        return steps[1:]  # it has passed with its last piece, not a gap later
+
+    return Action(Fate.LATE, sliced)
+
+
+def rewritten(change: Callable[[bytes, Frame], bytes]) -> Action:
+    """Another frame is passed on in its place; ``change`` gets the payload and gives one, or raises CannotRewrite."""
+
+    def steps(data: bytes, frame: Frame) -> list[Step]:
+        payload = change(data[SIZE_BYTES:], frame)
+        return [Write(len(payload).to_bytes(SIZE_BYTES) + payload)]
+
+    return Action(Fate.CHANGED, steps)
+
+
+def changed(change: Change) -> Action:
+    """Another message is passed on in its place, in the same version."""
+    return rewritten(
+        lambda payload, frame: rewrite(payload, frame.api_key or 0, frame.api_version or 0, change)
+    )

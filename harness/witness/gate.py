@@ -1,0 +1,70 @@
+"""Whole frames out of one direction of a connection, before they are passed on: what a rule needs to act on one.
+
+A gate may be shut at any moment, also in the middle of a frame whose beginning has been passed on: the rest of that
+frame passes, and the next one is the first that is held back until it is whole. What is no Kafka frame, or is too
+large to be kept, passes as it comes. Pure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from harness.witness.splitter import MAX_PAYLOAD_BYTES, MIN_PAYLOAD_BYTES, SIZE_BYTES
+
+
+class Gate:
+    """``held_bytes`` are the beginning of a frame that is not whole yet."""
+
+    def __init__(self, whole_limit_bytes: int) -> None:
+        self.is_shut = False
+        self._limit = whole_limit_bytes
+        self._held = bytearray()
+        self._to_pass = 0
+        self._is_opaque = False
+
+    @property
+    def held_bytes(self) -> int:
+        """How much has come and has not been given yet."""
+        return len(self._held)
+
+    def shut(self, rest_bytes: int) -> None:
+        """Hold frames back from now on; so much more belongs to one whose beginning was passed on already."""
+        self.is_shut = True
+        self._to_pass = rest_bytes
+
+    def open(self) -> None:
+        """Hold nothing back any more, once nothing is held."""
+        self.is_shut = bool(self._held or self._to_pass)
+
+    def feed(self, data: bytes) -> Iterator[tuple[bytes, bool]]:
+        """What can be passed on, in order: (bytes, True if they are one whole frame)."""
+        if self._is_opaque:
+            yield data, False
+            return
+        if self._to_pass:
+            passing, data = data[: self._to_pass], data[self._to_pass :]
+            self._to_pass -= len(passing)
+            yield passing, False
+        self._held += data
+        while len(self._held) >= SIZE_BYTES:
+            payload_bytes = int.from_bytes(self._held[:SIZE_BYTES], signed=True)
+            whole_bytes = SIZE_BYTES + payload_bytes
+            if not MIN_PAYLOAD_BYTES <= payload_bytes <= MAX_PAYLOAD_BYTES:
+                self._is_opaque = True
+                yield self.rest(), False
+            elif payload_bytes > self._limit:
+                self._to_pass = max(0, whole_bytes - len(self._held))
+                yield self._take(whole_bytes), False
+            elif len(self._held) >= whole_bytes:
+                yield self._take(whole_bytes), True
+            else:
+                return
+
+    def rest(self) -> bytes:
+        """The beginning of a frame that will not be waited for any longer."""
+        return self._take(len(self._held))
+
+    def _take(self, count: int) -> bytes:
+        taken = bytes(self._held[:count])
+        del self._held[:count]
+        return taken

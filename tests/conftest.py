@@ -1,0 +1,61 @@
+"""Any value of any of Kafka's messages, for tests of whatever reads or changes them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import MISSING, fields, is_dataclass
+from datetime import UTC, datetime, timedelta
+from types import NoneType, UnionType
+from typing import Any, get_args, get_origin
+
+import pytest
+from hypothesis import strategies as st
+from kio.schema.errors import ErrorCode
+
+INTS = {"int8": 8, "int16": 16, "int32": 32, "int64": 64}
+PLAIN: dict[str, st.SearchStrategy[Any]] = {
+    **{name: st.integers(-(2 ** (bits - 1)), 2 ** (bits - 1) - 1) for name, bits in INTS.items()},
+    "uint16": st.integers(0, 2**16 - 1),
+    "bool": st.booleans(),
+    "float64": st.floats(allow_nan=False),
+    "string": st.text(st.characters(exclude_categories=["Cs"]), max_size=5),
+    "bytes": st.binary(max_size=5),
+    "records": st.binary(max_size=5),
+    "error_code": st.sampled_from(ErrorCode),
+    "uuid": st.none() | st.uuids().filter(lambda value: value.int != 0),
+    "timedelta_i32": st.integers(-(2**31), 2**31 - 1).map(lambda ms: timedelta(milliseconds=ms)),
+    "timedelta_i64": st.integers(-(2**40), 2**40).map(lambda ms: timedelta(milliseconds=ms)),
+    "datetime_i64": st.integers(0, 2**41).map(
+        lambda ms: datetime(1970, 1, 1, tzinfo=UTC) + timedelta(milliseconds=ms)
+    ),
+}
+
+
+def without_none(annotation: Any) -> tuple[Any, bool]:
+    if get_origin(annotation) is UnionType:
+        return next(part for part in get_args(annotation) if part is not NoneType), True
+    return annotation, False
+
+
+def any_message(entity: Any) -> st.SearchStrategy[Any]:
+    """Any value of one of kio's classes."""
+    parts = {}
+    for field in fields(entity):
+        annotation, nullable = without_none(field.type)
+        is_array = get_origin(annotation) is tuple
+        item = without_none(get_args(annotation)[0])[0] if is_array else annotation
+        value = any_message(item) if is_dataclass(item) else PLAIN[field.metadata["kafka_type"]]
+        if is_array:
+            value = st.lists(value, max_size=2).map(tuple)
+        if nullable:
+            value = st.none() | value
+        if "tag" in field.metadata and field.default is not MISSING:
+            value = st.just(field.default) | (value.filter(lambda v: v is not None) if nullable else value)
+        parts[field.name] = value
+    return st.builds(entity, **parts)
+
+
+@pytest.fixture(scope="session")
+def messages() -> Callable[[Any], st.SearchStrategy[Any]]:
+    """From one of kio's classes to the strategy of its values; test modules cannot import each other."""
+    return any_message

@@ -1,0 +1,221 @@
+"""Single frames: found whole, counted exactly, and acted on in order, whatever the pieces in which they come."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from harness.rows import Frame, FrameKind, ProducePart
+from harness.spec import FrameMatch
+from harness.witness import actions
+from harness.witness.actions import Behind, End, Held, Wait, Write
+from harness.witness.gate import Gate
+from harness.witness.outbox import Finish, Outbox
+from harness.witness.rules import Rules
+
+LIMIT = 200
+
+frames = st.lists(st.binary(min_size=4, max_size=LIMIT + 50), max_size=6).map(
+    lambda payloads: [len(payload).to_bytes(4) + payload for payload in payloads]
+)
+
+
+def row(n: int = 1, **fields: Any) -> Frame:
+    plain: dict[str, Any] = {
+        "t_ns": n,
+        "lane": 0,
+        "broker": 1,
+        "conn": 1,
+        "kind": FrameKind.RESPONSE,
+        "api": "Produce",
+    }
+    return Frame(**(plain | fields))
+
+
+def pieces(data: bytes, cuts: list[int]) -> list[bytes]:
+    places = sorted({0, len(data), *(cut % (len(data) + 1) for cut in cuts)})
+    return [data[a:b] for a, b in pairwise(places)]
+
+
+# the gate
+
+
+@given(frames, st.lists(st.integers(0, 2_000)), st.binary(max_size=20))
+def test_a_gate_gives_every_byte_in_order_and_each_frame_that_fits_whole(
+    sent: list[bytes], cuts: list[int], begun: bytes
+) -> None:
+    gate, given_out = Gate(LIMIT), []
+    gate.shut(len(begun))
+    stream = begun + b"".join(sent)
+    for piece in pieces(stream, cuts):
+        given_out += list(gate.feed(piece))
+    assert b"".join(data for data, _ in given_out) == stream
+    assert [data for data, whole in given_out if whole] == [f for f in sent if len(f) <= LIMIT + 4]
+    assert gate.held_bytes == 0
+
+
+@given(frames, st.integers(0, 2_000), st.lists(st.integers(0, 2_000)))
+def test_what_never_becomes_a_frame_is_given_at_the_end(sent: list[bytes], end: int, cuts: list[int]) -> None:
+    gate, stream = Gate(LIMIT), b"".join(sent)
+    stream = stream[: end % (len(stream) + 1)]
+    given_out = [data for piece in pieces(stream, cuts) for data, _ in gate.feed(piece)]
+    assert b"".join(given_out) + gate.rest() == stream
+
+
+@pytest.mark.parametrize("size", [-1, 0, 3, 2**31 - 1])
+def test_bytes_that_are_no_frame_pass_as_they_come(size: int) -> None:
+    gate = Gate(LIMIT)
+    assert list(gate.feed(size.to_bytes(4, signed=True) + b"abc")) == [
+        (size.to_bytes(4, signed=True) + b"abc", False)
+    ]
+    assert list(gate.feed(b"more")) == [(b"more", False)]
+
+
+# the rules
+
+
+@given(first=st.integers(1, 6), count=st.integers(1, 4), total=st.integers(0, 12))
+def test_a_rule_takes_just_those_that_it_names(first: int, count: int, total: int) -> None:
+    rules = Rules()
+    rules.arm("it", FrameMatch("Produce", first=first, count=count), actions.DROP)
+    taken = []
+    for n in range(1, total + 1):
+        assert rules.take(row(n, api="Metadata")) is None
+        if rules.take(row(n)):
+            taken.append(n)
+    assert taken == [n for n in range(first, first + count) if n <= total]
+    assert rules.armed["it"].hits == len(taken)
+
+
+@pytest.mark.parametrize(
+    ("narrowed", "fits", "differs"),
+    [
+        ({"version": 9}, {"api_version": 9}, {"api_version": 8}),
+        ({"client_id": "p1"}, {"client_id": "p1"}, {"client_id": "p2"}),
+        ({"error_code": 6}, {"error_codes": (3, 6)}, {"error_codes": (3,)}),
+        ({"error_code": 0}, {"error_codes": ()}, {"error_codes": (6,)}),
+        ({"connection": 2}, {"conn": 2}, {"conn": 1}),
+        ({"direction": "request"}, {"kind": FrameKind.REQUEST}, {}),
+        ({"partition": 1}, {"produce": (ProducePart("t", 1),)}, {"produce": (ProducePart("t", 0),)}),
+    ],
+)  # fmt: skip
+def test_a_match_is_as_narrow_as_it_says(
+    narrowed: dict[str, Any], fits: dict[str, Any], differs: dict[str, Any]
+) -> None:
+    rules = Rules()
+    rules.arm("it", FrameMatch("Produce", count=9, **narrowed), actions.DROP)
+    assert rules.take(row(**differs)) is None
+    taken = rules.take(row(**fits))
+    assert taken is not None and taken.name == "it"
+
+
+def test_the_first_rule_acts_and_each_counts() -> None:
+    rules = Rules()
+    rules.arm("one", FrameMatch("Produce"), actions.DROP)
+    rules.arm("two", FrameMatch("Produce", first=2), actions.TWICE)
+    taken = [rules.take(row(n)) for n in (1, 2, 3)]
+    assert [rule and rule.name for rule in taken] == ["one", "two", None]
+    with pytest.raises(ValueError, match="armed already"):
+        rules.arm("one", FrameMatch("Produce"), actions.DROP)
+    rules.disarm("one")
+    rules.disarm("one")
+    rules.arm("one", FrameMatch("Produce"), actions.DROP)
+    assert bool(rules) and "one" not in rules.released
+
+
+# the outbox
+
+steps = st.lists(
+    st.one_of(
+        st.binary(min_size=1, max_size=5).map(Write),
+        st.integers(0, 50).map(Wait),
+        st.sampled_from(["a", "b"]).map(Held),
+    ),
+    max_size=5,
+)
+
+
+@given(st.lists(steps, max_size=5), st.lists(st.integers(0, 60), max_size=8))
+def test_whatever_waits_all_leaves_in_order_and_the_end_comes_last(
+    frames_steps: list[list[actions.Step]], looks: list[int]
+) -> None:
+    outbox, now_ns, left = Outbox(), 0, []
+    for frame_steps in frames_steps:
+        outbox.add(frame_steps)
+    outbox.finish()
+    for later_ns in looks:
+        now_ns += later_ns
+        left += list(outbox.due(now_ns, released={"a"}))
+    while not outbox.is_empty:
+        now_ns = max(now_ns, outbox.due_ns or 0)
+        left += list(outbox.due(now_ns, released={"a", "b"}))
+    assert left == [step for each in frames_steps for step in each if isinstance(step, Write)] + [Finish()]
+    assert outbox.waiting_bytes == 0
+
+
+@given(st.lists(st.integers(1, 50), min_size=1, max_size=6), st.integers(0, 30))
+def test_waits_add_up_and_our_lateness_does_not(waits_ns: list[int], late_ns: int) -> None:
+    outbox = Outbox()
+    outbox.add([step for wait_ns in waits_ns for step in (Wait(wait_ns), Write(b"."))])
+    assert not list(outbox.due(100, ()))
+    assert outbox.due_ns == 100 + waits_ns[0]
+    before = list(outbox.due(100 + sum(waits_ns) - 1, ()))
+    assert len(before) == len(waits_ns) - 1
+    assert len(list(outbox.due(100 + sum(waits_ns) + late_ns, ()))) == 1
+
+
+def test_what_is_behind_a_hold_waits_for_the_release() -> None:
+    outbox = Outbox()
+    outbox.add([Held("gate"), Write(b"one")])
+    outbox.add([Write(b"two")])
+    assert not list(outbox.due(10, ())) and outbox.due_ns is None and outbox.waiting_bytes == 6
+    assert list(outbox.due(10, {"gate"})) == [Write(b"one"), Write(b"two")]
+
+
+def test_a_frame_changes_places_with_the_next_one_or_with_the_end() -> None:
+    outbox = Outbox()
+    outbox.add([Behind(b"one")])
+    assert not list(outbox.due(1, ())) and not outbox.is_empty
+    outbox.add([Write(b"two")])
+    assert list(outbox.due(2, ())) == [Write(b"two"), Write(b"one")]
+    outbox.add([Behind(b"three")])
+    outbox.finish()
+    assert list(outbox.due(3, ())) == [Write(b"three"), Finish()]
+
+
+def test_behind_an_end_there_is_nothing() -> None:
+    outbox = Outbox()
+    outbox.add([Write(b"one"), End(reset=True), Write(b"two")])
+    outbox.finish()
+    assert list(outbox.due(1, ())) == [Write(b"one"), End(reset=True)]
+    assert outbox.is_empty and outbox.waiting_bytes == 0
+
+
+# the actions
+
+FRAME = (12).to_bytes(4) + bytes(range(12))
+
+
+@given(st.integers(0, 40), st.booleans())
+def test_a_torn_frame_is_never_whole(at_byte: int, reset: bool) -> None:
+    head, end = actions.tear(at_byte, reset=reset).steps(FRAME, row())
+    assert isinstance(head, Write) and end == End(reset)
+    assert FRAME.startswith(head.data) and len(head.data) == min(at_byte, 15)
+
+
+@given(st.integers(1, 20), st.integers(0, 5))
+def test_slices_make_up_the_frame(size_bytes: int, gap_ns: int) -> None:
+    made = actions.slices(size_bytes, gap_ns).steps(FRAME, row())
+    assert b"".join(step.data for step in made if isinstance(step, Write)) == FRAME
+    assert all(len(step.data) <= size_bytes for step in made if isinstance(step, Write))
+    assert isinstance(made[0], Write) and isinstance(made[-1], Write)
+
+
+def test_a_rewritten_frame_has_the_size_of_what_is_in_it() -> None:
+    assert actions.rewritten(lambda payload, _: payload + b"!").steps(FRAME, row()) == [
+        Write((13).to_bytes(4) + bytes(range(12)) + b"!")
+    ]

@@ -1,0 +1,168 @@
+"""Rewritten responses: just what is named changes, in every version that a client may negotiate."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import fields, is_dataclass, replace
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from kio.schema.errors import ErrorCode
+
+from harness.wire.apis import Api, api_name
+from harness.wire.messages import client_versions, decode_response, encode_response, message_class
+from harness.witness.rewrites import (
+    CannotRewrite,
+    error_code,
+    leaders,
+    other_correlation_id,
+    rewrite,
+    throttle_time,
+    unsupported_version,
+    without_broker,
+)
+
+Messages = Callable[[Any], st.SearchStrategy[Any]]
+PRODUCER_APIS = (Api.PRODUCE, Api.METADATA, Api.API_VERSIONS, Api.INIT_PRODUCER_ID, Api.FIND_COORDINATOR)
+VERSIONS = [
+    (api, version)
+    for api in PRODUCER_APIS
+    for version in range(client_versions(api)[0], client_versions(api)[1] + 1)
+]
+
+
+def ids(pair: tuple[Api, int]) -> str:
+    return f"{api_name(pair[0])}-{pair[1]}"
+
+
+def parts(value: Any) -> Iterator[Any]:
+    """Every structure in a message, the message first."""
+    if isinstance(value, tuple):
+        for item in value:
+            yield from parts(item)
+    elif is_dataclass(value):
+        yield value
+        for field in fields(value):
+            yield from parts(getattr(value, field.name))
+
+
+def but(value: Any, *names: str) -> Any:
+    """A message without those fields, wherever they are: what must not have changed."""
+    if isinstance(value, tuple):
+        return tuple(but(item, *names) for item in value)
+    if is_dataclass(value):
+        return {f.name: but(getattr(value, f.name), *names) for f in fields(value) if f.name not in names}
+    return value
+
+
+@pytest.mark.parametrize("api_version", VERSIONS, ids=ids)
+@given(data=st.data())
+@settings(max_examples=4)
+def test_a_rewrite_that_changes_nothing_gives_the_same_bytes(
+    messages: Messages, api_version: tuple[Api, int], data: st.DataObject
+) -> None:
+    payload, _ = drawn(messages, api_version, data)
+    assert rewrite(payload, *api_version, lambda message: message) == payload
+
+
+@pytest.mark.parametrize("api_version", VERSIONS, ids=ids)
+@given(data=st.data())
+@settings(max_examples=4)
+def test_an_error_code_is_everywhere_and_nothing_else_is_new(
+    messages: Messages, api_version: tuple[Api, int], data: st.DataObject
+) -> None:
+    payload, before = drawn(messages, api_version, data)
+    after = read(rewrite(payload, *api_version, error_code(6)), api_version)
+    assert all(part.error_code == 6 for part in parts(after) if hasattr(part, "error_code"))
+    assert all(part.base_offset == -1 for part in parts(after) if hasattr(part, "base_offset"))
+    spoken = ("error_code", "base_offset", "log_append_time")
+    assert but(after, *spoken) == but(before, *spoken)
+
+
+@given(data=st.data())
+@settings(max_examples=20)
+def test_an_error_code_for_one_partition_leaves_the_others(messages: Messages, data: st.DataObject) -> None:
+    version = data.draw(st.sampled_from([v for api, v in VERSIONS if api is Api.PRODUCE]))
+    payload, before = drawn(messages, (Api.PRODUCE, version), data)
+    indexes = [part.index for part in parts(before) if hasattr(part, "index")]
+    meant = data.draw(st.sampled_from([*indexes, 99]))
+    after = read(rewrite(payload, Api.PRODUCE, version, error_code(3, meant)), (Api.PRODUCE, version))
+    for old, new in zip(parts(before), parts(after), strict=True):
+        if hasattr(old, "index"):
+            assert new.error_code == 3 if old.index == meant else new == old
+
+
+@pytest.mark.parametrize("api_version", VERSIONS, ids=ids)
+@given(data=st.data())
+@settings(max_examples=2)
+def test_a_throttle_time_is_there_where_the_version_has_one(
+    messages: Messages, api_version: tuple[Api, int], data: st.DataObject
+) -> None:
+    payload, before = drawn(messages, api_version, data)
+    if not hasattr(before, "throttle_time"):
+        with pytest.raises(CannotRewrite, match="no throttle time"):
+            rewrite(payload, *api_version, throttle_time(250))
+        return
+    after = read(rewrite(payload, *api_version, throttle_time(250)), api_version)
+    assert after == replace(before, throttle_time=timedelta(milliseconds=250))
+
+
+@given(data=st.data())
+@settings(max_examples=30)
+def test_metadata_names_other_leaders_or_fewer_brokers(messages: Messages, data: st.DataObject) -> None:
+    api_version = data.draw(st.sampled_from([pair for pair in VERSIONS if pair[0] is Api.METADATA]))
+    payload, before = drawn(messages, api_version, data)
+    after = read(rewrite(payload, *api_version, leaders(7)), api_version)
+    assert all(part.leader_id == 7 for part in parts(after) if hasattr(part, "leader_id"))
+    assert but(after, "leader_id") == but(before, "leader_id")
+    node_ids = [broker.node_id for broker in before.brokers]
+    gone = data.draw(st.sampled_from([*node_ids, 99]))
+    after = read(rewrite(payload, *api_version, without_broker(gone)), api_version)
+    assert [broker.node_id for broker in after.brokers] == [n for n in node_ids if n != gone]
+    assert but(after, "brokers") == but(before, "brokers")
+
+
+def test_an_unsupported_version_is_said_in_version_0() -> None:
+    told = unsupported_version((77).to_bytes(4) + b"whatever")
+    assert decode_response(told, Api.API_VERSIONS, 3) == decode_response(told, Api.API_VERSIONS, 0)
+    correlation_id, answer = decode_response(told, Api.API_VERSIONS, 4)
+    assert (correlation_id, answer.error_code, answer.api_keys) == (77, ErrorCode.unsupported_version, ())
+
+
+def test_another_correlation_id_is_another_and_nothing_else_changes() -> None:
+    changed = other_correlation_id(bytes(range(12)))
+    assert changed[4:] == bytes(range(4, 12)) and changed[:4] != bytes(range(4))
+    assert int.from_bytes(changed[:4], signed=True) >= 0
+
+
+@pytest.mark.parametrize("payload", [b"", b"\0\0\0\1", b"\0" * 9 + b"\xff" * 30])
+def test_what_cannot_be_read_is_not_rewritten(payload: bytes) -> None:
+    with pytest.raises(CannotRewrite):
+        rewrite(payload, Api.PRODUCE, 9, error_code(6))
+
+
+def test_a_tag_that_we_do_not_know_is_not_lost() -> None:
+    """ListOffsets and the like are as they are; here an InitProducerId response with an unknown tagged field."""
+    message = message_class(Api.INIT_PRODUCER_ID, 4, "response")
+    plain = encode_response(
+        message(throttle_time=timedelta(), error_code=ErrorCode.none, producer_id=1, producer_epoch=0),
+        5,
+    )[4:]
+    tagged = plain[:-1] + b"\x01\x63\x02hi"
+    assert decode_response(tagged, Api.INIT_PRODUCER_ID, 4) == decode_response(plain, Api.INIT_PRODUCER_ID, 4)
+    with pytest.raises(CannotRewrite, match="not known here"):
+        rewrite(tagged, Api.INIT_PRODUCER_ID, 4, error_code(14))
+
+
+def drawn(messages: Messages, api_version: tuple[Api, int], data: st.DataObject) -> tuple[bytes, Any]:
+    message = data.draw(messages(message_class(*api_version, "response")))
+    return encode_response(message, 5)[4:], message
+
+
+def read(payload: bytes, api_version: tuple[Api, int]) -> Any:
+    correlation_id, message = decode_response(payload, *api_version)
+    assert correlation_id == 5
+    return message
