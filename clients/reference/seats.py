@@ -18,7 +18,7 @@ from clients.reference.partitioner import Partitioner
 from clients.reference.producer_batch import Callback, ProducerBatch
 from clients.reference.record_check import PLAIN_OVERHEAD_BYTES
 from clients.reference.states import BatchState
-from harness.wire.records import BATCH_OVERHEAD_BYTES
+from harness.wire.records import BATCH_OVERHEAD_BYTES, BatchBuilder
 
 _OPEN = BatchState.OPEN
 Key = str | tuple[str, int | None]
@@ -29,12 +29,12 @@ Key = str | tuple[str, int | None]
 class Seat:
     """A batch with room: its records and ``weight`` times the next one must stay below ``end_bytes``.
 
-    ``append`` and ``records`` are the batch's builder's.
+    ``builder`` is the batch's, and ``append`` the builder's.
     """
 
     batch: ProducerBatch
     append: Callable[[int, bytes | None, bytes | None], int]
-    records: bytearray
+    builder: BatchBuilder
     weight: float  # 1 as an int is quicker than 1.0
     end_bytes: float
     used_at_ms: int
@@ -87,8 +87,8 @@ class Seats:
             size_bytes += len(value)
         elif value is not None:
             return None
-        batch, records = seat.batch, seat.records
-        used_bytes = len(records)
+        batch, builder = seat.batch, seat.builder
+        used_bytes = builder.records_bytes
         if used_bytes + size_bytes * seat.weight >= seat.end_bytes or batch.state is not _OPEN:
             return None
         if seat.used_at_ms != now_ms:
@@ -98,7 +98,7 @@ class Seats:
         if callback is not None:
             batch.callbacks.append((index, timestamp_ms, callback))
         if partition is None:
-            self._appended(topic, key, len(records) - used_bytes)
+            self._appended(topic, key, builder.records_bytes - used_bytes)
         return self._new_delivery(timestamp_ms, batch, index, None, self._owner)
 
     def _seat_of(self, topic: str, key: bytes | None, partition: int | None) -> Seat | None:
@@ -127,7 +127,7 @@ class Seats:
         self._seats[topic if keyless else batch.partition] = Seat(
             batch,
             batch.builder.append,
-            batch.builder.records,
+            batch.builder,
             1 if batch.growth >= 1 else 1 / batch.growth,
             min(bounds) - BATCH_OVERHEAD_BYTES,
             now_ms,

@@ -20,7 +20,7 @@ from harness.wire.records.encoding import (
     SHORT,
     SHORT_AND_PLAIN,
     Headers,
-    append_record,
+    record_parts,
     write_record,
     write_varint,
 )
@@ -51,8 +51,9 @@ class BatchBuilder:
         self.codec = codec
         self.level = level
         self.record_count = 0
-        #: The records so far, as they will be compressed.
-        self.records = bytearray()
+        #: The records so far: what they take before compression, and in pieces, which are joined once, in the end.
+        self.records_bytes = 0
+        self._parts: list[bytes] = []
         self._base_timestamp_ms = base_timestamp_ms
         self._max_timestamp_ms = 0
         self._newest_ms: int | None = None
@@ -62,29 +63,30 @@ class BatchBuilder:
     @property
     def size_bytes(self) -> int:
         """The batch's size before compression."""
-        return BATCH_OVERHEAD_BYTES + len(self.records)
+        return BATCH_OVERHEAD_BYTES + self.records_bytes
 
     def append(self, timestamp_ms: int, key: bytes | None, value: bytes | None, headers: Headers = ()) -> int:
         """Adds a record and gives its index in the batch."""
         if timestamp_ms != self._newest_ms:
             self._stamp(timestamp_ms)
         index = self.record_count
-        records = self.records
-        if key is not None or value is None or headers:
-            append_record(records, self._delta_ms, index, key, value, headers)
-        else:  # the same for what most records are, written out because it is every record's price
+        if key is None and type(value) is bytes and not headers:
+            # The same as below for what most records are, written out because it is every record's price.
             try:
                 delta, number = self._delta, SHORT[index]
                 size = len(value)
                 value_size = NULL_AND_SHORT[size]
-                records += SHORT_AND_PLAIN[size + len(delta) + len(number) + len(value_size) + 2]
-                records += delta
-                records += number
-                records += value_size
-                records += value
-                records += b"\0"
+                length = size + len(delta) + len(number) + len(value_size) + 2
+                head = SHORT_AND_PLAIN[length]
+                self._parts += (head, delta, number, value_size, value, b"\0")
+                self.records_bytes += len(head) - 1 + length  # the head has one of the two bytes
+                self.record_count = index + 1
+                return index
             except IndexError:
-                append_record(records, self._delta_ms, index, key, value, headers)
+                pass
+        parts = record_parts(self._delta_ms, index, _fixed(key), _fixed(value), headers)
+        self._parts += parts
+        self.records_bytes += sum(map(len, parts))
         self.record_count = index + 1
         return index
 
@@ -108,11 +110,11 @@ class BatchBuilder:
         transactional: bool = False,
     ) -> bytes:
         """The batch as bytes. Raises :class:`WireError` without records, or for a field out of its range."""
-        if self._base_timestamp_ms is None or not self.records:
+        if self._base_timestamp_ms is None or not self._parts:
             raise WireError("a batch needs a record")
-        payload: bytes | bytearray = self.records
+        payload = b"".join(self._parts)
         if self.codec is not Codec.NONE:
-            payload = compress(self.codec, bytes(payload), self.level)
+            payload = compress(self.codec, payload, self.level)
         return _assemble(
             payload=payload,
             base_offset=base_offset,
@@ -126,7 +128,7 @@ class BatchBuilder:
 
 def _assemble(
     *,
-    payload: bytes | bytearray,
+    payload: bytes,
     base_offset: int,
     partition_leader_epoch: int,
     attributes: int,
@@ -138,11 +140,15 @@ def _assemble(
     try:
         covered = _COVERED.pack(attributes, record_count - 1, *timestamps_ms, *producer, record_count)
         crc = crc32c(payload, crc32c(covered))
-        return (
-            _UNCOVERED.pack(base_offset, length, partition_leader_epoch, model.MAGIC, crc) + covered + payload
-        )
+        uncovered = _UNCOVERED.pack(base_offset, length, partition_leader_epoch, model.MAGIC, crc)
+        return b"".join((uncovered, covered, payload))
     except struct.error as error:
         raise WireError(f"a field of the batch is out of its range: {error}") from error
+
+
+def _fixed(content: bytes | None) -> bytes | None:
+    """What can be changed by its owner until the batch is built is copied now."""
+    return content if content is None or type(content) is bytes else bytes(content)
 
 
 def _header_of(batch: bytes) -> bytearray:

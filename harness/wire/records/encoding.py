@@ -72,51 +72,36 @@ def write_record(
     timestamp_delta_ms: int, offset_delta: int, key: bytes | None, value: bytes | None, headers: Headers
 ) -> bytes:
     """One record, length and all."""
-    out = bytearray()
-    append_record(out, timestamp_delta_ms, offset_delta, key, value, headers)
-    return bytes(out)
+    return _join(record_parts(timestamp_delta_ms, offset_delta, key, value, headers))
 
 
-def append_record(
-    out: bytearray,
-    timestamp_delta_ms: int,
-    offset_delta: int,
-    key: bytes | None,
-    value: bytes | None,
-    headers: Headers,
-) -> None:
-    """One record, length and all, behind what is there. Written out by hand: it is a price per record."""
+def record_parts(
+    timestamp_delta_ms: int, offset_delta: int, key: bytes | None, value: bytes | None, headers: Headers
+) -> tuple[bytes, ...]:
+    """The same in pieces, key and value among them uncopied. Written out by hand: it is a price per record."""
     if headers or value is None or timestamp_delta_ms < 0 or offset_delta < 0:
-        out += _write_any_record(timestamp_delta_ms, offset_delta, key, value, headers)
-        return
+        return _any_parts(timestamp_delta_ms, offset_delta, key, value, headers)
     try:
         delta = SHORT[timestamp_delta_ms]
         index = SHORT[offset_delta]
-        key_part = NULL if key is None else SHORT[len(key)] + key
+        key_size, key_bytes = (NULL, b"") if key is None else (SHORT[len(key)], key)
         size = len(value)
         value_size = SHORT[size]
         # Two bytes more: the attributes, and the number of headers.
-        out += SHORT_AND_PLAIN[size + len(delta) + len(index) + len(key_part) + len(value_size) + 2]
+        length = size + len(delta) + len(index) + len(key_size) + len(key_bytes) + len(value_size) + 2
+        return (SHORT_AND_PLAIN[length], delta, index, key_size, key_bytes, value_size, value, b"\0")
     except IndexError:
-        out += _write_any_record(timestamp_delta_ms, offset_delta, key, value, headers)
-        return
-    out += delta
-    out += index
-    out += key_part
-    out += value_size
-    out += value
-    out += b"\0"
+        return _any_parts(timestamp_delta_ms, offset_delta, key, value, headers)
 
 
-def _write_any_record(
+def _any_parts(
     timestamp_delta_ms: int, offset_delta: int, key: bytes | None, value: bytes | None, headers: Headers
-) -> bytes:
+) -> tuple[bytes, ...]:
     parts = [b"\x00", write_varint(timestamp_delta_ms), write_varint(offset_delta)]
     for content in (key, value):
         parts += (NULL,) if content is None else (write_varint(len(content)), content)
     parts.append(_write_headers(headers))
-    body = _join(parts)
-    return write_varint(len(body)) + body
+    return (write_varint(sum(map(len, parts))), *parts)
 
 
 def _write_headers(headers: Headers) -> bytes:
