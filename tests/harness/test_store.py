@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from harness.contract import OpComplete, OpInvoke
@@ -11,6 +13,7 @@ from harness.outcome import Guarantee
 from harness.rows import (
     SCHEMA_VERSION,
     Ending,
+    Fate,
     FaultRow,
     Frame,
     FrameKind,
@@ -50,6 +53,17 @@ def test_evidence_survives_the_folder(tmp_path):
     store = RunStore.create(tmp_path, record())
     store.write_evidence(EVIDENCE)
     assert store.read_evidence("t-1") == EVIDENCE
+
+
+def test_what_a_fault_stopped_is_kept_apart(tmp_path):
+    store = RunStore.create(tmp_path, record())
+    passed, stopped = (
+        Frame(t_ns, 0, 1, 1, FrameKind.RESPONSE, fault="f", fate=fate)
+        for t_ns, fate in ((5, Fate.LATE), (4, Fate.STOPPED))
+    )
+    store.write_evidence(replace(EVIDENCE, frames=(passed,), stopped=(stopped,)))
+    read = store.read_evidence("t-1")
+    assert (read.frames, read.stopped) == ((passed,), (stopped,))
 
 
 def test_a_record_without_a_result_is_pending_and_info():
