@@ -31,7 +31,7 @@ quickstart: setup  ## set up everything, try both clients in the eight cells, wr
 	@$(BIN)/kafka-trial report runs
 
 test: setup  ## all tests, with real brokers
-	@$(BIN)/pytest -n 2 --dist loadgroup
+	@$(BIN)/pytest -n 2
 
 test-fast: $(READY)  ## the tests without a JVM, under a minute
 	@$(BIN)/pytest -m 'not jvm and not long' -n 2 --hypothesis-profile=quick

@@ -1,15 +1,18 @@
 """Hypothesis in all tests: no deadlines, for a busy machine is no defect; what is slow shows in ``--durations``.
 
 How much is tried is the profile's: ``--hypothesis-profile=quick`` for the fast tier, ``thorough`` for a night. Of two
-processes (``-n 2 --dist loadgroup``) one has all tests with a JVM, which mostly wait, and the other has the rest.
+processes (``-n 2``) one has all tests with a JVM, which mostly wait, and the other has the rest.
 """
 
 from __future__ import annotations
 
+from functools import cache
+from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
+from xdist.scheduler import LoadScopeScheduling
 
 _ANY_MACHINE: dict[str, Any] = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
 
@@ -19,9 +22,21 @@ settings.register_profile("thorough", max_examples=2_000, **_ANY_MACHINE)
 settings.load_profile("usual")
 
 
-@pytest.hookimpl(tryfirst=True)  # before xdist looks at the groups
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Clusters would only be in each other's way."""
-    for item in items:
-        if item.get_closest_marker("jvm"):
-            item.add_marker(pytest.mark.xdist_group("jvm"))
+class JvmApart(LoadScopeScheduling):
+    """All files with a test that starts a JVM go to one process: clusters would only be in each other's way.
+
+    xdist's own groups do the same by a mark, but not with this pytest, which ignores the name that it gives to a test.
+    """
+
+    def _split_scope(self, nodeid: str) -> str:
+        return "jvm" if _starts_jvm(nodeid.partition("::")[0]) else nodeid
+
+
+@cache
+def _starts_jvm(path: str) -> bool:
+    return "mark.jvm" in Path(path).read_text()
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> JvmApart:
+    """Instead of the one that ``--dist`` names."""
+    return JvmApart(config, log)
