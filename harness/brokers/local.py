@@ -40,13 +40,20 @@ class LocalCluster:
     """A running cluster (``ports.Cluster``); :meth:`LocalKind.cluster` starts and removes it."""
 
     def __init__(
-        self, cluster_id: ClusterId, layout: Layout, java: tuple[str, ...], folder: Path, log_dir: Path
+        self,
+        cluster_id: ClusterId,
+        layout: Layout,
+        java: tuple[str, ...],
+        folder: Path,
+        log_dir: Path,
+        config: Mapping[str, str] | None = None,
     ) -> None:
         self.version = cluster_id.version
         self.cluster_id = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
         self._layout = layout
         self._java = java
         self._folder = folder
+        self._config = config or {}
         self._nodes = {
             node.node_id: Node(
                 node.node_id,
@@ -141,7 +148,7 @@ class LocalCluster:
             folder = self._node_folder(node.node_id)
             folder.mkdir()
             properties = settings.server_properties(self._layout, node, folder / "data")
-            self._properties(node.node_id).write_text(settings.render(properties))
+            self._properties(node.node_id).write_text(settings.render(properties | dict(self._config)))
         _, name, text = settings.logging(self.version, self._folder)
         (self._folder / name).write_text(text)
         await self._format()
@@ -223,14 +230,20 @@ class LocalKind:
         ClusterId.parse(broker_id, VERSIONS)
 
     @asynccontextmanager
-    async def cluster(self, broker_id: str, lanes: int, log_dir: Path) -> AsyncIterator[LocalCluster]:
-        """A cluster with ``lanes`` lanes, ready, and gone afterwards; its logs are ``log_dir/node-N.log``."""
+    async def cluster(
+        self, broker_id: str, lanes: int, log_dir: Path, config: Mapping[str, str] | None = None
+    ) -> AsyncIterator[LocalCluster]:
+        """A cluster with ``lanes`` lanes, ready, and gone afterwards; its logs are ``log_dir/node-N.log``.
+
+        ``config`` goes before our own settings (:mod:`harness.brokers.settings`).
+        """
         wanted = ClusterId.parse(broker_id, VERSIONS)
         java = await asyncio.to_thread(java_command, wanted.version)
         await asyncio.to_thread(log_dir.mkdir, parents=True, exist_ok=True)
         with port_block(Layout.ports_needed(wanted.nodes, lanes)) as ports:
             folder = processes.scratch_dir()
-            cluster = LocalCluster(wanted, Layout.deal(ports, wanted.nodes, lanes), java, folder, log_dir)
+            layout = Layout.deal(ports, wanted.nodes, lanes)
+            cluster = LocalCluster(wanted, layout, java, folder, log_dir, config)
             try:
                 await cluster.start()
                 yield cluster
