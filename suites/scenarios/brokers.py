@@ -30,11 +30,12 @@ def _scenario(
     *,
     workload: Workload | None = None,
     config: Config | None = None,
+    without: str = "",
 ) -> Scenario:
     return Scenario(
         name=name,
         summary=summary,
-        requirements=DELIVERY + CLOSING + EXPIRY + TRACED,
+        requirements=tuple(each for each in DELIVERY + CLOSING + EXPIRY + TRACED if each != without),
         schedule=schedule,
         consequence=consequence.hit,
         workload=workload or Workload(),
@@ -116,6 +117,8 @@ SMALLER_BATCHES = _scenario(
     lambda dice: (
         FaultSpec("message_size_limit", Elapsed(1_500), 2_000, {"bytes": dice.between(500, 1_500)}),
     ),
+    # A batch that is refused for its size was not given up: librdkafka, for one, never splits, and says so.
+    without="PRD-SND-06",
 )
 
 TOPIC_GROWS = _scenario(

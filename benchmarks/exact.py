@@ -1,0 +1,106 @@
+"""How exact a fault on a single frame is: "the third Produce answer for partition 0", in many trials of two clients.
+
+    .venv/bin/python -m benchmarks.exact [--trials 100] [--json]
+
+Each trial is live. Exact is: the witness stopped one frame, the third of its kind since the fault began, counted anew
+from the evidence; and the client, which never had the answer, sent that very batch again.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import msgspec
+from msgspec.structs import replace
+
+from harness import registry
+from harness.evidence import Evidence
+from harness.plan import make_plan
+from harness.rows import Fate, Frame, FrameKind
+from harness.spec import ClientRef, Elapsed, FaultSpec, FrameMatch, Plan, Workload
+from harness.store import RunStore
+
+NTH, PARTITION = 3, 0
+FAULT = FaultSpec(
+    "dropped_frame", Elapsed(0), 1_500, frames=FrameMatch("Produce", first=NTH, partition=PARTITION)
+)
+WORKLOAD = Workload(records=600, chunk=30, interval_ms=75)
+CLIENTS = ("reference", "confluent-kafka")
+
+
+def plan(trials: int) -> Plan:
+    """``trials`` of each client, in turn under each guarantee."""
+    scenario = registry.scenario("frame/lost-answer")
+    refs = [ClientRef(name, registry.client(name).default_version) for name in CLIENTS]
+    seeds = range(1, 1 + -(-trials // len(scenario.guarantees)))
+    made = make_plan([scenario], refs, ["local:4.3.1x1"], seeds)
+    return Plan(1, tuple(replace(spec, faults=(FAULT,), workload=WORKLOAD) for spec in made.trials))
+
+
+def is_exact(evidence: Evidence) -> bool:
+    """The third of its kind, it alone, and its batch was sent again."""
+    [row] = evidence.faults
+    if row.effective_ns is None:
+        return False
+    stopped = [frame for frame in evidence.stopped if frame.fate is Fate.STOPPED]
+    answers = [
+        frame for frame in (*evidence.frames, *evidence.stopped) if _is_meant(frame, row.effective_ns[0])
+    ]
+    answers.sort(key=lambda frame: frame.t_ns)
+    if len(stopped) != 1 or answers[NTH - 1 : NTH] != stopped:
+        return False
+    asked = [frame for frame in evidence.frames if frame.kind is FrameKind.REQUEST and frame.api == "Produce"]
+    [lost] = [f for f in asked if (f.conn, f.correlation_id) == (stopped[0].conn, stopped[0].correlation_id)]
+    batches = {part.crc for part in lost.produce}
+    return any(part.crc in batches for f in asked if f.t_ns > stopped[0].t_ns for part in f.produce)
+
+
+def _is_meant(frame: Frame, since_ns: int) -> bool:
+    is_answer = frame.kind is FrameKind.RESPONSE and frame.api == "Produce" and frame.t_ns >= since_ns
+    return is_answer and any(part.partition == PARTITION for part in frame.produce)
+
+
+def main(argv: list[str]) -> int:
+    """The exit code: 0 if every trial was exact, and passed."""
+    parser = argparse.ArgumentParser(prog="benchmarks.exact")
+    parser.add_argument("--trials", type=int, default=100, help="of each client")
+    parser.add_argument("--json", action="store_true")
+    given = parser.parse_args(argv)
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "plan.json"
+        path.write_bytes(msgspec.json.encode(plan(given.trials)))
+        command = [
+            str(Path(sys.executable).with_name("kafka-trial")),
+            "replay",
+            str(path),
+            "-j",
+            "16",
+            "--json",
+        ]
+        done = subprocess.run([*command, "--out-dir", folder], stdout=subprocess.PIPE, check=False)
+        store = RunStore.open(Path(json.loads(done.stdout)["run"]))
+        figures: dict[str, dict[str, Any]] = {
+            name: {"trials": 0, "exact": 0, "verdicts": {}} for name in CLIENTS
+        }
+        for verdict in store.verdicts():
+            of = figures[verdict.client.partition("@")[0]]
+            of["trials"] += 1
+            of["exact"] += is_exact(store.read_evidence(verdict.trial))
+            of["verdicts"][verdict.verdict] = of["verdicts"].get(verdict.verdict, 0) + 1
+    lines = [
+        f"{name}: {each['exact']} of {each['trials']} exact; {each['verdicts']}"
+        for name, each in figures.items()
+    ]
+    sys.stdout.write(json.dumps(figures) if given.json else "\n".join(lines))
+    sys.stdout.write("\n")
+    return int(any(each["exact"] != each["trials"] for each in figures.values()))
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
