@@ -46,7 +46,7 @@ def version_to_ask_instead(asked: int, body: Message) -> int | None:
     """
     if int(body.error_code) != _UNSUPPORTED_VERSION or asked == 0:
         return None
-    return min(offered_by(body).get(Api.API_VERSIONS, (0, 0))[1], asked - 1)
+    return max(0, min(offered_by(body).get(Api.API_VERSIONS, (0, 0))[1], asked - 1))
 
 
 def refusal(body: Message) -> str | None:

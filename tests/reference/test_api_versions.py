@@ -1,0 +1,37 @@
+"""ApiVersions answers that make no sense: the next question is lower, and never below 0 (NET-CON-02)."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from kio.schema.errors import ErrorCode
+
+from clients.reference.api_versions import version_to_ask_instead
+from harness.wire.apis import Api
+from harness.wire.messages import make, message_class, nested
+
+ANSWER = message_class(Api.API_VERSIONS, 0, "response")
+OFFER = nested(ANSWER, "ApiVersion")
+
+
+def told(highest: int | None) -> object:
+    offers = (
+        ()
+        if highest is None
+        else (make(OFFER, api_key=Api.API_VERSIONS, min_version=0, max_version=highest),)
+    )
+    return make(ANSWER, error_code=ErrorCode.unsupported_version, api_keys=offers)
+
+
+@given(asked=st.integers(1, 10), highest=st.integers(-(2**15), 2**15 - 1) | st.none())
+def test_the_next_question_is_lower_and_one_that_there_is(asked: int, highest: int | None) -> None:
+    lower = version_to_ask_instead(asked, told(highest))
+    assert lower is not None and 0 <= lower < asked
+
+
+@pytest.mark.parametrize(
+    ("asked", "highest", "expected"), [(4, 2, 2), (4, 9, 3), (4, None, 0), (3, -5, 0), (0, 0, None)]
+)
+def test_what_is_asked_instead(asked: int, highest: int | None, expected: int | None) -> None:
+    assert version_to_ask_instead(asked, told(highest)) == expected
