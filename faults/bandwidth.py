@@ -9,47 +9,85 @@ The request timeout, which counts from the sending of a request and not from its
 the line is busy; and delivery timeouts that expire with bytes still on the way.
 
 ## How it is made
-In the simulated world alone: a piece of data takes its size over the rate, and those behind it wait.
+In the live world a ``bandwidth`` toxic in each slow direction, on open and on later connections; what it holds leaves
+in tenths of a second. At the end its rate is first set so high that it holds nothing, and then it is removed. In the
+simulated world a piece of data takes its size over the rate, and those behind it wait.
 
 ## Where it is seen
 Requests come late to the witness, or answers late to the client: a hit is a frame, of a slow direction, that passed
 the witness during the fault.
 
 ## What it cannot do
-Share one limit between several connections; slow down a FIN with nothing in front of it.
+Share one limit between several connections; slow down a FIN with nothing in front of it. In the live world a rate is
+whole thousands of bytes a second, for such are Toxiproxy's.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from faults.kind import SimulatedFault, passed, toxic_name
-from harness.ports import FaultKind, FaultParam
+from faults.kind import BOTH_WORLDS, Fault, each, passed, remove, toxic_name
+from harness.errors import UsageError
+from harness.lane import LiveLane
+from harness.ports import FaultKind, FaultParam, Proxy
 from harness.rows import FaultRow, Frame, FrameKind
 from harness.simulated.lane import SimulatedLane
 from harness.spec import FaultSpec
 
+_SLOW = {"upstream": FrameKind.REQUEST, "downstream": FrameKind.RESPONSE}
 _MAX = 1_000_000_000
+_BYTES_PER_KB = 1_000
 
 
-class Bandwidth(SimulatedFault):
+class Bandwidth(Fault):
     """The fault kind ``bandwidth``."""
 
     name = "bandwidth"
     summary = "bytes leave no faster than a rate, in order, none lost"
+    worlds = BOTH_WORLDS
     params: tuple[FaultParam, ...] = (
         FaultParam("upstream_bytes_per_s", 0, 0, _MAX, "how fast requests leave; 0 for no limit"),
         FaultParam("downstream_bytes_per_s", 0, 0, _MAX, "how fast responses leave; 0 for no limit"),
     )
 
+    async def prepare(self, spec: FaultSpec, lane: LiveLane) -> None:
+        """Check the parameters; no limit either way is no fault."""
+        rates = self._rates(spec)
+        if not rates:
+            raise UsageError("fault 'bandwidth' needs upstream_bytes_per_s or downstream_bytes_per_s above 0")
+        for stream, rate in rates.items():
+            if rate % _BYTES_PER_KB:
+                raise UsageError(
+                    f"{stream}_bytes_per_s of fault 'bandwidth' must be whole thousands where Toxiproxy does it, "
+                    f"not {rate}"
+                )
+
+    async def start(self, spec: FaultSpec, lane: LiveLane) -> None:
+        """Slow down."""
+        rates = self._rates(spec)
+
+        async def add(place: tuple[Proxy, str]) -> None:
+            proxy, stream = place
+            rate = rates[stream] // _BYTES_PER_KB
+            await proxy.add_toxic(f"{toxic_name(spec)}-{stream}", "bandwidth", stream, 1.0, rate=rate)
+
+        await each([(proxy, stream) for proxy in lane.on(spec) for stream in rates], add)
+
+    async def stop(self, spec: FaultSpec, lane: LiveLane) -> None:
+        """Go at full speed again."""
+
+        async def take(place: tuple[Proxy, str]) -> None:
+            proxy, stream = place
+            await remove(proxy, f"{toxic_name(spec)}-{stream}")
+
+        await each([(proxy, stream) for proxy in lane.on(spec) for stream in self._rates(spec)], take)
+
     def begin(self, spec: FaultSpec, lane: SimulatedLane) -> None:
         """Slow down."""
-        values, name = self.values(spec), toxic_name(spec)
         for proxy in lane.on(spec):
-            if values["upstream_bytes_per_s"]:
-                proxy.up.throttle(name, values["upstream_bytes_per_s"])
-            if values["downstream_bytes_per_s"]:
-                proxy.down.throttle(name, values["downstream_bytes_per_s"])
+            for stream, rate in self._rates(spec).items():
+                way = proxy.up if stream == "upstream" else proxy.down
+                way.throttle(toxic_name(spec), rate)
 
     def end(self, spec: FaultSpec, lane: SimulatedLane) -> None:
         """Go at full speed again."""
@@ -57,12 +95,13 @@ class Bandwidth(SimulatedFault):
             proxy.up.restore(toxic_name(spec))
             proxy.down.restore(toxic_name(spec))
 
-    def simulated_hits(self, row: FaultRow, frames: Sequence[Frame], lane: SimulatedLane) -> int:
+    def hits(self, row: FaultRow, frames: Sequence[Frame]) -> int:
         """Frames that passed in a slow direction."""
-        values = self.values(row.spec)
-        kinds = {"upstream": FrameKind.REQUEST, "downstream": FrameKind.RESPONSE}
-        slow = [kind for stream, kind in kinds.items() if values[f"{stream}_bytes_per_s"]]
-        return sum(1 for _ in passed(row, frames, slow))
+        return sum(1 for _ in passed(row, frames, [_SLOW[stream] for stream in self._rates(row.spec)]))
+
+    def _rates(self, spec: FaultSpec) -> dict[str, int]:
+        values = self.values(spec)
+        return {stream: rate for stream in _SLOW if (rate := values[f"{stream}_bytes_per_s"])}
 
 
 FAULT: FaultKind = Bandwidth()

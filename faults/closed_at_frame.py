@@ -16,7 +16,8 @@ The connection ends with neither side as the one who ended it. The row of the fr
 by which fault: a hit is such a row.
 
 ## What it cannot do
-Make sure that what was passed on before an RST is read: a reset may overtake it.
+Reset the client: the witness's RST reaches the broker, but Toxiproxy, which stands between, passes it on to the client
+as FIN (``reset`` resets clients). Make sure that what was passed on before an RST is read: a reset may overtake it.
 """
 
 from __future__ import annotations

@@ -2,35 +2,56 @@
 
 ## What it does
 Open connections end when the fault begins. For its duration an attempt to connect is neither accepted nor refused.
-At its end the attempts that still wait are accepted.
+At its end the attempts that still wait are accepted, in the live world when the system next repeats them: one, two,
+four seconds after each other.
 
 ## What it probes
 The connection setup timeout, and what a client does beside a connection that hangs: others must go on, and the
 attempt must be given up by the clock, for nothing else will end it.
 
 ## How it is made
-In the simulated world alone, as an address whose packets are dropped.
+In the live world the proxy is disabled, and a socket of the harness takes its port, whose queue of new connections has
+room for one and is full at once: the system drops whatever else knocks. At the end that socket is closed and the proxy
+enabled. In the simulated world the proxy leaves attempts without an answer.
 
 ## Where it is seen
-The client sees nothing at all. A hit is an attempt to connect that was left without an answer.
+The client sees the end of what was open, and then nothing at all. Attempts to connect never reach the witness: in the
+live world a hit is a connection that ended from the client's side, and that no new one begins meanwhile can be seen
+there too. In the simulated world it is an attempt that was left without an answer.
 
 ## What it cannot do
-Answer some attempts and not others; leave the open connections alone.
+Answer some attempts and not others; leave the open connections alone. While the port changes hands, at the beginning
+and at the end, for a moment attempts are refused. An attempt that comes in that same moment may be taken for
+established by the client, and is reset when the fault ends.
 """
 
 from __future__ import annotations
 
-from faults.kind import SimulatedFault, toxic_name
+from collections.abc import Sequence
+
+from faults import listener
+from faults.kind import BOTH_WORLDS, Fault, cut, each, toxic_name
+from harness.lane import LiveLane
 from harness.ports import FaultKind
+from harness.rows import FaultRow, Frame
 from harness.simulated.lane import SimulatedLane
 from harness.spec import FaultSpec
 
 
-class ConnectTimeout(SimulatedFault):
+class ConnectTimeout(Fault):
     """The fault kind ``connect_timeout``."""
 
     name = "connect_timeout"
     summary = "attempts to connect have no answer for the duration, and open connections end"
+    worlds = BOTH_WORLDS
+
+    async def start(self, spec: FaultSpec, lane: LiveLane) -> None:
+        """Cut, and answer nobody."""
+        await each(lane.on(spec), lambda proxy: listener.ignore(proxy, toxic_name(spec)))
+
+    async def stop(self, spec: FaultSpec, lane: LiveLane) -> None:
+        """Answer again."""
+        await each(lane.on(spec), lambda proxy: listener.reopen(proxy, toxic_name(spec)))
 
     def begin(self, spec: FaultSpec, lane: SimulatedLane) -> None:
         """Cut, and answer nobody."""
@@ -42,6 +63,14 @@ class ConnectTimeout(SimulatedFault):
         """Answer again."""
         for proxy in lane.on(spec):
             proxy.accept(toxic_name(spec))
+
+    def hits(self, row: FaultRow, frames: Sequence[Frame]) -> int:
+        """Connections that ended."""
+        return sum(1 for _ in cut(row, frames))
+
+    def simulated_hits(self, row: FaultRow, frames: Sequence[Frame], lane: SimulatedLane) -> int:
+        """Attempts to connect that had no answer."""
+        return lane.touched(toxic_name(row.spec))
 
 
 FAULT: FaultKind = ConnectTimeout()

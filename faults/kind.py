@@ -65,30 +65,6 @@ class Fault:
         return self.hits(row, frames)
 
 
-class SimulatedFault(Fault):
-    """The defaults of a kind that no live proxy or broker can do; it is hit by what its lane says it touched."""
-
-    worlds = frozenset({"simulated"})
-
-    async def prepare(self, spec: FaultSpec, lane: LiveLane) -> None:
-        """UsageError: not in the live world."""
-        raise UsageError(f"fault {self.name!r} exists only in the simulated world")
-
-    async def start(self, spec: FaultSpec, lane: LiveLane) -> None:
-        """Never reached."""
-
-    async def stop(self, spec: FaultSpec, lane: LiveLane) -> None:
-        """Nothing was started."""
-
-    def hits(self, row: FaultRow, frames: Sequence[Frame]) -> int:
-        """Nothing that a witness alone could see."""
-        return 0
-
-    def simulated_hits(self, row: FaultRow, frames: Sequence[Frame], lane: SimulatedLane) -> int:
-        """What the proxies counted under its name."""
-        return lane.touched(toxic_name(row.spec))
-
-
 def toxic_name(spec: FaultSpec) -> str:
     """The name of the toxics of ``spec``; different specs have different ones, so that faults can overlap."""
     return f"{spec.kind}-{zlib.crc32(msgspec.json.encode(spec, order='deterministic')):08x}"

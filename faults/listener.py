@@ -1,39 +1,88 @@
-"""Closing a proxy's listener for one fault, and opening it again when no fault wants it closed any more.
+"""Taking a proxy's listener away for one fault, and giving it back when no fault wants it away any more.
 
-Faults may overlap. Each closes under its own name; the listener opens when the last of them lets go, so that the
-end of a short fault does not cut a long one short.
+Faults may overlap. Each acts under its own name; the listener opens when the last of them lets go, so that the end of
+a short fault does not cut a long one short. A listener that is away refuses; or it leaves attempts to connect without
+an answer: then a socket of ours has the port, its queue of new connections is full, and the system drops whatever
+else knocks. Where one fault asks for the one and another for the other, connections are refused.
 """
 
 from __future__ import annotations
 
 import asyncio
+import socket
 from dataclasses import dataclass, field
 from weakref import WeakKeyDictionary
 
-from harness.ports import Proxy
+from harness.errors import EnvironmentProblem
+from harness.ports import Address, Proxy
+
+
+class FullQueue:
+    """A port where attempts to connect are neither accepted nor refused. EnvironmentProblem if it is taken."""
+
+    def __init__(self, address: Address) -> None:
+        self._listener, self._first = socket.socket(), socket.socket()
+        self._listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            self._listener.bind(address)
+        except OSError as error:
+            self.close()
+            raise EnvironmentProblem("port {1} of {0} cannot be had: {2}".format(*address, error)) from error
+        # A queue of 0 has room for one. Nothing has to be waited for: on loopback it is there when the call returns.
+        self._listener.listen(0)
+        self._first.setblocking(False)
+        self._first.connect_ex(address)
+
+    def close(self) -> None:
+        """Give the port back."""
+        self._first.close()
+        self._listener.close()
 
 
 @dataclass
-class _Closed:
-    by: set[str] = field(default_factory=set)
+class _Away:
+    refused_by: set[str] = field(default_factory=set)
+    ignored_by: set[str] = field(default_factory=set)
+    queue: FullQueue | None = None
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
 
 
-_closed: WeakKeyDictionary[Proxy, _Closed] = WeakKeyDictionary()
+_away: WeakKeyDictionary[Proxy, _Away] = WeakKeyDictionary()
 
 
 async def close(proxy: Proxy, name: str) -> None:
-    """Close every connection and the listener, in the name of ``name``."""
-    state = _closed.setdefault(proxy, _Closed())
+    """Close every connection and refuse new ones, in the name of ``name``."""
+    state = _away.setdefault(proxy, _Away())
     async with state.lock:
-        state.by.add(name)
+        state.refused_by.add(name)
+        _settle_queue(proxy, state)
         await proxy.disable()
 
 
-async def reopen(proxy: Proxy, name: str) -> None:
-    """Let go of the listener; it opens unless somebody else holds it closed. Also right after a failed close."""
-    state = _closed.setdefault(proxy, _Closed())
+async def ignore(proxy: Proxy, name: str) -> None:
+    """Close every connection and leave new ones without an answer, in the name of ``name``."""
+    state = _away.setdefault(proxy, _Away())
     async with state.lock:
-        state.by.discard(name)
-        if not state.by:
+        state.ignored_by.add(name)
+        await proxy.disable()
+        _settle_queue(proxy, state)
+
+
+async def reopen(proxy: Proxy, name: str) -> None:
+    """Let go of the listener; it opens unless somebody else holds it. Also right after a failed close."""
+    state = _away.setdefault(proxy, _Away())
+    async with state.lock:
+        state.refused_by.discard(name)
+        state.ignored_by.discard(name)
+        _settle_queue(proxy, state)
+        if not state.refused_by and not state.ignored_by:
             await proxy.enable()
+
+
+def _settle_queue(proxy: Proxy, state: _Away) -> None:
+    is_wanted = bool(state.ignored_by) and not state.refused_by
+    if is_wanted and state.queue is None:
+        state.queue = FullQueue(proxy.address.advertised)
+    elif not is_wanted and state.queue is not None:
+        state.queue.close()
+        state.queue = None

@@ -1,7 +1,7 @@
 """Bytes arrive in small pieces.
 
 ## What it does
-While the fault lasts, all data in both directions is cut into pieces of ``size_bytes``, each of which leaves
+While the fault lasts, all data in both directions is cut into pieces of at most ``size_bytes``, each of which leaves
 ``delay_us`` after the one before. When it ends, what is left of a frame arrives at once.
 
 ## What it probes
@@ -9,21 +9,26 @@ Framing: a size field in two reads, a header without its body, one byte at a tim
 beginning of the next in one piece. And, with a delay, requests that trickle in beyond their timeout.
 
 ## How it is made
-In the simulated world alone: what enters a connection is cut there.
+In the live world a ``slicer`` toxic in each direction, without variation, on open and on later connections: it halves
+what it reads until no piece is larger. At the end it is first made to cut nothing, and then removed. In the simulated
+world what enters a connection is cut there, at multiples of the size.
 
 ## Where it is seen
 Frames arrive whole at either end, only later: a hit is a frame that passed the witness during the fault.
 
 ## What it cannot do
-Join what was sent apart; choose other places to cut than multiples of a size.
+Join what was sent apart; choose the places of the cuts. Without a delay, pieces may meet again in the buffer of
+whoever reads late: only a delay keeps them apart.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from faults.kind import SimulatedFault, passed, toxic_name
-from harness.ports import FaultKind, FaultParam
+from faults.kind import BOTH_WORLDS, Fault, each, passed, remove, toxic_name
+from faults.toxics import STREAMS
+from harness.lane import LiveLane
+from harness.ports import FaultKind, FaultParam, Proxy
 from harness.rows import FaultRow, Frame, FrameKind
 from harness.simulated.lane import SimulatedLane
 from harness.spec import FaultSpec
@@ -31,15 +36,36 @@ from harness.spec import FaultSpec
 NS_PER_US = 1_000
 
 
-class Slicer(SimulatedFault):
+class Slicer(Fault):
     """The fault kind ``slicer``."""
 
     name = "slicer"
     summary = "data arrives in small pieces, both ways"
+    worlds = BOTH_WORLDS
     params: tuple[FaultParam, ...] = (
-        FaultParam("size_bytes", 64, 1, 1_048_576, "how long a piece is"),
+        FaultParam("size_bytes", 64, 1, 1_048_576, "how long a piece is at most"),
         FaultParam("delay_us", 0, 0, 60_000_000, "how much later each piece follows"),
     )
+
+    async def start(self, spec: FaultSpec, lane: LiveLane) -> None:
+        """Cut."""
+        values = self.values(spec)
+        pieces = {"average_size": values["size_bytes"], "size_variation": 0, "delay": values["delay_us"]}
+
+        async def add(place: tuple[Proxy, str]) -> None:
+            proxy, stream = place
+            await proxy.add_toxic(f"{toxic_name(spec)}-{stream}", "slicer", stream, 1.0, **pieces)
+
+        await each([(proxy, stream) for proxy in lane.on(spec) for stream in STREAMS], add)
+
+    async def stop(self, spec: FaultSpec, lane: LiveLane) -> None:
+        """Leave whole what is whole."""
+
+        async def take(place: tuple[Proxy, str]) -> None:
+            proxy, stream = place
+            await remove(proxy, f"{toxic_name(spec)}-{stream}")
+
+        await each([(proxy, stream) for proxy in lane.on(spec) for stream in STREAMS], take)
 
     def begin(self, spec: FaultSpec, lane: SimulatedLane) -> None:
         """Cut."""
@@ -54,7 +80,7 @@ class Slicer(SimulatedFault):
             proxy.up.restore(toxic_name(spec))
             proxy.down.restore(toxic_name(spec))
 
-    def simulated_hits(self, row: FaultRow, frames: Sequence[Frame], lane: SimulatedLane) -> int:
+    def hits(self, row: FaultRow, frames: Sequence[Frame]) -> int:
         """Frames that passed."""
         return sum(1 for _ in passed(row, frames, (FrameKind.REQUEST, FrameKind.RESPONSE)))
 

@@ -7,38 +7,79 @@ Connections that carry nothing in that direction during the fault are spared.
 
 ## What it probes
 The end of a stream at any byte: inside the size field, inside a header, inside a batch. Half a response is no
-response, and half a request must not be appended.
+response, and half a request must not be appended. At byte 0: a request that is applied, and whose answer is itself
+what ends the connection.
 
 ## How it is made
-In the simulated world alone.
+In the live world a ``limit_data`` toxic in the chosen direction, which counts from the moment at which it meets a
+connection. For RST a ``reset_peer`` toxic with toxicity 0 is laid under the lane before the client connects, as
+``reset`` does it: connections opened over it end by RST, whatever closes them. In the simulated world the pipe does it.
 
 ## Where it is seen
-At the witness the connections end from the client's side, upstream with the beginning of a request that never
-ended. A hit is a connection that was torn.
+At the witness the connections end from the client's side: upstream with the beginning of a request that never
+ended (``at_byte`` above 0), downstream behind a response. A hit is a connection that ended so during the fault,
+downstream only if a response passed on it meanwhile. In the simulated world it is a connection that was torn.
 
 ## What it cannot do
-Let the whole frame through and cut behind it: that is ``disconnect``.
+Let the whole frame through and cut behind it: that is ``closed_at_frame``. Toxiproxy counts bytes and knows no frames:
+in the live world frames shorter than ``at_byte`` pass and are counted, connections opened during the fault are torn as
+well, and with ``reset`` a clean end is RST too until the fault is over.
 """
 
 from __future__ import annotations
 
-from faults.kind import SimulatedFault, toxic_name
-from harness.ports import FaultKind, FaultParam
+from collections.abc import Sequence
+
+from faults.kind import BOTH_WORLDS, Fault, cut, each, passed, remove, toxic_name
+from harness.lane import LiveLane
+from harness.ports import FaultKind, FaultParam, Proxy
+from harness.rows import FaultRow, Frame, FrameKind
 from harness.simulated.connection import Tear
 from harness.simulated.lane import SimulatedLane
 from harness.spec import FaultSpec
 
 
-class TornFrame(SimulatedFault):
+class TornFrame(Fault):
     """The fault kind ``torn_frame``."""
 
     name = "torn_frame"
     summary = "the next frame of each connection is cut at a byte, and the connection ends there"
+    worlds = BOTH_WORLDS
     params: tuple[FaultParam, ...] = (
         FaultParam("upstream", 0, 0, 1, "1 for requests, 0 for responses"),
         FaultParam("at_byte", 2, 0, 1_048_576, "how much of the frame passes, at most all but one byte"),
         FaultParam("reset", 0, 0, 1, "1 for RST, 0 for FIN"),
     )
+
+    async def prepare(self, spec: FaultSpec, lane: LiveLane) -> None:
+        """Where the end is to be RST, make every later close of a connection that is opened from now on one."""
+        if self.values(spec)["reset"]:
+            linger = _linger(spec)
+            await each(
+                lane.on(spec), lambda proxy: proxy.add_toxic(linger, "reset_peer", "upstream", 0.0, timeout=0)
+            )
+
+    async def start(self, spec: FaultSpec, lane: LiveLane) -> None:
+        """Be ready to tear."""
+        values = self.values(spec)
+        stream = "upstream" if values["upstream"] else "downstream"
+        await each(
+            lane.on(spec),
+            lambda proxy: proxy.add_toxic(
+                toxic_name(spec), "limit_data", stream, 1.0, bytes=values["at_byte"]
+            ),
+        )
+
+    async def stop(self, spec: FaultSpec, lane: LiveLane) -> None:
+        """Spare what was not torn; also takes back a ``prepare`` that no ``start`` followed."""
+
+        async def spare(proxy: Proxy) -> None:
+            try:
+                await remove(proxy, toxic_name(spec))
+            finally:
+                await remove(proxy, _linger(spec))
+
+        await each(lane.on(spec), spare)
 
     def begin(self, spec: FaultSpec, lane: SimulatedLane) -> None:
         """Be ready to tear."""
@@ -53,6 +94,20 @@ class TornFrame(SimulatedFault):
         for proxy in lane.on(spec):
             for connection in list(proxy.connections):
                 connection.disarm_tear(toxic_name(spec))
+
+    def hits(self, row: FaultRow, frames: Sequence[Frame]) -> int:
+        """Connections that ended, downstream behind a response."""
+        upstream = bool(self.values(row.spec)["upstream"])
+        answered = {frame.conn for frame in passed(row, frames, (FrameKind.RESPONSE,))}
+        return sum(upstream or end.conn in answered for end in cut(row, frames))
+
+    def simulated_hits(self, row: FaultRow, frames: Sequence[Frame], lane: SimulatedLane) -> int:
+        """Connections that were torn."""
+        return lane.touched(toxic_name(row.spec))
+
+
+def _linger(spec: FaultSpec) -> str:
+    return f"{toxic_name(spec)}-linger"
 
 
 FAULT: FaultKind = TornFrame()

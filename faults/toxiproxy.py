@@ -5,8 +5,8 @@ are removed at the end, and those that a killed run left behind at the beginning
 they run in threads; every answer but yes is an error of the environment (:mod:`faults.toxiproxy_errors`).
 
 Rules that keep the control API of 2.12 alive: a toxic that holds bytes back is made harmless before it is removed;
-toxics are removed in the reverse order of their adding; and a server that has once failed to answer is not trusted
-again (``alive`` stays false).
+toxics leave in the reverse order of their coming, so that those behind one that is removed are taken off before and put
+on again after it; and a server that has once failed to answer is not trusted again (``alive`` stays false).
 """
 
 from __future__ import annotations
@@ -17,13 +17,14 @@ import os
 import re
 import socket
 import urllib.parse
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
+from dataclasses import dataclass, replace
 from pathlib import Path
 from subprocess import STDOUT
 from typing import TypeVar
 
-from faults.toxics import HARMLESS, checked
+from faults.toxics import HARMLESS, HOLDING, checked
 from faults.toxiproxy_api import READ_TIMEOUT_S, ControlledProxy, ControlledServer, Endpoint
 from faults.toxiproxy_errors import ControlPlaneWedged, NotFound, PortInUse, ServerGone, ToxiproxyError
 from harness.errors import EnvironmentProblem, UsageError
@@ -42,8 +43,8 @@ START_TIMEOUT_S = 10.0
 POLL_S = 0.02
 #: A socket that refuses tells of an end a little earlier than the process table does.
 EXIT_TIMEOUT_S = 1.0
-#: What a toxic held when it was made harmless leaves within this time; removing it earlier would wait inside the
-#: server, with the proxy locked.
+#: What a change of toxics lets go of leaves within this time, or finds that nobody takes it and ends its connection.
+#: Another change meanwhile would wait for it inside the server, with the proxy locked, and might wait for ever.
 DRAIN_S = 0.05
 
 
@@ -203,6 +204,16 @@ def _listens(upstream: str) -> bool:
     return True
 
 
+@dataclass(frozen=True)
+class Toxic:
+    """A toxic that is on a proxy."""
+
+    kind: str
+    stream: str
+    toxicity: float
+    values: dict[str, int]
+
+
 class LaneProxy:
     """One proxy of one lane on one broker (:class:`harness.ports.Proxy`)."""
 
@@ -210,7 +221,9 @@ class LaneProxy:
         self._server = server
         self._proxy = proxy
         self._address = address
-        self._toxics: dict[str, tuple[str, str, dict[str, int]]] = {}
+        self._toxics: dict[str, Toxic] = {}
+        self._lock = asyncio.Lock()
+        self._drained_s = 0.0
 
     @property
     def address(self) -> LaneAddress:
@@ -220,28 +233,25 @@ class LaneProxy:
     async def add_toxic(self, name: str, kind: str, stream: str, toxicity: float, **attributes: int) -> None:
         """Add a toxic to live and to later connections. UsageError for values that :mod:`faults.toxics` forbids."""
         values = checked(kind, stream, toxicity, attributes)
-        row = {"name": name, "type": kind, "stream": stream, "toxicity": toxicity, "attributes": values}
-        await self._server.call(self._proxy.add_toxic, **row)
-        self._toxics[name] = (kind, stream, values)
+        async with self._lock:
+            await self._put_on(name, Toxic(kind, stream, toxicity, values))
 
     async def update_toxic(self, name: str, toxicity: float | None = None, **attributes: int) -> None:
         """Change a toxic in place. NotFound if there is none of that name."""
-        if name not in self._toxics:
-            raise NotFound(f"Toxiproxy: {self._proxy.name} has no toxic {name!r}")
-        kind, stream, values = self._toxics[name]
-        values = checked(kind, stream, 1.0 if toxicity is None else toxicity, values | attributes)
-        change = {"attributes": values} | ({} if toxicity is None else {"toxicity": toxicity})
-        await self._server.call(self._proxy.update_toxic, name, change)
-        self._toxics[name] = (kind, stream, values)
+        async with self._lock:
+            await self._update(name, toxicity, attributes)
 
     async def remove_toxic(self, name: str) -> None:
-        """Remove a toxic; what it holds passes first. NotFound if there is none of that name."""
-        kind, _, _ = self._toxics.get(name, ("", "", {}))
-        if kind in HARMLESS:
-            await self.update_toxic(name, **HARMLESS[kind])
-            await asyncio.sleep(DRAIN_S)
-        await self._server.call(self._proxy.destroy_toxic, name)
-        self._toxics.pop(name, None)
+        """Remove a toxic; what it holds passes first, and what those behind it hold. NotFound if there is none."""
+        async with self._lock:
+            behind = self._holding_behind(name)
+            for other in reversed(behind):
+                await self._take_off(other)
+            try:
+                await self._take_off(name)
+            finally:
+                for other, toxic in behind.items():
+                    await self._put_on(other, toxic)
 
     async def enable(self) -> None:
         """Listen again."""
@@ -254,3 +264,45 @@ class LaneProxy:
     async def pristine(self) -> bool:
         """True if the server says that the proxy is enabled and carries no toxic."""
         return await self._server.call(self._proxy.is_pristine)
+
+    def _holding_behind(self, name: str) -> dict[str, Toxic]:
+        names = list(self._toxics)
+        if name not in names:
+            return {}
+        later = [(other, self._toxics[other]) for other in names[names.index(name) + 1 :]]
+        stream = self._toxics[name].stream
+        return {other: toxic for other, toxic in later if toxic.stream == stream and toxic.kind in HOLDING}
+
+    async def _put_on(self, name: str, toxic: Toxic) -> None:
+        row = {"name": name, "type": toxic.kind, "stream": toxic.stream, "toxicity": toxic.toxicity}
+        add = functools.partial(self._proxy.add_toxic, **row, attributes=toxic.values)
+        await self._change(toxic.stream, add)
+        self._toxics[name] = toxic
+
+    async def _update(self, name: str, toxicity: float | None, attributes: Mapping[str, int]) -> None:
+        if name not in self._toxics:
+            raise NotFound(f"Toxiproxy: {self._proxy.name} has no toxic {name!r}")
+        toxic = self._toxics[name]
+        values = toxic.values | dict(attributes)
+        toxic = replace(toxic, values=values, toxicity=toxic.toxicity if toxicity is None else toxicity)
+        checked(toxic.kind, toxic.stream, toxic.toxicity, values)
+        change = {"attributes": values} | ({} if toxicity is None else {"toxicity": toxicity})
+        await self._change(toxic.stream, functools.partial(self._proxy.update_toxic, name, change))
+        self._toxics[name] = toxic
+
+    async def _take_off(self, name: str) -> None:
+        toxic = self._toxics.get(name)
+        for change in HARMLESS.get(toxic.kind, ()) if toxic is not None else ():
+            await self._update(name, None, change)
+        destroy = functools.partial(self._proxy.destroy_toxic, name)
+        await self._change(toxic.stream if toxic is not None else "", destroy)
+        self._toxics.pop(name, None)
+
+    async def _change(self, stream: str, call: Callable[[], None]) -> None:
+        """No change before what the last one has let go of has left, or has found that nobody takes it."""
+        loop = asyncio.get_running_loop()
+        await asyncio.sleep(max(0.0, self._drained_s - loop.time()))
+        lets_go = any(toxic.stream == stream and toxic.kind in HOLDING for toxic in self._toxics.values())
+        await self._server.call(call)
+        if lets_go:
+            self._drained_s = loop.time() + DRAIN_S

@@ -9,17 +9,20 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from itertools import groupby
 
+import msgspec
+
 from harness import registry
+from harness.capture.observer import observed
 from harness.errors import BrokerDied
 from harness.evidence import Evidence
 from harness.judge import judge
 from harness.lane import Lane, open_lanes
 from harness.live import LiveTrial
 from harness.ports import Cluster, InstalledClient, Launch, ProxyServer
-from harness.rows import TrialVerdict
+from harness.rows import CaptureRecord, TrialVerdict
 from harness.spec import ClientRef, TrialSpec
 from harness.store import RunStore
 
@@ -29,13 +32,15 @@ MAX_CLUSTERS = 3
 
 @dataclass(frozen=True)
 class Campaign:
-    """What carries a plan out. ``began`` and ``ended`` tell whoever watches (progress)."""
+    """What carries a plan out. ``began`` and ``ended`` tell whoever watches (progress), ``say`` what is amiss, once."""
 
     store: RunStore
     clients: Mapping[ClientRef, InstalledClient]
     jobs: int
     began: Callable[[TrialSpec], None]
     ended: Callable[[TrialVerdict], None]
+    say: Callable[[str], None] = lambda _: None
+    _said: set[str] = field(default_factory=set)
 
     async def run(self) -> None:
         """Run every trial of the store's plan that has no verdict yet."""
@@ -87,9 +92,30 @@ class Campaign:
                 client=self.clients[spec.client],
                 folder=self.store.trial_folder(spec.trial),
             )
-            evidence = await trial.run()
+            evidence = await self._collect(trial, lane, spec)
             verdict = await asyncio.to_thread(self._conclude, evidence, spec)
             self.ended(verdict)
+
+    async def _collect(self, trial: LiveTrial, lane: Lane, spec: TrialSpec) -> Evidence:
+        if not self.store.record.capture:
+            return await trial.run()
+        addresses = [proxy.address for proxy in lane.proxies]
+        async with observed(self.store.trial_folder(spec.trial), addresses) as observer:
+            evidence = await trial.run()
+        self._doubt(spec, observer.record)
+        return replace(evidence, record=msgspec.structs.replace(evidence.record, capture=observer.record))
+
+    def _doubt(self, spec: TrialSpec, capture: CaptureRecord) -> None:
+        if capture.lacks is not None:
+            doubt = f"no capture: {capture.lacks}"
+        elif capture.dropped or capture.cut:
+            lost = f"{capture.dropped} packets dropped, {capture.cut} cut"
+            doubt = f"the capture of {spec.trial} is not whole: {lost}"
+        else:
+            return
+        if doubt not in self._said:
+            self._said.add(doubt)
+            self.say(doubt)
 
     def _conclude(self, evidence: Evidence, spec: TrialSpec) -> TrialVerdict:
         self.store.write_evidence(evidence)

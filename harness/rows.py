@@ -129,6 +129,20 @@ class Ending(StrEnum):
     HARNESS_ERROR = "harness-error"
 
 
+class CaptureRecord(msgspec.Struct, frozen=True):
+    """What the capture of a trial got, or in ``lacks`` why there is none.
+
+    ``dropped`` packets were the kernel's to drop, ``cut`` ones longer than a read: with either the capture proves
+    nothing by what is not in it. By ``clock_moved_ns`` the wall clock moved meanwhile, beside the monotonic one.
+    """
+
+    packets: int = 0
+    dropped: int = 0
+    cut: int = 0
+    clock_moved_ns: int = 0
+    lacks: str | None = None
+
+
 class TrialRecord(msgspec.Struct, frozen=True):
     """``trial.json``: what was run, on what, and how collecting ended."""
 
@@ -141,6 +155,8 @@ class TrialRecord(msgspec.Struct, frozen=True):
     reason: str = ""
     client: dict[str, str | int | bool | list[str] | None] = {}
     not_set: dict[str, str] = {}
+    #: Null where none was asked for.
+    capture: CaptureRecord | None = None
     schema_version: int = SCHEMA_VERSION
 
 

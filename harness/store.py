@@ -27,6 +27,8 @@ T = TypeVar("T")
 
 HISTORY, FAULTS, FRAMES, LOG = "history.jsonl", "faults.jsonl", "frames.jsonl", "log.jsonl"
 TRACE = "trace.jsonl"
+#: What the capture leaves where one was asked for; its own process writes both (:mod:`harness.capture`).
+CAPTURE, TCP = "capture.pcapng", "tcp.jsonl"
 TRIAL, VERDICT, RUN = "trial.json", "verdict.json", "run.json"
 
 
@@ -40,6 +42,7 @@ class RunRecord(msgspec.Struct, frozen=True):
     environment: dict[str, str]
     command: list[str]
     stop_reason: str | None = None
+    capture: bool = False
     schema_version: int = SCHEMA_VERSION
 
 

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import shlex
+import sys
+from pathlib import Path
 from typing import Annotated
 
 import typer
 from rich.markup import escape
 
+from harness.capture.tap import lacking
 from harness.cli.output import print_json
 from harness.cli.screen import answer, say
-from harness.provision.prerequisites import State, check_all, mend_all
+from harness.provision.prerequisites import Prerequisite, State, check_all, mend_all
 
 GLYPHS = {
     State.OK: "[green]✔ ok[/]",
@@ -32,7 +36,7 @@ def doctor(
     """Say what this machine has and lacks; exit 3 if a run could not work."""
     if mend:
         mend_all(say)
-    found = check_all()
+    found = [*check_all(), _capture()]
     if as_json:
         print_json(found)
     else:
@@ -41,3 +45,12 @@ def doctor(
             if one.state is not State.OK and one.mend:
                 answer(escape(f"    mend: {one.mend}"))
     return 3 if any(one.required and one.state is not State.OK for one in found) else 0
+
+
+def _capture() -> Prerequisite:
+    lacks = lacking()
+    if lacks is None:
+        return Prerequisite("capture", State.OK, "packets on loopback can be captured", required=False)
+    detail = f"{lacks}; a run works without"
+    mend = f"sudo setcap cap_net_raw+ep {shlex.quote(str(Path(sys.executable).resolve()))}"
+    return Prerequisite("capture", State.MISSING, detail, mend, required=False)

@@ -39,6 +39,9 @@ def replay(
     jobs: Annotated[
         int, typer.Option("-j", "--jobs", min=1, max=MAX_JOBS, help="Live trials at a time.")
     ] = 1,
+    capture: Annotated[
+        bool, typer.Option("--capture", help="Also capture a live trial's packets, where that is allowed.")
+    ] = False,
     out_dir: Annotated[Path, typer.Option(help="Where runs are kept.")] = DEFAULT_OUT,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")] = False,
 ) -> int:
@@ -55,7 +58,10 @@ def replay(
         _check(spec, world)
     if world == "live":
         clients = install(spec.client for spec in plan.trials)
-        return carry_out(RunStore.create(out_dir, new_record(plan, jobs)), clients, jobs, as_json, False)
+        store = RunStore.create(out_dir, new_record(plan, jobs, capture=capture))
+        return carry_out(store, clients, jobs, as_json, False)
+    if capture:
+        raise UsageError("a simulated trial has no packets to capture")
     store = RunStore.create(out_dir, new_record(plan, 1))
     verdicts = [_simulated(store, spec) for spec in plan.trials]
     store.stop("completed")

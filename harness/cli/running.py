@@ -65,14 +65,17 @@ def run(
     ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the plan and stop.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")] = False,
+    capture: Annotated[
+        bool, typer.Option("--capture", help="Also capture each trial's packets, where that is allowed.")
+    ] = False,
     quiet: Annotated[bool, typer.Option("-q", "--quiet", help="No progress.")] = False,
     command: Annotated[str | None, typer.Option(hidden=True)] = None,
 ) -> int:
     """Run a finite plan and judge every trial of it."""
     if resume is not None:
-        if scenario or client or broker or guarantee or command or dry_run:
+        if scenario or client or broker or guarantee or command or dry_run or capture:
             raise UsageError(
-                "--resume goes on with its own plan; it takes no scenario, client, broker or guarantee"
+                "--resume goes on with its own plan; it takes no scenario, client, broker, guarantee or capture"
             )
         store = RunStore.open(resume)
         plan = store.record.plan
@@ -91,7 +94,7 @@ def run(
             return _print_plan(plan, as_json)
         # Before there is a folder: a version that does not exist should leave nothing behind.
         clients = install(spec.client for spec in plan.trials)
-        store = RunStore.create(out_dir, new_record(plan, jobs))
+        store = RunStore.create(out_dir, new_record(plan, jobs, capture=capture))
     return carry_out(store, clients, jobs, as_json, quiet)
 
 
@@ -106,7 +109,7 @@ def _print_plan(plan: Plan, as_json: bool) -> int:
     return 0
 
 
-def new_record(plan: Plan, jobs: int) -> RunRecord:
+def new_record(plan: Plan, jobs: int, *, capture: bool = False) -> RunRecord:
     """The record of a run that begins now."""
     now = datetime.now(UTC)
     return RunRecord(
@@ -116,6 +119,7 @@ def new_record(plan: Plan, jobs: int) -> RunRecord:
         jobs=jobs,
         environment={"python": platform.python_version(), "system": platform.platform()},
         command=["kafka-trial", *sys.argv[1:]],
+        capture=capture,
     )
 
 
@@ -133,7 +137,7 @@ def _carry_out(
     plan = store.record.plan
     say(f"run {store.folder}: {len(plan.trials)} trials, seed {plan.seed}, {jobs} at a time")
     with Watcher(sum(not store.finished(spec.trial) for spec in plan.trials), quiet) as watcher:
-        campaign = Campaign(store, clients, jobs, watcher.began, watcher.ended)
+        campaign = Campaign(store, clients, jobs, watcher.began, watcher.ended, say)
         try:
             stopped_by = asyncio.run(_until_signal(campaign.run()))
         except Exception as error:

@@ -7,10 +7,11 @@ from typing import Annotated
 import msgspec
 import typer
 
+from harness.capture.rows import TcpFact
 from harness.cli.output import print_json
 from harness.contract import AnyEvent, Command
 from harness.rows import SCHEMA_VERSION, FaultRow, Frame, LogRecord, TrialRecord, TrialVerdict
-from harness.store import FAULTS, FRAMES, HISTORY, LOG, RUN, TRIAL, VERDICT, RunRecord
+from harness.store import FAULTS, FRAMES, HISTORY, LOG, RUN, TCP, TRIAL, VERDICT, RunRecord
 
 FILES = {
     RUN: RunRecord,
@@ -19,6 +20,7 @@ FILES = {
     FRAMES: Frame,
     FAULTS: FaultRow,
     LOG: LogRecord,
+    TCP: TcpFact,
     VERDICT: TrialVerdict,
     "commands (stdin of a client)": Command,
 }

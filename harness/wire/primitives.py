@@ -6,7 +6,7 @@ versions are unsigned varints, plus one, so that 0 is null.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any, Final
 
 from harness.wire.errors import WireError
@@ -52,19 +52,22 @@ def write_uvarint(value: int) -> bytes:
     return bytes(out)
 
 
-def read_tags(data: bytes, at: int) -> tuple[list[tuple[int, int, int]], int]:
-    """The tagged fields that end a flexible structure, as (tag, begin, end), and the place behind them.
+def read_tags(data: bytes, at: int, wanted: Collection[int] = ()) -> tuple[dict[int, tuple[int, int]], int]:
+    """The ``wanted`` ones of the tagged fields that end a flexible structure, as {tag: (begin, end)}, and the place
+    behind them all.
 
-    A tag that the reader does not know is to be skipped (KIP-482): hence the sizes.
+    A tag that the reader does not know is to be skipped (KIP-482): hence the sizes. It leaves nothing behind, for
+    millions of them fit into one frame.
     """
     count, at = read_uvarint(data, at)
-    tags = []
+    tags = {}
     for _ in range(count):
         tag, at = read_uvarint(data, at)
         size, at = read_uvarint(data, at)
         if at + size > len(data):
             raise WireError(f"the tagged field {tag} claims {size} bytes, {len(data) - at} are left")
-        tags.append((tag, at, at + size))
+        if tag in wanted:
+            tags[tag] = at, at + size
         at += size
     return tags, at
 

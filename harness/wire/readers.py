@@ -232,11 +232,12 @@ class _Reading(Source):
         for part, (_, value) in zip(parts, values, strict=True):
             self.line(f"{value} = {self.constant('default', part.default)}")
         with self.block(f"if {count}:"):
-            self.line("tags, at = read_tags(data, at - 1)")
+            wanted = self.constant("wanted", frozenset(part.tag for part in parts))
+            self.line(f"tags, at = read_tags(data, at - 1, {wanted})")
             for part, (name, value) in zip(parts, values, strict=True):
                 read = self.constant("read", _reader(part.shape, name, flexible=True))
-                with self.block("for tag, begin, end in tags:"), self.block(f"if tag == {part.tag}:"):
-                    self.line(f"{value} = tagged({read}, {name!r}, data, begin, end)")
+                with self.block(f"if {part.tag} in tags:"):
+                    self.line(f"{value} = tagged({read}, {name!r}, data, *tags[{part.tag}])")
         return values
 
 

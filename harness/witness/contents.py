@@ -21,6 +21,8 @@ from harness.wire.records import read_headers
 
 #: Topic id -> name, as learnt from Metadata responses; Produce names topics by id from version 13 on (KIP-516).
 TopicNames = dict[UUID, str]
+#: So many of them are kept: far more than a lane has topics, and no broker's say-so fills our memory.
+MAX_TOPIC_NAMES = 2**12
 
 
 class Contents(NamedTuple):
@@ -100,6 +102,8 @@ def _learn(message: Any, names: TopicNames) -> None:
         topic_id = getattr(topic, "topic_id", None)
         if topic_id is not None and topic.name is not None:
             names[topic_id] = str(topic.name)
+            if len(names) > MAX_TOPIC_NAMES:
+                del names[next(iter(names))]
 
 
 def _error_codes(message: Any) -> Iterator[int]:

@@ -39,10 +39,10 @@ class Outbox:
         """True if nothing waits: bytes may pass without going through here."""
         return not self._steps and not self._behind
 
-    def add(self, steps: Iterable[Step], row: Frame | None = None) -> None:
-        """The steps of one frame, behind all that are there; its ``row`` is told when it has passed."""
+    def add(self, steps: Iterable[Step], *rows: Frame) -> None:
+        """The steps of one frame, behind all that are there; its ``rows`` are told when it has passed."""
         overtaken, self._behind = self._behind, []
-        told = [] if row is None else [Told(row)]
+        told = [Told(row) for row in rows]
         for step in steps:
             match step:
                 case Behind(data):

@@ -49,6 +49,8 @@ class Side(asyncio.Protocol):
         self._at_end = False
         self.has_ended = False
         self._held_by: set[str] = set()
+        #: When what waits is looked at again. One is enough: bytes that come in between are looked at as they come.
+        self.alarm: asyncio.TimerHandle | None = None
 
     @property
     def is_guarded(self) -> bool:
@@ -176,27 +178,33 @@ class Relay:
     def passed(self, side: Side, t_ns: int, data: bytes) -> None:
         """``data`` came from ``side`` and has been passed on."""
         read = self._transcript.sent if side is self.client else self._transcript.answered
-        self._tell(read(t_ns, data))
+        try:
+            for row in read(t_ns, data):
+                self._emit(row)
+        except Exception as error:  # as in _tell
+            self._failed(error)
 
     def guarded(self, side: Side, t_ns: int, data: bytes) -> None:
         """``data`` came from ``side`` while there are rules, or something before it is still held back."""
         if not side.is_guarded:
             side.gate.shut(self._transcript.rest_bytes(side.name, data))
-        try:
-            for piece, is_frame in side.gate.feed(data):
-                self._admit(side, t_ns, piece, is_frame)
-        except Exception as error:  # as in _tell
-            self._failed(error)
+        for piece, is_frame in side.gate.feed(data):
+            self._admit(side, t_ns, piece, is_frame)
         self.go_on(side)
 
     def _admit(self, side: Side, t_ns: int, piece: bytes, is_frame: bool) -> None:
+        try:
+            self._rule_on(side, t_ns, piece, is_frame)
+        except Exception as error:  # as in _tell; what cannot be read passes all the same
+            self._failed(error)
+            side.outbox.add([Write(piece)])
+
+    def _rule_on(self, side: Side, t_ns: int, piece: bytes, is_frame: bool) -> None:
         read = self._transcript.sent if side is self.client else self._transcript.answered
         rows = list(read(t_ns, piece))
         rule = self.rules.take(rows[0]) if is_frame and len(rows) == 1 else None
         if rule is None:
-            side.outbox.add([Write(piece)])
-            for row in rows:
-                side.outbox.add((), row)
+            side.outbox.add([Write(piece)], *rows)
             return
         try:
             steps = rule.action.steps(piece, rows[0])
@@ -234,9 +242,12 @@ class Relay:
             side.hold("waiting")
         else:
             side.let_go("waiting")
+        if side.alarm is not None:
+            side.alarm.cancel()
+            side.alarm = None
         if side.outbox.due_ns is not None:
             delay_s = max(0, side.outbox.due_ns - time.monotonic_ns()) / 1e9
-            asyncio.get_running_loop().call_later(delay_s, self.go_on, side)
+            side.alarm = asyncio.get_running_loop().call_later(delay_s, self.go_on, side)
 
     def ended(self, side: Side, t_ns: int) -> None:
         """``side`` will send no more, and something that came from it is still held back."""

@@ -59,39 +59,60 @@ class FrameSplitter:
         """True if feeding the frame of ``payload`` would give just that, whole: then it need not be fed."""
         return self._size is None and not self._kept and MIN_PAYLOAD_BYTES <= len(payload) <= self._limit
 
+    def only_frame(self, data: bytes) -> bytes | None:
+        """The payload if feeding ``data`` would give just one frame, whole: by far the most frequent case.
+
+        Then it need not be fed; None where it must.
+        """
+        if self._size is not None or self._kept or self._whole_end(data, 0) != len(data):
+            return None
+        return data[SIZE_BYTES:]
+
     def feed(self, data: bytes) -> Iterator[Piece]:
         """The frames that ``data`` completes. NotAFrame: a size that no Kafka frame has."""
-        if self._size is None and not self._kept and self._is_whole(data):
-            yield Piece(len(data), bytes(data[SIZE_BYTES:]), whole=True)
-            return
-        view = memoryview(data)
-        while view:
-            if self._size is None:
-                view = self._read_size(view)
-                continue
-            part = view[: self._left]
-            keep = self._size if self._size <= self._limit else HEAD_BYTES
-            self._kept += part[: max(0, keep - len(self._kept))]
-            self._left -= len(part)
-            view = view[len(part) :]
-            if self._left == 0:
-                piece = Piece(SIZE_BYTES + self._size, bytes(self._kept), whole=len(self._kept) == self._size)
-                self._kept.clear()
-                self._size = None
-                yield piece
+        at = 0
+        while at < len(data):
+            if self._size is not None:
+                at = self._read_payload(data, at)
+                if self._left == 0:
+                    yield self._take()
+            elif not self._kept and (end := self._whole_end(data, at)):
+                # Taken as it is: what comes in pieces is copied once more.
+                yield Piece(end - at, data[at + SIZE_BYTES : end], whole=True)
+                at = end
+            else:
+                at = self._read_size(data, at)
 
-    def _is_whole(self, data: bytes) -> bool:
-        """True if ``data`` is exactly one frame that is kept whole: by far the most frequent case, and a cheap one."""
-        size = int.from_bytes(data[:SIZE_BYTES], signed=True)
-        return MIN_PAYLOAD_BYTES <= size <= self._limit and len(data) == SIZE_BYTES + size
+    def _whole_end(self, data: bytes, at: int) -> int:
+        """Where the frame at ``at`` ends, if all of it is there and it is to be kept whole; else 0."""
+        size = int.from_bytes(data[at : at + SIZE_BYTES], signed=True)
+        end = at + SIZE_BYTES + size
+        return end if MIN_PAYLOAD_BYTES <= size <= self._limit and end <= len(data) else 0
 
-    def _read_size(self, view: memoryview) -> memoryview:
-        missing = SIZE_BYTES - len(self._kept)
-        self._kept += view[:missing]
+    def _read_size(self, data: bytes, at: int) -> int:
+        end = at + SIZE_BYTES - len(self._kept)
+        self._kept += data[at:end]
         if len(self._kept) == SIZE_BYTES:
             size = int.from_bytes(self._kept, signed=True)
             if not MIN_PAYLOAD_BYTES <= size <= MAX_PAYLOAD_BYTES:
                 raise NotAFrame(f"a frame cannot be {size} bytes long")
             self._size = self._left = size
             self._kept.clear()
-        return view[missing:]
+        return end
+
+    def _read_payload(self, data: bytes, at: int) -> int:
+        assert self._size is not None
+        end = min(len(data), at + self._left)
+        keep = self._size if self._size <= self._limit else HEAD_BYTES
+        wanted = keep - len(self._kept)
+        if wanted > 0:
+            self._kept += memoryview(data)[at : min(end, at + wanted)]
+        self._left -= end - at
+        return end
+
+    def _take(self) -> Piece:
+        assert self._size is not None
+        piece = Piece(SIZE_BYTES + self._size, bytes(self._kept), whole=len(self._kept) == self._size)
+        self._kept.clear()
+        self._size = None
+        return piece

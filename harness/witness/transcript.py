@@ -11,7 +11,7 @@ that passed unread behind it.
 
 from __future__ import annotations
 
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Iterable, Iterator
 
 from msgspec.structs import replace
@@ -25,6 +25,8 @@ from harness.witness.splitter import SIZE_BYTES, WHOLE_LIMIT_BYTES, FrameSplitte
 
 #: API keys count up from 0 and have not reached 100 yet; far above, the bytes are no Kafka request.
 API_KEY_LIMIT = 512
+#: So many requests may wait for their responses; of a client that goes on asking, the oldest are given up.
+MAX_WAITING = 2**16
 
 CLIENT, BROKER = "client", "broker"
 
@@ -44,6 +46,8 @@ class Transcript:
         self._requests = FrameSplitter(whole_limit_bytes)
         self._responses = FrameSplitter(whole_limit_bytes)
         self._asked: deque[RequestHeader] = deque()
+        #: How many of them have each correlation id, so that a response astray costs no search.
+        self._waiting: Counter[int] = Counter()
         self._closed_by: str | None = None
         self._is_opaque = False
         self._unread_bytes = 0
@@ -57,9 +61,10 @@ class Transcript:
 
         ``payload`` may be given where ``data`` is exactly one frame, by whoever has found that out already.
         """
-        if payload is not None and not self._is_opaque and self._requests.may_skip(payload):
+        whole = self._whole(self._requests, data, payload)
+        if whole is not None:
             try:
-                return (self._request(t_ns, len(data), payload, is_whole=True),)
+                return (self._request(t_ns, len(data), whole, is_whole=True),)
             except NotAFrame:
                 pass  # which is found, and told, once more
         return self._read(t_ns, self._requests, data, is_request=True)
@@ -69,8 +74,9 @@ class Transcript:
 
         ``payload`` is as in :meth:`sent`.
         """
-        if payload is not None and not self._is_opaque and self._responses.may_skip(payload):
-            return (self._response(t_ns, len(data), payload, is_whole=True),)
+        whole = self._whole(self._responses, data, payload)
+        if whole is not None:
+            return (self._response(t_ns, len(data), whole, is_whole=True),)
         return self._read(t_ns, self._responses, data, is_request=False)
 
     def rest_bytes(self, by: str, data: bytes) -> int:
@@ -111,6 +117,14 @@ class Transcript:
                     note = f"the beginning of a {what} that never ended"
                     yield self._row(t_ns, FrameKind.OPAQUE, size_bytes=splitter.pending_bytes, note=note)
 
+    def _whole(self, splitter: FrameSplitter, data: bytes, payload: bytes | None) -> bytes | None:
+        """The payload if ``data`` is one frame and there is nothing to do but to read that."""
+        if self._is_opaque:
+            return None
+        if payload is None:
+            return splitter.only_frame(data)
+        return payload if splitter.may_skip(payload) else None
+
     def _read(self, t_ns: int, splitter: FrameSplitter, data: bytes, is_request: bool) -> Iterator[Frame]:
         if self._is_opaque:
             self._unread_bytes += len(data)
@@ -143,6 +157,9 @@ class Transcript:
                 note = f"body not read: {error}"
         if contents.answered:
             self._asked.append(header)
+            self._waiting[header.correlation_id] += 1
+            if len(self._asked) > MAX_WAITING:
+                self._oldest()
         return self._frame(t_ns, FrameKind.REQUEST, size_bytes, header, contents, note)
 
     def _response(self, t_ns: int, size_bytes: int, payload: bytes, *, is_whole: bool) -> Frame:
@@ -162,12 +179,20 @@ class Transcript:
         return self._frame(t_ns, FrameKind.RESPONSE, size_bytes, asked, contents, note)
 
     def _asked_with(self, correlation_id: int) -> RequestHeader | None:
-        if self._asked and self._asked[0].correlation_id == correlation_id:
-            return self._asked.popleft()
-        if not any(asked.correlation_id == correlation_id for asked in self._asked):
+        if correlation_id not in self._waiting:
             return None
-        while (asked := self._asked.popleft()).correlation_id != correlation_id:
+        while (asked := self._oldest()).correlation_id != correlation_id:
             pass
+        return asked
+
+    def _oldest(self) -> RequestHeader:
+        """The request that has waited longest; it waits no longer."""
+        asked = self._asked.popleft()
+        left = self._waiting[asked.correlation_id] - 1
+        if left:
+            self._waiting[asked.correlation_id] = left
+        else:
+            del self._waiting[asked.correlation_id]
         return asked
 
     def _frame(

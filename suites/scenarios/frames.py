@@ -81,7 +81,7 @@ TORN_ANSWER = _scenario(
 
 RESET_BEHIND_ANSWER = _scenario(
     "frame/reset-behind-answer",
-    "Three connections are reset right behind a whole Produce answer.",
+    "Three connections end right behind a whole Produce answer, by RST at the broker (a proxy makes it a FIN).",
     _on_produce("closed_at_frame", "response", LOAD_MS, reset=1),
 )
 

@@ -177,6 +177,8 @@ def test_two_responses_change_places(staged: Any) -> None:
             for n in range(1, 5):
                 client.ask(n)
             assert [await client.answer() for _ in range(4)] == [1, 3, 2, 4]
+        told = [row.correlation_id for row in victim.rows if row.kind is FrameKind.RESPONSE]
+        assert told[:4] == [1, 3, 2, 4]
 
     on(staged, scenario)
 

@@ -59,6 +59,14 @@ def test_a_slicer_whose_pieces_could_be_empty_would_end_the_server() -> None:
         checked("slicer", "upstream", 1.0, {"average_size": 5, "size_variation": 5, "delay": 0})
 
 
-@pytest.mark.parametrize("kind", sorted(HARMLESS))
-def test_harmless_values_are_allowed_values(kind: str) -> None:
-    assert checked(kind, "upstream", 1.0, HARMLESS[kind]) == HARMLESS[kind]
+@given(toxics())
+def test_harmless_values_are_allowed_values(toxic: tuple[str, dict[str, int]]) -> None:
+    kind, values = toxic
+    for change in HARMLESS.get(kind, ()):
+        values |= change
+        assert checked(kind, "upstream", 1.0, values) == values
+
+
+def test_a_rate_never_grows_under_what_is_being_sent() -> None:
+    """The server dies of it."""
+    assert not any("rate" in change for change in HARMLESS["bandwidth"])

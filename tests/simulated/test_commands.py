@@ -104,17 +104,17 @@ def test_what_makes_no_sense_is_a_usage_error(
     assert not list(tmp_path.iterdir())
 
 
-def test_a_simulated_fault_cannot_be_replayed_live(
+def test_a_fault_that_a_world_does_not_have_cannot_be_replayed_there(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert simulate(tmp_path, "--trials", "1", "--seed", "4", "--keep", "all", "--json") == 0
     [verdict] = document(capsys)["verdicts"]
     folder = RunStore.open(tmp_path).trial_folder(verdict["trial"])
     spec = json.loads((folder / "trial.json").read_text())["spec"]
-    spec["faults"] = [{"kind": "half_open", "start": {"on": "elapsed", "ms": 5}, "duration_ms": 5}]
+    spec["faults"] = [{"kind": "broker_restart", "start": {"on": "elapsed", "ms": 5}, "duration_ms": 5}]
     (tmp_path / "spec.json").write_text(json.dumps(spec))
-    assert call(["replay", str(tmp_path / "spec.json"), "-b", "local:4.3.1x1"]) == 2
-    assert "half_open" in capsys.readouterr().err
+    assert call(["replay", str(tmp_path / "spec.json"), "-b", "scripted:4.3.1x1"]) == 2
+    assert "broker_restart" in capsys.readouterr().err
 
 
 @pytest.mark.long

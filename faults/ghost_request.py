@@ -1,0 +1,77 @@
+"""Requests wait on their way, and reach the broker after the client has left.
+
+## What it does
+For the duration of the fault every request is held back, on open connections and on new ones. When the fault ends all
+of them arrive, in order, and behind them the end of the connection, if the client has closed it meanwhile.
+
+## What it probes
+A request that was given up for lost is applied after all: behind its retry, which went by another connection, or behind
+the client's word that it failed. Without idempotence the log holds it twice, or out of order; with it the broker
+knows the sequence numbers. Whoever reports a failure as certain because the connection is gone is wrong here.
+
+## How it is made
+A delay of an hour on requests, which is taken away again: in the live world a ``latency`` toxic upstream, whose delay
+is first set to 0, which lets go of what is held, and which is then removed. A FIN waits behind what is held, and so
+does the end of a connection that the client has reset.
+
+## Where it is seen
+The client sees silence. At the witness requests arrive at the end of the fault, and connections end from the client's
+side right behind them: a hit is a request that arrived during the fault or by its end on such a connection. Where the
+client is still there its requests are merely late, and no hit.
+
+## What it cannot do
+Make the client leave: the fault must last longer than its request timeout. Hold one request and not the next (that is
+``held_frame``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from faults.kind import BOTH_WORLDS, Fault, cut, each, passed, remove, toxic_name
+from faults.toxics import HOUR_MS
+from harness.lane import LiveLane
+from harness.ports import FaultKind
+from harness.rows import FaultRow, Frame, FrameKind
+from harness.simulated.lane import SimulatedLane
+from harness.simulated.scheduler import NS_PER_MS
+from harness.spec import FaultSpec
+
+
+class GhostRequest(Fault):
+    """The fault kind ``ghost_request``."""
+
+    name = "ghost_request"
+    summary = "requests are held back for the duration, and then reach the broker though the client has left"
+    worlds = BOTH_WORLDS
+
+    async def start(self, spec: FaultSpec, lane: LiveLane) -> None:
+        """Hold requests."""
+        await each(
+            lane.on(spec),
+            lambda proxy: proxy.add_toxic(
+                toxic_name(spec), "latency", "upstream", 1.0, latency=HOUR_MS, jitter=0
+            ),
+        )
+
+    async def stop(self, spec: FaultSpec, lane: LiveLane) -> None:
+        """Let them go."""
+        await each(lane.on(spec), lambda proxy: remove(proxy, toxic_name(spec)))
+
+    def begin(self, spec: FaultSpec, lane: SimulatedLane) -> None:
+        """Hold requests."""
+        for proxy in lane.on(spec):
+            proxy.up.delay(toxic_name(spec), HOUR_MS * NS_PER_MS)
+
+    def end(self, spec: FaultSpec, lane: SimulatedLane) -> None:
+        """Let them go."""
+        for proxy in lane.on(spec):
+            proxy.up.restore(toxic_name(spec))
+
+    def hits(self, row: FaultRow, frames: Sequence[Frame]) -> int:
+        """Requests that arrived from clients that had left."""
+        left = {frame.conn for frame in cut(row, frames)}
+        return sum(frame.conn in left for frame in passed(row, frames, (FrameKind.REQUEST,)))
+
+
+FAULT: FaultKind = GhostRequest()

@@ -1,0 +1,128 @@
+"""Clients and brokers cannot reach each other: loudly, silently, or one way only.
+
+## What it does
+Loud: open connections end when the fault begins, and new ones are refused for its duration. Silent: connections stay
+open and new ones can be made, but every byte in the chosen directions is thrown away; at the end all connections are
+closed, for there is a hole in each stream. The fault's ``brokers`` say which brokers are cut off; by default all.
+
+## What it probes
+A broker that is lost while others are there: the client must find out (by an error, or by its timeouts alone), go
+on with the others, and come back. One way only: requests arrive and answers do not, or the other way round.
+
+## How it is made
+In the live world a loud one is a proxy that is disabled and enabled again, and a silent one a ``timeout`` toxic with
+timeout 0 for each direction. In the simulated world the proxy refuses, or the pipes swallow.
+
+## Where it is seen
+The client sees refusals, or silence. What is swallowed before it reaches the witness nobody sees there: a hit is a
+connection that ended from the client's side during the fault or by its end, and with ``downstream`` alone, as with
+``dropped_response``, a response that passed the witness. In the simulated world a silent one hits what it swallows.
+
+## What it cannot do
+Come between brokers, or between some clients of a lane and others. Keep a silent side from being connected to: the
+proxy accepts (``connect_timeout`` is for that).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from faults import listener
+from faults.kind import BOTH_WORLDS, Fault, cut, each, passed, toxic_name
+from faults.swallow import let_through, swallow
+from faults.toxics import STREAMS
+from harness.errors import UsageError
+from harness.lane import LiveLane
+from harness.ports import FaultKind, FaultParam, Proxy
+from harness.rows import FaultRow, Frame, FrameKind
+from harness.simulated.lane import SimulatedLane
+from harness.spec import FaultSpec
+
+
+class Partition(Fault):
+    """The fault kind ``partition``."""
+
+    name = "partition"
+    summary = "brokers cannot be reached: refused, or swallowed both ways or one way"
+    worlds = BOTH_WORLDS
+    params: tuple[FaultParam, ...] = (
+        FaultParam("loud", 0, 0, 1, "1: connections end and are refused, 0: bytes are swallowed"),
+        FaultParam("upstream", 1, 0, 1, "1: requests do not arrive"),
+        FaultParam("downstream", 1, 0, 1, "1: responses do not arrive"),
+    )
+
+    def values(self, spec: FaultSpec) -> dict[str, int]:
+        """As for any fault; a direction at least must be cut, and a loud one knows no directions."""
+        values = super().values(spec)
+        cut_off = [stream for stream in STREAMS if values[stream]]
+        if not cut_off:
+            raise UsageError("fault 'partition' needs upstream or downstream")
+        if values["loud"] and len(cut_off) < len(STREAMS):
+            raise UsageError(
+                "fault 'partition' cannot be loud and one way only: who is refused reaches nobody"
+            )
+        return values
+
+    async def start(self, spec: FaultSpec, lane: LiveLane) -> None:
+        """Cut off."""
+
+        async def cut_off(proxy: Proxy) -> None:
+            if self._is_loud(spec):
+                await listener.close(proxy, toxic_name(spec))
+            for stream in self._swallowed(spec):
+                await swallow(proxy, _toxic(spec, stream), stream)
+
+        await each(lane.on(spec), cut_off)
+
+    async def stop(self, spec: FaultSpec, lane: LiveLane) -> None:
+        """Join again."""
+
+        async def join(proxy: Proxy) -> None:
+            if self._is_loud(spec):
+                await listener.reopen(proxy, toxic_name(spec))
+            else:
+                await let_through(proxy, *(_toxic(spec, stream) for stream in self._swallowed(spec)))
+
+        await each(lane.on(spec), join)
+
+    def begin(self, spec: FaultSpec, lane: SimulatedLane) -> None:
+        """Cut off."""
+        for proxy in lane.on(spec):
+            if self._is_loud(spec):
+                proxy.refuse(toxic_name(spec))
+                proxy.cut()
+            for stream in self._swallowed(spec):
+                way = proxy.up if stream == "upstream" else proxy.down
+                way.silence(toxic_name(spec))
+
+    def end(self, spec: FaultSpec, lane: SimulatedLane) -> None:
+        """Join again."""
+        for proxy in lane.on(spec):
+            proxy.accept(toxic_name(spec))
+            restored = [way.restore(toxic_name(spec)) for way in (proxy.up, proxy.down)]
+            if any(restored):
+                proxy.cut()
+
+    def hits(self, row: FaultRow, frames: Sequence[Frame]) -> int:
+        """Connections that ended; with responses alone, those."""
+        if self._swallowed(row.spec) == ["downstream"]:
+            return sum(1 for _ in passed(row, frames, (FrameKind.RESPONSE,)))
+        return sum(1 for _ in cut(row, frames))
+
+    def simulated_hits(self, row: FaultRow, frames: Sequence[Frame], lane: SimulatedLane) -> int:
+        """Connections that ended, or pieces of data that were swallowed."""
+        return self.hits(row, frames) if self._is_loud(row.spec) else lane.touched(toxic_name(row.spec))
+
+    def _is_loud(self, spec: FaultSpec) -> bool:
+        return bool(self.values(spec)["loud"])
+
+    def _swallowed(self, spec: FaultSpec) -> list[str]:
+        values = self.values(spec)
+        return [] if values["loud"] else [stream for stream in STREAMS if values[stream]]
+
+
+def _toxic(spec: FaultSpec, stream: str) -> str:
+    return f"{toxic_name(spec)}-{stream}"
+
+
+FAULT: FaultKind = Partition()

@@ -1,0 +1,69 @@
+"""The capturing process: ``python -m harness.capture FOLDER PORT:BROKER...``.
+
+It says ``capturing`` when no packet can be missed any more, and stops at the end of its standard input, which is also
+how it learns that its harness is gone. Then it writes ``capture.pcapng`` and ``tcp.jsonl`` whole into the folder. The
+last line that it says is a CaptureRecord, the only one where nothing can be captured.
+"""
+
+from __future__ import annotations
+
+import select
+import sys
+import time
+from collections.abc import Mapping
+from pathlib import Path
+
+import msgspec
+
+from harness.capture.connections import connections, facts
+from harness.capture.pcapng import Writer, read
+from harness.capture.tap import LACKS_RIGHT, Tap, wall_ahead_ns
+from harness.rows import CaptureRecord
+from harness.store import CAPTURE, TCP, write_rows
+
+CAPTURING = "capturing"
+
+
+def main(folder: Path, brokers: Mapping[int, int]) -> CaptureRecord:
+    """Capture until standard input ends."""
+    partial = folder / f".{CAPTURE}.partial"
+    try:
+        tap = Tap(tuple(brokers))
+    except PermissionError:
+        return CaptureRecord(lacks=LACKS_RIGHT)
+    try:
+        _write(tap, partial, brokers)
+    finally:
+        tap.close()
+    recording = read(partial)
+    partial.rename(folder / CAPTURE)
+    write_rows(folder / TCP, facts(connections(recording)))
+    (begin, end) = recording.ahead_ns
+    return CaptureRecord(len(recording.packets), recording.dropped, recording.cut, end - begin)
+
+
+def _write(tap: Tap, path: Path, brokers: Mapping[int, int]) -> None:
+    with path.open("wb") as file:
+        writer = Writer(file, brokers, time.time_ns(), wall_ahead_ns())
+        _say(CAPTURING)
+        poll = select.poll()
+        for one in (tap, sys.stdin):
+            poll.register(one, select.POLLIN | select.POLLHUP)
+        is_over = False
+        while not is_over:
+            is_over = any(ready == sys.stdin.fileno() for ready, _ in poll.poll())
+            while (packet := tap.read()) is not None:
+                writer.packet(packet)
+        tap.count()
+        writer.end(time.time_ns(), wall_ahead_ns(), tap.seen, tap.dropped)
+
+
+def _say(line: str) -> None:
+    sys.stdout.write(f"{line}\n")
+    sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    pairs = (word.split(":") for word in sys.argv[2:])
+    record = main(Path(sys.argv[1]), {int(port): int(broker) for port, broker in pairs})
+    _say(msgspec.json.encode(record).decode())

@@ -1,0 +1,160 @@
+"""From packets to connections: what TCP did on each, and the Kafka frames that passed whole. Pure.
+
+A connection is one SYN of a client, so a port that is used again is another connection. Packets of a connection whose
+beginning was not captured belong to an earlier trial and are left out.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from harness.capture.flows import Cutter, Flow
+from harness.capture.packets import Flags, Segment, segment
+from harness.capture.pcapng import Recording
+from harness.capture.rows import By, TcpFact, What
+
+_REQUEST = struct.Struct(">ihhih")
+_RESPONSE = struct.Struct(">ii")
+
+
+@dataclass(frozen=True)
+class CapturedFrame:
+    """A frame whose last byte was captured at ``t_ns``; ``data`` has its size field. A response knows no API."""
+
+    t_ns: int
+    data: bytes
+    correlation_id: int
+    api_key: int | None = None
+    api_version: int | None = None
+    client_id: str | None = None
+
+    @property
+    def size_bytes(self) -> int:
+        """With the size field, as in the witness's rows."""
+        return len(self.data)
+
+
+@dataclass
+class Side:
+    """What one side sent. ``frames`` are requests of the client, responses of the proxy."""
+
+    by: By
+    flow: Flow = field(default_factory=Flow)
+    cutter: Cutter = field(default_factory=Cutter)
+    frames: list[CapturedFrame] = field(default_factory=list)
+    seen: set[What] = field(default_factory=set)
+    is_shut: bool = False
+
+
+@dataclass
+class Connection:
+    """One connection of a client to a broker's proxy, from its SYN at ``begun_ns`` on."""
+
+    broker: int
+    client_port: int
+    begun_ns: int
+    client: Side = field(default_factory=lambda: Side(By.CLIENT))
+    proxy: Side = field(default_factory=lambda: Side(By.PROXY))
+    facts: list[TcpFact] = field(default_factory=list)
+
+    @property
+    def requests(self) -> list[CapturedFrame]:
+        """What the client asked, in order."""
+        return self.client.frames
+
+    @property
+    def responses(self) -> list[CapturedFrame]:
+        """What the client was answered, in order."""
+        return self.proxy.frames
+
+    @property
+    def is_gapped(self) -> bool:
+        """True if packets are missing."""
+        return self.client.flow.is_gapped or self.proxy.flow.is_gapped
+
+    @property
+    def was_cut(self) -> bool:
+        """True unless the client ended the connection, in good order, or nobody did."""
+        ends = [fact for fact in self.facts if fact.what in (What.FIN, What.RST, What.REFUSED)]
+        return any(fact.what is not What.FIN for fact in ends) or (bool(ends) and ends[0].by is By.PROXY)
+
+    def feed(self, packet: Segment, side: Side) -> None:
+        """One segment that ``side`` sent."""
+        flags = packet.flags
+        if flags & Flags.RST:
+            accepted = What.SYN in self.proxy.seen
+            self._once(packet, side, What.RST if accepted else What.REFUSED)
+            return
+        start = packet.seq
+        if flags & Flags.SYN:
+            if not self._once(packet, side, What.SYN):
+                self._tell(packet, side, What.RETRANSMISSION)
+            else:
+                side.flow.begin(packet.seq + 1)
+            start += 1
+        else:
+            self._look_at_window(packet, side)
+        ends = bool(flags & Flags.FIN)
+        data, is_repeated = side.flow.take(start, packet.payload, is_last=ends)
+        ends_again = ends and not self._once(packet, side, What.FIN)
+        if is_repeated or ends_again:
+            self._tell(packet, side, What.RETRANSMISSION)
+        read = _request if side is self.client else _response
+        side.frames += [read(packet.t_ns, one) for one in side.cutter.feed(data)]
+
+    def _look_at_window(self, packet: Segment, side: Side) -> None:
+        if packet.window == 0 and not side.is_shut:
+            self._tell(packet, side, What.ZERO_WINDOW)
+        side.is_shut = packet.window == 0
+
+    def _once(self, packet: Segment, side: Side, what: What) -> bool:
+        is_new = what not in side.seen
+        if is_new:
+            side.seen.add(what)
+            self._tell(packet, side, what)
+        return is_new
+
+    def _tell(self, packet: Segment, side: Side, what: What) -> None:
+        self.facts.append(TcpFact(packet.t_ns, self.broker, self.client_port, what, side.by))
+
+
+def follow(segments: Iterable[Segment], brokers: Mapping[int, int]) -> list[Connection]:
+    """The connections in the order of their SYNs. ``brokers``: proxy port -> broker."""
+    found: list[Connection] = []
+    current: dict[tuple[int, int], tuple[int, Connection]] = {}
+    for one in segments:
+        is_clients = one.destination in brokers
+        key = (one.source, one.destination) if is_clients else (one.destination, one.source)
+        if is_clients and one.flags & Flags.SYN and current.get(key, (-1,))[0] != one.seq:
+            connection = Connection(brokers[key[1]], key[0], one.t_ns)
+            current[key] = one.seq, connection
+            found.append(connection)
+        if key in current:
+            connection = current[key][1]
+            connection.feed(one, connection.client if is_clients else connection.proxy)
+    return found
+
+
+def connections(recording: Recording) -> list[Connection]:
+    """The connections of a capture, on CLOCK_MONOTONIC."""
+    read = (segment(recording.monotonic_ns(wall_ns), data) for wall_ns, data, _ in recording.packets)
+    return follow((one for one in read if one is not None), recording.brokers)
+
+
+def facts(followed: Iterable[Connection]) -> list[TcpFact]:
+    """All facts in the order of time."""
+    return sorted((fact for one in followed for fact in one.facts), key=lambda fact: fact.t_ns)
+
+
+def _request(t_ns: int, data: bytes) -> CapturedFrame:
+    if len(data) < _REQUEST.size:
+        return CapturedFrame(t_ns, data, -1)
+    _, api_key, api_version, correlation_id, size = _REQUEST.unpack_from(data)
+    name = data[_REQUEST.size : _REQUEST.size + max(0, size)].decode(errors="replace")
+    return CapturedFrame(t_ns, data, correlation_id, api_key, api_version, name if size >= 0 else None)
+
+
+def _response(t_ns: int, data: bytes) -> CapturedFrame:
+    return CapturedFrame(t_ns, data, _RESPONSE.unpack_from(data)[1])

@@ -1,0 +1,82 @@
+"""Kafka for scapy: what stands before the body of a request and of a response. For notebooks.
+
+``bind(9092)`` makes scapy show it in packets of that port, as far as frames begin with a segment; a frame's later
+segments are bytes to it. :func:`dissected` puts the bytes in order first, so there every frame of a capture is whole::
+
+    for t_ns, port, frame in dissected("runs/latest/.../capture.pcapng"):
+        frame.show()
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, ClassVar
+
+from scapy.fields import FieldLenField, SignedIntField, SignedShortField, StrLenField
+from scapy.layers.inet import TCP
+from scapy.packet import Packet, bind_layers, split_layers
+
+from harness.capture.connections import connections
+from harness.capture.pcapng import read
+
+
+class _Framed(Packet):
+    """Several frames may share a segment: what is behind the first is the next."""
+
+    def guess_payload_class(self, payload: bytes) -> type[Packet]:
+        return type(self)
+
+
+class KafkaRequest(_Framed):
+    """Size, API key, version, correlation id, client id (of size -1 where there is none), and the body unread."""
+
+    name = "Kafka request"
+    fields_desc: ClassVar[list[Any]] = [
+        FieldLenField("size", None, fmt="i", length_of="body", adjust=lambda p, n: n + _head_bytes(p)),
+        SignedShortField("api_key", 0),
+        SignedShortField("api_version", 0),
+        SignedIntField("correlation_id", 0),
+        FieldLenField("client_id_size", None, fmt="h", length_of="client_id"),
+        StrLenField("client_id", b"", length_from=lambda p: max(0, p.client_id_size)),
+        StrLenField("body", b"", length_from=lambda p: max(0, p.size - _head_bytes(p))),
+    ]
+
+
+class KafkaResponse(_Framed):
+    """Size, correlation id, and the body unread: only the request says what is in it."""
+
+    name = "Kafka response"
+    fields_desc: ClassVar[list[Any]] = [
+        FieldLenField("size", None, fmt="i", length_of="body", adjust=lambda p, n: n + 4),
+        SignedIntField("correlation_id", 0),
+        StrLenField("body", b"", length_from=lambda p: max(0, p.size - 4)),
+    ]
+
+
+def _head_bytes(request: Any) -> int:
+    return 10 + len(request.client_id)
+
+
+def bind(*ports: int) -> None:
+    """Take what goes to these TCP ports for requests, and what comes from them for responses."""
+    for port in ports:
+        bind_layers(TCP, KafkaRequest, dport=port)
+        bind_layers(TCP, KafkaResponse, sport=port)
+
+
+def unbind(*ports: int) -> None:
+    """Undo :func:`bind`."""
+    for port in ports:
+        split_layers(TCP, KafkaRequest, dport=port)
+        split_layers(TCP, KafkaResponse, sport=port)
+
+
+def dissected(path: str | Path) -> Iterator[tuple[int, int, KafkaRequest | KafkaResponse]]:
+    """Every frame of a ``capture.pcapng``: its time (monotonic), its client's port, and the frame, in order of time."""
+    found: list[tuple[int, int, bytes, type[KafkaRequest] | type[KafkaResponse]]] = []
+    for one in connections(read(Path(path))):
+        found += [(frame.t_ns, one.client_port, frame.data, KafkaRequest) for frame in one.requests]
+        found += [(frame.t_ns, one.client_port, frame.data, KafkaResponse) for frame in one.responses]
+    for t_ns, port, data, layer in sorted(found, key=lambda frame: frame[:2]):
+        yield t_ns, port, layer(data)

@@ -1,0 +1,89 @@
+"""The capture of one trial, from the harness's side: a process is started, waited for, told to end, asked what it saw.
+
+It never fails a trial: whatever goes wrong with it is what its record says.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Iterable
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+
+import msgspec
+
+from harness.errors import EnvironmentProblem
+from harness.ports import LaneAddress
+from harness.processes import PIPE, Child, spawn, stop
+from harness.rows import CaptureRecord
+from harness.store import CAPTURE, TCP
+
+START_TIMEOUT_S = 20.0
+#: What was captured is then read once more, for the facts.
+END_TIMEOUT_S = 60.0
+
+
+class Observer:
+    """``record`` is there when the capture has ended."""
+
+    def __init__(self, folder: Path, addresses: Iterable[LaneAddress]) -> None:
+        self._folder = folder
+        self._ports = [f"{address.advertised[1]}:{address.broker}" for address in addresses]
+        self._child: Child | None = None
+        self._said: list[str] = []
+        self.record = CaptureRecord(lacks="it did not end")
+
+    async def start(self) -> None:
+        """Returns when no packet can be missed, or when it is clear that there will be none."""
+        self._folder.mkdir(parents=True, exist_ok=True)
+        for name in (CAPTURE, TCP):  # of the same trial, in a run that was killed
+            (self._folder / name).unlink(missing_ok=True)
+        argv: list[str | Path] = [sys.executable, "-P", "-m", "harness.capture", self._folder, *self._ports]
+        try:
+            self._child = await spawn(argv, stdin=PIPE, stdout=PIPE, stderr=subprocess.STDOUT)
+            async with asyncio.timeout(START_TIMEOUT_S):
+                await self._line()
+        except (EnvironmentProblem, TimeoutError) as error:
+            self.record = CaptureRecord(lacks=str(error) or f"it did not start within {START_TIMEOUT_S:g} s")
+
+    async def end(self) -> None:
+        """Have it write what it captured; nothing of it is left afterwards."""
+        if self._child is None:
+            return
+        assert self._child.stdin is not None
+        self._child.stdin.close()
+        try:
+            async with asyncio.timeout(END_TIMEOUT_S):
+                while await self._line():
+                    pass
+            self.record = _record(self._said)
+        except TimeoutError:
+            self.record = CaptureRecord(lacks=f"it did not end within {END_TIMEOUT_S:g} s")
+        finally:
+            await stop(self._child, grace_s=0 if self.record.lacks else 1.0)
+
+    async def _line(self) -> bool:
+        assert self._child is not None
+        assert self._child.stdout is not None
+        line = await self._child.stdout.readline()
+        self._said += [line.decode(errors="replace").strip()] if line else []
+        return bool(line)
+
+
+def _record(said: list[str]) -> CaptureRecord:
+    with suppress(msgspec.MsgspecError, IndexError):
+        return msgspec.json.decode(said[-1], type=CaptureRecord)
+    return CaptureRecord(lacks=f"it broke: {said[-1] if said else 'not a word'}")
+
+
+@asynccontextmanager
+async def observed(folder: Path, addresses: Iterable[LaneAddress]) -> AsyncIterator[Observer]:
+    """Capture meanwhile."""
+    observer = Observer(folder, addresses)
+    try:
+        await observer.start()
+        yield observer
+    finally:
+        await observer.end()

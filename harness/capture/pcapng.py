@@ -1,0 +1,162 @@
+"""``capture.pcapng``: one section, one interface, packets, statistics at the end; Wireshark opens it.
+
+Beside the packets it says what is needed to read them again: which port is which broker's (the interface's
+description), how many packets were dropped (its statistics), and how far the wall clock was ahead of CLOCK_MONOTONIC
+when the capture began and when it ended (the comments of both blocks).
+"""
+
+from __future__ import annotations
+
+import re
+import struct
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO
+
+from harness.capture.tap import Packet
+
+_SECTION, _INTERFACE, _STATISTICS, _ENHANCED_PACKET = 0x0A0D0D0A, 1, 5, 6
+_BYTE_ORDER_MAGIC = 0x1A2B3C4D
+_ETHERNET = 1
+_COMMENT, _NAME, _DESCRIPTION, _RESOLUTION, _APPLICATION = 1, 2, 3, 9, 4
+_START, _END, _SEEN, _DROPPED = 2, 3, 4, 5
+_NANOSECONDS = b"\x09"
+_AHEAD = "the wall clock was {} ns ahead of CLOCK_MONOTONIC"
+
+Options = Mapping[int, bytes]
+
+
+@dataclass(frozen=True)
+class Recording:
+    """A capture that was read back. ``brokers`` is proxy port -> broker, ``ahead_ns`` at the begin and at the end."""
+
+    packets: tuple[Packet, ...]
+    brokers: Mapping[int, int]
+    seen: int
+    dropped: int
+    span_ns: tuple[int, int]
+    ahead_ns: tuple[int, int]
+
+    @property
+    def cut(self) -> int:
+        """How many packets were longer than a read."""
+        return sum(len(packet.data) < packet.size_bytes for packet in self.packets)
+
+    def monotonic_ns(self, wall_ns: int) -> int:
+        """A packet's time on CLOCK_MONOTONIC; a wall clock that was being slewed moved evenly in between."""
+        (begin, end), (ahead, at_end) = self.span_ns, self.ahead_ns
+        moved = (at_end - ahead) * (wall_ns - begin) // max(1, end - begin)
+        return wall_ns - ahead - moved
+
+
+class Writer:
+    """Writes one capture to an open file."""
+
+    def __init__(self, file: BinaryIO, brokers: Mapping[int, int], wall_ns: int, ahead_ns: int) -> None:
+        self._file, self._begin_ns = file, wall_ns
+        section = struct.pack("=IHHq", _BYTE_ORDER_MAGIC, 1, 0, -1)
+        self._block(_SECTION, section, {_APPLICATION: b"kafka-trial"})
+        told = ", ".join(f"{port} is broker {broker}" for port, broker in brokers.items())
+        about = {
+            _COMMENT: _AHEAD.format(ahead_ns).encode(),
+            _NAME: b"lo",
+            _DESCRIPTION: told.encode(),
+            _RESOLUTION: _NANOSECONDS,
+        }
+        self._block(_INTERFACE, struct.pack("=HHI", _ETHERNET, 0, 0), about)
+
+    def packet(self, packet: Packet) -> None:
+        """One packet."""
+        sizes = struct.pack("=II", len(packet.data), packet.size_bytes)
+        body = struct.pack("=I", 0) + _time(packet.wall_ns) + sizes + _padded(packet.data)
+        self._block(_ENHANCED_PACKET, body, {})
+
+    def end(self, wall_ns: int, ahead_ns: int, seen: int, dropped: int) -> None:
+        """The statistics, which make the capture whole."""
+        about = {
+            _COMMENT: _AHEAD.format(ahead_ns).encode(),
+            _START: _time(self._begin_ns),
+            _END: _time(wall_ns),
+            _SEEN: struct.pack("=Q", seen),
+            _DROPPED: struct.pack("=Q", dropped),
+        }
+        self._block(_STATISTICS, struct.pack("=I", 0) + _time(wall_ns), about)
+
+    def _block(self, kind: int, body: bytes, options: Options) -> None:
+        told = b"".join(
+            struct.pack("=HH", code, len(value)) + _padded(value) for code, value in options.items()
+        )
+        body += told + bytes(4) if options else b""
+        size = struct.pack("=I", 12 + len(body))
+        self._file.write(struct.pack("=I", kind) + size + body + size)
+
+
+def read(path: Path) -> Recording:
+    """A capture that :class:`Writer` wrote. ValueError: it is another file, or it was not ended."""
+    packets: list[Packet] = []
+    interface: Options = {}
+    statistics: Options = {}
+    for kind, body in _blocks(path.read_bytes()):
+        if kind == _ENHANCED_PACKET:
+            kept, size_bytes = struct.unpack_from("=II", body, 12)
+            packets.append(Packet(_ns(body[4:12]), body[20 : 20 + kept], size_bytes))
+        elif kind == _INTERFACE:
+            interface = _options(body[8:])
+        elif kind == _STATISTICS:
+            statistics = _options(body[12:])
+    if not interface or not statistics:
+        raise ValueError(f"{path} is no capture of a trial, or it was broken off")
+    return Recording(
+        packets=tuple(packets),
+        brokers={
+            int(port): int(broker)
+            for port, broker in re.findall(r"(\d+) is broker (\d+)", interface[_DESCRIPTION].decode())
+        },
+        seen=struct.unpack("=Q", statistics[_SEEN])[0],
+        dropped=struct.unpack("=Q", statistics[_DROPPED])[0],
+        span_ns=(_ns(statistics[_START]), _ns(statistics[_END])),
+        ahead_ns=(_ahead(interface), _ahead(statistics)),
+    )
+
+
+def _blocks(data: bytes) -> Iterator[tuple[int, bytes]]:
+    if data[:4] != struct.pack("=I", _SECTION) or data[8:12] != struct.pack("=I", _BYTE_ORDER_MAGIC):
+        raise ValueError("this is no pcapng of this machine's byte order")
+    at = 0
+    while at < len(data):
+        kind, size = struct.unpack("=II", data[at : at + 8].ljust(8, b"\0"))
+        if size < 12 or at + size > len(data):
+            raise ValueError(f"the block at byte {at} is broken off")
+        yield kind, data[at + 8 : at + size - 4]
+        at += size
+
+
+def _options(data: bytes) -> Options:
+    found: dict[int, bytes] = {}
+    at = 0
+    while at + 4 <= len(data):
+        code, size = struct.unpack_from("=HH", data, at)
+        if code == 0:
+            break
+        found[code] = data[at + 4 : at + 4 + size]
+        at += 4 + size + -size % 4
+    return found
+
+
+def _ahead(options: Options) -> int:
+    [found] = re.findall(r"-?\d+", options[_COMMENT].decode())
+    return int(found)
+
+
+def _padded(data: bytes) -> bytes:
+    return data + bytes(-len(data) % 4)
+
+
+def _time(wall_ns: int) -> bytes:
+    return struct.pack("=II", wall_ns >> 32, wall_ns & 0xFFFFFFFF)
+
+
+def _ns(data: bytes) -> int:
+    high, low = struct.unpack("=II", data)
+    return int(high << 32 | low)

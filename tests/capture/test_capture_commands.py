@@ -1,0 +1,51 @@
+"""Asking for a capture: where there can be none, and what is said of it."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from harness.capture.tap import LACKS_RIGHT
+from harness.cli import doctor
+from harness.cli.main import call
+from harness.store import CAPTURE, RunStore
+
+
+def test_a_resumed_run_captures_as_it_began_to(capsys, tmp_path):
+    assert call(["run", "--resume", str(tmp_path), "--capture"]) == 2
+    assert "--resume goes on with its own plan" in capsys.readouterr().err
+
+
+def test_a_simulated_trial_has_no_packets(capsys, tmp_path):
+    assert (
+        call(["simulate", "--trials", "1", "--keep", "all", "--seed", "4", "--out-dir", str(tmp_path)]) == 0
+    )
+    [verdict] = RunStore.open(tmp_path).verdicts()
+    folder = RunStore.open(tmp_path).trial_folder(verdict.trial)
+    assert call(["replay", str(folder), "--capture", "--out-dir", str(tmp_path / "again")]) == 2
+    assert "a simulated trial has no packets to capture" in capsys.readouterr().err
+    assert not (tmp_path / "again").exists()
+
+
+@pytest.mark.parametrize(("lacks", "state"), [(None, "ok"), (LACKS_RIGHT, "missing")])
+def test_doctor_says_whether_there_can_be_one(capsys, monkeypatch, lacks, state):
+    monkeypatch.setattr(doctor, "lacking", lambda: lacks)
+    call(["doctor", "--json"])
+    [found] = [one for one in json.loads(capsys.readouterr().out) if one["name"] == "capture"]
+    assert (found["state"], found["required"]) == (state, False)
+    assert bool(found["mend"]) == (lacks is not None)
+
+
+@pytest.mark.jvm
+@pytest.mark.usefixtures("without_right")
+def test_without_the_right_a_run_goes_on_and_says_so_once(capsys, tmp_path):
+    out = str(tmp_path / "runs")
+    assert call(["run", "produce/calm", "-c", "reference", "--capture", "--out-dir", out]) == 0
+    assert capsys.readouterr().err.count("no capture: ") == 1
+    store = RunStore.open(tmp_path / "runs")
+    trials = [verdict.trial for verdict in store.verdicts()]
+    assert len(trials) == 2
+    for trial in trials:
+        assert store.read_evidence(trial).record.capture.lacks == LACKS_RIGHT
+        assert not (store.trial_folder(trial) / CAPTURE).exists()

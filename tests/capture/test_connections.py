@@ -1,0 +1,133 @@
+"""What TCP did, and the Kafka frames, told from packets that scapy made."""
+
+from __future__ import annotations
+
+from harness.capture.connections import connections, facts, follow
+from harness.capture.pcapng import read
+
+
+def told(talk):
+    return [(fact.what.value, fact.by.value) for fact in facts(talk.connections)]
+
+
+OPENED = [("syn", "client"), ("syn", "proxy")]
+
+
+def test_a_calm_connection_begins_and_ends(talk, asked, answered):
+    calm = talk().open()
+    calm.ask(asked(1, b"body"))
+    calm.answer(answered(1, b"what"))
+    calm.close()
+    assert told(calm) == [*OPENED, ("fin", "client"), ("fin", "proxy")]
+    [one] = calm.connections
+    assert (one.broker, one.client_port, one.begun_ns) == (7, 40_001, 0)
+    assert not one.is_gapped and not one.was_cut
+    [request], [response] = one.requests, one.responses
+    assert (request.api_key, request.api_version, request.correlation_id, request.client_id) == (
+        0,
+        9,
+        1,
+        "p1",
+    )
+    assert (request.size_bytes, request.t_ns) == (len(asked(1, b"body")), 3_000)
+    assert (response.correlation_id, response.size_bytes) == (1, len(answered(1, b"what")))
+
+
+def test_who_ended_it_and_how(talk):
+    assert told(talk().open().close(by_client=False)) == [*OPENED, ("fin", "proxy"), ("fin", "client")]
+    for by_client in (True, False):
+        reset = talk().open()
+        reset.send("R", client=by_client)
+        reset.send("R", client=by_client)
+        assert told(reset) == [*OPENED, ("rst", "client" if by_client else "proxy")]
+        assert reset.connections[0].was_cut
+
+
+def test_a_proxy_that_does_not_listen_refuses(talk):
+    refused = talk()
+    refused.send("S", client=True)
+    refused.send("RA", client=False)
+    assert told(refused) == [("syn", "client"), ("refused", "proxy")]
+
+
+def test_what_is_sent_again_is_a_retransmission_and_no_second_frame(talk, asked, answered):
+    again = talk()
+    seq = again.send("S", client=True)
+    again.send("S", client=True, seq=seq)
+    again.send("SA", client=False)
+    seq = again.ask(asked(1))
+    again.send("PA", asked(1), client=True, seq=seq)
+    seq = again.answer(answered(1))
+    again.send("PA", answered(1), client=False, seq=seq)
+    seq = again.send("FA", client=True)
+    again.send("FA", client=True, seq=seq)
+    assert told(again) == [
+        ("syn", "client"), ("retransmission", "client"), ("syn", "proxy"), ("retransmission", "client"),
+        ("retransmission", "proxy"), ("fin", "client"), ("retransmission", "client"),
+    ]  # fmt: skip
+    [one] = again.connections
+    assert (len(one.requests), len(one.responses)) == (1, 1)
+
+
+def test_a_window_that_closes_is_told_each_time_and_not_each_packet(talk):
+    slow = talk().open()
+    for window in (0, 0, 9, 0):
+        slow.send("A", client=False, window=window)
+    slow.send("R", client=False, window=0)
+    assert told(slow)[2:] == [("zero_window", "proxy"), ("zero_window", "proxy"), ("rst", "proxy")]
+
+
+def test_a_port_that_is_used_again_is_another_connection(talk, asked):
+    first = talk()
+    first.open().ask(asked(1))
+    first.send("R", client=True)
+    second = talk(seq=77, packets=first.packets)
+    second.open().ask(asked(2))
+    assert [[frame.correlation_id for frame in one.requests] for one in second.connections] == [[1], [2]]
+
+
+def test_connections_that_began_before_are_left_out(talk, asked):
+    older = talk()
+    older.ask(asked(1))
+    older.close()
+    assert older.connections == []
+    assert talk(packets=older.packets).open().connections[0].requests == []
+
+
+def test_frames_that_share_segments_and_frames_that_fill_several(talk, asked, answered):
+    cut = talk().open()
+    stream = asked(1, b"one") + asked(2, b"two" * 30, client_id=None) + asked(3)
+    for at in range(0, len(stream), 10):
+        cut.ask(stream[at : at + 10])
+    cut.answer(answered(1), answered(2), answered(3)[:5])
+    [one] = cut.connections
+    assert [(frame.correlation_id, frame.client_id) for frame in one.requests] == [
+        (1, "p1"),
+        (2, None),
+        (3, "p1"),
+    ]
+    assert [frame.correlation_id for frame in one.responses] == [1, 2]
+    assert one.proxy.cutter.rest_bytes == 5
+
+
+def test_a_packet_that_was_not_captured_is_a_gap(talk, asked):
+    lossy = talk().open()
+    lossy.ask(asked(1))
+    lossy.ask(asked(2))
+    del lossy.packets[3]
+    [one] = lossy.connections
+    assert one.is_gapped
+    assert one.requests == []
+
+
+def test_all_of_it_from_a_file_on_the_monotonic_clock(talk, asked, tmp_path):
+    calm = talk().open()
+    calm.ask(asked(1))
+    calm.close()
+    calm.write(tmp_path / "capture.pcapng")
+    [read_back], [one] = connections(read(tmp_path / "capture.pcapng")), calm.connections
+    assert (read_back.facts, read_back.requests) == (one.facts, one.requests)
+
+
+def test_packets_of_other_ports_are_nobodys(talk):
+    assert follow(talk().open().segments, {9: 1}) == []

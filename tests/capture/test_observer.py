@@ -1,0 +1,118 @@
+"""The process that captures: it sees what happened meanwhile, leaves nothing behind, and never fails a trial."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+
+from harness.capture.observer import Observer, observed
+from harness.capture.pcapng import read
+from harness.capture.rows import TcpFact
+from harness.capture.tap import LACKS_RIGHT
+from harness.ports import LaneAddress
+from harness.store import CAPTURE, TCP, read_rows
+
+
+def addresses(*ports: int) -> list[LaneAddress]:
+    nowhere = ("127.0.0.1", 1)
+    return [
+        LaneAddress(0, broker, ("127.0.0.1", port), nowhere, nowhere) for broker, port in enumerate(ports, 1)
+    ]
+
+
+async def said_hello(server: asyncio.Server) -> None:
+    _, writer = await asyncio.open_connection(*server.sockets[0].getsockname())
+    writer.write(b"hello")
+    writer.close()
+    await writer.wait_closed()
+
+
+async def trial(folder: Path) -> tuple[Observer, int]:
+    """A server, a client that says hello, and an observer of both."""
+    ended = asyncio.Event()
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.read()
+        writer.close()
+        await writer.wait_closed()
+        ended.set()
+
+    async with await asyncio.start_server(serve, "127.0.0.1", 0) as server:
+        port = server.sockets[0].getsockname()[1]
+        async with observed(folder, addresses(port)) as observer:
+            await said_hello(server)
+            await ended.wait()
+        return observer, port
+
+
+@pytest.mark.usefixtures("may_capture")
+def test_it_sees_all_that_happened_meanwhile(tmp_path):
+    begin_ns = time.monotonic_ns()
+    observer, port = asyncio.run(trial(tmp_path / "trial"))
+    facts = read_rows(tmp_path / "trial" / TCP, TcpFact)
+    assert [(fact.what.value, fact.by.value) for fact in facts] == [
+        ("syn", "client"), ("syn", "proxy"), ("fin", "client"), ("fin", "proxy"),
+    ]  # fmt: skip
+    assert begin_ns < facts[0].t_ns < facts[-1].t_ns < time.monotonic_ns()
+    recording = read(tmp_path / "trial" / CAPTURE)
+    assert recording.brokers == {port: 1}
+    assert observer.record.packets == recording.seen == len(recording.packets)
+    assert (observer.record.dropped, observer.record.cut, observer.record.lacks) == (0, 0, None)
+    assert sorted(path.name for path in (tmp_path / "trial").iterdir()) == [CAPTURE, TCP]
+    assert not [one for one in psutil.Process().children() if "harness.capture" in one.cmdline()]
+
+
+@pytest.mark.usefixtures("without_right")
+def test_without_the_right_the_trial_goes_on_and_it_is_said(tmp_path):
+    observer, _ = asyncio.run(trial(tmp_path / "trial"))
+    assert observer.record.lacks == LACKS_RIGHT
+    assert list((tmp_path / "trial").iterdir()) == []
+
+
+@pytest.mark.usefixtures("may_capture")
+def test_a_capture_that_dies_is_no_capture_and_fails_nothing(tmp_path):
+    async def killed() -> Observer:
+        async with observed(tmp_path, addresses(9)) as observer:
+            os.kill(observer._child.pid, 9)
+        return observer
+
+    assert asyncio.run(killed()).record.lacks == "it broke: capturing"
+
+
+@pytest.mark.usefixtures("may_capture")
+def test_a_trial_that_is_interrupted_takes_its_capture_along(tmp_path):
+    async def interrupted() -> int:
+        begun = asyncio.Event()
+        pids = []
+
+        async def run() -> None:
+            async with observed(tmp_path, addresses(9)) as observer:
+                pids.append(observer._child.pid)
+                begun.set()
+                await asyncio.Event().wait()
+
+        task = asyncio.create_task(run())
+        await begun.wait()
+        task.cancel()
+        await asyncio.wait({task})
+        return pids[0]
+
+    assert not psutil.pid_exists(asyncio.run(interrupted()))
+
+
+@pytest.mark.usefixtures("may_capture")
+def test_what_an_earlier_attempt_left_is_gone(tmp_path):
+    (tmp_path / CAPTURE).write_bytes(b"old")
+    (tmp_path / TCP).write_bytes(b"old")
+
+    async def begun() -> None:
+        async with observed(tmp_path, addresses(9)):
+            assert not (tmp_path / CAPTURE).exists() and not (tmp_path / TCP).exists()
+
+    asyncio.run(begun())
+    assert read(tmp_path / CAPTURE).packets == ()

@@ -1,0 +1,54 @@
+"""Headers: read as scapy wrote them, and nothing read into what is not whole."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+from scapy.layers.inet import IP, TCP
+from scapy.layers.l2 import Ether
+
+from harness.capture.packets import segment
+
+U16, U32 = st.integers(0, 2**16 - 1), st.integers(0, 2**32 - 1)
+FLAGS = {"F": 1, "S": 2, "R": 4, "A": 16, "P": 0, "U": 0}
+
+
+@given(
+    U16,
+    U16,
+    U32,
+    U16,
+    st.binary(max_size=50),
+    st.sets(st.sampled_from(sorted(FLAGS))),
+    st.booleans(),
+    st.booleans(),
+)
+def test_the_fields_are_those_that_were_sent(
+    source, destination, seq, window, payload, flags, ip_options, tcp_options
+):
+    tcp = TCP(sport=source, dport=destination, seq=seq, window=window, flags="".join(flags))
+    if tcp_options:
+        tcp.options = [("MSS", 1_000), ("WScale", 7)]
+    ip = IP(options=[b"\x01\x01\x01\x00"]) if ip_options else IP()
+    found = segment(7, bytes(Ether() / ip / tcp / payload))
+    assert found == (7, source, destination, seq, sum(FLAGS[flag] for flag in flags), window, payload)
+
+
+def test_a_packet_too_large_for_its_length_field_is_read_to_its_end():
+    packet = bytearray(bytes(Ether() / IP() / TCP() / (b"x" * 100)))
+    packet[16:18] = bytes(2)
+    assert len(segment(0, bytes(packet)).payload) == 100
+
+
+def test_a_padded_packet_is_read_to_the_end_of_its_own():
+    assert segment(0, bytes(Ether() / IP() / TCP() / b"abc") + bytes(9)).payload == b"abc"
+
+
+@given(st.binary(max_size=80))
+def test_any_bytes_are_a_segment_or_none(data):
+    segment(0, data)
+
+
+def test_half_a_header_is_no_segment():
+    packet = bytes(Ether() / IP() / TCP() / b"abc")
+    assert [size for size in range(len(packet)) if segment(0, packet[:size]) is not None] == [54, 55, 56]

@@ -1,0 +1,125 @@
+"""One Toxiproxy under many faults: it survives them, and what it does not survive is noticed, named and replaced."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import os
+import sys
+from collections.abc import Callable, Coroutine
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from benchmarks.soak import MIX, Client, Stand, soak, stand
+from faults.toxiproxy_errors import ControlPlaneWedged
+from harness import registry
+from harness.lane import LiveLane
+from harness.ports import FaultKind
+from harness.spec import Elapsed, FaultSpec
+
+#: Several of the chunks in which Toxiproxy reads.
+LOTS_BYTES = 100_000
+ALWAYS_MS = 600_000
+SLOW = {
+    "latency": {"upstream_ms": ALWAYS_MS, "downstream_ms": ALWAYS_MS},
+    "bandwidth": {"upstream_bytes_per_s": 1_000, "downstream_bytes_per_s": 1_000},
+    "slicer": {"size_bytes": 1, "delay_us": 60_000_000},
+    "half_open": {},
+    "dropped_response": {},
+}
+
+
+def on(folder: Path, scenario: Callable[[Stand], Coroutine[Any, Any, None]], **settings: Any) -> None:
+    async def main() -> None:
+        async with asyncio.timeout(120), stand(folder, **settings) as it:
+            await scenario(it)
+
+    asyncio.run(main())
+
+
+def lane_of(it: Stand) -> LiveLane:
+    return LiveLane((it.proxies[0],), None, None, "t")  # type: ignore[arg-type]
+
+
+@pytest.mark.long
+def test_sixty_cycles_of_mixed_faults_leave_the_server_as_it_was(tmp_path: Path) -> None:
+    async def scenario(it: Stand) -> None:
+        soaked = await soak(it, cycles=60, seed=7)
+        assert not soaked.wedged and not soaked.neighbour_lost
+        assert soaked.cycles == 60 and len(soaked.kinds) > 10
+        assert await it.server.alive()
+
+    on(tmp_path, scenario)
+
+
+def test_the_mix_has_every_kind_that_works_on_proxies() -> None:
+    def works_on_proxies(kind: FaultKind) -> bool:
+        source = inspect.getsource(sys.modules[type(kind).__module__])
+        return not kind.alone and "live" in kind.worlds and "lane.on(spec)" in source
+
+    kinds = {name for name, kind in registry.table("faults").items() if works_on_proxies(kind)}
+    assert {kind for kind, _ in MIX} == kinds
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("first", sorted(SLOW))
+@pytest.mark.parametrize("second", sorted(SLOW))
+@pytest.mark.parametrize("leaves", [True, False])
+def test_whichever_ends_first_the_server_lives_and_takes_another(
+    tmp_path: Path, first: str, second: str, leaves: bool
+) -> None:
+    """Bytes are held behind bytes that are held, and the one in front is taken away first."""
+
+    async def scenario(it: Stand) -> None:
+        lane, client = lane_of(it), await Client.connect(it.proxies[0])
+        client.talk(LOTS_BYTES)
+        faults = [FaultSpec(kind, Elapsed(n), 0, SLOW[kind]) for n, kind in enumerate((first, second))]
+        for fault in faults:
+            await registry.fault(fault.kind).start(fault, lane)
+            client.talk(LOTS_BYTES)
+        if leaves:
+            client.leave()
+        for fault in faults:
+            await registry.fault(fault.kind).stop(fault, lane)
+        await registry.fault(first).start(faults[0], lane)
+        await registry.fault(first).stop(faults[0], lane)
+        assert await it.is_as_new(0) and await it.server.alive()
+        await client.forget()
+
+    on(tmp_path, scenario)
+
+
+def test_a_server_that_stops_answering_is_noticed_named_and_replaced(tmp_path: Path) -> None:
+    async def scenario(it: Stand) -> None:
+        latency = registry.fault("latency")
+        fault = FaultSpec("latency", Elapsed(0), 0, {"upstream_ms": 1})
+        (process,) = (p for p in psutil.Process().children() if p.name() == "toxiproxy-server")
+        process.suspend()
+        await asyncio.to_thread(os.waitid, os.P_PID, process.pid, os.WSTOPPED)
+        with pytest.raises(ControlPlaneWedged, match="does not even tell its version"):
+            await latency.start(fault, lane_of(it))
+        assert not await it.server.alive()
+        ports = [proxy.address.advertised for proxy in it.proxies]
+        await it.renew()
+        assert not process.is_running()
+        assert await it.server.alive() and [proxy.address.advertised for proxy in it.proxies] == ports
+        await latency.start(fault, lane_of(it))
+        await latency.stop(fault, lane_of(it))
+        assert await it.is_as_new(0) and await it.is_as_new(1)
+
+    on(tmp_path, scenario, timeout_s=0.5)
+
+
+def test_the_soak_goes_on_with_a_new_server(tmp_path: Path) -> None:
+    async def scenario(it: Stand) -> None:
+        (process,) = (p for p in psutil.Process().children() if p.name() == "toxiproxy-server")
+        process.suspend()
+        soaked = await soak(it, cycles=3, seed=1)
+        assert soaked.cycles == 3 and len(soaked.wedged) == 1 and soaked.wedged[0].startswith("cycle 0, ")
+        assert "does not even tell its version" in soaked.wedged[0]
+        assert await it.is_as_new(0)
+
+    on(tmp_path, scenario, timeout_s=0.5)

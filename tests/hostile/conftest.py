@@ -1,0 +1,15 @@
+"""Hostile records by themselves."""
+
+from __future__ import annotations
+
+import pytest
+
+from harness.dice import Dice
+from harness.hostile import hostile_records
+
+
+@pytest.fixture(scope="session")
+def hostile_batches() -> list[bytes]:
+    """What a ``records`` field may hold, many times."""
+    dice = Dice(1, "records")
+    return [hostile_records(dice) for _ in range(1_500)]

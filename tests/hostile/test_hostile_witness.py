@@ -1,0 +1,162 @@
+"""The witness: every byte passes, nothing raises, and nothing grows, whoever speaks."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import timedelta
+from typing import Any
+from uuid import UUID
+
+import pytest
+from kio.schema.errors import ErrorCode
+
+from benchmarks import hostile
+from harness.hostile import trickle
+from harness.rows import Frame
+from harness.spec import FrameMatch
+from harness.wire.apis import Api
+from harness.wire.frames import frame
+from harness.wire.messages import encode_response, make, message_class, nested
+from harness.witness import contents, transcript
+from harness.witness.actions import TWICE, delay
+from harness.witness.relay import Relay
+from harness.witness.transcript import Transcript
+
+HEARTBEAT = b"\0\x0c\0\0"
+
+
+def request(correlation_id: int, body: bytes = b"") -> bytes:
+    """A Heartbeat request with no client id, whose body cannot be read."""
+    return frame(HEARTBEAT, correlation_id.to_bytes(4, signed=True), b"\xff\xff", body)
+
+
+def answer(correlation_id: int) -> bytes:
+    return frame(correlation_id.to_bytes(4, signed=True), b"\0\0")
+
+
+def test_thousands_of_hostile_frames_pass() -> None:
+    assert hostile.witness(seed=12, frames=3_000).found == []
+
+
+@pytest.mark.parametrize("is_armed", [False, True])
+def test_an_endless_trickle_passes_byte_by_byte_or_waits(is_armed: bool) -> None:
+    data = request(1, bytes(2_000))
+
+    async def main() -> None:
+        async with asyncio.timeout(30), hostile.witnessed() as (lane, address, accepted):
+            if is_armed:
+                lane.arm("r", FrameMatch("Vote", "request"), TWICE)
+            reader, writer = await asyncio.open_connection(*address)
+            broker = await accepted.get()
+            for byte in trickle(data):
+                writer.write(byte)
+                await writer.drain()
+            writer.write_eof()
+            assert await broker[0].read() == data[:-1]
+            for end in (writer, broker[1]):
+                end.transport.abort()
+            await lane.idle.wait()
+            assert lane.failure is None
+            assert reader is not None
+
+    asyncio.run(main())
+
+
+def test_bytes_that_come_while_a_frame_is_delayed_set_no_alarm_of_their_own(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    looks = 0
+    go_on = Relay.go_on
+
+    def counted(relay: Relay, side: Any) -> None:
+        nonlocal looks
+        looks += 1
+        go_on(relay, side)
+
+    monkeypatch.setattr(Relay, "go_on", counted)
+    first, later = request(1), [request(number) for number in range(2, 202)]
+
+    async def main() -> None:
+        async with asyncio.timeout(30), hostile.witnessed() as (lane, address, accepted):
+            lane.arm("r", FrameMatch("Heartbeat", "request", count=100), delay(5))
+            seen = asyncio.Queue[Frame]()
+            lane.watch(seen.put_nowait)
+            _, writer = await asyncio.open_connection(*address)
+            broker = await accepted.get()
+            whole = b"".join((first, *later))
+            for byte in range(0, len(whole), 30):
+                writer.write(whole[byte : byte + 30])
+                await asyncio.sleep(0)
+                await writer.drain()
+            assert await broker[0].readexactly(len(whole)) == whole
+            for end in (writer, broker[1]):
+                end.transport.abort()
+            await lane.idle.wait()
+
+    asyncio.run(main())
+    pieces = len(b"".join((first, *later))) // 30 + 1
+    # Once for every piece at most, twice for each of the hundred waits (an alarm may be early), and the disarming.
+    assert looks <= pieces + 2 * 100 + 10
+
+
+def test_of_requests_that_nobody_answers_the_oldest_are_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(transcript, "MAX_WAITING", 100)
+    account = Transcript(0, 1, 1, {})
+    for number in range(150):
+        assert list(account.sent(number, request(number)))
+    found = [next(iter(account.answered(1, answer(number)))) for number in (0, 49, 50, 149)]
+    assert [row.api for row in found] == [None, None, "Heartbeat", "Heartbeat"]
+
+
+def test_an_answer_belongs_to_the_oldest_request_of_its_number_and_gives_up_what_is_older() -> None:
+    account = Transcript(0, 1, 1, {})
+    for number in (7, 8, 7, 9):
+        list(account.sent(number, request(number)))
+    found = [next(iter(account.answered(1, answer(number)))).api for number in (8, 8, 7, 7, 9)]
+    assert found == ["Heartbeat", None, "Heartbeat", None, "Heartbeat"]
+
+
+def test_topics_that_a_broker_makes_up_do_not_fill_the_memory() -> None:
+    names: contents.TopicNames = {}
+    kind = message_class(Api.METADATA, 12, "response")
+    topic = nested(kind, "MetadataResponseTopic")
+    for number in range(3):
+        topics = tuple(
+            make(topic, error_code=ErrorCode.none, name=f"t{each}", topic_id=UUID(int=each), partitions=())
+            for each in range(number * 3_000 + 1, number * 3_000 + 3_001)
+        )
+        message = make(
+            kind, throttle_time=timedelta(0), brokers=(), cluster_id="c", controller_id=1, topics=topics
+        )
+        contents.response_contents(encode_response(message, 1)[4:], Api.METADATA, 12, names)
+    assert len(names) == contents.MAX_TOPIC_NAMES
+    assert names[UUID(int=9_000)] == "t9000"
+
+
+@pytest.mark.parametrize("is_armed", [False, True])
+def test_a_frame_that_breaks_our_reading_passes_and_the_reason_is_kept(
+    monkeypatch: pytest.MonkeyPatch, is_armed: bool
+) -> None:
+    def broken(*_: Any, **__: Any) -> Frame:
+        raise RuntimeError("a defect of ours")
+
+    monkeypatch.setattr(Transcript, "_request", broken)
+
+    async def main() -> None:
+        async with asyncio.timeout(30), hostile.witnessed() as (lane, address, accepted):
+            _, writer = await asyncio.open_connection(*address)
+            broker = await accepted.get()
+            if is_armed:
+                lane.arm("r", FrameMatch("Vote", "request"), TWICE)
+            writer.write(request(1))
+            assert await broker[0].readexactly(len(request(1))) == request(1)
+            writer.write(request(2) + request(3)[:-1])
+            writer.write_eof()
+            assert await broker[0].read() == request(2) + request(3)[:-1]
+            for end in (writer, broker[1]):
+                end.transport.abort()
+            await lane.idle.wait()
+            assert lane.failure is not None
+            assert "a defect of ours" in lane.failure
+
+    asyncio.run(main())
