@@ -613,7 +613,7 @@ def test_the_page_of_a_kind_has_its_sections(kind: FaultKind) -> None:
         (PARTITION, {"downstream": 0}),
         (HALF_OPEN, {"unaware_broker": 1}),
     ],
-    ids=str,
+    ids=lambda value: getattr(value, "name", str(value)),
 )
 def test_in_the_simulated_world_it_hits_and_ends(kind: FaultKind, params: dict[str, int]) -> None:
     fault = FaultSpec(kind.name, Elapsed(1_500), 4_000, params)
