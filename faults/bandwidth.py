@@ -86,8 +86,7 @@ class Bandwidth(Fault):
         """Slow down."""
         for proxy in lane.on(spec):
             for stream, rate in self._rates(spec).items():
-                way = proxy.up if stream == "upstream" else proxy.down
-                way.throttle(toxic_name(spec), rate)
+                proxy.way(stream).throttle(toxic_name(spec), rate)
 
     def end(self, spec: FaultSpec, lane: SimulatedLane) -> None:
         """Go at full speed again."""

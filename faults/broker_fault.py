@@ -33,12 +33,6 @@ class BrokerFault(Fault):
         return self.hits(row, frames)
 
 
-class LiveBrokerFault(Fault):
-    """A fault of real brokers alone; its trial has the cluster to itself."""
-
-    alone = True
-
-
 class WitnessFault(BrokerFault):
     """A fault of brokers that the witness plays for real ones, on its own lane alone."""
 

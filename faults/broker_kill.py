@@ -26,12 +26,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from faults import listener
-from faults.broker_fault import BrokerFault, live_nodes, nodes
-from faults.kind import each, passed, toxic_name
+from faults.broker_down import bring_back, hung_up, take_down
+from faults.broker_fault import BrokerFault, nodes
 from harness.lane import LiveLane
 from harness.ports import FaultKind
-from harness.rows import FaultRow, Frame, FrameKind
+from harness.rows import FaultRow, Frame
 from harness.simulated.lane import SimulatedLane
 from harness.spec import FaultSpec
 
@@ -44,15 +43,11 @@ class BrokerKill(BrokerFault):
 
     async def start(self, spec: FaultSpec, lane: LiveLane) -> None:
         """Kill them, and refuse."""
-        await each(live_nodes(spec, lane), lane.cluster.kill)
-        await each(lane.on(spec), lambda proxy: listener.close(proxy, toxic_name(spec)))
+        await take_down(spec, lane, lane.cluster.kill)
 
     async def stop(self, spec: FaultSpec, lane: LiveLane) -> None:
         """Start what is down, and accept again."""
-        for node_id in live_nodes(spec, lane):
-            if node_id not in lane.cluster.up:
-                await lane.cluster.restart(node_id)
-        await each(lane.on(spec), lambda proxy: listener.reopen(proxy, toxic_name(spec)))
+        await bring_back(spec, lane)
 
     def begin(self, spec: FaultSpec, lane: SimulatedLane) -> None:
         """Kill them."""
@@ -67,7 +62,7 @@ class BrokerKill(BrokerFault):
 
     def hits(self, row: FaultRow, frames: Sequence[Frame]) -> int:
         """Connections that the broker's end closed."""
-        return sum(1 for frame in passed(row, frames, (FrameKind.CLOSE,)) if frame.closed_by == "broker")
+        return hung_up(row, frames)
 
 
 FAULT: FaultKind = BrokerKill()

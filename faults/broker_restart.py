@@ -23,36 +23,32 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from faults import listener
-from faults.broker_fault import LiveBrokerFault, live_nodes
-from faults.kind import each, passed, toxic_name
+from faults.broker_down import bring_back, hung_up, take_down
+from faults.kind import Fault
 from harness.lane import LiveLane
 from harness.ports import FaultKind
-from harness.rows import FaultRow, Frame, FrameKind
+from harness.rows import FaultRow, Frame
 from harness.spec import FaultSpec
 
 
-class BrokerRestart(LiveBrokerFault):
+class BrokerRestart(Fault):
     """The fault kind ``broker_restart``."""
 
     name = "broker_restart"
+    alone = True
     summary = "brokers are shut down in good order; at the end they are back"
 
     async def start(self, spec: FaultSpec, lane: LiveLane) -> None:
         """Shut them down, and refuse."""
-        await each(live_nodes(spec, lane), lane.cluster.stop)
-        await each(lane.on(spec), lambda proxy: listener.close(proxy, toxic_name(spec)))
+        await take_down(spec, lane, lane.cluster.stop)
 
     async def stop(self, spec: FaultSpec, lane: LiveLane) -> None:
         """Start what is down, and accept again."""
-        for node_id in live_nodes(spec, lane):
-            if node_id not in lane.cluster.up:
-                await lane.cluster.restart(node_id)
-        await each(lane.on(spec), lambda proxy: listener.reopen(proxy, toxic_name(spec)))
+        await bring_back(spec, lane)
 
     def hits(self, row: FaultRow, frames: Sequence[Frame]) -> int:
         """Connections that the broker's end closed."""
-        return sum(1 for frame in passed(row, frames, (FrameKind.CLOSE,)) if frame.closed_by == "broker")
+        return hung_up(row, frames)
 
 
 FAULT: FaultKind = BrokerRestart()

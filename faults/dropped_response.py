@@ -20,18 +20,17 @@ hit is a response that passed the witness during the fault.
 
 ## What it cannot do
 Drop one response and let the next one through; drop whole frames only (the first response may be torn if the fault
-begins in the middle of it). Connections opened during the fault are as silent as the others. While another fault's
-toxic is on the proxy, the listener is closed and opened again at the end, for a few milliseconds.
+begins in the middle of it). Connections opened during the fault are as silent as the others.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from faults import listener
-from faults.kind import BOTH_WORLDS, Fault, each, passed, remove, toxic_name
+from faults.kind import BOTH_WORLDS, Fault, each, passed, toxic_name
+from faults.swallow import let_through, swallow
 from harness.lane import LiveLane
-from harness.ports import FaultKind, Proxy
+from harness.ports import FaultKind
 from harness.rows import FaultRow, Frame, FrameKind
 from harness.simulated.lane import SimulatedLane
 from harness.spec import FaultSpec
@@ -46,22 +45,11 @@ class DroppedResponse(Fault):
 
     async def start(self, spec: FaultSpec, lane: LiveLane) -> None:
         """Throw responses away."""
-        await each(
-            lane.on(spec),
-            lambda proxy: proxy.add_toxic(toxic_name(spec), "timeout", "downstream", 1.0, timeout=0),
-        )
+        await each(lane.on(spec), lambda proxy: swallow(proxy, toxic_name(spec), "downstream"))
 
     async def stop(self, spec: FaultSpec, lane: LiveLane) -> None:
         """Close the connections, and let responses through again."""
-
-        async def restore(proxy: Proxy) -> None:
-            await remove(proxy, toxic_name(spec))
-            if not await proxy.pristine():
-                # With another toxic behind it, Toxiproxy 2.12 leaves connections half open; this ends them for sure.
-                await listener.close(proxy, toxic_name(spec))
-                await listener.reopen(proxy, toxic_name(spec))
-
-        await each(lane.on(spec), restore)
+        await each(lane.on(spec), lambda proxy: let_through(proxy, toxic_name(spec)))
 
     def begin(self, spec: FaultSpec, lane: SimulatedLane) -> None:
         """Throw responses away."""

@@ -28,45 +28,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from faults.kind import BOTH_WORLDS, Fault, cut, each, passed, remove, toxic_name
-from faults.toxics import HOUR_MS
-from harness.lane import LiveLane
+from faults.held_back import HeldBack
+from faults.kind import cut, passed
 from harness.ports import FaultKind
 from harness.rows import FaultRow, Frame, FrameKind
-from harness.simulated.lane import SimulatedLane
-from harness.simulated.scheduler import NS_PER_MS
-from harness.spec import FaultSpec
 
 
-class GhostRequest(Fault):
+class GhostRequest(HeldBack):
     """The fault kind ``ghost_request``."""
 
     name = "ghost_request"
     summary = "requests are held back for the duration, and then reach the broker though the client has left"
-    worlds = BOTH_WORLDS
-
-    async def start(self, spec: FaultSpec, lane: LiveLane) -> None:
-        """Hold requests."""
-        await each(
-            lane.on(spec),
-            lambda proxy: proxy.add_toxic(
-                toxic_name(spec), "latency", "upstream", 1.0, latency=HOUR_MS, jitter=0
-            ),
-        )
-
-    async def stop(self, spec: FaultSpec, lane: LiveLane) -> None:
-        """Let them go."""
-        await each(lane.on(spec), lambda proxy: remove(proxy, toxic_name(spec)))
-
-    def begin(self, spec: FaultSpec, lane: SimulatedLane) -> None:
-        """Hold requests."""
-        for proxy in lane.on(spec):
-            proxy.up.delay(toxic_name(spec), HOUR_MS * NS_PER_MS)
-
-    def end(self, spec: FaultSpec, lane: SimulatedLane) -> None:
-        """Let them go."""
-        for proxy in lane.on(spec):
-            proxy.up.restore(toxic_name(spec))
+    stream = "upstream"
 
     def hits(self, row: FaultRow, frames: Sequence[Frame]) -> int:
         """Requests that arrived from clients that had left."""

@@ -25,45 +25,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from faults.kind import BOTH_WORLDS, Fault, each, passed, remove, toxic_name
-from faults.toxics import HOUR_MS
-from harness.lane import LiveLane
+from faults.held_back import HeldBack
+from faults.kind import passed
 from harness.ports import FaultKind
 from harness.rows import FaultRow, Frame, FrameKind
-from harness.simulated.lane import SimulatedLane
-from harness.simulated.scheduler import NS_PER_MS
-from harness.spec import FaultSpec
 
 
-class LateResponse(Fault):
+class LateResponse(HeldBack):
     """The fault kind ``late_response``."""
 
     name = "late_response"
     summary = "answers are held back for the duration, then all arrive"
-    worlds = BOTH_WORLDS
-
-    async def start(self, spec: FaultSpec, lane: LiveLane) -> None:
-        """Shut the gate."""
-        await each(
-            lane.on(spec),
-            lambda proxy: proxy.add_toxic(
-                toxic_name(spec), "latency", "downstream", 1.0, latency=HOUR_MS, jitter=0
-            ),
-        )
-
-    async def stop(self, spec: FaultSpec, lane: LiveLane) -> None:
-        """Open it."""
-        await each(lane.on(spec), lambda proxy: remove(proxy, toxic_name(spec)))
-
-    def begin(self, spec: FaultSpec, lane: SimulatedLane) -> None:
-        """Shut the gate."""
-        for proxy in lane.on(spec):
-            proxy.down.delay(toxic_name(spec), HOUR_MS * NS_PER_MS)
-
-    def end(self, spec: FaultSpec, lane: SimulatedLane) -> None:
-        """Open it."""
-        for proxy in lane.on(spec):
-            proxy.down.restore(toxic_name(spec))
+    stream = "downstream"
 
     def hits(self, row: FaultRow, frames: Sequence[Frame]) -> int:
         """Responses held back."""

@@ -79,8 +79,7 @@ class Latency(Fault):
         delays = self._delays(spec)
         for proxy in lane.on(spec):
             for stream, ms in delays.items():
-                way = proxy.up if stream == "upstream" else proxy.down
-                way.delay(toxic_name(spec), ms * NS_PER_MS)
+                proxy.way(stream).delay(toxic_name(spec), ms * NS_PER_MS)
 
     def end(self, spec: FaultSpec, lane: SimulatedLane) -> None:
         """Take the delay away; what is held arrives at once."""

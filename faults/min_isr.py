@@ -28,9 +28,8 @@ from collections.abc import Sequence
 from kio.schema.errors import ErrorCode
 from msgspec.structs import replace
 
-from faults import listener
-from faults.broker_fault import BrokerFault, errors, live_nodes, nodes
-from faults.kind import each, toxic_name
+from faults.broker_down import bring_back, take_down
+from faults.broker_fault import BrokerFault, errors, nodes
 from harness.lane import LiveLane
 from harness.ports import FaultKind
 from harness.rows import FaultRow, Frame
@@ -51,15 +50,11 @@ class MinIsr(BrokerFault):
         if len(lane.cluster.node_ids) == 1:
             return
         await lane.cluster.alterations.alter_topic(lane.topic, LIMIT, str(len(lane.cluster.node_ids)))
-        await each(live_nodes(spec, lane), lane.cluster.stop)
-        await each(lane.on(spec), lambda proxy: listener.close(proxy, toxic_name(spec)))
+        await take_down(spec, lane, lane.cluster.stop)
 
     async def stop(self, spec: FaultSpec, lane: LiveLane) -> None:
         """Have all replicas back, and ask for as few as before."""
-        for node_id in live_nodes(spec, lane):
-            if node_id not in lane.cluster.up:
-                await lane.cluster.restart(node_id)
-        await each(lane.on(spec), lambda proxy: listener.reopen(proxy, toxic_name(spec)))
+        await bring_back(spec, lane)
         await lane.cluster.alterations.alter_topic(lane.topic, LIMIT, None)
 
     def begin(self, spec: FaultSpec, lane: SimulatedLane) -> None:

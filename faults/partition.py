@@ -92,8 +92,7 @@ class Partition(Fault):
                 proxy.refuse(toxic_name(spec))
                 proxy.cut()
             for stream in self._swallowed(spec):
-                way = proxy.up if stream == "upstream" else proxy.down
-                way.silence(toxic_name(spec))
+                proxy.way(stream).silence(toxic_name(spec))
 
     def end(self, spec: FaultSpec, lane: SimulatedLane) -> None:
         """Join again."""

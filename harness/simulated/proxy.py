@@ -29,6 +29,10 @@ class SimulatedProxy:
         """True if no fault is left on it."""
         return self.up.plain and self.down.plain and not self._closed_by and not self._deaf_by
 
+    def way(self, stream: str) -> Direction:
+        """``up`` for ``upstream``, ``down`` for ``downstream``: Toxiproxy's names."""
+        return self.up if stream == "upstream" else self.down
+
     # new connections
 
     def arrive(self, connection: Connection) -> None:

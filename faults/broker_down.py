@@ -1,0 +1,36 @@
+"""Brokers that are down for a while: taken down in one way or another, refused meanwhile, brought back, and seen to go.
+
+A proxy alone would accept and hang up, as Toxiproxy does in front of nobody; disabled, it refuses, as a host does whose
+process is gone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine, Iterable
+from typing import Any
+
+from faults import listener
+from faults.broker_fault import live_nodes
+from faults.kind import each, passed, toxic_name
+from harness.lane import LiveLane
+from harness.rows import FaultRow, Frame, FrameKind
+from harness.spec import FaultSpec
+
+
+async def take_down(spec: FaultSpec, lane: LiveLane, how: Callable[[int], Coroutine[Any, Any, None]]) -> None:
+    """End the fault's brokers, each by ``how`` of its node id, and refuse connections to them."""
+    await each(live_nodes(spec, lane), how)
+    await each(lane.on(spec), lambda proxy: listener.close(proxy, toxic_name(spec)))
+
+
+async def bring_back(spec: FaultSpec, lane: LiveLane) -> None:
+    """Start those that are down on the data that they had, and accept again; also where nothing was taken down."""
+    for node_id in live_nodes(spec, lane):
+        if node_id not in lane.cluster.up:
+            await lane.cluster.restart(node_id)
+    await each(lane.on(spec), lambda proxy: listener.reopen(proxy, toxic_name(spec)))
+
+
+def hung_up(row: FaultRow, frames: Iterable[Frame]) -> int:
+    """How many connections the broker's end closed during the fault."""
+    return sum(1 for frame in passed(row, frames, (FrameKind.CLOSE,)) if frame.closed_by == "broker")
