@@ -58,7 +58,7 @@ class Admin:
 
     async def ask(self, message: Any, answer: type[Answer], node_id: int | None = None) -> Answer:
         """A node's answer, any node's if None. NotYet: there was none."""
-        return await self._to(self._any_node() if node_id is None else node_id).request(message, answer)
+        return await self._to(self._up()[0] if node_id is None else node_id).request(message, answer)
 
     async def api_versions(self, node_id: int) -> Mapping[int, tuple[int, int]]:
         """Api key -> lowest and highest version that a node speaks."""
@@ -98,15 +98,14 @@ class Admin:
 
     async def all_lead(self, topic: str, partitions: int) -> None:
         """NotYet: not every node names a leader of every partition, or one of those does not lead yet."""
-        for node_id in self._nodes():
-            if len(await self._leaders(node_id, topic)) != partitions:
-                raise NotYet(f"broker {node_id} does not know every partition of {topic!r}")
+        if len(await self._leaders(topic)) != partitions:
+            raise NotYet(f"the brokers do not know every partition of {topic!r}")
         for partition in range(partitions):
-            await self.log_end(topic, partition)
+            await self.list_offsets(topic, partition, LATEST)
 
     async def partitions(self, topic: str) -> list[int]:
         """The partitions of a topic, in order. NotYet: one has no leader at the moment."""
-        return sorted(await self._leaders(self._any_node(), topic))
+        return sorted(await self._leaders(topic))
 
     async def list_offsets(self, topic: str, partition: int, timestamp: int) -> int:
         """The offset at ``timestamp`` (ms), or EARLIEST: the log's start, or LATEST: the high watermark."""
@@ -114,6 +113,7 @@ class Admin:
 
     async def log_end(self, topic: str, partition: int) -> int:
         """The offset after the leader's last record, replicated or not."""
+        await self.list_offsets(topic, partition, LATEST)  # that is a leader's to answer; the next any replica does
         return await self._list_offsets(topic, partition, LATEST, _DEBUGGING)
 
     async def fetch(self, topic: str, partition: int, offset: int) -> PartitionData:
@@ -138,25 +138,35 @@ class Admin:
         return found.offset
 
     async def leader(self, topic: str, partition: int) -> int:
-        """The node that leads a partition. NotYet: none does at the moment."""
-        leaders = await self._leaders(self._any_node(), topic)
+        """The node that leads a partition. NotYet: none does at the moment, or not all nodes know it."""
+        leaders = await self._leaders(topic)
         if partition not in leaders:
             raise NotYet(f"{topic}-{partition} has no leader")
         return leaders[partition]
 
-    async def _leaders(self, node_id: int, topic: str) -> dict[int, int]:
-        """Partition -> leader, as ``node_id`` knows them."""
+    async def _leaders(self, topic: str) -> dict[int, int]:
+        """Partition -> leader, on which all nodes agree.
+
+        One node's word is not enough: while it is behind, who led before answers it as a leader does, and its log
+        lacks what was acknowledged since.
+        """
+        [first, *others] = [await self._led(node_id, topic) for node_id in self._up()]
+        if any(other != first for other in others):
+            raise NotYet(f"the brokers do not agree yet on who leads {topic!r}")
+        return {partition: leader for partition, (leader, _) in first.items()}
+
+    async def _led(self, node_id: int, topic: str) -> dict[int, tuple[int, int]]:
+        """Partition -> (leader, epoch), as ``node_id`` knows them."""
         [found] = (await self.metadata(node_id, topic)).topics
         require(found.error_code, f"asking broker {node_id} for {topic!r}")
         for partition in found.partitions:
             require(partition.error_code, f"asking broker {node_id} for {topic}-{partition.partition_index}")
-        return {partition.partition_index: partition.leader_id for partition in found.partitions}
+        return {part.partition_index: (part.leader_id, part.leader_epoch) for part in found.partitions}
 
-    def _any_node(self) -> int:
-        nodes = self._nodes()
-        if not nodes:
-            raise KafkaTrialError("no broker of the cluster is up")
-        return min(nodes)
+    def _up(self) -> tuple[int, ...]:
+        if node_ids := self.node_ids():
+            return node_ids
+        raise KafkaTrialError("no broker of the cluster is up")
 
     def _to(self, node_id: int) -> Connection:
         address = self._nodes().get(node_id)

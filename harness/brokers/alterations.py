@@ -142,7 +142,7 @@ class Alterations:
             await self._admin.ask(elect, ElectLeadersResponse)
             if await self._admin.leader(topic, partition) != node_id:
                 raise NotYet(f"{topic}-{partition} is led by another node")
-            await self._admin.log_end(topic, partition)
+            await self._admin.list_offsets(topic, partition, LATEST)  # a leader's to answer
 
         what = f"moving {topic}-{partition}"
         await insist(what, TIMEOUT_S, lambda: self._admin.ask(reassign, AlterPartitionReassignmentsResponse))

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from contextlib import AsyncExitStack
 from datetime import timedelta
 from typing import Any
 
@@ -9,6 +10,8 @@ import pytest
 from kio.schema.create_topics.v7 import CreateTopicsResponse
 from kio.schema.create_topics.v7.response import CreatableTopicResult
 from kio.schema.errors import ErrorCode
+from kio.schema.list_offsets.v7 import ListOffsetsRequest, ListOffsetsResponse
+from kio.schema.list_offsets.v7.response import ListOffsetsPartitionResponse, ListOffsetsTopicResponse
 from kio.schema.metadata.v12 import MetadataResponse
 from kio.schema.metadata.v12.response import (
     MetadataResponseBroker,
@@ -16,7 +19,7 @@ from kio.schema.metadata.v12.response import (
     MetadataResponseTopic,
 )
 from kio.schema.types import BrokerId, TopicName
-from kio.static.primitive import i32, i32Timedelta
+from kio.static.primitive import i32, i32Timedelta, i64
 
 from harness.brokers.admin import Admin, metadata_request
 from harness.brokers.connection import Connection, NotYet, require
@@ -195,14 +198,15 @@ def test_ready_is_who_names_the_whole_cluster_at_its_addresses(scripted: Any) ->
     asyncio.run(whole())
 
 
-def administer(broker: Any, steps: Callable[[Admin], Awaitable[None]]) -> None:
+def administer(broker: Any, steps: Callable[[Admin], Awaitable[None]], *others: Any) -> None:
+    """``steps`` with an Admin of these brokers, whose node ids count from 1."""
+
     async def whole() -> None:
-        async with broker.listening() as address:
-            admin = Admin(lambda: {1: address})
-            try:
-                await steps(admin)
-            finally:
-                admin.close()
+        async with AsyncExitStack() as stack:
+            listening = [await stack.enter_async_context(each.listening()) for each in (broker, *others)]
+            admin = Admin(lambda: dict(enumerate(listening, 1)))
+            stack.callback(admin.close)
+            await steps(admin)
 
     asyncio.run(whole())
 
@@ -239,6 +243,44 @@ def test_partitions_without_a_leader_are_not_yet(scripted: Any) -> None:
             await admin.partitions("t")
 
     administer(broker, steps)
+
+
+def test_a_leader_is_one_on_whom_all_brokers_agree(scripted: Any) -> None:
+    """One that is behind would have a log read from who led before, without what was acknowledged since."""
+    behind, ahead = (
+        scripted({Api.METADATA: lambda _asked, leader=leader: metadata({}, (topic("t", {0: leader}),))})
+        for leader in (1, 2)
+    )
+
+    async def steps(admin: Admin) -> None:
+        with pytest.raises(NotYet, match="do not agree yet on who leads 't'"):
+            await admin.leader("t", 0)
+        behind.handlers[Api.METADATA] = ahead.handlers[Api.METADATA]
+        assert await admin.leader("t", 0) == 2
+
+    administer(behind, steps, ahead)
+
+
+def test_the_end_of_a_log_is_its_leaders_word(scripted: Any) -> None:
+    """Any replica answers a request with the replica id for debugging, and a follower's log may be shorter."""
+
+    def offsets(asked: ListOffsetsRequest) -> ListOffsetsResponse:
+        [wanted] = asked.topics
+        code = ErrorCode.none if asked.replica_id == -2 else ErrorCode.not_leader_or_follower
+        answer = ListOffsetsPartitionResponse(partition_index=i32(0), error_code=code, offset=i64(7))
+        return ListOffsetsResponse(
+            throttle_time=NO_DELAY, topics=(ListOffsetsTopicResponse(name=wanted.name, partitions=(answer,)),)
+        )
+
+    follower = scripted(
+        {Api.METADATA: lambda _asked: metadata({}, (topic("t", {0: 1}),)), Api.LIST_OFFSETS: offsets}
+    )
+
+    async def steps(admin: Admin) -> None:
+        with pytest.raises(NotYet, match="NOT_LEADER_OR_FOLLOWER"):
+            await admin.log_end("t", 0)
+
+    administer(follower, steps)
 
 
 def test_without_a_node_that_is_up_nothing_is_waited_for() -> None:

@@ -16,7 +16,7 @@ from functools import partial
 from typing import Any, Final
 from uuid import UUID
 
-from harness.brokers.admin import EARLIEST
+from harness.brokers.admin import EARLIEST, LATEST
 from harness.brokers.connection import Connection, NotYet, require
 from harness.brokers.deadline import insist
 from harness.brokers.fidelity import steps as s
@@ -234,7 +234,7 @@ class RealSide:
                 for partition in found.partitions:
                     if not up <= set(partition.isr_nodes):
                         raise NotYet(f"{topic}-{partition.partition_index} is not caught up")
-                    await self.cluster.admin.log_end(topic, partition.partition_index)
+                    await self.cluster.admin.list_offsets(topic, partition.partition_index, LATEST)
 
         await insist("catching up", FAULT_TIMEOUT_S, caught_up)
 

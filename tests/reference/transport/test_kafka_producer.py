@@ -185,10 +185,14 @@ def test_close_frees_who_waits_for_metadata_or_memory(broker, producer):
     threads = [
         attempt(lambda: p.send("t", b"w", partition=1).exception(WAIT_S)),
         attempt(lambda: p.send("nope", b"w").exception(WAIT_S)),
-        attempt(lambda: p.partitions_for("nope either")),
+        attempt(lambda: p.partitions_for("nope-either")),
     ]
+
+    def all_wait() -> bool:
+        return p._core._blocked.count == 2 and "nope-either" in p._core._metadata._idle_at_ms
+
     with p._news:
-        assert p._news.wait_for(lambda: p._core._blocked.count == 2, WAIT_S)
+        assert p._news.wait_for(all_wait, WAIT_S)
     p.close(0.01)
     for thread in threads:
         thread.join(WAIT_S)
