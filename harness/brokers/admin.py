@@ -113,7 +113,9 @@ class Admin:
 
     async def log_end(self, topic: str, partition: int) -> int:
         """The offset after the leader's last record, replicated or not."""
-        await self.list_offsets(topic, partition, LATEST)  # that is a leader's to answer; the next any replica does
+        await self.list_offsets(
+            topic, partition, LATEST
+        )  # that is a leader's to answer; the next any replica does
         return await self._list_offsets(topic, partition, LATEST, _DEBUGGING)
 
     async def fetch(self, topic: str, partition: int, offset: int) -> PartitionData:

@@ -1,30 +1,42 @@
 """A stage for faults: real Toxiproxy, real witness, and a small server that answers Kafka frames.
 
 ``client -> Toxiproxy -> witness -> upstream``, on as many lanes as a test asks for; all of it in one event loop, and
-all of it gone when the test ends.
+all of it gone when the test ends. Test modules cannot import each other: what they share hangs on the stage.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Sequence
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 import pytest
 from kio.schema.errors import ErrorCode
 
 from faults.toxiproxy import Toxiproxy
+from harness import registry
 from harness.lane import LiveLane
-from harness.ports import Cluster, LaneAddress, Proxy, ProxyServer
+from harness.ports import Cluster, FaultKind, LaneAddress, Proxy, ProxyServer
 from harness.ports_block import port_block
-from harness.rows import Frame, FrameKind
+from harness.rows import FaultRow, Frame, FrameKind
+from harness.spec import Elapsed, FaultSpec, FrameMatch
 from harness.wire.apis import Api
 from harness.wire.messages import encode_request, encode_response, message_class
 from harness.witness import WitnessLane
+
+T = TypeVar("T")
+
+#: For the kinds that have to be told what to do.
+PARAMS = {
+    "bandwidth": {"upstream_bytes_per_s": 1_000_000},
+    "idle_kill": {"idle_ms": 600_000},
+    "latency": {"upstream_ms": 5, "downstream_ms": 5},
+}
 
 
 def request(n: int) -> bytes:
@@ -78,6 +90,49 @@ class Client:
         self.ask(n)
         return await self.answer() == n
 
+    async def taken(self) -> None:
+        """Return once the proxy has read all that was sent: nothing of it is left in its socket."""
+        ends = [self.writer.get_extra_info(name)[1] for name in ("peername", "sockname")]
+        while _unread(*(f"0100007F:{port:04X}" for port in ends)):  # noqa: ASYNC110
+            await asyncio.sleep(0)  # what another process reads is no event
+
+
+def _unread(local: str, remote: str) -> bool:
+    rows = (line.split() for line in Path("/proc/net/tcp").read_text().splitlines())
+    (queues,) = (row[4] for row in rows if row[1:3] == [local, remote])
+    return not queues.endswith(":00000000")
+
+
+@dataclass
+class LaneFault:
+    """A fault of a registered kind on one lane; what it hit is counted from its start on, or since it is there."""
+
+    kind: FaultKind
+    spec: FaultSpec
+    lane: LiveLane
+    began_ns: int = field(default_factory=time.monotonic_ns)
+
+    async def prepare(self) -> None:
+        await self.kind.prepare(self.spec, self.lane)
+
+    async def start(self) -> None:
+        self.began_ns = time.monotonic_ns()
+        await self.kind.start(self.spec, self.lane)
+
+    async def stop(self) -> None:
+        await self.kind.stop(self.spec, self.lane)
+
+    def hits(self, path: LanePath) -> int:
+        window = (self.began_ns, time.monotonic_ns())
+        return self.kind.hits(FaultRow(0, self.spec, window, window), path.rows)
+
+
+def fault_on(
+    lane: LiveLane, kind: str, frames: FrameMatch | None = None, start_ms: int = 0, **params: int
+) -> LaneFault:
+    spec = FaultSpec(kind, Elapsed(start_ms), 1_000, params or PARAMS.get(kind, {}), frames=frames)
+    return LaneFault(registry.fault(kind), spec, lane)
+
 
 @dataclass
 class LanePath:
@@ -93,6 +148,15 @@ class LanePath:
     def lane(self) -> LiveLane:
         """For the faults of the network: there is no cluster behind it."""
         return LiveLane((self.proxy,), self.witness, cast("Cluster", None), "t")
+
+    def fault(self, kind: str, frames: FrameMatch | None = None, **given: int) -> LaneFault:
+        """A fault on this lane alone; ``given`` are its parameters, and ``start_ms``."""
+        return fault_on(self.lane, kind, frames, **given)
+
+    @property
+    def requested(self) -> list[int]:
+        """The correlation ids of the requests that passed the witness."""
+        return [row.correlation_id for row in self.rows if row.kind is FrameKind.REQUEST]
 
     async def connect(self) -> Client:
         client = Client(*await asyncio.open_connection(*self.proxy.address.advertised))
@@ -113,8 +177,17 @@ class LanePath:
         await enough.wait()
         self.witness.unwatch(look)
 
+    async def served_before(self, work: Awaitable[T]) -> asyncio.Future[T]:
+        """``work`` under way, and still so after a new connection here, through the same server, has had its answer."""
+        task = asyncio.ensure_future(work)
+        assert await (await self.connect()).round_trip(1)
+        assert not task.done()
+        return task
+
     response_bytes = len(response(1))
     request_of = staticmethod(request)
+    #: An answer that nobody has asked for.
+    unasked = b"\0\0\0\x04\0\0\0\x09"
 
     async def passed_upstream(self, count: int) -> None:
         """Return once the witness has passed on the first so many bytes of a request."""
@@ -131,6 +204,11 @@ class LanePath:
 class Stage:
     server: ProxyServer
     paths: Sequence[LanePath]
+
+    def fault(self, kind: str, **given: int) -> LaneFault:
+        """A fault on one lane that has the proxies of all paths."""
+        first = self.paths[0].lane
+        return fault_on(replace(first, proxies=tuple(path.proxy for path in self.paths)), kind, **given)
 
 
 Staging = Callable[..., Any]
@@ -166,3 +244,17 @@ def staged(tmp_path: Path) -> Staging:
                     client.writer.transport.abort()
 
     return stage
+
+
+@pytest.fixture
+def on_stage(staged: Staging) -> Callable[..., None]:
+    """``on_stage(scenario, lanes=1)`` plays a scenario, a coroutine function of the stage, in a loop of its own."""
+
+    def play(scenario: Callable[[Stage], Coroutine[Any, Any, None]], lanes: int = 2) -> None:
+        async def main() -> None:
+            async with staged(lanes) as stage:
+                await scenario(stage)
+
+        asyncio.run(main())
+
+    return play

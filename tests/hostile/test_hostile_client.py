@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 
-from benchmarks import hostile
+from benchmarks.hostile.brokers import Untrue
+from benchmarks.hostile.client import IMPATIENT, RESULT_LIMIT_MS, authenticate, run
 from clients.reference.channel import Channel
 from clients.reference.ports import ChannelState, Polled
 from clients.reference.producer import Components
@@ -18,37 +19,24 @@ from harness.wire.apis import Api
 from harness.wire.headers import read_request_header
 from suites.simulated.bench import Bench
 
-SETTINGS = {
-    "max.block.ms": 2_000,
-    "delivery.timeout.ms": 3_000,
-    "request.timeout.ms": 1_000,
-    "linger.ms": 0,
-    "reconnect.backoff.max.ms": 100,
-}
-
 
 def test_thousands_of_hostile_answers_and_every_record_has_its_result() -> None:
-    assert hostile.client(seed=13, frames=2_500).found == []
+    assert run(seed=13, frames=2_500).found == []
 
 
-class Stubborn:
-    """Brokers that answer one API with the same bytes for ever, and all others truly."""
+class Stubborn(Untrue):
+    """Brokers that hurt the answers of one API in the same way for ever, and no others."""
 
-    def __init__(self, bench: Bench, api: Api, said: Any) -> None:
-        self._truth, self._api, self._said = bench.network.broker, api, said
-        bench.network.broker = self
+    def __init__(self, bench: Bench, api: Api, hurt: Callable[[bytes], bytes]) -> None:
+        super().__init__(bench)
+        self._api, self._hurt = api, hurt
         self.asked = 0
 
-    def accepts(self, node_id: int) -> bool:
-        return True
-
-    def handle(self, node_id: int, conn: int, payload: bytes, now_ns: int) -> Any:
-        header, _ = read_request_header(payload)
-        answer = self._truth.handle(node_id, conn, payload, now_ns)
-        if header.api_key != self._api or answer.frame is None:
+    def said(self, conn: int, payload: bytes, frame: bytes, answer: Any) -> Any:
+        if read_request_header(payload)[0].api_key != self._api:
             return answer
         self.asked += 1
-        return Answer(self._said(answer.frame), answer.at_ns)
+        return Answer(self._hurt(frame), answer.at_ns)
 
 
 HURT = {
@@ -67,10 +55,10 @@ HURT = {
 @pytest.mark.parametrize("hurt", HURT)
 @pytest.mark.parametrize("api", [Api.API_VERSIONS, Api.METADATA, Api.INIT_PRODUCER_ID, Api.PRODUCE])
 def test_a_broker_that_never_answers_well_costs_the_record_and_nothing_else(api: Api, hurt: str) -> None:
-    bench = Bench(Components(), SETTINGS)
+    bench = Bench(Components(), IMPATIENT)
     brokers = Stubborn(bench, api, HURT[hurt])
     sent = bench.send()
-    assert bench.run_until(lambda: sent.is_done, 5_100)
+    assert bench.run_until(lambda: sent.is_done, RESULT_LIMIT_MS)
     assert brokers.asked
     if hurt != "twice":  # then the first is a good one
         assert sent.error is not None
@@ -102,4 +90,4 @@ def test_a_channel_gives_one_frame_a_poll_and_ends_at_a_size_that_cannot_be() ->
 
 @pytest.mark.parametrize("number", range(300))
 def test_an_answer_to_credentials_is_a_consent_or_the_end(number: int) -> None:
-    hostile.authenticate(Dice(number, "sasl"))
+    authenticate(Dice(number, "sasl"))

@@ -10,7 +10,9 @@ from uuid import UUID
 import pytest
 from kio.schema.errors import ErrorCode
 
-from benchmarks import hostile
+from benchmarks.hostile.codec import bare_request
+from benchmarks.hostile.ends import witnessed
+from benchmarks.hostile.witness import run
 from harness.hostile import trickle
 from harness.rows import Frame
 from harness.spec import FrameMatch
@@ -22,12 +24,12 @@ from harness.witness.actions import TWICE, delay
 from harness.witness.relay import Relay
 from harness.witness.transcript import Transcript
 
-HEARTBEAT = b"\0\x0c\0\0"
+PIECE_BYTES = 30
 
 
 def request(correlation_id: int, body: bytes = b"") -> bytes:
-    """A Heartbeat request with no client id, whose body cannot be read."""
-    return frame(HEARTBEAT, correlation_id.to_bytes(4, signed=True), b"\xff\xff", body)
+    """A Heartbeat request whose body cannot be read."""
+    return bare_request(Api.HEARTBEAT, 0, correlation_id.to_bytes(4, signed=True), body)
 
 
 def answer(correlation_id: int) -> bytes:
@@ -35,7 +37,7 @@ def answer(correlation_id: int) -> bytes:
 
 
 def test_thousands_of_hostile_frames_pass() -> None:
-    assert hostile.witness(seed=12, frames=3_000).found == []
+    assert run(seed=12, frames=3_000).found == []
 
 
 @pytest.mark.parametrize("is_armed", [False, True])
@@ -43,21 +45,17 @@ def test_an_endless_trickle_passes_byte_by_byte_or_waits(is_armed: bool) -> None
     data = request(1, bytes(2_000))
 
     async def main() -> None:
-        async with asyncio.timeout(30), hostile.witnessed() as (lane, address, accepted):
+        async with asyncio.timeout(30), witnessed() as ends:
             if is_armed:
-                lane.arm("r", FrameMatch("Vote", "request"), TWICE)
-            reader, writer = await asyncio.open_connection(*address)
-            broker = await accepted.get()
-            for byte in trickle(data):
-                writer.write(byte)
-                await writer.drain()
-            writer.write_eof()
-            assert await broker[0].read() == data[:-1]
-            for end in (writer, broker[1]):
-                end.transport.abort()
-            await lane.idle.wait()
-            assert lane.failure is None
-            assert reader is not None
+                ends.lane.arm("r", FrameMatch("Vote", "request"), TWICE)
+            async with ends.connected() as ((_, writer), (reader, _)):
+                for byte in trickle(data):
+                    writer.write(byte)
+                    await writer.drain()
+                writer.write_eof()
+                assert await reader.read() == data[:-1]
+            await ends.lane.idle.wait()
+            assert ends.lane.failure is None
 
     asyncio.run(main())
 
@@ -74,27 +72,21 @@ def test_bytes_that_come_while_a_frame_is_delayed_set_no_alarm_of_their_own(
         go_on(relay, side)
 
     monkeypatch.setattr(Relay, "go_on", counted)
-    first, later = request(1), [request(number) for number in range(2, 202)]
+    whole = b"".join(map(request, range(1, 202)))
 
     async def main() -> None:
-        async with asyncio.timeout(30), hostile.witnessed() as (lane, address, accepted):
-            lane.arm("r", FrameMatch("Heartbeat", "request", count=100), delay(5))
-            seen = asyncio.Queue[Frame]()
-            lane.watch(seen.put_nowait)
-            _, writer = await asyncio.open_connection(*address)
-            broker = await accepted.get()
-            whole = b"".join((first, *later))
-            for byte in range(0, len(whole), 30):
-                writer.write(whole[byte : byte + 30])
-                await asyncio.sleep(0)
-                await writer.drain()
-            assert await broker[0].readexactly(len(whole)) == whole
-            for end in (writer, broker[1]):
-                end.transport.abort()
-            await lane.idle.wait()
+        async with asyncio.timeout(30), witnessed() as ends:
+            ends.lane.arm("r", FrameMatch("Heartbeat", "request", count=100), delay(5))
+            async with ends.connected() as ((_, writer), (reader, _)):
+                for at in range(0, len(whole), PIECE_BYTES):
+                    writer.write(whole[at : at + PIECE_BYTES])
+                    await asyncio.sleep(0)
+                    await writer.drain()
+                assert await reader.readexactly(len(whole)) == whole
+            await ends.lane.idle.wait()
 
     asyncio.run(main())
-    pieces = len(b"".join((first, *later))) // 30 + 1
+    pieces = len(whole) // PIECE_BYTES + 1
     # Once for every piece at most, twice for each of the hundred waits (an alarm may be early), and the disarming.
     assert looks <= pieces + 2 * 100 + 10
 
@@ -143,20 +135,17 @@ def test_a_frame_that_breaks_our_reading_passes_and_the_reason_is_kept(
     monkeypatch.setattr(Transcript, "_request", broken)
 
     async def main() -> None:
-        async with asyncio.timeout(30), hostile.witnessed() as (lane, address, accepted):
-            _, writer = await asyncio.open_connection(*address)
-            broker = await accepted.get()
-            if is_armed:
-                lane.arm("r", FrameMatch("Vote", "request"), TWICE)
-            writer.write(request(1))
-            assert await broker[0].readexactly(len(request(1))) == request(1)
-            writer.write(request(2) + request(3)[:-1])
-            writer.write_eof()
-            assert await broker[0].read() == request(2) + request(3)[:-1]
-            for end in (writer, broker[1]):
-                end.transport.abort()
-            await lane.idle.wait()
-            assert lane.failure is not None
-            assert "a defect of ours" in lane.failure
+        async with asyncio.timeout(30), witnessed() as ends:
+            async with ends.connected() as ((_, writer), (reader, _)):
+                if is_armed:
+                    ends.lane.arm("r", FrameMatch("Vote", "request"), TWICE)
+                writer.write(request(1))
+                assert await reader.readexactly(len(request(1))) == request(1)
+                writer.write(request(2) + request(3)[:-1])
+                writer.write_eof()
+                assert await reader.read() == request(2) + request(3)[:-1]
+            await ends.lane.idle.wait()
+            assert ends.lane.failure is not None
+            assert "a defect of ours" in ends.lane.failure
 
     asyncio.run(main())

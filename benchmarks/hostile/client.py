@@ -1,0 +1,75 @@
+"""The reference client: a producer among hostile brokers, where each record has its result in time, whatever it is."""
+
+from __future__ import annotations
+
+from benchmarks.hostile.brokers import HostileBrokers, any_answer
+from benchmarks.hostile.steps import Result, steps
+from clients.reference.channel import Channel
+from clients.reference.ports import Polled
+from clients.reference.producer import Components
+from clients.reference.sasl import PlainAuthenticator
+from clients.reference.trace import Misbehaved
+from harness.dice import Dice
+from harness.hostile import wounded
+from harness.wire.apis import Api
+from harness.wire.frames import SIZE_BYTES
+from harness.wire.headers import read_request_header
+from suites.simulated.bench import Bench
+
+ANSWERS = 40
+MAX_BLOCK_MS, DELIVERY_TIMEOUT_MS, REQUEST_TIMEOUT_MS = 2_000, 3_000, 1_000
+#: From ``send()``; with a little for the last poll.
+RESULT_LIMIT_MS = MAX_BLOCK_MS + DELIVERY_TIMEOUT_MS + 100
+#: Of a producer that soon gives up.
+IMPATIENT = {
+    "max.block.ms": MAX_BLOCK_MS,
+    "delivery.timeout.ms": DELIVERY_TIMEOUT_MS,
+    "request.timeout.ms": REQUEST_TIMEOUT_MS,
+    "linger.ms": 0,
+    "reconnect.backoff.max.ms": 100,
+}
+
+
+def run(seed: int, frames: int) -> Result:
+    """Producers one after the other, until they had so many frames."""
+    return steps("client", step, seed, frames)
+
+
+def step(dice: Dice) -> int:
+    """One channel that is not yet anybody's, and one producer."""
+    authenticate(dice)
+    settings = {"enable.idempotence": bool(dice.between(0, 1)), "retry.backoff.max.ms": 100}
+    bench = Bench(Components(), IMPATIENT | settings, nodes=dice.between(1, 2), partitions=2)
+    brokers = HostileBrokers(bench, dice, ANSWERS)
+    for _ in range(ANSWERS):
+        if brokers.are_done:
+            break
+        send_some(bench, dice)
+    swallowed = [each for each in bench.told(Misbehaved) if each.who.startswith("completion")]
+    assert not swallowed, f"an exception was swallowed: {swallowed[0].who}: {swallowed[0].what}"
+    is_closed = bench.close(timeout_ms=DELIVERY_TIMEOUT_MS, limit_ms=2 * DELIVERY_TIMEOUT_MS)
+    assert is_closed, "close() never ended"
+    return brokers.hurt + 1
+
+
+def send_some(bench: Bench, dice: Dice) -> None:
+    """A few records, until each has its result."""
+    sent = [bench.send(partition=dice.between(0, 1)) for _ in range(dice.between(1, 3))]
+    in_time = bench.run_until(lambda: all(each.is_done for each in sent), RESULT_LIMIT_MS)
+    assert in_time, f"no result after {RESULT_LIMIT_MS} ms"
+
+
+def authenticate(dice: Dice) -> None:
+    """A channel that is fed a hostile answer before it is anybody's."""
+    channel = Channel(1, PlainAuthenticator("user", "secret", "client"))
+    channel.established()
+    for api in (Api.SASL_HANDSHAKE, Api.SASL_AUTHENTICATE):
+        assert channel.outgoing is not None
+        asked = bytes(channel.outgoing)
+        header, _ = read_request_header(asked[SIZE_BYTES:])
+        assert header.api_key == api
+        channel.wrote(len(asked))
+        channel.feed(wounded(dice, any_answer(dice, header))[1])
+        channel.report(Polled())
+        if channel.outgoing is None:
+            return

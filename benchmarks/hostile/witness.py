@@ -1,0 +1,96 @@
+"""The witness: conversations over real sockets, most of them hostile, with no rule, an idle one, or one that acts."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import suppress
+
+from benchmarks.hostile.ends import Ends, Stream, witnessed
+from benchmarks.hostile.steps import STEP_LIMIT_NS, Result, steps
+from benchmarks.witness.lane import held
+from harness.dice import Dice
+from harness.hostile import BREAKS_FRAMING, KEEPS_FRAMING, real_frame, wounded
+from harness.spec import FrameMatch
+from harness.wire.apis import Api, api_name
+from harness.witness.actions import SWAP, TWICE, Action, changed, delay, slices, tear
+from harness.witness.rewrites import error_code, leaders, throttle_time, without_broker
+
+EXCHANGES = 8
+#: More than there will ever be.
+ALWAYS = 1 << 30
+ON_ANY = (SWAP, TWICE, delay(1), slices(7, 1), tear(9, reset=False), tear(9, reset=True))
+ON_RESPONSES = (*ON_ANY, changed(error_code(6)), changed(throttle_time(1)))
+RULES: tuple[tuple[Api, str, tuple[Action, ...]], ...] = (
+    (Api.PRODUCE, "request", ON_ANY),
+    (Api.PRODUCE, "response", ON_RESPONSES),
+    (Api.FETCH, "response", ON_RESPONSES),
+    (Api.METADATA, "response", (*ON_RESPONSES, changed(leaders(2, 1)), changed(without_broker(1)))),
+)
+
+
+def run(seed: int, frames: int) -> Result:
+    """Conversations one after the other, until they had so many frames."""
+    with asyncio.Runner() as runner, held(runner, witnessed()) as ends:
+
+        async def limited(dice: Dice) -> int:
+            async with asyncio.timeout(STEP_LIMIT_NS / 1e9):
+                return await conversation(dice, ends)
+
+        return steps("witness", lambda dice: runner.run(limited(dice)), seed, frames)
+
+
+async def conversation(dice: Dice, ends: Ends) -> int:
+    """Exchanges on one connection."""
+    mode = dice.choice(("plain", "idle rule", "rule"))
+    requests, answers = _both_ways(dice)
+    if mode == "idle rule":
+        ends.lane.arm("r", FrameMatch("Vote", "request", first=ALWAYS), TWICE)
+    elif mode == "rule":
+        api, direction, actions = dice.choice(RULES)
+        ends.lane.arm("r", FrameMatch(api_name(api), direction, count=ALWAYS), dice.choice(actions))
+    ends.lane.record(lambda row: None)  # and forget what went wrong before
+    talk = _pour if mode == "rule" else _exchange
+    try:
+        async with ends.connected() as (client, broker):
+            await talk(client, broker, requests, answers)
+    finally:
+        ends.lane.disarm("r")
+        await ends.lane.idle.wait()
+    assert ends.lane.failure is None, ends.lane.failure
+    return len(requests) + len(answers)
+
+
+def _both_ways(dice: Dice) -> tuple[list[bytes], list[bytes]]:
+    """Requests and their answers; only behind the last may it be unknown where the next begins."""
+    requests, answers = [], []
+    for number in range(EXCHANGES):
+        asked = real_frame(dice, kind="request", correlation_id=number)
+        said = real_frame(dice, asked.api_key, asked.api_version, "response", number)
+        wounds = BREAKS_FRAMING if number == EXCHANGES - 1 else KEEPS_FRAMING
+        # A request that is hurt is seldom one whose answer is read: most are left alone.
+        is_hurt = number == EXCHANGES - 1 or not dice.between(0, 3)
+        requests.append(wounded(dice, asked.data, wounds)[1] if is_hurt else asked.data)
+        answers.append(wounded(dice, said.data, wounds)[1])
+    return requests, answers
+
+
+async def _exchange(client: Stream, broker: Stream, requests: list[bytes], answers: list[bytes]) -> None:
+    """One after the other, each seen at the other end before the next; then both end."""
+    for request, answer in zip(requests[:-1], answers[:-1], strict=True):
+        client[1].write(request)
+        assert await broker[0].readexactly(len(request)) == request
+        broker[1].write(answer)
+        assert await client[0].readexactly(len(answer)) == answer
+    for here, there, last in ((client, broker, requests[-1]), (broker, client, answers[-1])):
+        here[1].write(last)
+        here[1].write_eof()
+        assert await there[0].read() == last
+
+
+async def _pour(client: Stream, broker: Stream, requests: list[bytes], answers: list[bytes]) -> None:
+    """All at once, with a rule that may do anything to it: what arrives is not looked at."""
+    for here, there, data in ((client, broker, b"".join(requests)), (broker, client, b"".join(answers))):
+        with suppress(OSError, RuntimeError):  # a rule may have ended the connection
+            here[1].write(data)
+            here[1].write_eof()
+            await there[0].read()

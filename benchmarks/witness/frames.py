@@ -1,0 +1,47 @@
+"""What passes: one Produce request of any size, and its answer. A frame that is sent again has another number."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from kio.schema.errors import ErrorCode
+
+from harness.wire.apis import Api
+from harness.wire.messages import encode_request, encode_response, make, message_class, nested
+from harness.wire.records import BATCH_OVERHEAD_BYTES, BatchBuilder
+
+VERSION = 9
+#: Where in a request frame its correlation id is.
+CORRELATION_AT = 8
+
+
+def produce(size_bytes: int) -> bytes:
+    """A Produce request whose frame has about that size."""
+    kind = message_class(Api.PRODUCE, VERSION, "request")
+    topic = nested(kind, "TopicProduceData")
+    builder = BatchBuilder()
+    builder.append(1_700_000_000_000, None, bytes(max(1, size_bytes - BATCH_OVERHEAD_BYTES - 55)))
+    part = make(nested(kind, "PartitionProduceData"), index=0, records=builder.build(7, 0, 0))
+    message = make(
+        kind,
+        transactional_id=None,
+        acks=-1,
+        timeout=timedelta(seconds=3),
+        topic_data=(make(topic, name="t", partition_data=(part,)),),
+    )
+    return encode_request(message, 0, "client")
+
+
+def produced() -> bytes:
+    """The answer."""
+    kind = message_class(Api.PRODUCE, VERSION, "response")
+    topic = nested(kind, "TopicProduceResponse")
+    part = make(
+        nested(kind, "PartitionProduceResponse"),
+        index=0,
+        error_code=ErrorCode.none,
+        base_offset=1,
+        record_errors=(),
+    )
+    topics = (make(topic, name="t", partition_responses=(part,)),)
+    return encode_response(make(kind, responses=topics, throttle_time=timedelta(0)), 0)

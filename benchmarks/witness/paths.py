@@ -1,0 +1,89 @@
+"""The paths from client to broker, each open for as long as it is measured, on cores of its own where it may."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from multiprocessing import get_context
+from multiprocessing.connection import Connection
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from benchmarks.witness.ends import Client, serve_broker
+from benchmarks.witness.lane import HOST, held
+from benchmarks.witness.relays import ARMED, serve_relays
+from faults.toxiproxy import TOXIPROXY
+from harness.ports import LaneAddress
+from harness.ports_block import port_block
+
+PATHS = ("direct", "bare relay", "Toxiproxy", "witness", ARMED)
+
+
+@dataclass(frozen=True)
+class Paths:
+    """A client on every path, and the pipe to the process that has the relays."""
+
+    clients: dict[str, Client]
+    pipe: Connection
+
+    def client(self, kind: str) -> Client:
+        """The client of a path; stages are the witness's."""
+        return self.clients.get(kind, self.clients["witness"])
+
+    def told(self, kind: str) -> int:
+        """The relays' CPU time in nanoseconds, once they do what that path or stage asks for."""
+        self.pipe.send(kind)
+        return int(self.pipe.recv())
+
+
+@contextmanager
+def opened(*, is_pinned: bool) -> Iterator[Paths]:
+    """All of them. Pinned: what is on a path has one core, client and broker another."""
+    cores = sorted(os.sched_getaffinity(0))
+    ends, path = ({cores[0]}, {cores[-1]}) if is_pinned else (set(cores), set(cores))
+    with ExitStack() as stack:
+        os.sched_setaffinity(0, ends)  # which children inherit
+        broker_port, _ = stack.enter_context(_process(serve_broker))
+        os.sched_setaffinity(0, path)
+        (bare_port, witness_port), pipe = stack.enter_context(_process(serve_relays, broker_port))
+        toxiproxy_port = stack.enter_context(_toxiproxy(broker_port))
+        os.sched_setaffinity(0, ends)
+        ports = (broker_port, bare_port, toxiproxy_port, witness_port)
+        clients = {path: Client(port) for path, port in zip(PATHS[: len(ports)], ports, strict=True)}
+        for client in clients.values():
+            stack.callback(client.close)
+        yield Paths(clients, pipe)
+
+
+@contextmanager
+def _process(target: Callable[..., None], *args: Any) -> Iterator[tuple[Any, Connection]]:
+    """What a process of ours says first, its ports, and the pipe to it; it ends when the pipe does."""
+    context = get_context("spawn")
+    ours, theirs = context.Pipe()
+    child = context.Process(target=target, args=(theirs, *args), daemon=True)
+    child.start()
+    theirs.close()
+    try:
+        yield ours.recv(), ours
+    finally:
+        ours.close()
+        child.join(5)
+        child.kill()
+
+
+@contextmanager
+def _toxiproxy(broker_port: int) -> Iterator[int]:
+    """The port of a proxy without toxics."""
+    with (
+        TemporaryDirectory() as folder,
+        port_block(1) as ports,
+        asyncio.Runner() as runner,
+        held(runner, TOXIPROXY.server(Path(folder))) as server,
+    ):
+        end = (HOST, broker_port)
+        runner.run(server.create(LaneAddress(0, 1, (HOST, ports[0]), end, end)))
+        yield ports[0]

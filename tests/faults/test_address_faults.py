@@ -1,0 +1,124 @@
+"""Faults of the address that clients connect to: it refuses, or does not answer, until they end.
+
+What waits for the kernel to try a connection again, a second later, is left out of the fast tier.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from typing import Any
+
+import pytest
+
+from harness.errors import EnvironmentProblem
+from harness.rows import FrameKind
+
+
+def test_refuse_refuses_until_it_ends(on_stage: Any) -> None:
+    async def scenario(stage: Any) -> None:
+        victim, neighbour = stage.paths
+        fault = victim.fault("refuse")
+        client = await victim.connect()
+        assert await client.round_trip(1)
+        await fault.start()
+        for _ in range(3):
+            with pytest.raises(ConnectionRefusedError):
+                await victim.connect()
+        assert await (await neighbour.connect()).round_trip(1)
+        await victim.seen(FrameKind.CLOSE)
+        await fault.stop()
+        assert fault.hits(victim) == 1
+        assert await victim.canary()
+
+    on_stage(scenario)
+
+
+def test_a_short_cut_does_not_end_a_long_refusal(on_stage: Any) -> None:
+    async def scenario(stage: Any) -> None:
+        (victim,) = stage.paths
+        long, short = victim.fault("refuse"), victim.fault("disconnect")
+        await long.start()
+        await short.start()
+        await short.stop()
+        with pytest.raises(ConnectionRefusedError):
+            await victim.connect()
+        await long.stop()
+        assert await victim.canary()
+
+    on_stage(scenario, lanes=1)
+
+
+def test_a_loud_partition_refuses(on_stage: Any) -> None:
+    async def scenario(stage: Any) -> None:
+        victim, neighbour = stage.paths
+        fault = victim.fault("partition", loud=1)
+        client, bystander = await victim.connect(), await neighbour.connect()
+        assert await client.round_trip(1) and await bystander.round_trip(1)
+        await fault.start()
+        assert await client.reader.read() == b""
+        assert await victim.upstream.ends.get() == "fin"
+        with pytest.raises(ConnectionRefusedError):
+            await victim.connect()
+        assert await bystander.round_trip(2)
+        await fault.stop()
+        assert fault.hits(victim) == 1
+        assert fault.hits(neighbour) == 0
+        assert await victim.canary()
+
+    on_stage(scenario)
+
+
+@pytest.mark.long
+def test_attempts_to_connect_wait_until_it_ends(on_stage: Any) -> None:
+    async def scenario(stage: Any) -> None:
+        victim, neighbour = stage.paths
+        fault = victim.fault("connect_timeout")
+        client, bystander = await victim.connect(), await neighbour.connect()
+        assert await client.round_trip(1) and await bystander.round_trip(1)
+        await fault.start()
+        assert await client.reader.read() == b""
+        assert await victim.upstream.ends.get() == "fin"
+        connecting = [await neighbour.served_before(victim.connect()) for _ in range(3)]
+        await fault.stop()
+        for new in await asyncio.gather(*connecting):
+            assert await new.round_trip(2)
+        assert fault.hits(victim) == 1
+        assert fault.hits(neighbour) == 0
+        assert await bystander.round_trip(2) and await victim.canary()
+
+    on_stage(scenario)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("refusal_first", [True, False])
+def test_a_refusal_outdoes_silence_and_both_end_alone(on_stage: Any, refusal_first: bool) -> None:
+    async def scenario(stage: Any) -> None:
+        victim, neighbour = stage.paths
+        refusal, silence = victim.fault("refuse"), victim.fault("connect_timeout")
+        for fault in (refusal, silence) if refusal_first else (silence, refusal):
+            await fault.start()
+        with pytest.raises(ConnectionRefusedError):
+            await victim.connect()
+        await refusal.stop()
+        connecting = await neighbour.served_before(victim.connect())
+        await silence.stop()
+        assert await (await connecting).round_trip(1) and await victim.canary()
+
+    on_stage(scenario)
+
+
+def test_a_port_that_cannot_be_had_is_named_and_given_back(on_stage: Any) -> None:
+    async def scenario(stage: Any) -> None:
+        (victim,) = stage.paths
+        fault = victim.fault("connect_timeout")
+        await victim.proxy.disable()
+        with (
+            socket.create_server(victim.proxy.address.advertised),
+            pytest.raises(EnvironmentProblem, match="cannot be had"),
+        ):
+            await fault.start()
+        await fault.stop()
+        assert await victim.canary()
+
+    on_stage(scenario, lanes=1)

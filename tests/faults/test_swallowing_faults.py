@@ -1,0 +1,157 @@
+"""Faults after which somebody waits for what does not come: swallowed, or sent by a client that has left meanwhile."""
+
+from __future__ import annotations
+
+import socket
+from typing import Any
+
+import pytest
+
+from harness.rows import FrameKind
+
+
+def test_dropped_responses_never_arrive_and_the_connection_ends(on_stage: Any) -> None:
+    async def scenario(stage: Any) -> None:
+        victim, neighbour = stage.paths
+        fault = victim.fault("dropped_response")
+        old = await victim.connect()
+        bystander = await neighbour.connect()
+        assert await old.round_trip(1)
+        assert await victim.upstream.asked.get() == 1
+        await fault.start()
+        new = await victim.connect()
+        old.ask(2)
+        new.ask(3)
+        assert {await victim.upstream.asked.get() for _ in range(2)} == {2, 3}
+        await victim.seen(FrameKind.RESPONSE, 3)
+        assert await bystander.round_trip(2)
+        assert victim.upstream.ends.empty()
+        await fault.stop()
+        assert [await old.reader.read(), await new.reader.read()] == [b"", b""]
+        assert [await victim.upstream.ends.get() for _ in range(2)] == ["fin", "fin"]
+        assert fault.hits(victim) == 2
+        assert await bystander.round_trip(3)
+        assert await victim.canary()
+
+    on_stage(scenario)
+
+
+def test_connections_with_a_hole_end_whatever_else_is_on_the_proxy(on_stage: Any) -> None:
+    async def scenario(stage: Any) -> None:
+        (victim,) = stage.paths
+        fault = victim.fault("dropped_response")
+        client = await victim.connect()
+        assert await client.round_trip(1)
+        await fault.start()
+        await victim.proxy.add_toxic("slow", "slow_close", "downstream", 1.0, delay=600_000)
+        await fault.stop()
+        assert await client.reader.read() == b""
+        await victim.proxy.remove_toxic("slow")
+        assert await victim.canary()
+
+    on_stage(scenario, lanes=1)
+
+
+@pytest.mark.parametrize("latency_first", [True, False])
+@pytest.mark.parametrize("latency_ends_first", [True, False])
+def test_latency_and_dropped_responses_overlap(
+    latency_first: bool, latency_ends_first: bool, on_stage: Any
+) -> None:
+    async def scenario(stage: Any) -> None:
+        (victim,) = stage.paths
+        both = [victim.fault("latency"), victim.fault("dropped_response")]
+        client = await victim.connect()
+        for fault in both if latency_first else reversed(both):
+            await fault.start()
+        client.ask(1)
+        await victim.seen(FrameKind.RESPONSE)
+        for fault in both if latency_ends_first else reversed(both):
+            await fault.stop()
+        assert await client.reader.read() == b""
+        assert await victim.canary()
+
+    on_stage(scenario, lanes=1)
+
+
+def test_dropped_requests_never_arrive_and_the_connection_ends(on_stage: Any) -> None:
+    async def scenario(stage: Any) -> None:
+        victim, neighbour = stage.paths
+        fault = victim.fault("dropped_request")
+        old, bystander = await victim.connect(), await neighbour.connect()
+        assert await old.round_trip(1)
+        await fault.start()
+        new = await victim.connect()
+        old.ask(2)
+        new.ask(3)
+        for client in (old, new):
+            await client.taken()
+        reading = [await neighbour.served_before(client.reader.read()) for client in (old, new)]
+        assert await bystander.round_trip(2)
+        assert victim.upstream.ends.empty()
+        await fault.stop()
+        assert [await end for end in reading] == [b"", b""]
+        assert [await victim.upstream.ends.get() for _ in range(2)] == ["fin", "fin"]
+        assert victim.requested == [1]
+        assert fault.hits(victim) == 2
+        assert await bystander.round_trip(3) and await victim.canary()
+
+    on_stage(scenario)
+
+
+@pytest.mark.parametrize("ways", [(1, 1), (1, 0), (0, 1)])
+def test_silent_partitions_swallow_both_ways_or_one(on_stage: Any, ways: tuple[int, int]) -> None:
+    async def scenario(stage: Any) -> None:
+        victim, neighbour = stage.paths
+        upstream, downstream = ways
+        fault = victim.fault("partition", upstream=upstream, downstream=downstream)
+        client, bystander = await victim.connect(), await neighbour.connect()
+        assert await client.round_trip(1) and await bystander.round_trip(1)
+        await fault.start()
+        client.ask(2)
+        await client.taken()
+        reading = await neighbour.served_before(client.reader.read())
+        if upstream:
+            victim.upstream.writers[0].write(victim.unasked)
+        await victim.seen(FrameKind.RESPONSE, 2)
+        assert victim.upstream.ends.empty() and await bystander.round_trip(2)
+        await fault.stop()
+        assert await reading == (b"" if downstream else victim.unasked)
+        assert await victim.upstream.ends.get() == "fin"
+        assert victim.requested == ([1] if upstream else [1, 2])
+        assert fault.hits(victim) == 1
+        assert await bystander.round_trip(3) and await victim.canary()
+
+    on_stage(scenario)
+
+
+@pytest.mark.parametrize("leaves_by", ["fin", "rst"])
+def test_ghost_requests_arrive_after_the_client_has_left(on_stage: Any, leaves_by: str) -> None:
+    async def scenario(stage: Any) -> None:
+        victim, neighbour = stage.paths
+        fault = victim.fault("ghost_request")
+        leaver, stayer = await victim.connect(), await victim.connect()
+        for client in (leaver, stayer):
+            assert await client.round_trip(0)
+            assert await victim.upstream.asked.get() == 0
+        await fault.start()
+        leaver.ask(1)
+        stayer.ask(2)
+        if leaves_by == "fin":
+            leaver.writer.close()
+        else:
+            await leaver.taken()
+            leaver.writer.get_extra_info("socket").setsockopt(
+                socket.SOL_SOCKET, socket.SO_LINGER, b"\x01\0\0\0" + bytes(4)
+            )
+            leaver.writer.transport.abort()
+        await neighbour.served_before(victim.upstream.asked.get())
+        assert victim.upstream.ends.empty()
+        await fault.stop()
+        assert await stayer.answer() == 2
+        ended_by = await victim.upstream.ends.get()
+        assert ended_by in ("fin", "rst")  # RST to the ghost's answer, which nobody takes
+        assert sorted(victim.requested) == [0, 0, 1, 2]
+        assert fault.hits(victim) == 1
+        assert await stayer.round_trip(3) and await victim.canary()
+
+    on_stage(scenario)

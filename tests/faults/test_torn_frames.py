@@ -1,0 +1,80 @@
+"""Frames that break off at a byte, from either side: that one connection ends, and no other takes harm."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from typing import Any
+
+import pytest
+
+from harness.rows import FrameKind
+
+
+@pytest.mark.parametrize("at_byte", [0, 2, 4, 6, 15])
+@pytest.mark.parametrize("reset", [0, 1])
+def test_a_response_is_torn_at_its_byte(on_stage: Any, at_byte: int, reset: int) -> None:
+    async def scenario(stage: Any) -> None:
+        victim, neighbour = stage.paths
+        assert at_byte < victim.response_bytes
+        fault = victim.fault("torn_frame", at_byte=at_byte, reset=reset)
+        await fault.prepare()
+        loop = asyncio.get_running_loop()
+        with socket.socket() as torn:  # without a buffer in which RST would overtake the bytes
+            torn.setblocking(False)
+            await loop.sock_connect(torn, victim.proxy.address.advertised)
+            spared, bystander = await victim.connect(), await neighbour.connect()
+            assert await spared.round_trip(1) and await bystander.round_trip(1)
+            await fault.start()
+            await loop.sock_sendall(torn, victim.request_of(7))
+            got = b""
+            try:
+                while data := await loop.sock_recv(torn, 100):
+                    got += data
+                assert not reset
+            except ConnectionResetError:
+                assert reset
+        assert len(got) == at_byte
+        assert await bystander.round_trip(2)
+        await fault.stop()
+        assert await victim.upstream.ends.get() == ("rst" if reset else "fin")
+        assert 7 in victim.requested
+        assert fault.hits(victim) == 1
+        assert fault.hits(neighbour) == 0
+        assert await spared.round_trip(3) and await victim.canary()
+
+    on_stage(scenario)
+
+
+@pytest.mark.parametrize("at_byte", [0, 3, 9])
+def test_a_request_is_torn_at_its_byte(on_stage: Any, at_byte: int) -> None:
+    async def scenario(stage: Any) -> None:
+        victim, neighbour = stage.paths
+        fault = victim.fault("torn_frame", upstream=1, at_byte=at_byte)
+        torn, spared = await victim.connect(), await victim.connect()
+        assert await torn.round_trip(1) and await spared.round_trip(1)
+        await fault.start()
+        torn.ask(2)
+        assert await torn.reader.read() == b""
+        assert await (await neighbour.connect()).round_trip(1)
+        await victim.seen(FrameKind.OPAQUE if at_byte else FrameKind.CLOSE)
+        pieces_bytes = [row.size_bytes for row in victim.rows if row.kind is FrameKind.OPAQUE]
+        assert pieces_bytes == [at_byte] * (at_byte > 0)
+        assert victim.requested == [1, 1]
+        await fault.stop()
+        assert fault.hits(victim) == 1
+        assert await spared.round_trip(3) and await victim.canary()
+
+    on_stage(scenario)
+
+
+def test_tearing_prepared_and_never_started_is_undone_by_stop(on_stage: Any) -> None:
+    async def scenario(stage: Any) -> None:
+        (victim,) = stage.paths
+        fault = victim.fault("torn_frame", reset=1)
+        await fault.prepare()
+        assert not await victim.proxy.pristine()
+        await fault.stop()
+        assert await victim.canary()
+
+    on_stage(scenario, lanes=1)
