@@ -9,6 +9,7 @@ from clients.reference.producer import Components
 from suites.simulated.law import Law, laws, try_law
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("tried", [pytest.param(each, id=each.id) for each in laws().values()])
 def test_the_true_client_keeps(tried: Law) -> None:
     broken = try_law(tried, Components(), settings().max_examples, shrink=True)

@@ -19,6 +19,7 @@ def offences(launch, folder) -> list[str]:
     return [f"{result.case}: {result.detail}" for result in results if not result.passed]
 
 
+@pytest.mark.long
 def test_the_reference_client_keeps_the_contract(tmp_path):
     assert offences(REFERENCE.install(REFERENCE.default_version), tmp_path) == []
 

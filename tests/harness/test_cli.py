@@ -67,6 +67,7 @@ def test_lists_are_arrays_of_named_objects(capsys, what):
     assert call(["list", what]) == 0
 
 
+@pytest.mark.long
 def test_everything_that_is_listed_is_explained(capsys):
     for what in ("clients", "brokers", "faults", "scenarios", "checks"):
         call(["list", what, "--json"])
@@ -75,6 +76,7 @@ def test_everything_that_is_listed_is_explained(capsys):
             assert len(told(capsys)[0].splitlines()) >= 3, row["name"]
 
 
+@pytest.mark.long
 def test_every_requirement_of_a_scenario_is_judged_by_some_check_and_explained(capsys):
     call(["list", "scenarios", "--json"])
     scenarios = json.loads(told(capsys)[0])
@@ -121,6 +123,7 @@ def _hear_interrupts() -> None:
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
+@pytest.mark.long
 def test_a_reader_that_goes_away_is_told_as_a_broken_pipe() -> None:
     started = _started(subprocess.PIPE)
     assert started.stdout is not None
@@ -129,6 +132,7 @@ def test_a_reader_that_goes_away_is_told_as_a_broken_pipe() -> None:
     assert started.returncode == 141
 
 
+@pytest.mark.long
 def test_a_full_disk_behind_stdout_is_one_sentence() -> None:
     with Path("/dev/full").open("wb") as full:
         started = _started(full)

@@ -13,6 +13,8 @@ from harness.errors import EnvironmentProblem, UsageError
 from harness.provision import python_env as module
 from harness.provision.python_env import pinned_env, python_env
 
+pytestmark = pytest.mark.long
+
 WHEEL = """Wheel-Version: 1.0
 Generator: kafka-trial
 Root-Is-Purelib: true

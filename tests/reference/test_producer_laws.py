@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 
+import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
@@ -105,6 +106,7 @@ def common_laws(w, deliveries, told):
     assert set(ends) == {e.subject for e in w.told(StateChanged) if e.machine == "batch"}
 
 
+@pytest.mark.long
 @given(SCHEDULES, SENDS, SETTINGS)
 @settings(max_examples=150)
 def test_at_least_once_keeps_its_promises(world, schedule, sends, chosen):
@@ -122,6 +124,7 @@ def acknowledged_in_order(w, deliveries, partition):
     assert places == sorted(places), "acknowledged records are out of order"
 
 
+@pytest.mark.long
 @given(SCHEDULES, SENDS, SETTINGS)
 @settings(max_examples=250)
 @example(

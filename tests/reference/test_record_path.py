@@ -31,6 +31,7 @@ RECORDS = st.lists(
 )
 
 
+@pytest.mark.long
 @given(
     RECORDS,
     st.sampled_from([0, 100, 300, 1_000, 20_000]),

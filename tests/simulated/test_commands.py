@@ -38,6 +38,7 @@ def test_the_true_client_passes_and_leaves_nothing(
     assert store.record.stop_reason == "completed" and not store.record.plan.trials
 
 
+@pytest.mark.long
 def test_a_mutant_fails_and_what_failed_can_be_judged_and_replayed(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -6,11 +6,9 @@ from importlib import import_module
 
 import pytest
 
-from clients.reference.producer import Components
 from suites.simulated.law import laws, try_law
 
 MINE = {id.split("/")[1]: law for id, law in laws().items() if law.suite == "timeout_expiry"}
-EXAMPLES = 20
 ENOUGH = 150
 
 COVERED = (
@@ -31,13 +29,6 @@ WRONG = {
     "set_up_time_does_not_grow": "a_set_up_without_an_end_is_given_up",
     "caps_backoff_before_jitter": "each_failure_in_a_row_waits_longer",
 }
-
-
-@pytest.mark.parametrize("name", MINE)
-def test_the_true_client_keeps_them(name):
-    broken = try_law(MINE[name], Components(), EXAMPLES)
-    if broken is not None:
-        raise broken.error
 
 
 @pytest.mark.parametrize(("mutant", "name"), WRONG.items())

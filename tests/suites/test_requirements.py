@@ -183,6 +183,7 @@ def test_drift_is_seen_for_changed_missing_and_stale_pages(pages, tmp_path):
     assert pages.drift(tmp_path, wanted) == {"changed.md": "new", "missing.md": "here", "gone.md": None}
 
 
+@pytest.mark.long
 def test_generation_is_the_same_in_another_process(pages):
     program = "import sys; sys.path.insert(0, 'scripts'); import docs, json; print(json.dumps(docs.pages()))"
     outs = [

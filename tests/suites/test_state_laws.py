@@ -30,15 +30,7 @@ MINE = {
     if (law.hold or law.machine).__module__
     in {f"suites.simulated.state_transitions.{name}" for name in MODULES}
 }
-EXAMPLES = 25
 ENOUGH = 400
-
-
-@pytest.mark.parametrize("name", MINE)
-def test_the_true_client_keeps_them(name):
-    broken = try_law(MINE[name], Components(), EXAMPLES)
-    if broken is not None:
-        raise broken.error
 
 
 class Ended(ProducerBatch):

@@ -18,7 +18,7 @@ from kio.schema.errors import ErrorCode
 from kio.serial import entity_reader as kio_reader
 from kio.serial import entity_writer as kio_writer
 
-from harness.wire.apis import Api, api_name
+from harness.wire.apis import Api
 from harness.wire.errors import WireError
 from harness.wire.messages import (
     client_versions,
@@ -97,7 +97,6 @@ def kio_written(message: Any) -> bytes:
     return out.getvalue()
 
 
-@pytest.mark.parametrize("api", list(Api), ids=api_name)
 def test_every_version_is_written_and_read_as_kio_does(api: Api) -> None:
     for message in samples(api):
         entity: Any = type(message)
@@ -106,7 +105,6 @@ def test_every_version_is_written_and_read_as_kio_does(api: Api) -> None:
         assert entity_reader(entity)(written, 0) == (message, len(written)) == kio_reader(entity)(written, 0)
 
 
-@pytest.mark.parametrize("api", list(Api), ids=api_name)
 def test_every_cut_is_noticed(api: Api) -> None:
     for entity in classes(api):
         whole = entity_writer(entity)(filled(entity, full=False))
@@ -118,7 +116,6 @@ def test_every_cut_is_noticed(api: Api) -> None:
             assert stop > end, f"{entity} takes the first {end} of its {len(whole)} bytes"
 
 
-@pytest.mark.parametrize("api", list(Api), ids=api_name)
 def test_what_is_made_is_what_the_constructor_makes(api: Api) -> None:
     for message in samples(api):
         values = {field.name: getattr(message, field.name) for field in fields(message)}

@@ -54,7 +54,6 @@ def payload_of(framed: bytes) -> bytes:
     return payload
 
 
-@pytest.mark.parametrize("api", list(Api), ids=api_name)
 @given(data=st.data())
 @settings(max_examples=10)
 def test_requests_round_trip_and_kio_writes_and_reads_the_same(
@@ -70,7 +69,6 @@ def test_requests_round_trip_and_kio_writes_and_reads_the_same(
     assert kio_reader(entity)(payload, at) == (message, len(payload) - at)
 
 
-@pytest.mark.parametrize("api", list(Api), ids=api_name)
 @given(data=st.data())
 @settings(max_examples=10)
 def test_responses_round_trip_and_kio_writes_and_reads_the_same(
@@ -86,7 +84,6 @@ def test_responses_round_trip_and_kio_writes_and_reads_the_same(
     assert kio_reader(entity)(payload, at) == (message, len(payload) - at)
 
 
-@pytest.mark.parametrize("api", list(Api), ids=api_name)
 @given(data=st.data())
 @settings(max_examples=10)
 def test_hostile_bytes_are_a_message_or_a_wire_error(api: Api, data: st.DataObject) -> None:

@@ -25,6 +25,8 @@ from harness.witness.rewrites import (
     without_broker,
 )
 
+pytestmark = pytest.mark.long
+
 Messages = Callable[[Any], st.SearchStrategy[Any]]
 PRODUCER_APIS = (Api.PRODUCE, Api.METADATA, Api.API_VERSIONS, Api.INIT_PRODUCER_ID, Api.FIND_COORDINATOR)
 VERSIONS = [
