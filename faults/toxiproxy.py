@@ -119,7 +119,7 @@ class Server:
         self._process = process
         self._log = log
         self._created: list[ControlledProxy] = []
-        self._broken = False
+        self._broken: ToxiproxyError | None = None
 
     async def create(self, address: LaneAddress) -> Proxy:
         """A new enabled proxy for ``address``. PortInUse if something else listens on its advertised port."""
@@ -133,12 +133,12 @@ class Server:
         return LaneProxy(self, proxy, address)
 
     async def alive(self) -> bool:
-        """True if the server answers and always has."""
+        """True if the server answers, and always has."""
         try:
             await self.call(self._control.version)
         except ToxiproxyError:
             return False
-        return not self._broken
+        return True
 
     async def ready(self) -> None:
         """Wait until the server answers; EnvironmentProblem if it does not, or is of another version."""
@@ -171,12 +171,14 @@ class Server:
                 await self.call(self._created.pop().destroy)
 
     async def call(self, function: Callable[..., T], *args: object, **kwargs: object) -> T:
-        """Run a blocking control call in a thread, and remember if the server proves unfit."""
+        """Run a blocking control call in a thread; a server that has proved unfit once is not asked again."""
+        if self._broken is not None:
+            raise self._broken
         try:
             return await asyncio.to_thread(functools.partial(function, *args, **kwargs))
         except (ControlPlaneWedged, ServerGone) as error:
-            self._broken = True
-            raise await self._explained(error) from error
+            self._broken = await self._explained(error)
+            raise self._broken from error
 
     def _is_starting(self) -> bool:
         return self._process is not None and self._process.returncode is None

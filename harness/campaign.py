@@ -1,7 +1,8 @@
 """Running a plan: one cluster a broker, one lane a job, every trial collected, judged and stored as it ends.
 
-The run owns everything that it starts. A trial is finished when its verdict is written; a run that was killed
-goes on where it stopped, with the trials that have none.
+The run owns everything that it starts. Every lane has a proxy server of its own: one that stops answering is replaced
+with its lane, and the trials on the others do not notice. A trial is finished when its verdict is written; a run that
+was killed goes on where it stopped, with the trials that have none.
 """
 
 from __future__ import annotations
@@ -10,24 +11,26 @@ import asyncio
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import groupby
+from pathlib import Path
 
 import msgspec
 
 from harness import registry
 from harness.capture.observer import observed
-from harness.errors import BrokerDied
+from harness.errors import BrokerDied, EnvironmentProblem
 from harness.evidence import Evidence
 from harness.judge import judge
-from harness.lane import Lane, open_lanes
+from harness.lane import Lane, open_lane
 from harness.live import LiveTrial
 from harness.ports import Cluster, InstalledClient, Launch, ProxyServer
 from harness.rows import CaptureRecord, TrialVerdict
 from harness.spec import ClientRef, TrialSpec
-from harness.store import RunStore
+from harness.store import RunRecord, RunStore
 
-#: A cluster that dies is replaced, but not for ever: the third death is the machine's.
-MAX_CLUSTERS = 3
+#: What dies is replaced, but not for ever: the third cluster, the third proxy server of a lane is the machine's doing.
+MAX_CLUSTERS = MAX_SERVERS = 3
 
 
 @dataclass(frozen=True)
@@ -42,9 +45,13 @@ class Campaign:
     say: Callable[[str], None] = lambda _: None
     _said: set[str] = field(default_factory=set)
 
+    @cached_property
+    def _record(self) -> RunRecord:
+        return self.store.record
+
     async def run(self) -> None:
         """Run every trial of the store's plan that has no verdict yet."""
-        plan = self.store.record.plan
+        plan = self._record.plan
         numbered = [
             (index, spec) for index, spec in enumerate(plan.trials) if not self.store.finished(spec.trial)
         ]
@@ -61,21 +68,34 @@ class Campaign:
             await self._on_one_cluster(broker, waiting, lanes)
             if not waiting:
                 return
-        raise BrokerDied(
-            f"{MAX_CLUSTERS} clusters of {broker}, or their proxies, died; {len(waiting)} trials were not run"
-        )
+        raise BrokerDied(f"{MAX_CLUSTERS} clusters of {broker} died; {len(waiting)} trials were not run")
 
     async def _on_one_cluster(self, broker: str, waiting: deque[tuple[int, TrialSpec]], lanes: int) -> None:
         kind, _, broker_id = broker.partition(":")
-        logs = self.store.folder / "logs"
+        logs = self.store.folder / "logs" / broker.replace(":", "-")
         async with (
-            registry.broker(kind).cluster(broker_id, lanes, logs / broker.replace(":", "-")) as cluster,
-            registry.proxy("toxiproxy").server(logs) as server,
-            open_lanes(cluster, server) as opened,
+            registry.broker(kind).cluster(broker_id, lanes, logs) as cluster,
             asyncio.TaskGroup() as group,
         ):
-            for lane in opened:
-                group.create_task(self._work(cluster, server, lane, waiting))
+            for number in range(lanes):
+                group.create_task(self._on_one_lane(cluster, number, waiting, logs))
+
+    async def _on_one_lane(
+        self, cluster: Cluster, number: int, waiting: deque[tuple[int, TrialSpec]], logs: Path
+    ) -> None:
+        for attempt in range(1, MAX_SERVERS + 1):
+            folder = logs / f"lane-{number}-{attempt}"
+            async with (
+                registry.proxy("toxiproxy").server(folder) as server,
+                open_lane(cluster, server, number) as lane,
+            ):
+                await self._work(cluster, server, lane, waiting)
+            if cluster.died() is not None or not waiting:
+                return
+            self._say_once(f"lane {number}: its proxy server ({folder}) is not to be trusted any more")
+        raise EnvironmentProblem(
+            f"lane {number}: {MAX_SERVERS} proxy servers stopped answering; {len(waiting)} trials were not run"
+        )
 
     async def _work(
         self, cluster: Cluster, server: ProxyServer, lane: Lane, waiting: deque[tuple[int, TrialSpec]]
@@ -85,8 +105,8 @@ class Campaign:
             self.began(spec)
             trial = LiveTrial(
                 spec=spec,
-                run_id=self.store.record.run_id,
-                topic=f"{self.store.record.run_id}-{index}",
+                run_id=self._record.run_id,
+                topic=f"{self._record.run_id}-{index}",
                 cluster=cluster,
                 lane=lane,
                 client=self.clients[spec.client],
@@ -97,7 +117,7 @@ class Campaign:
             self.ended(verdict)
 
     async def _collect(self, trial: LiveTrial, lane: Lane, spec: TrialSpec) -> Evidence:
-        if not self.store.record.capture:
+        if not self._record.capture:
             return await trial.run()
         addresses = [proxy.address for proxy in lane.proxies]
         async with observed(self.store.trial_folder(spec.trial), addresses) as observer:
@@ -113,6 +133,9 @@ class Campaign:
             doubt = f"the capture of {spec.trial} is not whole: {lost}"
         else:
             return
+        self._say_once(doubt)
+
+    def _say_once(self, doubt: str) -> None:
         if doubt not in self._said:
             self._said.add(doubt)
             self.say(doubt)

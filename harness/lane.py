@@ -7,7 +7,7 @@ through a lane stays on it, and a fault on one lane is no business of its neighb
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
 from harness.errors import EnvironmentProblem
@@ -54,16 +54,12 @@ class LiveLane:
 
 
 @asynccontextmanager
-async def open_lanes(cluster: Cluster, server: ProxyServer) -> AsyncIterator[tuple[Lane, ...]]:
-    """All lanes of ``cluster``, their witnesses listening and their proxies enabled; closed at exit."""
-    numbers = sorted({address.lane for address in cluster.addresses})
-    async with AsyncExitStack() as stack:
-        lanes = []
-        for number in numbers:
-            addresses = [address for address in cluster.addresses if address.lane == number]
-            witness = WitnessLane(number)
-            stack.push_async_callback(witness.close)
-            await witness.open(addresses)
-            proxies = [await server.create(address) for address in addresses]
-            lanes.append(Lane(number, tuple(proxies), witness))
-        yield tuple(lanes)
+async def open_lane(cluster: Cluster, server: ProxyServer, number: int = 0) -> AsyncIterator[Lane]:
+    """A lane of ``cluster``, its witness listening and its proxies enabled; the witness is closed at exit."""
+    addresses = [address for address in cluster.addresses if address.lane == number]
+    witness = WitnessLane(number)
+    try:
+        await witness.open(addresses)
+        yield Lane(number, tuple([await server.create(address) for address in addresses]), witness)
+    finally:
+        await witness.close()

@@ -64,8 +64,8 @@ class Admin:
         """Api key -> lowest and highest version that a node speaks."""
         return await self._to(node_id).versions()
 
-    async def metadata(self, node_id: int, topic: str | None = None) -> MetadataResponse:
-        """What a node knows of the brokers and of one topic. NotYet: it does not answer."""
+    async def metadata(self, node_id: int | None, topic: str | None = None) -> MetadataResponse:
+        """What a node (any, if None) knows of the brokers and of one topic. NotYet: it does not answer."""
         return await self.ask(metadata_request(topic), MetadataResponse, node_id)
 
     async def create_topic(
@@ -98,10 +98,11 @@ class Admin:
 
     async def all_lead(self, topic: str, partitions: int) -> None:
         """NotYet: not every node names a leader of every partition, or one of those does not lead yet."""
-        if len(await self._leaders(topic)) != partitions:
+        leaders = await self._leaders(topic)
+        if len(leaders) != partitions:
             raise NotYet(f"the brokers do not know every partition of {topic!r}")
-        for partition in range(partitions):
-            await self.list_offsets(topic, partition, LATEST)
+        for partition, leader in leaders.items():
+            await self._list_offsets(topic, partition, LATEST, leader)
 
     async def partitions(self, topic: str) -> list[int]:
         """The partitions of a topic, in order. NotYet: one has no leader at the moment."""
@@ -109,14 +110,14 @@ class Admin:
 
     async def list_offsets(self, topic: str, partition: int, timestamp: int) -> int:
         """The offset at ``timestamp`` (ms), or EARLIEST: the log's start, or LATEST: the high watermark."""
-        return await self._list_offsets(topic, partition, timestamp, _CONSUMER)
+        return await self._list_offsets(topic, partition, timestamp, await self.leader(topic, partition))
 
     async def log_end(self, topic: str, partition: int) -> int:
         """The offset after the leader's last record, replicated or not."""
-        await self.list_offsets(
-            topic, partition, LATEST
-        )  # that is a leader's to answer; the next any replica does
-        return await self._list_offsets(topic, partition, LATEST, _DEBUGGING)
+        leader = await self.leader(topic, partition)
+        # A consumer's request only a leader answers, the other one any replica.
+        await self._list_offsets(topic, partition, LATEST, leader)
+        return await self._list_offsets(topic, partition, LATEST, leader, _DEBUGGING)
 
     async def fetch(self, topic: str, partition: int, offset: int) -> PartitionData:
         """What the leader holds from ``offset`` on (read_uncommitted), about 1 MiB of it, without waiting for more."""
@@ -127,14 +128,16 @@ class Admin:
         require(data.error_code, f"fetching {topic}-{partition} from offset {offset}")
         return data
 
-    async def _list_offsets(self, topic: str, partition: int, timestamp: int, replica_id: BrokerId) -> int:
+    async def _list_offsets(
+        self, topic: str, partition: int, timestamp: int, node_id: int, replica_id: BrokerId = _CONSUMER
+    ) -> int:
         wanted = ListOffsetsPartition(partition_index=i32(partition), timestamp=i64(timestamp))
         request = ListOffsetsRequest(
             replica_id=replica_id,
             isolation_level=i8(0),
             topics=(ListOffsetsTopic(name=TopicName(topic), partitions=(wanted,)),),
         )
-        answer = await self.ask(request, ListOffsetsResponse, await self.leader(topic, partition))
+        answer = await self.ask(request, ListOffsetsResponse, node_id)
         [found] = answer.topics[0].partitions
         require(found.error_code, f"listing the offsets of {topic}-{partition}")
         return found.offset

@@ -149,7 +149,7 @@ class Alterations:
         await insist(what, TIMEOUT_S, leads)
 
     async def _replicas(self, topic: str, partition: int) -> list[int]:
-        [found] = (await self._admin.metadata(self._admin.node_ids()[0], topic)).topics
+        [found] = (await self._admin.metadata(None, topic)).topics
         require(found.error_code, f"asking for {topic!r}")
         [part] = [part for part in found.partitions if part.partition_index == partition]
         return list(part.replica_nodes)

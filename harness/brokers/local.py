@@ -99,7 +99,7 @@ class LocalCluster:
         """The partitions of a topic, none where there is no such topic."""
 
         async def known() -> list[int]:
-            [found] = (await self.admin.metadata(self.up[0], topic)).topics
+            [found] = (await self.admin.metadata(None, topic)).topics
             if found.error_code == ErrorCode.unknown_topic_or_partition:
                 return []
             require(found.error_code, f"asking for {topic!r}")

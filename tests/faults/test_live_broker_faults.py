@@ -25,7 +25,7 @@ from harness.brokers.admin import EARLIEST, LATEST, metadata_request
 from harness.brokers.connection import Connection, NotYet, require
 from harness.brokers.deadline import insist
 from harness.brokers.local import LOCAL
-from harness.lane import LiveLane, open_lanes
+from harness.lane import LiveLane, open_lane
 from harness.registry import fault as fault_kind
 from harness.rows import FaultRow, Frame
 from harness.spec import Elapsed, FaultSpec
@@ -208,7 +208,7 @@ def test_each_fault_is_seen_by_a_client_and_gone_when_it_ends(tmp_path: Path) ->
         async with (
             LOCAL.cluster("4.3.1x3", lanes=1, log_dir=tmp_path) as cluster,
             TOXIPROXY.server(tmp_path) as server,
-            open_lanes(cluster, server) as (lane,),
+            open_lane(cluster, server) as lane,
         ):
             await cluster.create_topic("t", 1)
             frames: list[Frame] = []

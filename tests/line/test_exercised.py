@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from dataclasses import replace
 
+import psutil
 import pytest
 
 from harness import campaign, inject, registry
@@ -15,6 +16,7 @@ from harness.store import RunRecord, RunStore
 
 pytestmark = pytest.mark.jvm
 
+LATE = {"downstream_ms": 5}
 LOAD = Workload(records=400, chunk=20, interval_ms=50)
 
 
@@ -115,3 +117,44 @@ def test_a_check_that_crashes_is_a_harness_error(tmp_path, monkeypatch):
     verdict = tried(tmp_path, monkeypatch, short("produce/calm"))
     assert verdict.verdict == "harness-error"
     assert "on purpose" in verdict.reason
+
+
+def test_a_proxy_server_that_stands_still_costs_one_trial_and_its_lane(tmp_path, monkeypatch):
+    """Eight trials on two lanes: the fault of one has the server of its lane stand still. It alone is lost."""
+    still = []
+
+    class StandStill(Harmless):
+        async def start(self, spec, lane):
+            servers = [p for p in psutil.Process().children() if p.name() == "toxiproxy-server"]
+            [own] = [p for p in servers if _listens(p, lane.proxies[0].address.advertised)]
+            if not still:
+                still.append(own)
+                own.suspend()
+            await latency.start(spec, lane)
+
+        async def stop(self, spec, lane):
+            await latency.stop(spec, lane)
+
+    latency = registry.fault("latency")
+    monkeypatch.setattr(inject, "fault", lambda name: StandStill(latency) if name == "latency" else latency)
+    armed = replace(
+        short("produce/calm"), schedule=lambda _: (FaultSpec("latency", Elapsed(500), 300, LATE),)
+    )
+    monkeypatch.setattr(registry, "scenario", lambda _: armed)
+    client = ClientRef("reference", registry.client("reference").default_version)
+    plan = make_plan([armed], [client], ["local:4.3.1x1"], [*range(8)])
+    plan = replace_trials(plan, plan.trials[:8])
+    store = RunStore.create(tmp_path, RunRecord("run", "2026-01-01T00:00:00+00:00", plan, 2, {}, []))
+    said = []
+    campaign = Campaign(store, install([client]), 2, lambda _: None, lambda _: None, said.append)
+    asyncio.run(campaign.run())
+    lost = [verdict for verdict in store.verdicts() if verdict.verdict == "harness-error"]
+    assert len(list(store.verdicts())) == 8 and len(lost) == 1, [verdict.reason for verdict in lost]
+    assert "was not answered in time" in lost[0].reason
+    assert [line for line in said if "is not to be trusted any more" in line], (said, lost[0].reason)
+    assert not still[0].is_running()
+    assert len(list((store.folder / "logs" / "local-4.3.1x1").glob("lane-*"))) == 3
+
+
+def _listens(process, address):
+    return any(c.laddr == address and c.status == psutil.CONN_LISTEN for c in process.net_connections())
