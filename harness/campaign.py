@@ -31,6 +31,8 @@ from harness.store import RunRecord, RunStore
 
 #: What dies is replaced, but not for ever: the third cluster, the third proxy server of a lane is the machine's doing.
 MAX_CLUSTERS = MAX_SERVERS = 3
+#: What a cluster for one trial costs the machine, in trials that share one: so many of ``jobs`` make room for it.
+JOBS_A_CLUSTER = 3
 
 
 @dataclass(frozen=True)
@@ -57,22 +59,30 @@ class Campaign:
         ]
         for (broker, alone), group in groupby(sorted(numbered, key=_cluster_of), key=_cluster_of):
             waiting = deque(group)
-            if alone:
-                while waiting:
-                    await self._on_clusters(broker, deque([waiting.popleft()]), lanes=1)
-            else:
+            if not alone:
                 await self._on_clusters(broker, waiting, lanes=min(self.jobs, len(waiting)))
+                continue
+            async with asyncio.TaskGroup() as clusters:
+                for _ in range(max(1, self.jobs // JOBS_A_CLUSTER)):
+                    clusters.create_task(self._one_by_one(broker, waiting))
+
+    async def _one_by_one(self, broker: str, waiting: deque[tuple[int, TrialSpec]]) -> None:
+        while waiting:
+            await self._on_clusters(broker, deque([waiting.popleft()]), lanes=1)
 
     async def _on_clusters(self, broker: str, waiting: deque[tuple[int, TrialSpec]], lanes: int) -> None:
+        first, _ = waiting[0]
+        logs = self.store.folder / "logs" / f"{broker.replace(':', '-')}-{first}"
         for _ in range(MAX_CLUSTERS):
-            await self._on_one_cluster(broker, waiting, lanes)
+            await self._on_one_cluster(broker, waiting, lanes, logs)
             if not waiting:
                 return
         raise BrokerDied(f"{MAX_CLUSTERS} clusters of {broker} died; {len(waiting)} trials were not run")
 
-    async def _on_one_cluster(self, broker: str, waiting: deque[tuple[int, TrialSpec]], lanes: int) -> None:
+    async def _on_one_cluster(
+        self, broker: str, waiting: deque[tuple[int, TrialSpec]], lanes: int, logs: Path
+    ) -> None:
         kind, _, broker_id = broker.partition(":")
-        logs = self.store.folder / "logs" / broker.replace(":", "-")
         async with (
             registry.broker(kind).cluster(broker_id, lanes, logs) as cluster,
             asyncio.TaskGroup() as group,
@@ -123,14 +133,15 @@ class Campaign:
         async with observed(self.store.trial_folder(spec.trial), addresses) as observer:
             evidence = await trial.run()
         self._doubt(spec, observer.record)
-        return replace(evidence, record=msgspec.structs.replace(evidence.record, capture=observer.record))
+        record = msgspec.structs.replace(evidence.record, capture=observer.record)
+        return replace(evidence, record=record, tcp=observer.told())
 
     def _doubt(self, spec: TrialSpec, capture: CaptureRecord) -> None:
         if capture.lacks is not None:
             doubt = f"no capture: {capture.lacks}"
-        elif capture.dropped or capture.cut:
-            lost = f"{capture.dropped} packets dropped, {capture.cut} cut"
-            doubt = f"the capture of {spec.trial} is not whole: {lost}"
+        elif not capture.is_whole:
+            lost = f"{capture.dropped} packets dropped, {capture.cut} cut, {capture.unread} connections unread"
+            doubt = f"the capture of {spec.trial} is not whole, nothing is compared with it: {lost}"
         else:
             return
         self._say_once(doubt)

@@ -153,7 +153,7 @@ def test_a_proxy_server_that_stands_still_costs_one_trial_and_its_lane(tmp_path,
     assert "was not answered in time" in lost[0].reason
     assert [line for line in said if "is not to be trusted any more" in line], (said, lost[0].reason)
     assert not still[0].is_running()
-    assert len(list((store.folder / "logs" / "local-4.3.1x1").glob("lane-*"))) == 3
+    assert len(list((store.folder / "logs" / "local-4.3.1x1-0").glob("lane-*"))) == 3
 
 
 def _listens(process, address):
