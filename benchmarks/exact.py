@@ -22,7 +22,7 @@ from msgspec.structs import replace
 from harness import registry
 from harness.evidence import Evidence
 from harness.plan import make_plan
-from harness.rows import Fate, Frame, FrameKind
+from harness.rows import Frame, FrameKind
 from harness.spec import ClientRef, Elapsed, FaultSpec, FrameMatch, Plan, Workload
 from harness.store import RunStore
 
@@ -48,11 +48,11 @@ def is_exact(evidence: Evidence) -> bool:
     [row] = evidence.faults
     if row.effective_ns is None:
         return False
-    stopped = [frame for frame in evidence.stopped if frame.fate is Fate.STOPPED]
+    stopped = [frame for frame in evidence.stopped if frame.fault is not None]
     answers = [
         frame for frame in (*evidence.frames, *evidence.stopped) if _is_meant(frame, row.effective_ns[0])
     ]
-    # Not by time: what is stopped is told a moment before what passed in front of it. A broker answers in order.
+    # Not by time: answers that came in one piece came at one moment. A broker answers in order.
     answers.sort(key=lambda frame: (frame.conn, frame.correlation_id or 0))
     if len(stopped) != 1 or answers[NTH - 1 : NTH] != stopped:
         return False

@@ -46,9 +46,9 @@ class FrameFault(Fault):
             raise UsageError(f"fault {self.name!r}: first and count of its frames are at least 1")
         return match
 
-    async def prepare(self, spec: FaultSpec, lane: LiveLane) -> None:
+    def check(self, spec: FaultSpec, world: str) -> None:
         """Check the parameters and the frames."""
-        await super().prepare(spec, lane)
+        super().check(spec, world)
         self.match(spec)
 
     async def start(self, spec: FaultSpec, lane: LiveLane) -> None:
@@ -60,6 +60,6 @@ class FrameFault(Fault):
         lane.witness.disarm(toxic_name(spec))
 
     def hits(self, row: FaultRow, frames: Sequence[Frame]) -> int:
-        """The frames that were acted on."""
-        name = toxic_name(row.spec)
-        return sum(1 for frame in frames if frame.fault == name)
+        """The frames that were acted on; where the connection ended before that was done, it was not."""
+        name, fate = toxic_name(row.spec), self.action(row.spec).fate
+        return sum(1 for frame in frames if frame.fault == name and frame.fate is fate)

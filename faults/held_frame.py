@@ -17,16 +17,16 @@ The row of the frame has the time at which it was passed on, and says that it wa
 such a row.
 
 ## What it cannot do
-Hold a frame back from somebody who resets the connection meanwhile: then it is gone, and no hit.
+Hold a frame back from somebody who resets the connection meanwhile: then it is gone, its row says that it was stopped,
+and it is no hit.
 """
 
 from __future__ import annotations
 
 from faults.frame_fault import FrameFault
-from faults.kind import toxic_name
 from harness.ports import FaultKind
 from harness.spec import FaultSpec
-from harness.witness.actions import Action, hold
+from harness.witness.actions import HOLD, Action
 
 
 class HeldFrame(FrameFault):
@@ -37,7 +37,7 @@ class HeldFrame(FrameFault):
 
     def action(self, spec: FaultSpec) -> Action:
         """Keep it until the end."""
-        return hold(toxic_name(spec))
+        return HOLD
 
 
 FAULT: FaultKind = HeldFrame()

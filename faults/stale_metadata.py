@@ -1,12 +1,14 @@
-"""Metadata names a leader that is none.
+"""Metadata names a leader that is none, or leaves a broker out.
 
 ## What it does
 For the duration each Metadata answer says that broker ``leader_id`` leads every partition, in a leader epoch that is
-``epochs_back`` older than the true one. All else of it is as the broker wrote it.
+``epochs_back`` older than the true one. With ``unnamed_id`` that broker is left out of those that the answer names,
+also if it is said to lead. All else of it is as the broker wrote it.
 
 ## What it probes
 Metadata from a broker that has not heard of a move yet: whether the client, refused by the one named, asks again with a
-pause and not in a rush; whether it lets an older leader epoch replace a newer one (KIP-320 says it must not).
+pause and not in a rush; whether it lets an older leader epoch replace a newer one (KIP-320 says it must not); whether
+it waits for a leader whose address nobody has told it, as for one that is not available.
 
 ## How it is made
 By the witness, which changes the answer in the version that the client speaks.
@@ -25,19 +27,21 @@ from faults.frame_fault import FrameFault
 from harness.ports import FaultKind, FaultParam
 from harness.spec import FaultSpec, FrameMatch
 from harness.witness.actions import Action, changed
-from harness.witness.rewrites import leaders
+from harness.witness.rewrites import leaders, without_broker
 
 EVERY = 2**31 - 1
+NOBODY = -1
 
 
 class StaleMetadata(FrameFault):
     """The fault kind ``stale_metadata``."""
 
     name = "stale_metadata"
-    summary = "Metadata answers name another leader, in an older epoch"
+    summary = "Metadata answers name another leader, in an older epoch, or leave a broker out"
     params: tuple[FaultParam, ...] = (
         FaultParam("leader_id", 1, 0, 2**31 - 1, "the broker that is said to lead"),
         FaultParam("epochs_back", 0, 0, 1_000_000, "how much older its epoch is"),
+        FaultParam("unnamed_id", NOBODY, NOBODY, 2**31 - 1, "the broker that is not named; -1: all are"),
     )
 
     def match(self, spec: FaultSpec) -> FrameMatch:
@@ -45,9 +49,11 @@ class StaleMetadata(FrameFault):
         return FrameMatch("Metadata", "response", count=EVERY)
 
     def action(self, spec: FaultSpec) -> Action:
-        """Name it."""
+        """Name the one, leave out the other; no broker's id is that of ``NOBODY``."""
         values = self.values(spec)
-        return changed(leaders(values["leader_id"], values["epochs_back"]))
+        lead = leaders(values["leader_id"], values["epochs_back"])
+        leave_out = without_broker(values["unnamed_id"])
+        return changed(lambda message: leave_out(lead(message)))
 
 
 FAULT: FaultKind = StaleMetadata()

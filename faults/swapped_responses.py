@@ -8,15 +8,15 @@ Whether the client pairs answers with requests by correlation id or by order: by
 A broker answers in order, so a client may also call the connection broken; it must not complete the wrong request.
 
 ## How it is made
-By the witness, which keeps the response until another has passed, or the broker has ended.
+By the witness, which keeps the response until another has passed, or the broker or the fault has ended.
 
 ## Where it is seen
 The row of the response has the time at which it was passed on, and says that it was late, and by which fault: a hit
 is such a row.
 
 ## What it cannot do
-Change places with an answer that never comes: a client that waits for this one alone waits for ever, as behind
-``dropped_frame``.
+Change places with an answer that never comes: a client that waits for this one alone waits until the fault ends. A
+response that the connection's end finds waiting is gone: its row says that it was stopped, and it is no hit.
 """
 
 from __future__ import annotations

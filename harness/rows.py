@@ -59,7 +59,9 @@ class Frame(msgspec.Struct, frozen=True, gc=False):
 
     ``conn`` numbers connections from 1 in order of arrival on a lane. ``error_codes`` are the non-zero ones of a
     response. ``closed_by`` is ``client`` or ``broker`` on a close row. ``size_bytes`` includes the size field.
-    ``fault`` names the rule that acted on the frame, and ``fate`` says how; null where none did.
+    ``fault`` names the rule that acted on the frame, and ``fate`` says how; null where none did. A frame without a
+    rule of its own is ``STOPPED`` too if it waited behind another when the connection ended. ``came_ns`` is when the
+    frame came to the witness; null where that was at ``t_ns``. ``throttle_ms``: how long a response says to hold back.
     """
 
     t_ns: int
@@ -79,6 +81,13 @@ class Frame(msgspec.Struct, frozen=True, gc=False):
     note: str | None = None
     fault: str | None = None
     fate: Fate | None = None
+    came_ns: int | None = None
+    throttle_ms: int = 0
+
+    @property
+    def arrived_ns(self) -> int:
+        """When it came to the witness, whenever it left."""
+        return self.t_ns if self.came_ns is None else self.came_ns
 
 
 class FaultRow(msgspec.Struct, frozen=True):
@@ -132,8 +141,9 @@ class Ending(StrEnum):
 class CaptureRecord(msgspec.Struct, frozen=True):
     """What the capture of a trial got, or in ``lacks`` why there is none.
 
-    ``dropped`` packets were the kernel's to drop, ``cut`` ones longer than a read: with either the capture proves
-    nothing by what is not in it. By ``clock_moved_ns`` the wall clock moved meanwhile, beside the monotonic one.
+    ``dropped`` packets were the kernel's to drop, ``cut`` ones longer than a read, and ``unread`` connections have
+    something that cannot be read, or is no Kafka: with any of these the capture proves nothing by what is not in it. By
+    ``clock_moved_ns`` the wall clock moved meanwhile, beside the monotonic one.
     """
 
     packets: int = 0
@@ -141,6 +151,16 @@ class CaptureRecord(msgspec.Struct, frozen=True):
     cut: int = 0
     clock_moved_ns: int = 0
     lacks: str | None = None
+    #: Null in a record that is older than their rows.
+    frames: int | None = None
+    unread: int = 0
+
+    @property
+    def is_whole(self) -> bool:
+        """True if all frames that passed on the client's side are among the rows."""
+        return (
+            self.lacks is None and self.frames is not None and not (self.dropped or self.cut or self.unread)
+        )
 
 
 class TrialRecord(msgspec.Struct, frozen=True):

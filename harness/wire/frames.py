@@ -22,6 +22,15 @@ def frame(*payload: bytes) -> bytes:
     return b"".join((size_bytes.to_bytes(SIZE_BYTES, "big"), *payload))
 
 
+def is_one_frame(data: bytes, min_payload_bytes: int, max_payload_bytes: int) -> bool:
+    """True if ``data`` is exactly one frame, of a payload within the bounds: by far the most frequent case."""
+    payload_bytes = len(data) - SIZE_BYTES
+    return (
+        min_payload_bytes <= payload_bytes <= max_payload_bytes
+        and int.from_bytes(data[:SIZE_BYTES], "big", signed=True) == payload_bytes
+    )
+
+
 class FrameReader:
     """Splits one direction of a connection into payloads, however TCP cuts it.
 
@@ -38,14 +47,13 @@ class FrameReader:
         return len(self._buffer)
 
     def only_frame(self, data: bytes) -> bytes | None:
-        """The payload if the next bytes of the stream are exactly one frame: by far the most frequent case.
+        """The payload if the next bytes of the stream are exactly one frame.
 
         None for any others: then they are not taken, and are to be fed.
         """
-        if self._buffer or len(data) < SIZE_BYTES:
+        if self._buffer or not is_one_frame(data, 0, self._max_frame_bytes):
             return None
-        size = int.from_bytes(data[:SIZE_BYTES], "big", signed=True)
-        return data[SIZE_BYTES:] if size == len(data) - SIZE_BYTES <= self._max_frame_bytes else None
+        return data[SIZE_BYTES:]
 
     def feed(self, data: bytes) -> None:
         """Takes the next bytes of the stream."""

@@ -1,7 +1,8 @@
 """What may be done with one frame at the witness, as steps: write these bytes, wait, be held, end the connection.
 
 An :class:`Action` makes steps from a whole frame. It is pure: the relay carries the steps out, in order, and whatever
-comes behind the frame in its direction waits for them.
+comes behind the frame in its direction waits for them. A frame that is kept goes on at the latest when the rule that
+keeps it is disarmed.
 """
 
 from __future__ import annotations
@@ -11,10 +12,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from harness.rows import Fate, Frame
+from harness.units import NS_PER_MS
+from harness.wire.frames import SIZE_BYTES, frame
 from harness.witness.rewrites import Change, rewrite
-from harness.witness.splitter import SIZE_BYTES
-
-MS: Final = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,16 +33,17 @@ class Wait:
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """Go on when the hold of that name is released."""
+    """Go on when the rule of that name is disarmed."""
 
-    name: str
+    rule: str | None
 
 
 @dataclass(frozen=True, slots=True)
 class Behind:
-    """Pass these bytes on behind the next frame of the direction, or at its end."""
+    """Pass these bytes on behind the next frame of the direction, or at its end, or when that rule is disarmed."""
 
     data: bytes
+    rule: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +58,10 @@ Step = Write | Wait | Held | Behind | End
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """``steps`` of a whole frame, its size field included, and its row; CannotRewrite where it has to pass as it is."""
+    """``steps`` of a whole frame, its size field included, and its row, in which ``fault`` names the rule.
+
+    CannotRewrite where it has to pass as it is.
+    """
 
     fate: Fate
     steps: Callable[[bytes, Frame], list[Step]]
@@ -67,7 +71,9 @@ DROP: Final = Action(Fate.STOPPED, lambda data, _: [])
 #: The frame is passed on two times.
 TWICE: Final = Action(Fate.MARKED, lambda data, _: [Write(data), Write(data)])
 #: The frame changes places with the one that follows it.
-SWAP: Final = Action(Fate.LATE, lambda data, _: [Behind(data)])
+SWAP: Final = Action(Fate.LATE, lambda data, row: [Behind(data, row.fault)])
+#: The frame, and what is behind it, is passed on when the rule is disarmed.
+HOLD: Final = Action(Fate.LATE, lambda data, row: [Held(row.fault), Write(data)])
 
 
 def drop_and_end(*, reset: bool) -> Action:
@@ -82,12 +88,7 @@ def end_behind(*, reset: bool) -> Action:
 
 def delay(delay_ms: int) -> Action:
     """The frame, and what is behind it, is passed on later."""
-    return Action(Fate.LATE, lambda data, _: [Wait(delay_ms * MS), Write(data)])
-
-
-def hold(name: str) -> Action:
-    """The frame, and what is behind it, is passed on when the hold is released."""
-    return Action(Fate.LATE, lambda data, _: [Held(name), Write(data)])
+    return Action(Fate.LATE, lambda data, _: [Wait(delay_ms * NS_PER_MS), Write(data)])
 
 
 def tear(at_byte: int, *, reset: bool) -> Action:
@@ -110,15 +111,12 @@ def slices(size_bytes: int, gap_ns: int) -> Action:
 def rewritten(change: Callable[[bytes, Frame], bytes]) -> Action:
     """Another frame is passed on in its place; ``change`` gets the payload and gives one, or raises CannotRewrite."""
 
-    def steps(data: bytes, frame: Frame) -> list[Step]:
-        payload = change(data[SIZE_BYTES:], frame)
-        return [Write(len(payload).to_bytes(SIZE_BYTES) + payload)]
+    def steps(data: bytes, row: Frame) -> list[Step]:
+        return [Write(frame(change(data[SIZE_BYTES:], row)))]
 
     return Action(Fate.CHANGED, steps)
 
 
 def changed(change: Change) -> Action:
     """Another message is passed on in its place, in the same version."""
-    return rewritten(
-        lambda payload, frame: rewrite(payload, frame.api_key or 0, frame.api_version or 0, change)
-    )
+    return rewritten(lambda payload, row: rewrite(payload, row.api_key or 0, row.api_version or 0, change))

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import fields, is_dataclass
+from datetime import timedelta
 from functools import cache
 from typing import Any, NamedTuple, get_args, get_type_hints
 from uuid import UUID
@@ -26,14 +27,19 @@ MAX_TOPIC_NAMES = 2**12
 
 
 class Contents(NamedTuple):
-    """What a body says. ``answered`` False: a request that will have no response (Produce with acks=0)."""
+    """What a body says. ``answered`` False: a request that will have no response (Produce with acks=0).
+
+    ``throttle_ms``: for how long a response tells its client to hold back (KIP-219).
+    """
 
     produce: tuple[ProducePart, ...] = ()
     error_codes: tuple[int, ...] = ()
     answered: bool = True
+    throttle_ms: int = 0
 
 
 NOTHING = Contents()
+_NO_TIME, _MS = timedelta(0), timedelta(milliseconds=1)
 
 
 def request_contents(payload: bytes, header: RequestHeader, at: int, names: TopicNames) -> Contents:
@@ -47,12 +53,15 @@ def request_contents(payload: bytes, header: RequestHeader, at: int, names: Topi
 def response_contents(payload: bytes, api_key: int, api_version: int, names: TopicNames) -> Contents:
     """The facts of a whole response payload to a request of that key and version. Learns topic names from Metadata."""
     _, message = decode_response(payload, api_key, api_version)
+    throttle_ms = getattr(message, "throttle_time", _NO_TIME) // _MS
     if api_key == Api.PRODUCE:
         parts = _answered(message, names)
-        return Contents(parts, tuple([part.error_code for part in parts if part.error_code]))
+        return Contents(
+            parts, tuple([part.error_code for part in parts if part.error_code]), True, throttle_ms
+        )
     if api_key == Api.METADATA:
         _learn(message, names)
-    return Contents((), tuple(_error_codes(message)))
+    return Contents((), tuple(_error_codes(message)), True, throttle_ms)
 
 
 def _sent(message: Any, names: TopicNames) -> tuple[ProducePart, ...]:

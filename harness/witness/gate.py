@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from harness.witness.splitter import MAX_PAYLOAD_BYTES, MIN_PAYLOAD_BYTES, SIZE_BYTES
+from harness.wire.frames import SIZE_BYTES, is_one_frame
+from harness.witness.splitter import MAX_PAYLOAD_BYTES, MIN_PAYLOAD_BYTES
 
 
 class Gate:
@@ -36,6 +37,13 @@ class Gate:
         """Hold nothing back any more, once nothing is held."""
         self.is_shut = bool(self._held or self._to_pass)
 
+    def give_up(self) -> bytes:
+        """These are no frames: hold nothing back ever again. Gives what was held."""
+        self._is_opaque = True
+        self.is_shut = False
+        self._to_pass = 0
+        return self.rest()
+
     def feed(self, data: bytes) -> Iterator[tuple[bytes, bool]]:
         """What can be passed on, in order: (bytes, True if they are one whole frame)."""
         if self._is_opaque:
@@ -45,7 +53,7 @@ class Gate:
             passing, data = data[: self._to_pass], data[self._to_pass :]
             self._to_pass -= len(passing)
             yield passing, False
-        elif not self._held and self._is_whole(data):
+        elif not self._held and is_one_frame(data, MIN_PAYLOAD_BYTES, self._limit):
             yield data, True
             return
         self._held += data
@@ -62,11 +70,6 @@ class Gate:
                 yield self._take(whole_bytes), True
             else:
                 return
-
-    def _is_whole(self, data: bytes) -> bool:
-        """True if ``data`` is exactly one frame: by far the most frequent case, and one that need not be copied."""
-        size = int.from_bytes(data[:SIZE_BYTES], signed=True)
-        return MIN_PAYLOAD_BYTES <= size <= self._limit and len(data) == SIZE_BYTES + size
 
     def rest(self) -> bytes:
         """The beginning of a frame that will not be waited for any longer."""

@@ -42,6 +42,8 @@ class WitnessLane:
         self._sink: Sink | None = None
         self._watchers: list[Sink] = []
         self._rules = Rules()
+        #: The ports from which it has gone to brokers: whoever else comes to them goes around the lane.
+        self.dialled: set[int] = set()
         #: Why the rows of the latest recording cannot be trusted, if so: a sink or a watcher raised, or our reading.
         self.failure: str | None = None
 
@@ -93,7 +95,7 @@ class WitnessLane:
         self._rules.arm(name, match, action, brokers)
 
     def disarm(self, name: str) -> None:
-        """Undo :meth:`arm`, and pass on what it holds; also where nothing was armed."""
+        """Undo :meth:`arm`, and pass on what it keeps; also where nothing was armed."""
         self._rules.disarm(name)
         for relay in tuple(self._relays):
             relay.go_on(relay.client)
@@ -117,7 +119,14 @@ class WitnessLane:
                 self._give(row)
 
         relay = Relay(
-            address.listener, transcript, emit, self._fail, self._forget, self._rules, self._whole_limit_bytes
+            address.listener,
+            transcript,
+            emit,
+            self._fail,
+            self._forget,
+            self._rules,
+            self._whole_limit_bytes,
+            self.dialled.add,
         )
         self._relays.add(relay)
         self.idle.clear()

@@ -1,6 +1,7 @@
 """What one direction of a connection has still to pass on: steps in order, some that wait. No I/O, no clock.
 
-The direction's end (FIN) is a step like the others, so it never overtakes a frame that is held or delayed.
+The direction's end (FIN) is a step like the others, so it never overtakes a frame that is held or delayed. What a
+frame's row says has not happened before its step comes up: if the connection ends first, the row is given back.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from harness.witness.actions import Behind, End, Held, Step, Wait, Write
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """What stands before has passed: this row may be told."""
+    """What stands before has been carried out: this row may be told."""
 
     row: Frame
 
@@ -26,11 +27,12 @@ class Finish:
 
 
 class Outbox:
-    """``due_ns`` is when to look again; None while it is empty, or held until a release."""
+    """``due_ns`` is when to look again; None while it is empty, or held until a rule is disarmed."""
 
     def __init__(self) -> None:
         self._steps: deque[Step | Told | Finish] = deque()
         self._behind: list[Write | Told] = []
+        self._behind_by: str | None = None
         self.due_ns: int | None = None
         self.waiting_bytes = 0
 
@@ -45,8 +47,9 @@ class Outbox:
         told = [Told(row) for row in rows]
         for step in steps:
             match step:
-                case Behind(data):
+                case Behind(data, rule):
                     self._behind += [Write(data), *told]
+                    self._behind_by = rule
                     told = []
                 case End():
                     self._steps += [*told, step]
@@ -61,33 +64,35 @@ class Outbox:
         self.add(())
         self._steps.append(Finish())
 
-    def due(self, now_ns: int, released: Collection[str]) -> Iterator[Write | Told | End | Finish]:
-        """What can be carried out now; behind an ``End`` there is nothing."""
+    def clear(self) -> list[Frame]:
+        """Nothing passes any more: the rows of what still waited."""
+        left = [step.row for step in (*self._steps, *self._behind) if isinstance(step, Told)]
+        self._steps.clear()
+        self._behind.clear()
+        self.due_ns, self.waiting_bytes = None, 0
+        return left
+
+    def due(self, now_ns: int, armed: Collection[str]) -> Iterator[Write | Told | End | Finish]:
+        """What can be carried out now, while those rules are ``armed``; an ``End`` is the last for now."""
+        if self._behind and self._behind_by not in armed:
+            self.add(())
         ready_ns = now_ns
         while self._steps:
-            step = self._steps[0]
-            match step:
+            match self._steps[0]:
                 case Wait(delay_ns):
                     if self.due_ns is None:
                         self.due_ns = ready_ns + delay_ns
                     if now_ns < self.due_ns:
                         return
-                    ready_ns, self.due_ns = (
-                        self.due_ns,
-                        None,
-                    )  # a chain of waits does not grow by our lateness
-                case Held(name):
-                    if name not in released:
+                    # A chain of waits does not grow by our lateness.
+                    ready_ns, self.due_ns = self.due_ns, None
+                case Held(rule):
+                    if rule in armed:
                         return
-                case Write(data):
-                    self.waiting_bytes -= len(data)
-                    yield step
-                case End():
-                    self._steps.clear()
-                    self._behind.clear()
-                    self.waiting_bytes = 0
-                    yield step
-                    return
-                case Told() | Finish():
-                    yield step
-            self._steps.popleft()
+            step = self._steps.popleft()
+            if isinstance(step, Write):
+                self.waiting_bytes -= len(step.data)
+            if isinstance(step, Write | Told | End | Finish):
+                yield step
+            if isinstance(step, End):
+                return

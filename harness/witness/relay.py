@@ -5,7 +5,8 @@ both (RST). A side that does not read makes the other side wait, so that little 
 either. Bytes are passed on first and read afterwards; nothing that reading finds, or fails at, changes the stream.
 
 Unless there are rules (:mod:`harness.witness.rules`): then a frame is held back until it is whole, and a rule decides
-what becomes of it.
+what becomes of it. Its row is told when that has come about; of what still waits when the connection ends, that it was
+stopped.
 """
 
 from __future__ import annotations
@@ -19,14 +20,16 @@ from typing import cast
 
 from msgspec.structs import replace
 
+from harness.dial import dial
 from harness.ports import Address
 from harness.rows import Fate, Frame
+from harness.wire.frames import SIZE_BYTES
 from harness.witness.actions import End, Write
 from harness.witness.gate import Gate
 from harness.witness.outbox import Finish, Outbox, Told
 from harness.witness.rewrites import CannotRewrite
 from harness.witness.rules import Rules
-from harness.witness.splitter import SIZE_BYTES, WHOLE_LIMIT_BYTES
+from harness.witness.splitter import WHOLE_LIMIT_BYTES
 from harness.witness.transcript import BROKER, CLIENT, Transcript
 
 #: What may wait for a side that does not read, before the other side is held; a chunk more may be under way.
@@ -79,7 +82,7 @@ class Side(asyncio.Protocol):
     def data_received(self, data: bytes) -> None:
         """Pass on first, then tell: the time is that of the arrival."""
         t_ns = time.monotonic_ns()
-        if self._relay.rules or self.is_guarded:
+        if self.is_guarded or (self._relay.rules and self._relay.guards(self, data)):
             self._relay.guarded(self, t_ns, data)
             return
         self.other.transport.write(data)
@@ -89,11 +92,11 @@ class Side(asyncio.Protocol):
         """A FIN: passed on alone, behind all that is held back."""
         t_ns = time.monotonic_ns()
         self._at_end = True
+        self._relay.closing(self, t_ns)
         if self.is_guarded:
             self._relay.ended(self, t_ns)
         else:
             self.pass_on_end()
-        self._relay.closing(self, t_ns)
         return True  # the other direction stays open
 
     def pass_on_end(self) -> None:
@@ -118,6 +121,15 @@ class Side(asyncio.Protocol):
         """This side reads again."""
         self.other.let_go("unwritten")
 
+    def look_again(self, due_ns: int | None) -> None:
+        """At that time, and at no other; None: not by the clock."""
+        if self.alarm is not None:
+            self.alarm.cancel()
+            self.alarm = None
+        if due_ns is not None:
+            delay_s = max(0, due_ns - time.monotonic_ns()) / 1e9
+            self.alarm = asyncio.get_running_loop().call_later(delay_s, self._relay.go_on, self)
+
     def reset(self) -> None:
         """End with RST, so that the peer learns that the stream was cut and not finished."""
         if self.is_open:
@@ -127,7 +139,7 @@ class Side(asyncio.Protocol):
 
 
 class Relay:
-    """Joins an accepted connection with a new one to ``listener``.
+    """Joins an accepted connection with a new one to ``listener``, whose own port ``dialled`` hears before.
 
     ``emit`` gets the rows, ``failed`` any error in making or giving them, ``forget`` the relay itself when both
     sockets are gone, which ``done`` tells as well.
@@ -142,8 +154,10 @@ class Relay:
         forget: Callable[[Relay], None],
         rules: Rules,
         whole_limit_bytes: int = WHOLE_LIMIT_BYTES,
+        dialled: Callable[[int], object] = lambda _: None,
     ) -> None:
         self._listener = listener
+        self._dialled = dialled
         self.rules = rules
         self.whole_limit_bytes = whole_limit_bytes
         self._transcript = transcript
@@ -169,7 +183,8 @@ class Relay:
 
     async def _reach_broker(self) -> None:
         try:
-            await asyncio.get_running_loop().create_connection(lambda: self.broker, *self._listener)
+            connection = await dial(self._listener, self._dialled)
+            await asyncio.get_running_loop().create_connection(lambda: self.broker, sock=connection)
         except OSError as error:
             note = f"the broker could not be reached: {error.strerror or error}"
             self._tell(self._transcript.closed(time.monotonic_ns(), BROKER, note))
@@ -183,14 +198,33 @@ class Relay:
                 self._emit(row)
         except Exception as error:  # as in _tell
             self._failed(error)
+        if self._transcript.is_opaque:
+            self._give_up(t_ns)
+
+    def guards(self, side: Side, data: bytes) -> bool:
+        """True if the gate of ``side`` is shut in front of ``data``: it is known where the next frame begins."""
+        if self._transcript.is_opaque:
+            return False
+        rest_bytes = self._transcript.rest_bytes(side.name, data)
+        if rest_bytes is None:
+            return False
+        side.gate.shut(rest_bytes)
+        return True
 
     def guarded(self, side: Side, t_ns: int, data: bytes) -> None:
-        """``data`` came from ``side`` while there are rules, or something before it is still held back."""
-        if not side.is_guarded:
-            side.gate.shut(self._transcript.rest_bytes(side.name, data))
+        """``data`` came from ``side``, and its gate is shut, or something before it has still to be passed on."""
         for piece, is_frame in side.gate.feed(data):
             self._admit(side, t_ns, piece, is_frame)
+        if self._transcript.is_opaque:
+            self._give_up(t_ns)
         self.go_on(side)
+
+    def _give_up(self, t_ns: int) -> None:
+        """Nobody can tell frames on this connection any more: what was held as the beginning of one goes on."""
+        for side in (self.client, self.broker):
+            if rest := side.gate.give_up():
+                self._admit(side, t_ns, rest, is_frame=False)
+                self.go_on(side)
 
     def _admit(self, side: Side, t_ns: int, piece: bytes, is_frame: bool) -> None:
         try:
@@ -206,32 +240,26 @@ class Relay:
         if rule is None:
             side.outbox.add([Write(piece)], *rows)
             return
+        row = replace(rows[0], fault=rule.name, fate=rule.action.fate)
         try:
-            steps = rule.action.steps(piece, rows[0])
+            steps = rule.action.steps(piece, row)
         except CannotRewrite as why:
-            rule.hits -= 1
             side.outbox.add([Write(piece)], replace(rows[0], note=f"not changed: {why}"))
             return
-        row = replace(rows[0], fault=rule.name, fate=rule.action.fate)
-        match rule.action.fate, steps:
-            case Fate.STOPPED, _:
-                self._tell([row])
-                side.outbox.add(steps)
+        match row.fate, steps:
             case Fate.CHANGED, [Write(data)]:
-                side.outbox.add(steps, self._transcript.changed(row, data[SIZE_BYTES:]))
-            case _:
-                side.outbox.add(steps, row)
+                row = self._transcript.changed(row, data[SIZE_BYTES:])
+        side.outbox.add(steps, row)
 
     def go_on(self, side: Side) -> None:
         """Pass on what may leave now of what came from ``side``; look again when more may."""
         now_ns = time.monotonic_ns()
-        for step in side.outbox.due(now_ns, self.rules.released):
+        for step in side.outbox.due(now_ns, self.rules.armed):
             match step:
                 case Write(data):
-                    if side.other.is_open:
-                        side.other.transport.write(data)
+                    side.other.transport.write(data)
                 case Told(row):
-                    self._tell([replace(row, t_ns=max(now_ns, row.t_ns))])
+                    self._tell([self._transcript.passed(row, now_ns)])
                 case End(reset):
                     self.end(reset=reset)
                 case Finish():
@@ -242,12 +270,7 @@ class Relay:
             side.hold("waiting")
         else:
             side.let_go("waiting")
-        if side.alarm is not None:
-            side.alarm.cancel()
-            side.alarm = None
-        if side.outbox.due_ns is not None:
-            delay_s = max(0, side.outbox.due_ns - time.monotonic_ns()) / 1e9
-            side.alarm = asyncio.get_running_loop().call_later(delay_s, self.go_on, side)
+        side.look_again(side.outbox.due_ns)
 
     def ended(self, side: Side, t_ns: int) -> None:
         """``side`` will send no more, and something that came from it is still held back."""
@@ -258,7 +281,9 @@ class Relay:
 
     def end(self, *, reset: bool) -> None:
         """A rule ends the connection, on both sides."""
-        self._tell(self._transcript.closed(time.monotonic_ns(), None, "ended by a rule"))
+        t_ns = time.monotonic_ns()
+        self._stop(t_ns)
+        self._tell(self._transcript.closed(t_ns, None, "ended by a rule"))
         for side in (self.client, self.broker):
             if reset:
                 side.reset()
@@ -271,6 +296,7 @@ class Relay:
 
     def lost(self, side: Side, t_ns: int, error: Exception | None) -> None:
         """The socket of ``side`` is gone: with an error it was reset, without one we have closed it."""
+        self._stop(t_ns)
         if error is not None:
             self.closing(side, t_ns, "reset")
             side.other.reset()
@@ -284,9 +310,18 @@ class Relay:
         self._aborted = True
         if self._dial is not None:
             self._dial.cancel()
-        self._tell(self._transcript.closed(time.monotonic_ns(), None, "the witness was closed"))
+        t_ns = time.monotonic_ns()
+        self._stop(t_ns)
+        self._tell(self._transcript.closed(t_ns, None, "the witness was closed"))
         self.client.reset()
         self.broker.reset()
+
+    def _stop(self, t_ns: int) -> None:
+        """Nothing passes any more, in either direction; what still waited never did."""
+        self.client.look_again(None)
+        self.broker.look_again(None)
+        left = (*self.client.outbox.clear(), *self.broker.outbox.clear())
+        self._tell([self._transcript.stopped(row, t_ns) for row in left])
 
     def _tell(self, rows: Iterable[Frame]) -> None:
         # An exception would make asyncio end the connection: whatever fails in here must stay in here.

@@ -16,11 +16,11 @@ from kio.static.primitive import i32Timedelta, i64
 
 from harness.wire.apis import Api
 from harness.wire.errors import WireError
+from harness.wire.frames import SIZE_BYTES
 from harness.wire.messages import decode_response, encode_response, make, message_class
 
 Change = Callable[[Any], Any]
 
-_SIZE_BYTES: Final = 4
 _CORRELATION_BYTES: Final = 4
 #: What a broker says beside an error in place of what it did not do.
 _NOT_DONE: Final[Mapping[str, Any]] = {"base_offset": i64(-1), "log_append_time": None}
@@ -34,9 +34,9 @@ def rewrite(payload: bytes, api_key: int, api_version: int, change: Change) -> b
     """The payload with ``change`` made to its message. CannotRewrite: it is not one that we can write again."""
     try:
         correlation_id, message = decode_response(payload, api_key, api_version)
-        if encode_response(message, correlation_id)[_SIZE_BYTES:] != payload:
+        if encode_response(message, correlation_id)[SIZE_BYTES:] != payload:
             raise CannotRewrite("it has something in it that is not known here")
-        return encode_response(change(message), correlation_id)[_SIZE_BYTES:]
+        return encode_response(change(message), correlation_id)[SIZE_BYTES:]
     except WireError as error:
         raise CannotRewrite(str(error)) from error
 
@@ -96,7 +96,7 @@ def unsupported_version(payload: bytes) -> bytes:
     answer = make(
         message_class(Api.API_VERSIONS, 0, "response"), error_code=ErrorCode.unsupported_version, api_keys=()
     )
-    return encode_response(answer, correlation_id)[_SIZE_BYTES:]
+    return encode_response(answer, correlation_id)[SIZE_BYTES:]
 
 
 def _each(value: Any, change: Change) -> Any:

@@ -16,24 +16,20 @@ from harness.witness.trigger import matches
 
 @dataclass
 class Rule:
-    """``brokers`` are node ids, empty for all; ``seen`` counts the frames that matched, ``hits`` those acted on."""
+    """``brokers`` are node ids, empty for all; ``seen`` counts the frames that matched."""
 
     name: str
     match: FrameMatch
     action: Action
     brokers: tuple[int, ...] = ()
     seen: int = 0
-    hits: int = 0
 
     def takes(self, frame: Frame) -> bool:
         """Count the frame if it matches; True if it is one to act on."""
         if not matches(self.match, frame) or (self.brokers and frame.broker not in self.brokers):
             return False
         self.seen += 1
-        if not self.match.first <= self.seen < self.match.first + self.match.count:
-            return False
-        self.hits += 1
-        return True
+        return self.match.first <= self.seen < self.match.first + self.match.count
 
 
 @dataclass
@@ -41,8 +37,6 @@ class Rules:
     """The rules of a lane, by name, in the order of their arming."""
 
     armed: dict[str, Rule] = field(default_factory=dict)
-    #: The holds that are released: frames held under them go on.
-    released: set[str] = field(default_factory=set)
 
     def __bool__(self) -> bool:
         return bool(self.armed)
@@ -51,13 +45,11 @@ class Rules:
         """From now on frames are counted and acted on. ValueError: there is a rule of that name."""
         if name in self.armed:
             raise ValueError(f"a rule {name!r} is armed already")
-        self.released.discard(name)
         self.armed[name] = Rule(name, match, action, brokers)
 
     def disarm(self, name: str) -> None:
-        """Act no more, and release what is held; also where nothing was armed."""
+        """Act no more; what the rule keeps may go on. Also where nothing was armed."""
         self.armed.pop(name, None)
-        self.released.add(name)
 
     def take(self, frame: Frame) -> Rule | None:
         """The rule that acts on this frame. Every rule counts it."""

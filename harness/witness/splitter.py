@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-SIZE_BYTES = 4
+from harness.wire.frames import SIZE_BYTES, is_one_frame
+
 #: A response is at least its correlation id.
 MIN_PAYLOAD_BYTES = 4
 #: ``socket.request.max.bytes`` of the broker is 100 MiB, ``fetch.max.bytes`` of a client goes higher; what claims
@@ -46,13 +47,18 @@ class FrameSplitter:
         """How much of an unfinished frame has been seen, its size field included."""
         return len(self._kept) if self._size is None else SIZE_BYTES + self._size - self._left
 
-    def rest_bytes(self, data: bytes) -> int:
-        """How many bytes from ``data`` on belong to a frame that has begun already; 0 between frames."""
+    def rest_bytes(self, data: bytes) -> int | None:
+        """How many bytes from ``data`` on belong to a frame that has begun already; 0 between frames.
+
+        None if ``data`` ends inside its size field: only the bytes behind it will tell.
+        """
         if self._size is not None:
             return self._left
+        if not self._kept:
+            return 0
         missing = SIZE_BYTES - len(self._kept)
-        if not self._kept or len(data) < missing:
-            return len(data) if self._kept else 0
+        if len(data) < missing:
+            return None
         return missing + max(0, int.from_bytes(self._kept + data[:missing], signed=True))
 
     def may_skip(self, payload: bytes) -> bool:
@@ -60,11 +66,12 @@ class FrameSplitter:
         return self._size is None and not self._kept and MIN_PAYLOAD_BYTES <= len(payload) <= self._limit
 
     def only_frame(self, data: bytes) -> bytes | None:
-        """The payload if feeding ``data`` would give just one frame, whole: by far the most frequent case.
+        """The payload if feeding ``data`` would give just one frame, whole: then it need not be fed.
 
-        Then it need not be fed; None where it must.
+        None where it must.
         """
-        if self._size is not None or self._kept or self._whole_end(data, 0) != len(data):
+        is_between = self._size is None and not self._kept
+        if not is_between or not is_one_frame(data, MIN_PAYLOAD_BYTES, self._limit):
             return None
         return data[SIZE_BYTES:]
 

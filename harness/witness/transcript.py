@@ -16,12 +16,13 @@ from collections.abc import Iterable, Iterator
 
 from msgspec.structs import replace
 
-from harness.rows import Frame, FrameKind
+from harness.rows import Fate, Frame, FrameKind
 from harness.wire.apis import Api, api_name
 from harness.wire.errors import WireError
+from harness.wire.frames import SIZE_BYTES
 from harness.wire.headers import RequestHeader, read_request_header
 from harness.witness.contents import NOTHING, Contents, TopicNames, request_contents, response_contents
-from harness.witness.splitter import SIZE_BYTES, WHOLE_LIMIT_BYTES, FrameSplitter, NotAFrame
+from harness.witness.splitter import WHOLE_LIMIT_BYTES, FrameSplitter, NotAFrame
 
 #: API keys count up from 0 and have not reached 100 yet; far above, the bytes are no Kafka request.
 API_KEY_LIMIT = 512
@@ -29,6 +30,8 @@ API_KEY_LIMIT = 512
 MAX_WAITING = 2**16
 
 CLIENT, BROKER = "client", "broker"
+
+_TO_NOBODY = "after the client had closed"
 
 
 class Transcript:
@@ -49,7 +52,8 @@ class Transcript:
         #: How many of them have each correlation id, so that a response astray costs no search.
         self._waiting: Counter[int] = Counter()
         self._closed_by: str | None = None
-        self._is_opaque = False
+        #: True once something passed that is no frame: nothing behind it, in either direction, can be read.
+        self.is_opaque = False
         self._unread_bytes = 0
 
     def opened(self, t_ns: int) -> Frame:
@@ -79,8 +83,11 @@ class Transcript:
             return (self._response(t_ns, len(data), whole, is_whole=True),)
         return self._read(t_ns, self._responses, data, is_request=False)
 
-    def rest_bytes(self, by: str, data: bytes) -> int:
-        """How many bytes from ``data``, which ``by`` sends next, on belong to a frame that has begun already."""
+    def rest_bytes(self, by: str, data: bytes) -> int | None:
+        """How many bytes from ``data``, which ``by`` sends next, on belong to a frame that has begun already.
+
+        None if that is not known yet.
+        """
         return (self._requests if by == CLIENT else self._responses).rest_bytes(data)
 
     def changed(self, row: Frame, payload: bytes) -> Frame:
@@ -93,10 +100,21 @@ class Transcript:
         return replace(
             row,
             size_bytes=SIZE_BYTES + len(payload),
+            correlation_id=_correlation_id(payload),
             error_codes=contents.error_codes,
             produce=contents.produce,
             note=note,
+            throttle_ms=contents.throttle_ms,
         )
+
+    def passed(self, row: Frame, t_ns: int) -> Frame:
+        """The row of a frame that was read when it came, now that it is its turn, at ``t_ns``."""
+        is_answer = row.kind is FrameKind.RESPONSE and row.api_key is not None
+        return _left(row, t_ns, note=self._noted(row.note) if is_answer else row.note)
+
+    def stopped(self, row: Frame, t_ns: int) -> Frame:
+        """The row of a frame that still waited at ``t_ns``, when the connection ended."""
+        return _left(row, t_ns, fate=Fate.STOPPED)
 
     def closed(self, t_ns: int, by: str | None, note: str | None = None) -> Iterator[Frame]:
         """The first sign that the connection ends, from ``client`` or ``broker`` (None: neither, but we ourselves).
@@ -111,7 +129,7 @@ class Transcript:
         """Nothing can pass any more: what was left unread or unfinished."""
         if self._unread_bytes:
             yield self._row(t_ns, FrameKind.OPAQUE, size_bytes=self._unread_bytes, note="passed on unread")
-        elif not self._is_opaque:
+        elif not self.is_opaque:
             for splitter, what in ((self._requests, "request"), (self._responses, "response")):
                 if splitter.pending_bytes:
                     note = f"the beginning of a {what} that never ended"
@@ -119,14 +137,14 @@ class Transcript:
 
     def _whole(self, splitter: FrameSplitter, data: bytes, payload: bytes | None) -> bytes | None:
         """The payload if ``data`` is one frame and there is nothing to do but to read that."""
-        if self._is_opaque:
+        if self.is_opaque:
             return None
         if payload is None:
             return splitter.only_frame(data)
         return payload if splitter.may_skip(payload) else None
 
     def _read(self, t_ns: int, splitter: FrameSplitter, data: bytes, is_request: bool) -> Iterator[Frame]:
-        if self._is_opaque:
+        if self.is_opaque:
             self._unread_bytes += len(data)
             return
         begun, read = splitter.pending_bytes, 0
@@ -137,7 +155,7 @@ class Transcript:
                 read += size_bytes
         except NotAFrame as error:
             # Both directions: without the requests nobody can tell what the responses mean.
-            self._is_opaque = True
+            self.is_opaque = True
             other = self._responses if is_request else self._requests
             self._unread_bytes = other.pending_bytes
             yield self._row(t_ns, FrameKind.OPAQUE, size_bytes=begun + len(data) - read, note=str(error))
@@ -163,7 +181,7 @@ class Transcript:
         return self._frame(t_ns, FrameKind.REQUEST, size_bytes, header, contents, note)
 
     def _response(self, t_ns: int, size_bytes: int, payload: bytes, *, is_whole: bool) -> Frame:
-        correlation_id = int.from_bytes(payload[:4], signed=True)
+        correlation_id = _correlation_id(payload)
         asked = self._asked_with(correlation_id)
         if asked is None:
             astray = "answers no request that is waiting"
@@ -174,9 +192,13 @@ class Transcript:
                 contents = response_contents(payload, asked.api_key, asked.api_version, self._names)
             except WireError as error:
                 note = f"body not read: {error}"
-        if self._closed_by == CLIENT:
-            note = "; ".join(filter(None, ("after the client had closed", note)))
-        return self._frame(t_ns, FrameKind.RESPONSE, size_bytes, asked, contents, note)
+        return self._frame(t_ns, FrameKind.RESPONSE, size_bytes, asked, contents, self._noted(note))
+
+    def _noted(self, note: str | None) -> str | None:
+        """The note of an answer that passes now, which may say so already if it also came now."""
+        if self._closed_by != CLIENT or (note or "").startswith(_TO_NOBODY):
+            return note
+        return "; ".join(filter(None, (_TO_NOBODY, note)))
 
     def _asked_with(self, correlation_id: int) -> RequestHeader | None:
         if correlation_id not in self._waiting:
@@ -219,6 +241,7 @@ class Transcript:
             contents.error_codes,
             contents.produce,
             note=note,
+            throttle_ms=contents.throttle_ms,
         )
 
     def _row(
@@ -242,6 +265,15 @@ class Transcript:
             closed_by=closed_by,
             note=note,
         )
+
+
+def _left(row: Frame, t_ns: int, **changes: Fate | str | None) -> Frame:
+    """The row as of ``t_ns``, with the time of its arrival where that was another."""
+    return replace(row, t_ns=t_ns, came_ns=None if t_ns == row.t_ns else row.t_ns, **changes)
+
+
+def _correlation_id(response: bytes) -> int:
+    return int.from_bytes(response[:4], signed=True)
 
 
 _KNOWN = frozenset(int(api) for api in Api)

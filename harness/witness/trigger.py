@@ -1,8 +1,4 @@
-"""Protocol events as triggers: which frame is meant, and when it has been seen often enough.
-
-A fault that starts "at the third Produce response" hits the same place in every client's life, however fast the
-client or the machine is; elapsed time does not.
-"""
+"""Which frames are meant: by a trigger, or by a fault on single frames."""
 
 from __future__ import annotations
 
@@ -26,18 +22,3 @@ def _narrowly(match: FrameMatch, frame: Frame) -> bool:
         and match.connection in (None, frame.conn)
         and (match.error_code is None or match.error_code in (frame.error_codes or (0,)))
     )
-
-
-class TriggerCounter:
-    """Counts the matching frames of one trigger."""
-
-    def __init__(self, trigger: FrameSeen) -> None:
-        self._trigger = trigger
-        self._seen = 0
-
-    def feed(self, frame: Frame) -> bool:
-        """True exactly once: when ``frame`` is the ``nth`` that matches."""
-        if not matches(self._trigger, frame):
-            return False
-        self._seen += 1
-        return self._seen == self._trigger.nth

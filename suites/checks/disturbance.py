@@ -1,20 +1,22 @@
 """When time cannot be trusted: a client that was starved, or a broker that stood still, is nobody's broken promise.
 
 Two witnesses. The client's heartbeat (``stats``, once a second): a gap of seconds means that its process did not run.
-And the broker's answers as they pass the witness, where no fault of ours delays them: if one takes seconds there, the
-broker stood still. Whoever is late then is not to blame, and a judgement about time is no judgement.
+And the broker's answers as they come to the witness, before any rule there keeps, changes or stops them, each from the
+moment at which the broker had its request: if one takes seconds, the broker stood still. Whoever is late then is not to
+blame, and a judgement about time is no judgement.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from itertools import pairwise
 
 from harness.check import Inconclusive
 from harness.contract import ShutdownComplete, Stats
 from harness.evidence import Evidence
-from harness.rows import FrameKind
+from harness.rows import Fate, Frame, FrameKind
+from harness.units import NS_PER_MS as NS_PER_MS
 
-NS_PER_MS = 1_000_000
 #: More than one missed heartbeat; below request.timeout.ms, whose running out is then no sign of anything.
 STARVED_MS = 2_500
 #: A broker on this machine answers within milliseconds.
@@ -33,18 +35,17 @@ def longest_silence_ms(evidence: Evidence) -> int:
 
 
 def slowest_answer_ms(evidence: Evidence) -> int:
-    """The longest that a request waited at the witness for the broker's answer, or for its connection's end."""
-    waiting: dict[tuple[int, int | None], int] = {}
+    """The longest that the broker had a request before its answer came to the witness, or its connection ended."""
+    waiting: dict[tuple[int, int | None], Frame] = {}
     slowest_ns = 0
-    for frame in evidence.frames:
+    for frame in sorted((*evidence.frames, *evidence.stopped), key=_at_broker_ns):
         if frame.kind is FrameKind.REQUEST:
-            waiting[frame.conn, frame.correlation_id] = frame.t_ns
-        elif frame.kind is FrameKind.RESPONSE:
-            sent_ns = waiting.pop((frame.conn, frame.correlation_id), frame.t_ns)
-            slowest_ns = max(slowest_ns, frame.t_ns - sent_ns)
-        elif frame.kind is FrameKind.CLOSE:
-            for request in [request for request in waiting if request[0] == frame.conn]:
-                slowest_ns = max(slowest_ns, frame.t_ns - waiting.pop(request))
+            if frame.fate is not Fate.STOPPED:
+                waiting[frame.conn, frame.correlation_id] = frame
+            continue
+        for request in _settled(frame, waiting):
+            slowest_ns = max(slowest_ns, _at_broker_ns(frame) - request.t_ns)
+            del waiting[request.conn, request.correlation_id]
     return slowest_ns // NS_PER_MS
 
 
@@ -54,3 +55,19 @@ def doubt_if_disturbed(evidence: Evidence, what: str) -> None:
         raise Inconclusive(f"{what}, but the client's process stood still for {silence_ms} ms meanwhile")
     if (answer_ms := slowest_answer_ms(evidence)) > SILENT_MS:
         raise Inconclusive(f"{what}, but the broker itself left a request unanswered for {answer_ms} ms")
+
+
+def _at_broker_ns(frame: Frame) -> int:
+    return frame.t_ns if frame.kind is FrameKind.REQUEST else frame.arrived_ns
+
+
+def _settled(frame: Frame, waiting: Mapping[tuple[int, int | None], Frame]) -> list[Frame]:
+    """The requests that wait no longer when this comes from the broker, or ends the connection."""
+    here = [request for request in waiting.values() if request.conn == frame.conn]
+    if frame.kind is not FrameKind.RESPONSE:
+        return here if frame.kind is FrameKind.CLOSE else []
+    # A rule may have given the answer another id; then it is that of the oldest, for a broker answers in order.
+    asked = waiting.get((frame.conn, frame.correlation_id)) or next(
+        (request for request in here if request.api == frame.api), None
+    )
+    return [] if asked is None else [asked]

@@ -1,8 +1,14 @@
-"""Frames to feed to the witness, built by the wire codec itself."""
+"""Frames to feed to the witness, built by the wire codec itself; and a connection through it on real sockets.
+
+A client, the witness of one lane, and a server of our own behind it, all in one event loop.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import asyncio
+from collections.abc import AsyncIterator, Callable, Coroutine
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import dataclass
 from datetime import timedelta
 from itertools import pairwise
 from typing import Any, get_args, get_type_hints
@@ -11,9 +17,13 @@ from uuid import UUID
 import pytest
 from kio.schema.errors import ErrorCode
 
+from harness.ports import LaneAddress
+from harness.ports_block import port_block
+from harness.rows import Frame, FrameKind
 from harness.wire.apis import Api
 from harness.wire.messages import encode_request, encode_response, message_class
 from harness.wire.records import BatchBuilder, Codec
+from harness.witness import WitnessLane
 
 
 def part_of(kind: type[Any], field: str) -> type[Any]:
@@ -99,3 +109,90 @@ def chunked() -> Callable[[bytes, list[int]], list[bytes]]:
         return [data[low:high] for low, high in pairwise(at)]
 
     return cut
+
+
+@dataclass
+class Ends:
+    """Both ends of one connection through the witness."""
+
+    lane: WitnessLane
+    rows: list[Frame]
+    client_in: asyncio.StreamReader
+    client_out: asyncio.StreamWriter
+    broker_in: asyncio.StreamReader
+    broker_out: asyncio.StreamWriter
+    accepted: asyncio.Queue[Any]
+
+    async def rows_until(self, kind: FrameKind) -> list[Frame]:
+        """The rows, once one of that kind is there."""
+        seen = asyncio.Event()
+
+        def watch(row: Frame) -> None:
+            if row.kind == kind:
+                seen.set()
+
+        self.lane.watch(watch)
+        if all(row.kind != kind for row in self.rows):
+            await seen.wait()
+        self.lane.unwatch(watch)
+        return self.rows
+
+
+@asynccontextmanager
+async def _accepting() -> AsyncIterator[tuple[int, asyncio.Queue[Any]]]:
+    """A server that queues its connections as (reader, writer)."""
+    accepted: asyncio.Queue[Any] = asyncio.Queue()
+    writers: list[asyncio.StreamWriter] = []
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writers.append(writer)
+        accepted.put_nowait((reader, writer))
+
+    server = await asyncio.start_server(serve, "127.0.0.1", 0)
+    try:
+        yield server.sockets[0].getsockname()[1], accepted
+    finally:
+        server.close()
+        for writer in writers:
+            writer.transport.abort()
+        await server.wait_closed()
+
+
+@asynccontextmanager
+async def _witnessed(lane: WitnessLane | None = None) -> AsyncIterator[Ends]:
+    lane = lane or WitnessLane(0)
+    rows: list[Frame] = []
+    async with _accepting() as (port, accepted):
+        with port_block(2) as ports:
+            address = LaneAddress(0, 1, *(("127.0.0.1", at) for at in (*ports, port)))
+            await lane.open([address])
+            lane.record(rows.append)
+            client_in, client_out = await asyncio.open_connection(*address.witness)
+            try:
+                yield Ends(lane, rows, client_in, client_out, *await accepted.get(), accepted)
+            finally:
+                client_out.transport.abort()
+                await lane.close()
+
+
+Scenario = Callable[[Ends], Coroutine[Any, Any, None]]
+
+
+def _run(scenario: Scenario) -> None:
+    async def main() -> None:
+        async with asyncio.timeout(30), _witnessed() as ends:
+            await scenario(ends)
+
+    asyncio.run(main())
+
+
+@pytest.fixture(scope="session")
+def accepting() -> Callable[[], AbstractAsyncContextManager[tuple[int, asyncio.Queue[Any]]]]:
+    """``async with accepting() as (port, accepted)``."""
+    return _accepting
+
+
+@pytest.fixture(scope="session")
+def play() -> Callable[[Scenario], None]:
+    """``play(scenario)``, a coroutine function of the two ends of a connection."""
+    return _run

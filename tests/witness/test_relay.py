@@ -5,9 +5,7 @@ from __future__ import annotations
 import asyncio
 import socket
 import struct
-from collections.abc import AsyncIterator, Callable, Coroutine
-from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from collections.abc import Callable, Coroutine
 from typing import Any
 
 import pytest
@@ -28,84 +26,15 @@ RST = struct.pack("ii", 1, 0)
 CHUNK_BYTES = 256 * 2**10  # what asyncio reads at once
 
 
-@dataclass
-class Ends:
-    """Both ends of one connection through the witness."""
-
-    lane: WitnessLane
-    rows: list[Frame]
-    client_in: asyncio.StreamReader
-    client_out: asyncio.StreamWriter
-    broker_in: asyncio.StreamReader
-    broker_out: asyncio.StreamWriter
-    accepted: asyncio.Queue[Any]
-
-    async def rows_until(self, kind: FrameKind) -> list[Frame]:
-        """The rows, once one of that kind is there."""
-        seen = asyncio.Event()
-
-        def watch(row: Frame) -> None:
-            if row.kind == kind:
-                seen.set()
-
-        self.lane.watch(watch)
-        if all(row.kind != kind for row in self.rows):
-            await seen.wait()
-        self.lane.unwatch(watch)
-        return self.rows
-
-
-@asynccontextmanager
-async def accepting() -> AsyncIterator[tuple[int, asyncio.Queue[Any]]]:
-    """A server that queues its connections as (reader, writer)."""
-    accepted: asyncio.Queue[Any] = asyncio.Queue()
-    writers: list[asyncio.StreamWriter] = []
-
-    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        writers.append(writer)
-        accepted.put_nowait((reader, writer))
-
-    server = await asyncio.start_server(serve, "127.0.0.1", 0)
-    try:
-        yield server.sockets[0].getsockname()[1], accepted
-    finally:
-        server.close()
-        for writer in writers:
-            writer.transport.abort()
-        await server.wait_closed()
-
-
-@asynccontextmanager
-async def witnessed(lane: WitnessLane | None = None) -> AsyncIterator[Ends]:
-    lane = lane or WitnessLane(0)
-    rows: list[Frame] = []
-    async with accepting() as (port, accepted):
-        with port_block(2) as ports:
-            address = LaneAddress(0, 1, *(("127.0.0.1", at) for at in (*ports, port)))
-            await lane.open([address])
-            lane.record(rows.append)
-            client_in, client_out = await asyncio.open_connection(*address.witness)
-            try:
-                yield Ends(lane, rows, client_in, client_out, *await accepted.get(), accepted)
-            finally:
-                client_out.transport.abort()
-                await lane.close()
-
-
-def run(scenario: Callable[[Ends], Coroutine[Any, Any, None]]) -> None:
-    async def main() -> None:
-        async with asyncio.timeout(30), witnessed() as ends:
-            await scenario(ends)
-
-    asyncio.run(main())
+Play = Callable[[Callable[[Any], Coroutine[Any, Any, None]]], None]
 
 
 @settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(up=st.binary(max_size=4000), down=st.binary(max_size=4000), places=PLACES)
 def test_bytes_arrive_unchanged_both_ways(
-    up: bytes, down: bytes, places: list[int], chunked: Callable[[bytes, list[int]], list[bytes]]
+    up: bytes, down: bytes, places: list[int], chunked: Callable[[bytes, list[int]], list[bytes]], play: Play
 ) -> None:
-    async def scenario(ends: Ends) -> None:
+    async def scenario(ends: Any) -> None:
         for chunk in chunked(up, places):
             ends.client_out.write(chunk)
             await ends.client_out.drain()
@@ -118,13 +47,13 @@ def test_bytes_arrive_unchanged_both_ways(
         assert await ends.client_in.read() == down
         assert ends.lane.failure is None
 
-    run(scenario)
+    play(scenario)
 
 
-def test_a_large_stream_of_garbage_arrives_unchanged() -> None:
+def test_a_large_stream_of_garbage_arrives_unchanged(play: Play) -> None:
     data = bytes(range(251)) * 40_000
 
-    async def scenario(ends: Ends) -> None:
+    async def scenario(ends: Any) -> None:
         reading = asyncio.create_task(ends.broker_in.read())
         ends.client_out.write(data)
         await ends.client_out.drain()
@@ -132,11 +61,11 @@ def test_a_large_stream_of_garbage_arrives_unchanged() -> None:
         assert await reading == data
         assert (await ends.rows_until(FrameKind.OPAQUE))[1].note is not None
 
-    run(scenario)
+    play(scenario)
 
 
-def test_frames_are_recorded_with_their_connection(make: Any) -> None:
-    async def scenario(ends: Ends) -> None:
+def test_frames_are_recorded_with_their_connection(make: Any, play: Play) -> None:
+    async def scenario(ends: Any) -> None:
         ends.client_out.write(make.produce(4))
         assert await ends.broker_in.readexactly(len(make.produce(4))) == make.produce(4)
         ends.broker_out.write(make.produced(4))
@@ -148,11 +77,11 @@ def test_frames_are_recorded_with_their_connection(make: Any) -> None:
         ]
         assert [row.t_ns for row in rows] == sorted(row.t_ns for row in rows)
 
-    run(scenario)
+    play(scenario)
 
 
-def test_what_a_client_sends_before_the_broker_is_reached_is_kept() -> None:
-    async def scenario(ends: Ends) -> None:
+def test_what_a_client_sends_before_the_broker_is_reached_is_kept(play: Play) -> None:
+    async def scenario(ends: Any) -> None:
         # Connected, sent and finished in the kernel before the witness has even accepted.
         with socket.create_connection(ends.client_out.get_extra_info("peername")) as early:
             early.sendall(b"early words")
@@ -161,11 +90,11 @@ def test_what_a_client_sends_before_the_broker_is_reached_is_kept() -> None:
             assert await reader.read() == b"early words"
         assert ends.lane.failure is None
 
-    run(scenario)
+    play(scenario)
 
 
-def test_the_end_of_one_direction_leaves_the_other_open() -> None:
-    async def scenario(ends: Ends) -> None:
+def test_the_end_of_one_direction_leaves_the_other_open(play: Play) -> None:
+    async def scenario(ends: Any) -> None:
         ends.client_out.write(b"last words")
         ends.client_out.write_eof()
         assert await ends.broker_in.read() == b"last words"
@@ -174,12 +103,12 @@ def test_the_end_of_one_direction_leaves_the_other_open() -> None:
         ends.broker_out.write_eof()
         assert await ends.client_in.read() == b""
 
-    run(scenario)
+    play(scenario)
 
 
 @pytest.mark.parametrize("who", ["client", "broker"])
-def test_a_reset_is_passed_on_as_a_reset(who: str) -> None:
-    async def scenario(ends: Ends) -> None:
+def test_a_reset_is_passed_on_as_a_reset(who: str, play: Play) -> None:
+    async def scenario(ends: Any) -> None:
         dying = ends.client_out if who == "client" else ends.broker_out
         left = ends.broker_in if who == "client" else ends.client_in
         dying.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RST)
@@ -189,12 +118,12 @@ def test_a_reset_is_passed_on_as_a_reset(who: str) -> None:
         rows = await ends.rows_until(FrameKind.CLOSE)
         assert (rows[-1].closed_by, rows[-1].note) == (who, "reset")
 
-    run(scenario)
+    play(scenario)
 
 
 @pytest.mark.parametrize("who", ["client", "broker"])
-def test_a_close_is_passed_on_as_a_close(who: str) -> None:
-    async def scenario(ends: Ends) -> None:
+def test_a_close_is_passed_on_as_a_close(who: str, play: Play) -> None:
+    async def scenario(ends: Any) -> None:
         leaving = ends.client_out if who == "client" else ends.broker_out
         left = ends.broker_in if who == "client" else ends.client_in
         leaving.close()
@@ -202,7 +131,7 @@ def test_a_close_is_passed_on_as_a_close(who: str) -> None:
         rows = await ends.rows_until(FrameKind.CLOSE)
         assert (rows[-1].closed_by, rows[-1].note) == (who, None)
 
-    run(scenario)
+    play(scenario)
 
 
 def held(relay: Relay) -> bool:
@@ -212,7 +141,7 @@ def held(relay: Relay) -> bool:
     return relay.broker.transport.get_write_buffer_size() > HIGH_WATER_BYTES
 
 
-def test_a_slow_reader_holds_the_sender_and_not_the_memory() -> None:
+def test_a_slow_reader_holds_the_sender_and_not_the_memory(accepting: Any) -> None:
     data = bytes(64 * 2**20)
     relays: list[Relay] = []
 
@@ -275,8 +204,8 @@ def test_a_broker_that_cannot_be_reached() -> None:
     asyncio.run(main())
 
 
-def test_connections_are_numbered_and_counted_and_closed_with_the_lane() -> None:
-    async def scenario(ends: Ends) -> None:
+def test_connections_are_numbered_and_counted_and_closed_with_the_lane(play: Play) -> None:
+    async def scenario(ends: Any) -> None:
         address = ends.client_out.get_extra_info("peername")
         opened = asyncio.Event()
         ends.lane.watch(lambda row: opened.set())
@@ -290,11 +219,11 @@ def test_connections_are_numbered_and_counted_and_closed_with_the_lane() -> None
             await reader.read()
         writer.transport.abort()
 
-    run(scenario)
+    play(scenario)
 
 
-def test_a_connection_of_an_earlier_trial_is_nobodys_evidence(make: Any) -> None:
-    async def scenario(ends: Ends) -> None:
+def test_a_connection_of_an_earlier_trial_is_nobodys_evidence(make: Any, play: Play) -> None:
+    async def scenario(ends: Any) -> None:
         later: list[Frame] = []
         watched: list[Frame] = []
         ends.lane.record(later.append)
@@ -304,11 +233,11 @@ def test_a_connection_of_an_earlier_trial_is_nobodys_evidence(make: Any) -> None
         assert later == watched == []
         assert [row.kind for row in ends.rows] == ["open"]
 
-    run(scenario)
+    play(scenario)
 
 
-def test_a_sink_that_fails_leaves_the_stream_alone_and_is_told(make: Any) -> None:
-    async def scenario(ends: Ends) -> None:
+def test_a_sink_that_fails_leaves_the_stream_alone_and_is_told(make: Any, play: Play) -> None:
+    async def scenario(ends: Any) -> None:
         def full(row: Frame) -> None:
             raise OSError("no space")
 
@@ -324,7 +253,7 @@ def test_a_sink_that_fails_leaves_the_stream_alone_and_is_told(make: Any) -> Non
         ends.lane.record(ends.rows.append)
         assert ends.lane.failure is None
 
-    run(scenario)
+    play(scenario)
 
 
 def test_a_port_that_is_taken() -> None:

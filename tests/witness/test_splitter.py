@@ -47,6 +47,19 @@ def test_a_frame_over_the_limit_is_counted_and_only_its_head_is_kept(
     assert pieces == [Piece(4 + size, payload[:HEAD_BYTES], False), Piece(8, b"next", True)]
 
 
+@given(payload=st.binary(min_size=4, max_size=40), begun=st.integers(0, 43), more=st.integers(1, 60))
+def test_the_rest_of_a_frame_is_known_once_its_size_is(payload: bytes, begun: int, more: int) -> None:
+    whole = framed(payload)
+    stream = whole + framed(b"next one") * 8
+    begun = min(begun, len(whole) - 1)
+    splitter = FrameSplitter()
+    assert list(splitter.feed(stream[:begun])) == []
+    is_known = begun == 0 or begun + more >= 4
+    assert splitter.rest_bytes(stream[begun : begun + more]) == (
+        None if not is_known else len(whole) - begun if begun else 0
+    )
+
+
 def test_a_claim_of_a_large_frame_reserves_nothing() -> None:
     splitter = FrameSplitter()
     assert list(splitter.feed((200 * 2**20).to_bytes(4) + b"beginning")) == []

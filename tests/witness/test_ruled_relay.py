@@ -1,0 +1,282 @@
+"""Rules on a live connection: what the rows say is what left the sockets, however the connection ends meanwhile."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import struct
+from collections.abc import Callable, Coroutine
+from functools import partial
+from typing import Any
+
+import pytest
+
+from harness.rows import Frame, FrameKind
+from harness.spec import FrameMatch
+from harness.witness.actions import DROP, HOLD, SWAP, Action, delay, drop_and_end, rewritten, tear
+from harness.witness.relay import Relay
+from harness.witness.rewrites import other_correlation_id
+
+Play = Callable[[Callable[[Any], Coroutine[Any, Any, None]]], None]
+API = "ApiVersions"
+RST = struct.pack("ii", 1, 0)
+
+
+def relay_of(ends: Any) -> Relay:
+    [relay] = ends.lane._relays
+    return relay
+
+
+async def until(condition: Callable[[], bool]) -> None:
+    while not condition():  # noqa: ASYNC110
+        await asyncio.sleep(0)  # what waits inside the witness is no event outside of it
+
+
+async def asked(ends: Any, make: Any, *numbers: int) -> None:
+    """Requests of those numbers have come through to the broker."""
+    for n in numbers:
+        ends.client_out.write(make.versions(n))
+        assert await ends.broker_in.readexactly(len(make.versions(n))) == make.versions(n)
+
+
+async def kept(ends: Any, make: Any, *numbers: int) -> None:
+    """The answers of those numbers wait in the witness."""
+    for n in numbers:
+        ends.broker_out.write(make.versions_told(n))
+    waiting_bytes = sum(len(make.versions_told(n)) for n in numbers)
+    await until(lambda: relay_of(ends).broker.outbox.waiting_bytes == waiting_bytes)
+
+
+async def received(ends: Any, make: Any, *numbers: int) -> None:
+    """The client gets those answers, in that order."""
+    for n in numbers:
+        assert await ends.client_in.readexactly(len(make.versions_told(n))) == make.versions_told(n)
+
+
+def reset(writer: asyncio.StreamWriter) -> None:
+    writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RST)
+    writer.transport.abort()
+
+
+def responses(rows: list[Frame]) -> list[Any]:
+    return [
+        (row.correlation_id, row.fault, row.fate and row.fate.value)
+        for row in rows
+        if row.kind is FrameKind.RESPONSE
+    ]
+
+
+def has_requests(ends: Any, count: int) -> bool:
+    return sum(row.kind is FrameKind.REQUEST for row in ends.rows) == count
+
+
+def told_in_order(rows: list[Frame]) -> bool:
+    """Each row at its time, none before what it says had come."""
+    return [row.t_ns for row in rows] == sorted(row.t_ns for row in rows) and all(
+        row.arrived_ns <= row.t_ns for row in rows
+    )
+
+
+# what waits when the connection ends
+
+
+@pytest.mark.parametrize("who", ["client_out", "broker_out"])
+@pytest.mark.parametrize(
+    ("action", "numbers"),
+    [(delay(60_000), (1, 2)), (HOLD, (1, 2)), (SWAP, (1,))],
+    ids=["wait", "held", "behind"],
+)
+def test_what_waits_when_a_connection_is_reset_never_passed(
+    action: Action, numbers: tuple[int, ...], who: str, make: Any, play: Play
+) -> None:
+    async def scenario(ends: Any) -> None:
+        relay = relay_of(ends)
+        await asked(ends, make, *numbers)
+        ends.lane.arm("r", FrameMatch(API), action)
+        await kept(ends, make, *numbers)
+        reset(getattr(ends, who))
+        await ends.lane.idle.wait()
+        assert relay.broker.alarm is None
+        ends.lane.disarm("r")
+        assert responses(ends.rows) == [(n, "r" if n == 1 else None, "stopped") for n in numbers]
+        assert all(row.came_ns is not None for row in ends.rows if row.kind is FrameKind.RESPONSE)
+        assert told_in_order(ends.rows)
+
+    play(scenario)
+
+
+@pytest.mark.parametrize("end", [drop_and_end(reset=False), drop_and_end(reset=True), tear(3, reset=False)])
+def test_behind_a_rule_that_ends_the_connection_nothing_passes(end: Action, make: Any, play: Play) -> None:
+    """In the other direction too, although a socket that is closed is still being written out."""
+
+    async def scenario(ends: Any) -> None:
+        ends.broker_out.transport.pause_reading()
+        broker = relay_of(ends).broker
+        sent, large = 0, make.produce(0, records=4_000)
+        while not broker.transport.get_write_buffer_size():
+            ends.client_out.write(large)
+            await ends.client_out.drain()
+            sent += 1
+            await until(partial(has_requests, ends, sent))
+        ends.lane.arm("held", FrameMatch(API, "request"), HOLD)
+        ends.client_out.write(make.versions(9))
+        await until(lambda: relay_of(ends).client.outbox.waiting_bytes > 0)
+        ends.lane.arm("end", FrameMatch("Produce"), end)
+        ends.broker_out.write(make.produced(0) + make.produced(0))
+        await ends.rows_until(FrameKind.CLOSE)
+        ends.lane.disarm("held")
+        assert [(row.kind.value, row.fault) for row in ends.rows if row.fate == "stopped"] == [
+            ("response", "end"),
+            ("request", "held"),
+            ("response", None),
+        ]
+        assert told_in_order(ends.rows)
+        if not end.steps(b"12345678", ends.rows[0])[-1].reset:
+            ends.broker_out.transport.resume_reading()
+            assert await ends.broker_in.read() == large * sent
+
+    play(scenario)
+
+
+def test_a_lane_that_closes_tells_what_it_kept(make: Any, play: Play) -> None:
+    async def scenario(ends: Any) -> None:
+        await asked(ends, make, 1)
+        ends.lane.arm("r", FrameMatch(API), HOLD)
+        await kept(ends, make, 1)
+        await ends.lane.close()
+        assert responses(ends.rows) == [(1, "r", "stopped")]
+
+    play(scenario)
+
+
+# what passes in the end
+
+
+def test_rows_are_told_in_the_order_of_what_happened(make: Any, play: Play) -> None:
+    """One that is stopped is behind the one that is held, as it was on the wire."""
+
+    async def scenario(ends: Any) -> None:
+        await asked(ends, make, 1, 2, 3)
+        ends.lane.arm("held", FrameMatch(API), HOLD)
+        ends.lane.arm("dropped", FrameMatch(API, first=2), DROP)
+        ends.broker_out.write(make.versions_told(1) + make.versions_told(2) + make.versions_told(3))
+        await until(lambda: relay_of(ends).broker.outbox.waiting_bytes == 2 * len(make.versions_told(1)))
+        assert responses(ends.rows) == []
+        ends.lane.disarm("held")
+        await received(ends, make, 1, 3)
+        assert responses(ends.rows) == [(1, "held", "late"), (2, "dropped", "stopped"), (3, None, None)]
+        assert told_in_order(ends.rows)
+
+    play(scenario)
+
+
+def test_a_frame_that_was_to_be_overtaken_goes_on_when_the_rule_is_gone(make: Any, play: Play) -> None:
+    async def scenario(ends: Any) -> None:
+        await asked(ends, make, 1)
+        ends.lane.arm("r", FrameMatch(API), SWAP)
+        await kept(ends, make, 1)
+        ends.lane.disarm("r")
+        await received(ends, make, 1)
+        assert responses(ends.rows) == [(1, "r", "late")]
+
+    play(scenario)
+
+
+def test_what_an_end_releases_is_told_behind_it(make: Any, play: Play) -> None:
+    async def scenario(ends: Any) -> None:
+        await asked(ends, make, 1)
+        ends.lane.arm("r", FrameMatch(API), SWAP)
+        await kept(ends, make, 1)
+        ends.broker_out.write_eof()
+        await received(ends, make, 1)
+        assert [row.kind.value for row in ends.rows] == ["open", "request", "close", "response"]
+        assert told_in_order(ends.rows)
+
+    play(scenario)
+
+
+def test_a_late_answer_says_that_its_client_had_closed(make: Any, play: Play) -> None:
+    async def scenario(ends: Any) -> None:
+        await asked(ends, make, 1)
+        ends.lane.arm("r", FrameMatch(API), HOLD)
+        await kept(ends, make, 1)
+        ends.client_out.write_eof()
+        await ends.rows_until(FrameKind.CLOSE)
+        ends.lane.disarm("r")
+        await received(ends, make, 1)
+        assert (ends.rows[-1].kind, ends.rows[-1].note) == (FrameKind.RESPONSE, "after the client had closed")
+
+    play(scenario)
+
+
+def test_a_changed_correlation_id_is_the_one_that_is_told(make: Any, play: Play) -> None:
+    async def scenario(ends: Any) -> None:
+        await asked(ends, make, 7)
+        ends.lane.arm("r", FrameMatch(API), rewritten(lambda payload, _: other_correlation_id(payload)))
+        ends.broker_out.write(make.versions_told(7))
+        got = await ends.client_in.readexactly(len(make.versions_told(7)))
+        assert responses(ends.rows) == [(int.from_bytes(got[4:8]), "r", "changed")]
+        assert int.from_bytes(got[4:8]) == 7 ^ 0x7FFF_FFFF
+
+    play(scenario)
+
+
+# where frames cannot be told
+
+
+@pytest.mark.parametrize("cuts", [(1, 2), (1, 3), (3, 4), (2, 9)])
+def test_a_rule_may_come_in_the_middle_of_a_size(cuts: tuple[int, int], make: Any, play: Play) -> None:
+    """What has begun passes, in whatever pieces it comes; the next frame is the first that counts."""
+
+    async def scenario(ends: Any) -> None:
+        whole = make.versions(1)
+        ends.client_out.write(whole[: cuts[0]])
+        assert await ends.broker_in.readexactly(cuts[0]) == whole[: cuts[0]]
+        ends.lane.arm("r", FrameMatch(API, "request"), DROP)
+        ends.client_out.write(whole[cuts[0] : cuts[1]])
+        assert await ends.broker_in.readexactly(cuts[1] - cuts[0]) == whole[cuts[0] : cuts[1]]
+        ends.client_out.write(whole[cuts[1] :] + make.versions(2) + make.versions(3))
+        rest = whole[cuts[1] :] + make.versions(3)
+        assert await ends.broker_in.readexactly(len(rest)) == rest
+        assert [row.correlation_id for row in ends.rows if row.fate == "stopped"] == [2]
+
+    play(scenario)
+
+
+NO_REQUEST = (10).to_bytes(4) + (600).to_bytes(2) + bytes(8)
+#: Would be the beginning of a frame of 64 KiB.
+BEGINNING = (2**16).to_bytes(4) + b"abc"
+
+
+def test_what_is_no_frame_is_not_held_as_the_beginning_of_one(play: Play) -> None:
+    async def scenario(ends: Any) -> None:
+        ends.client_out.write(NO_REQUEST)
+        assert await ends.broker_in.readexactly(len(NO_REQUEST)) == NO_REQUEST
+        ends.lane.arm("idle", FrameMatch("Fetch"), DROP)
+        ends.client_out.write(BEGINNING)
+        assert await ends.broker_in.readexactly(len(BEGINNING)) == BEGINNING
+        ends.broker_out.write(BEGINNING)
+        assert await ends.client_in.readexactly(len(BEGINNING)) == BEGINNING
+
+    play(scenario)
+
+
+@pytest.mark.parametrize("is_armed", [True, False])
+def test_what_was_held_as_a_frame_goes_on_when_nobody_can_tell_frames_any_more(
+    is_armed: bool, play: Play
+) -> None:
+    async def scenario(ends: Any) -> None:
+        ends.lane.arm("idle", FrameMatch("Fetch"), DROP)
+        ends.broker_out.write(BEGINNING)
+        await until(lambda: relay_of(ends).broker.gate.held_bytes == len(BEGINNING))
+        if not is_armed:
+            ends.lane.disarm("idle")
+        ends.client_out.write(NO_REQUEST)
+        assert await ends.client_in.readexactly(len(BEGINNING)) == BEGINNING
+        ends.client_out.close()
+        ends.broker_out.close()
+        await ends.lane.idle.wait()
+        assert sum(row.size_bytes for row in ends.rows) == len(NO_REQUEST + BEGINNING)
+        assert ends.lane.failure is None
+
+    play(scenario)
