@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from harness.capture.rows import TcpFact
 from harness.contract import AnyEvent, OpComplete, OpInvoke
 from harness.outcome import Outcome
 from harness.rows import Fate, FaultRow, Frame, LogRecord, TrialRecord
@@ -53,6 +54,8 @@ class Evidence:
     trace: tuple[Any, ...] = ()
     #: Frames that a fault kept from passing: whoever should have had them never did.
     stopped: tuple[Frame, ...] = ()
+    #: What the capture tells of the client's side; nothing where there was none.
+    tcp: tuple[TcpFact, ...] = ()
 
     @cached_property
     def sends(self) -> dict[int, Send]:

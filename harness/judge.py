@@ -14,6 +14,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from harness import delivery
+from harness.capture.crosscheck import crosscheck
 from harness.check import Check, Inconclusive, Requirement, Unsupported
 from harness.evidence import Evidence
 from harness.outcome import Guarantee, Verdict, worst
@@ -90,6 +91,9 @@ def _not_judged(evidence: Evidence) -> Opinion | None:
     if torn := len([row for row in evidence.log if not row.crc_ok]):
         # The broker checks each batch before it appends it: this is a disk's fault, or a reader's, never a client's.
         return Opinion(Verdict.HARNESS_ERROR, f"{torn} batches in the broker's log do not match their CRC")
+    if (comparison := crosscheck(evidence)) is not None and (disagreements := comparison.disagreements):
+        more = f", and {len(disagreements) - 1} more" if len(disagreements) > 1 else ""
+        return Opinion(Verdict.HARNESS_ERROR, f"witness and capture disagree: {disagreements[0]}{more}")
     idempotent = record.spec.guarantee in (Guarantee.IDEMPOTENT, Guarantee.TRANSACTIONAL)
     for setting in ("acks", "enable.idempotence") if idempotent else ("acks",):
         if setting in record.not_set:

@@ -18,6 +18,7 @@ import msgspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from harness.capture.rows import TcpFact
 from harness.errors import EnvironmentProblem, KafkaTrialError
 from harness.evidence import Evidence
 from harness.outcome import Verdict
@@ -200,6 +201,14 @@ def _frames(trial: PackedTrial) -> ColumnData:
     }
 
 
+def _tcp(trial: PackedTrial) -> ColumnData:
+    rows = trial.evidence.tcp
+    return _fields(rows, _shared(TcpFact, "tcp")) | {
+        "what": [row.what.value for row in rows],
+        "by": [row.by.value for row in rows],
+    }
+
+
 def _produce_parts(trial: PackedTrial) -> ColumnData:
     rows = [
         (number, frame, part)
@@ -242,6 +251,7 @@ COLUMNS: Mapping[str, Callable[[PackedTrial], ColumnData]] = {
     "operations": _operations,
     "log_records": _log_records,
     "frames": _frames,
+    "tcp": _tcp,
     "produce_parts": _produce_parts,
     "faults": _faults,
 }

@@ -17,6 +17,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from harness.capture.rows import TcpFact
 from harness.contract import AnyEvent
 from harness.errors import EnvironmentProblem, UsageError
 from harness.evidence import Evidence, passed_and_stopped
@@ -46,9 +47,14 @@ class RunRecord(msgspec.Struct, frozen=True):
     schema_version: int = SCHEMA_VERSION
 
 
+def partial_of(path: Path) -> Path:
+    """Under which name ``path`` is written until it is whole."""
+    return path.with_name(f".{path.name}.partial")
+
+
 def write_whole(path: Path, data: bytes) -> None:
     """Write ``data`` to ``path`` so that it is there whole or not at all. EnvironmentProblem if it cannot be."""
-    partial = path.with_name(f".{path.name}.partial")
+    partial = partial_of(path)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with partial.open("wb") as file:
@@ -177,20 +183,25 @@ class RunStore:
         write_rows(folder / LOG, evidence.log)
         if evidence.trace:
             write_rows(folder / TRACE, evidence.trace)
+        if evidence.tcp:
+            write_rows(folder / TCP, evidence.tcp)
         write_json(folder / TRIAL, evidence.record)
 
     def read_evidence(self, trial: str) -> Evidence:
         """What :meth:`write_evidence` wrote."""
         folder = self.trial_folder(trial)
+        record = read_json(folder / TRIAL, TrialRecord)
+        captured = record.capture is not None and record.capture.lacks is None
         frames, stopped = passed_and_stopped(read_rows(folder / FRAMES, Frame))
         return Evidence(
-            record=read_json(folder / TRIAL, TrialRecord),
+            record=record,
             history=read_rows(folder / HISTORY, AnyEvent),
             frames=frames,
             faults=read_rows(folder / FAULTS, FaultRow),
             log=read_rows(folder / LOG, LogRecord),
             trace=read_rows(folder / TRACE, dict[str, Any]) if (folder / TRACE).exists() else (),
             stopped=stopped,
+            tcp=read_rows(folder / TCP, TcpFact) if captured else (),
         )
 
     def write_verdict(self, verdict: TrialVerdict) -> None:

@@ -16,6 +16,7 @@ from harness.rows import RequirementVerdict, TrialVerdict
 from harness.spec import TrialSpec
 from reports.analysis import Row
 from reports.log_order import log_order
+from reports.tcp_lines import TcpLine, tcp_lines, tcp_notes
 from reports.timeline import Figure, notes, origin_ns, timeline
 from reports.wire_lines import WireLine, wire_lines
 from reports.words import COUNTS, PROMISES
@@ -57,6 +58,8 @@ class TrialPage:
     traffic: Row | None
     lines: Sequence[WireLine]
     frames: int
+    tcp_notes: Sequence[str]
+    tcp: Sequence[TcpLine]
     applied: Sequence[tuple[str, str, str]]
     not_set: Sequence[tuple[str, str]]
     files: Sequence[str]
@@ -83,6 +86,8 @@ def trial_page(evidence: Evidence, verdict: TrialVerdict, rows: TrialRows, folde
         traffic=rows.traffic,
         lines=wire_lines(evidence, verdict, resent),
         frames=len(evidence.frames),
+        tcp_notes=tcp_notes(evidence),
+        tcp=tcp_lines(evidence),
         applied=_applied(evidence),
         not_set=sorted(record.not_set.items()),
         files=_files(folder),

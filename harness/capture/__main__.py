@@ -1,8 +1,9 @@
 """The capturing process: ``python -m harness.capture FOLDER PORT:BROKER...``.
 
 It says ``capturing`` when no packet can be missed any more, and stops at the end of its standard input, which is also
-how it learns that its harness is gone. Then it writes ``capture.pcapng`` and ``tcp.jsonl`` whole into the folder. The
-last line that it says is a CaptureRecord, the only one where nothing can be captured.
+how it learns that its harness is gone. Then it writes ``tcp.jsonl`` and ``capture.pcapng`` whole into the folder, in
+that order: where there is a capture, what it tells is there as well. The last line that it says is a CaptureRecord, the
+only one where nothing can be captured.
 """
 
 from __future__ import annotations
@@ -17,16 +18,17 @@ import msgspec
 
 from harness.capture.connections import connections, facts
 from harness.capture.pcapng import Writer, read
+from harness.capture.rows import What
 from harness.capture.tap import LACKS_RIGHT, Tap, wall_ahead_ns
 from harness.rows import CaptureRecord
-from harness.store import CAPTURE, TCP, write_rows
+from harness.store import CAPTURE, TCP, partial_of, write_rows
 
 CAPTURING = "capturing"
 
 
 def main(folder: Path, brokers: Mapping[int, int]) -> CaptureRecord:
     """Capture until standard input ends."""
-    partial = folder / f".{CAPTURE}.partial"
+    partial = partial_of(folder / CAPTURE)
     try:
         tap = Tap(tuple(brokers))
     except PermissionError:
@@ -36,10 +38,19 @@ def main(folder: Path, brokers: Mapping[int, int]) -> CaptureRecord:
     finally:
         tap.close()
     recording = read(partial)
+    followed = connections(recording)
+    told = facts(followed)
+    write_rows(folder / TCP, told)
     partial.rename(folder / CAPTURE)
-    write_rows(folder / TCP, facts(connections(recording)))
     (begin, end) = recording.ahead_ns
-    return CaptureRecord(len(recording.packets), recording.dropped, recording.cut, end - begin)
+    return CaptureRecord(
+        packets=len(recording.packets),
+        dropped=recording.dropped,
+        cut=recording.cut,
+        clock_moved_ns=end - begin,
+        frames=sum(row.what is What.FRAME for row in told),
+        unread=sum(one.is_unread for one in followed),
+    )
 
 
 def _write(tap: Tap, path: Path, brokers: Mapping[int, int]) -> None:

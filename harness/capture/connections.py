@@ -1,4 +1,4 @@
-"""From packets to connections: what TCP did on each, and the Kafka frames that passed whole. Pure.
+"""From packets to connections: what TCP did on each, and the Kafka frames that passed whole; and to their rows. Pure.
 
 A connection is one SYN of a client, so a port that is used again is another connection. Packets of a connection whose
 beginning was not captured belong to an earlier trial and are left out.
@@ -7,7 +7,7 @@ beginning was not captured belong to an earlier trial and are left out.
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from harness.capture.flows import Cutter, Flow
@@ -52,6 +52,7 @@ class Side:
 class Connection:
     """One connection of a client to a broker's proxy, from its SYN at ``begun_ns`` on."""
 
+    number: int
     broker: int
     client_port: int
     begun_ns: int
@@ -75,10 +76,17 @@ class Connection:
         return self.client.flow.is_gapped or self.proxy.flow.is_gapped
 
     @property
-    def was_cut(self) -> bool:
-        """True unless the client ended the connection, in good order, or nobody did."""
-        ends = [fact for fact in self.facts if fact.what in (What.FIN, What.RST, What.REFUSED)]
-        return any(fact.what is not What.FIN for fact in ends) or (bool(ends) and ends[0].by is By.PROXY)
+    def is_unread(self) -> bool:
+        """True if not all of it could be read: packets are missing, or it is not Kafka that is spoken."""
+        return self.is_gapped or self.client.cutter.is_lost or self.proxy.cutter.is_lost
+
+    @property
+    def rows(self) -> Iterator[TcpFact]:
+        """What TCP did, and the frames."""
+        yield from self.facts
+        for side in (self.client, self.proxy):
+            for frame in side.frames:
+                yield self._row(frame.t_ns, What.FRAME, side.by, frame.correlation_id, frame.size_bytes)
 
     def feed(self, packet: Segment, side: Side) -> None:
         """One segment that ``side`` sent."""
@@ -117,7 +125,12 @@ class Connection:
         return is_new
 
     def _tell(self, packet: Segment, side: Side, what: What) -> None:
-        self.facts.append(TcpFact(packet.t_ns, self.broker, self.client_port, what, side.by))
+        self.facts.append(self._row(packet.t_ns, what, side.by))
+
+    def _row(
+        self, t_ns: int, what: What, by: By, correlation_id: int | None = None, size_bytes: int | None = None
+    ) -> TcpFact:
+        return TcpFact(t_ns, self.broker, self.client_port, what, by, self.number, correlation_id, size_bytes)
 
 
 def follow(segments: Iterable[Segment], brokers: Mapping[int, int]) -> list[Connection]:
@@ -128,7 +141,7 @@ def follow(segments: Iterable[Segment], brokers: Mapping[int, int]) -> list[Conn
         is_clients = one.destination in brokers
         key = (one.source, one.destination) if is_clients else (one.destination, one.source)
         if is_clients and one.flags & Flags.SYN and current.get(key, (-1,))[0] != one.seq:
-            connection = Connection(brokers[key[1]], key[0], one.t_ns)
+            connection = Connection(len(found) + 1, brokers[key[1]], key[0], one.t_ns)
             current[key] = one.seq, connection
             found.append(connection)
         if key in current:
@@ -144,8 +157,8 @@ def connections(recording: Recording) -> list[Connection]:
 
 
 def facts(followed: Iterable[Connection]) -> list[TcpFact]:
-    """All facts in the order of time."""
-    return sorted((fact for one in followed for fact in one.facts), key=lambda fact: fact.t_ns)
+    """All rows in the order of time."""
+    return sorted((row for one in followed for row in one.rows), key=lambda row: row.t_ns)
 
 
 def _request(t_ns: int, data: bytes) -> CapturedFrame:

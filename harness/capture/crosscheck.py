@@ -1,24 +1,32 @@
 """The witness and the capture saw the same trial from both ends of the proxy: do they tell the same? Pure.
 
-Neither knows the other's connections, for the proxy opens one of its own; two belong together if most of their frames
-do. What a side received, the other side must have sent. What it sent may be missing at the receiver only where the
-connection was cut, and then at the very end; or where a rule of the witness acted on it, which the witness tells.
+What a side received, the other side must have sent. What it sent may be missing at the receiver only where a rule of
+the witness acted on it, which the witness tells; or at the very end of a connection, for no connection with a hole in
+its stream lives on. A request is missing there only where something other than its client may have ended the way:
+proxy, broker, a rule, or a fault that was in effect (what a fault swallows and the client then gives up ends like any
+other connection). An answer may always be overtaken by the end.
+
+A frame that only one of them tells, and nothing of this explains, is the harness's error: it lost a frame, or made one
+up, and no verdict about a client stands on such evidence.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import takewhile
 
 import msgspec
 
-from harness.capture.connections import CapturedFrame, Connection
+from harness.capture.pairing import Captured, Key, Row, Witnessed, captured, key, pairs, witnessed
+from harness.capture.rows import TcpFact
+from harness.evidence import Evidence
 from harness.rows import Fate, Frame, FrameKind
 
-Key = tuple[int, int]
-"""Correlation id and size."""
+Window = tuple[int, int]
+
+#: How far apart the two clocks may be beyond what the capture says of them, the way of a packet included.
+CLOCKS_NS = 100_000_000
 
 
 class Disagreement(msgspec.Struct, frozen=True):
@@ -32,28 +40,23 @@ class Disagreement(msgspec.Struct, frozen=True):
     size_bytes: int
     seen_by: str
 
+    def __str__(self) -> str:
+        port = "no port" if self.client_port is None else f"port {self.client_port}"
+        conn = "no connection" if self.conn is None else f"connection {self.conn}"
+        return (
+            f"only the {self.seen_by} has the {self.kind} with correlation id {self.correlation_id} "
+            f"({self.size_bytes} bytes; {port} of the client, {conn} of the witness, broker {self.broker})"
+        )
+
 
 class Comparison(msgspec.Struct, frozen=True):
-    """``ruled`` frames differ by a rule of the witness, ``cut_off`` ones were under way when their connection ended.
-
-    With a ``gap`` in the capture a disagreement says nothing.
-    """
+    """``ruled`` frames differ by a rule of the witness, ``cut_off`` ones were under way when their connection ended."""
 
     connections: int
     agreed: int
     ruled: int
     cut_off: int
-    gaps: int
     disagreements: tuple[Disagreement, ...]
-
-
-@dataclass
-class _Witnessed:
-    broker: int
-    conn: int
-    opened_ns: int
-    requests: list[Frame] = field(default_factory=list)
-    responses: list[Frame] = field(default_factory=list)
 
 
 @dataclass
@@ -64,123 +67,107 @@ class _Tally:
     disagreements: list[Disagreement] = field(default_factory=list)
 
 
-def compare(frames: Iterable[Frame], captured: Sequence[Connection]) -> Comparison:
-    """Hold the witness's rows, of stopped frames too, against the capture's connections."""
-    witnessed = _by_connection(frames)
-    pairs = _pairs(witnessed, captured)
-    conns, theirs = {one.conn for one, _ in pairs}, {id(other) for _, other in pairs}
-    alone = [(one, None) for one in witnessed if one.conn not in conns]
-    alone_there = [(None, other) for other in captured if id(other) not in theirs]
+def crosscheck(evidence: Evidence) -> Comparison | None:
+    """How the two compare; None where no capture was asked for, or what it has is not whole."""
+    capture = evidence.record.capture
+    if capture is None or not capture.is_whole:
+        return None
+    slack_ns = CLOCKS_NS + abs(capture.clock_moved_ns)
+    known = (fault.effective_ns or fault.requested_ns for fault in evidence.faults)
+    windows = [(window[0] - slack_ns, window[1] + slack_ns) for window in known if window is not None]
+    return compare((*evidence.frames, *evidence.stopped), evidence.tcp, windows)
+
+
+def compare(frames: Iterable[Frame], tcp: Iterable[TcpFact], windows: Sequence[Window] = ()) -> Comparison:
+    """Hold the witness's rows, of stopped frames too, against the capture's; in ``windows`` faults were in effect."""
+    found = pairs(witnessed(frames), captured(tcp))
     tally = _Tally()
-    for one, other in (*pairs, *alone, *alone_there):
-        _requests(tally, one, other)
+    for one, other in found:
+        _requests(tally, one, other, windows)
         _responses(tally, one, other)
     return Comparison(
-        connections=len(pairs),
+        connections=sum(one is not None and other is not None for one, other in found),
         agreed=tally.agreed,
         ruled=tally.ruled,
         cut_off=tally.cut_off,
-        gaps=sum(other.is_gapped for other in captured),
         disagreements=tuple(tally.disagreements),
     )
 
 
-def _by_connection(frames: Iterable[Frame]) -> list[_Witnessed]:
-    found: dict[int, _Witnessed] = {}
-    for row in sorted(frames, key=lambda row: row.t_ns):
-        one = found.setdefault(row.conn, _Witnessed(row.broker, row.conn, row.t_ns))
-        if row.kind is FrameKind.REQUEST:
-            one.requests.append(row)
-        elif row.kind is FrameKind.RESPONSE:
-            one.responses.append(row)
-    return list(found.values())
-
-
-def _pairs(
-    witnessed: Sequence[_Witnessed], captured: Sequence[Connection]
-) -> list[tuple[_Witnessed, Connection]]:
-    """Those with the most frames in common first; of equals those that began closest to each other."""
-    theirs = [Counter(_seen(other.requests)) + Counter(_seen(other.responses)) for other in captured]
-    candidates = []
-    for one in witnessed:
-        ours = Counter(map(_key, one.requests)) + Counter(map(_key, one.responses))
-        for at, other in enumerate(captured):
-            in_common = (ours & theirs[at]).total()
-            if one.broker == other.broker and (in_common or not ours):
-                candidates.append((-in_common, abs(one.opened_ns - other.begun_ns), one.conn, at, one))
-    pairs: list[tuple[_Witnessed, Connection]] = []
-    taken: set[tuple[str, int]] = set()
-    for _, _, conn, at, one in sorted(candidates, key=lambda candidate: candidate[:4]):
-        if taken.isdisjoint({("witness", conn), ("capture", at)}):
-            taken |= {("witness", conn), ("capture", at)}
-            pairs.append((one, captured[at]))
-    return pairs
-
-
-def _requests(tally: _Tally, one: _Witnessed | None, other: Connection | None) -> None:
+def _requests(
+    tally: _Tally, one: Witnessed | None, other: Captured | None, windows: Sequence[Window]
+) -> None:
     """What the client sent, and what came to the witness: also what its rules then stopped."""
-    sent = _seen(other.requests) if other else []
-    rows = one.requests if one else []
-    received = list(map(_key, rows))
-    ruled = {_key(row) for row in rows if row.fate is Fate.STOPPED}
+    sent = other.requests if other else []
+    received = one.requests if one else []
     missing, surplus = _differences(tally, sent, received)
-    if other is not None and other.was_cut:
-        missing = _without_tail(tally, sent, missing)
-    common = Counter(sent) & Counter(received)
-    tally.ruled += sum(common[key] for key in ruled)
+    tail = _tail(sent, missing)
+    if other is not None and tail and _may_be_cut(one, other, tail[0].t_ns, windows):
+        missing = _without(tally, missing, tail)
+    tally.ruled += sum((Counter(_stopped(received)) - surplus).values())
     _tell(tally, FrameKind.REQUEST, one, other, missing, "capture")
     _tell(tally, FrameKind.REQUEST, one, other, surplus, "witness")
 
 
-def _responses(tally: _Tally, one: _Witnessed | None, other: Connection | None) -> None:
-    """What the witness passed on, and what came to the client; any end may overtake an answer that is under way."""
+def _responses(tally: _Tally, one: Witnessed | None, other: Captured | None) -> None:
+    """What the witness passed on, and what came to the client."""
     rows = one.responses if one else []
-    passed = [row for row in rows if row.fate is not Fate.STOPPED]
-    sent = list(map(_key, passed))
-    received = _seen(other.responses) if other else []
+    sent = [row for row in rows if row.fate is not Fate.STOPPED]
+    received = other.responses if other else []
     missing, surplus = _differences(tally, sent, received)
-    stopped = Counter(_key(row) for row in rows if row.fate is Fate.STOPPED)
-    tally.ruled += (stopped - surplus).total()
-    for row in passed:
-        _forgive(tally, row, missing, surplus)
+    tally.ruled += sum((Counter(_stopped(rows)) - surplus).values())
+    for doubled in (key(row) for row in sent if row.fate is Fate.MARKED):
+        if surplus[doubled]:
+            surplus[doubled] -= 1
+            tally.ruled += 1
     if other is not None:
-        missing = _without_tail(tally, sent, missing)
+        missing = _without(tally, missing, _tail(sent, missing))
+    if one is not None and not one.is_told_whole:
+        surplus = _without(tally, surplus, _tail(received, surplus))
     _tell(tally, FrameKind.RESPONSE, one, other, missing, "witness")
     _tell(tally, FrameKind.RESPONSE, one, other, surplus, "capture")
 
 
-def _differences(tally: _Tally, sent: list[Key], received: list[Key]) -> tuple[Counter[Key], Counter[Key]]:
+def _may_be_cut(one: Witnessed | None, other: Captured, since_ns: int, windows: Iterable[Window]) -> bool:
+    """Whether something other than the client may have ended the way of what it sent since then."""
+    if other.was_cut or (one is not None and not (one.is_ended_by_client and one.is_told_whole)):
+        return True
+    return any(begin_ns <= other.ended_ns and since_ns <= end_ns for begin_ns, end_ns in windows)
+
+
+def _differences(
+    tally: _Tally, sent: Iterable[Frame | TcpFact], received: Iterable[Frame | TcpFact]
+) -> tuple[Counter[Key], Counter[Key]]:
     """What is missing at the receiver, and what nobody sent."""
-    tally.agreed += (Counter(sent) & Counter(received)).total()
-    return Counter(sent) - Counter(received), Counter(received) - Counter(sent)
+    all_sent, all_received = Counter(map(key, sent)), Counter(map(key, received))
+    tally.agreed += (all_sent & all_received).total()
+    return all_sent - all_received, all_received - all_sent
 
 
-def _without_tail(tally: _Tally, sent: list[Key], missing: Counter[Key]) -> Counter[Key]:
-    """What is missing elsewhere than at the end: what was last under way may have been cut off."""
-    tail = Counter(takewhile(lambda key: missing[key] > 0, reversed(sent))) & missing
-    tally.cut_off += tail.total()
-    return missing - tail
+def _tail(rows: Sequence[Row], missing: Counter[Key]) -> list[Row]:
+    """What is missing at the very end, from its first frame on."""
+    left = Counter(missing)
+    at = len(rows)
+    while at and left[key(rows[at - 1])] > 0:
+        at -= 1
+        left[key(rows[at])] -= 1
+    return list(rows[at:])
 
 
-def _forgive(tally: _Tally, row: Frame, missing: Counter[Key], surplus: Counter[Key]) -> None:
-    """A rule may pass on a frame twice, or another one of the same size in its place."""
-    key = _key(row)
-    if row.fate is Fate.MARKED and surplus[key]:
-        surplus[key] -= 1
-        tally.ruled += 1
-    elif row.fate is Fate.CHANGED and missing[key]:
-        instead = next((other for other, count in surplus.items() if count and other[1] == key[1]), None)
-        if instead is not None:
-            missing[key] -= 1
-            surplus[instead] -= 1
-            tally.ruled += 1
+def _without(tally: _Tally, missing: Counter[Key], tail: Sequence[Row]) -> Counter[Key]:
+    tally.cut_off += len(tail)
+    return missing - Counter(map(key, tail))
+
+
+def _stopped(rows: Iterable[Frame]) -> Iterator[Key]:
+    return (key(row) for row in rows if row.fate is Fate.STOPPED)
 
 
 def _tell(
     tally: _Tally,
     kind: FrameKind,
-    one: _Witnessed | None,
-    other: Connection | None,
+    one: Witnessed | None,
+    other: Captured | None,
     keys: Counter[Key],
     seen_by: str,
 ) -> None:
@@ -190,11 +177,3 @@ def _tell(
         tally.disagreements.append(
             Disagreement(broker, port, conn, kind, correlation_id, size_bytes, seen_by)
         )
-
-
-def _key(row: Frame) -> Key:
-    return (-1 if row.correlation_id is None else row.correlation_id, row.size_bytes)
-
-
-def _seen(frames: Iterable[CapturedFrame]) -> list[Key]:
-    return [(frame.correlation_id, frame.size_bytes) for frame in frames]

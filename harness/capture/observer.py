@@ -14,11 +14,12 @@ from pathlib import Path
 
 import msgspec
 
+from harness.capture.rows import TcpFact
 from harness.errors import EnvironmentProblem
 from harness.ports import LaneAddress
 from harness.processes import PIPE, Child, spawn, stop
 from harness.rows import CaptureRecord
-from harness.store import CAPTURE, TCP
+from harness.store import CAPTURE, TCP, partial_of, read_rows
 
 START_TIMEOUT_S = 20.0
 #: What was captured is then read once more, for the facts.
@@ -38,15 +39,17 @@ class Observer:
     async def start(self) -> None:
         """Returns when no packet can be missed, or when it is clear that there will be none."""
         self._folder.mkdir(parents=True, exist_ok=True)
-        for name in (CAPTURE, TCP):  # of the same trial, in a run that was killed
-            (self._folder / name).unlink(missing_ok=True)
+        self._unlink()  # what the same trial left, in a run that was killed
         argv: list[str | Path] = [sys.executable, "-P", "-m", "harness.capture", self._folder, *self._ports]
         try:
             self._child = await spawn(argv, stdin=PIPE, stdout=PIPE, stderr=subprocess.STDOUT)
             async with asyncio.timeout(START_TIMEOUT_S):
                 await self._line()
-        except (EnvironmentProblem, TimeoutError) as error:
-            self.record = CaptureRecord(lacks=str(error) or f"it did not start within {START_TIMEOUT_S:g} s")
+        except EnvironmentProblem as error:
+            self.record = CaptureRecord(lacks=str(error))
+        except TimeoutError:
+            self.record = CaptureRecord(lacks=f"it did not start within {START_TIMEOUT_S:g} s")
+            await self._stop()
 
     async def end(self) -> None:
         """Have it write what it captured; nothing of it is left afterwards."""
@@ -62,7 +65,26 @@ class Observer:
         except TimeoutError:
             self.record = CaptureRecord(lacks=f"it did not end within {END_TIMEOUT_S:g} s")
         finally:
-            await stop(self._child, grace_s=0 if self.record.lacks else 1.0)
+            await self._stop()
+
+    def told(self) -> tuple[TcpFact, ...]:
+        """What the capture tells, once it has ended; nothing where there is none."""
+        return () if self.record.lacks is not None else read_rows(self._folder / TCP, TcpFact)
+
+    async def _stop(self) -> None:
+        """The process is gone, and with it whatever it wrote, unless that is a capture."""
+        child, self._child = self._child, None
+        try:
+            if child is not None:
+                await stop(child, grace_s=0 if self.record.lacks else 1.0)
+        finally:
+            if self.record.lacks is not None:
+                self._unlink()
+
+    def _unlink(self) -> None:
+        for path in (self._folder / CAPTURE, self._folder / TCP):
+            path.unlink(missing_ok=True)
+            partial_of(path).unlink(missing_ok=True)
 
     async def _line(self) -> bool:
         assert self._child is not None

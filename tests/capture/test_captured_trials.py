@@ -1,4 +1,7 @@
-"""Real trials, seen by two: what the witness tells of the frames and what the kernel saw on the client's side agree."""
+"""Real trials, seen by two: what the witness tells of the frames and what the kernel saw on the client's side agree.
+
+Where they do not, the trial's verdict says so, also when it is judged again.
+"""
 
 from __future__ import annotations
 
@@ -8,15 +11,13 @@ from dataclasses import replace
 import pytest
 
 from harness import registry
-from harness.campaign import Campaign, install
-from harness.capture.connections import connections
-from harness.capture.crosscheck import compare
-from harness.capture.pcapng import read
-from harness.capture.rows import TcpFact
+from harness.campaign import Campaign, install, rejudge
+from harness.capture.crosscheck import crosscheck
+from harness.capture.rows import By, What
 from harness.plan import make_plan
 from harness.rows import FrameKind
 from harness.spec import ClientRef, Elapsed, FaultSpec, FrameMatch, FrameSeen, Workload
-from harness.store import CAPTURE, TCP, RunRecord, RunStore, read_rows
+from harness.store import RunRecord, RunStore
 
 pytestmark = [pytest.mark.jvm, pytest.mark.usefixtures("may_capture")]
 
@@ -45,53 +46,61 @@ def tried(tmp_path, monkeypatch):
 
 
 def both(store: RunStore):
-    """The evidence, the connections of the capture, and how they compare."""
+    """The evidence, and how its observers compare."""
     [verdict] = store.verdicts()
     assert verdict.verdict == "pass", verdict.reason
     evidence = store.read_evidence(verdict.trial)
     capture = evidence.record.capture
-    assert (capture.lacks, capture.dropped, capture.cut) == (None, 0, 0)
-    captured = connections(read(store.trial_folder(verdict.trial) / CAPTURE))
-    found = compare((*evidence.frames, *evidence.stopped), captured)
+    assert (capture.lacks, capture.dropped, capture.cut, capture.unread) == (None, 0, 0, 0)
+    assert capture.frames == sum(row.what is What.FRAME for row in evidence.tcp) > 0
+    found = crosscheck(evidence)
     assert found.disagreements == ()
-    assert found.gaps == 0
-    return evidence, captured, found
+    return evidence, found
 
 
 def test_an_answer_that_a_rule_stopped_is_the_one_that_the_client_never_got(tried):
-    evidence, captured, found = both(tried("frame/lost-answer", LOST))
+    store = tried("frame/lost-answer", LOST)
+    evidence, found = both(store)
     [stopped] = evidence.stopped
     assert (found.ruled, found.cut_off) == (1, 0)
     assert found.agreed == sum(row.kind in (FrameKind.REQUEST, FrameKind.RESPONSE) for row in evidence.frames)
-    answers = [one.correlation_id for each in captured for one in each.responses]
-    assert stopped.correlation_id not in answers
-    assert stopped.correlation_id in [one.correlation_id for each in captured for one in each.requests]
-    _in_the_order_of_time(evidence, captured)
+    assert stopped.correlation_id not in [row.correlation_id for row in evidence.tcp if row.by is By.PROXY]
+    assert stopped.correlation_id in [row.correlation_id for row in evidence.tcp if row.by is By.CLIENT]
+    _in_the_order_of_time(evidence)
+    _a_lost_row_is_found(store, evidence)
 
 
 def test_a_disconnect_is_told_by_tcp_itself(tried):
     store = tried("produce/disconnect", BED, CUT)
-    evidence, captured, found = both(store)
+    evidence, found = both(store)
     assert found.connections >= 2
-    facts = read_rows(store.trial_folder(evidence.record.spec.trial) / TCP, TcpFact)
     _, fault = evidence.faults
-    ended = [fact for fact in facts if fact.what in ("fin", "rst") and fact.by == "proxy"]
-    assert any(fault.effective_ns[0] < fact.t_ns < fault.effective_ns[1] for fact in ended)
-    assert any(one.was_cut for one in captured)
+    ended = [row for row in evidence.tcp if row.what in ("fin", "rst") and row.by is By.PROXY]
+    assert any(fault.effective_ns[0] < row.t_ns < fault.effective_ns[1] for row in ended)
 
 
-def _in_the_order_of_time(evidence, captured) -> None:
+def _a_lost_row_is_found(store, evidence) -> None:
+    [before] = rejudge(store)
+    assert before.verdict == "pass"
+    lost = [row for row in evidence.frames if row.kind is FrameKind.REQUEST and row.api == "Produce"][2]
+    store.write_evidence(replace(evidence, frames=tuple(row for row in evidence.frames if row is not lost)))
+    [after] = rejudge(store)
+    assert after.verdict == "harness-error"
+    assert f"only the capture has the request with correlation id {lost.correlation_id} (" in after.reason
+
+
+def _in_the_order_of_time(evidence) -> None:
     """A request is captured before the witness has it, an answer behind it: the two clocks are one."""
     passed = {
         (row.kind, row.correlation_id, row.size_bytes): row.t_ns
         for row in evidence.frames
         if row.kind in (FrameKind.REQUEST, FrameKind.RESPONSE)
     }
+    kinds = {By.CLIENT: FrameKind.REQUEST, By.PROXY: FrameKind.RESPONSE}
     pairs = [
-        (passed.get((kind, one.correlation_id, one.size_bytes)), one.t_ns, kind)
-        for each in captured
-        for kind, side in ((FrameKind.REQUEST, each.requests), (FrameKind.RESPONSE, each.responses))
-        for one in side
+        (passed.get((kinds[row.by], row.correlation_id, row.size_bytes)), row.t_ns, kinds[row.by])
+        for row in evidence.tcp
+        if row.what is What.FRAME
     ]
     known = [(witness_ns, t_ns, kind) for witness_ns, t_ns, kind in pairs if witness_ns is not None]
     assert len(known) >= 20

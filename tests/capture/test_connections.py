@@ -7,7 +7,7 @@ from harness.capture.pcapng import read
 
 
 def told(talk):
-    return [(fact.what.value, fact.by.value) for fact in facts(talk.connections)]
+    return [(fact.what.value, fact.by.value) for one in talk.connections for fact in one.facts]
 
 
 OPENED = [("syn", "client"), ("syn", "proxy")]
@@ -21,7 +21,7 @@ def test_a_calm_connection_begins_and_ends(talk, asked, answered):
     assert told(calm) == [*OPENED, ("fin", "client"), ("fin", "proxy")]
     [one] = calm.connections
     assert (one.broker, one.client_port, one.begun_ns) == (7, 40_001, 0)
-    assert not one.is_gapped and not one.was_cut
+    assert not one.is_unread
     [request], [response] = one.requests, one.responses
     assert (request.api_key, request.api_version, request.correlation_id, request.client_id) == (
         0,
@@ -40,7 +40,6 @@ def test_who_ended_it_and_how(talk):
         reset.send("R", client=by_client)
         reset.send("R", client=by_client)
         assert told(reset) == [*OPENED, ("rst", "client" if by_client else "proxy")]
-        assert reset.connections[0].was_cut
 
 
 def test_a_proxy_that_does_not_listen_refuses(talk):
@@ -116,8 +115,39 @@ def test_a_packet_that_was_not_captured_is_a_gap(talk, asked):
     lossy.ask(asked(2))
     del lossy.packets[3]
     [one] = lossy.connections
-    assert one.is_gapped
+    assert one.is_gapped and one.is_unread
     assert one.requests == []
+
+
+def test_what_is_no_kafka_is_not_read(talk, asked):
+    strange = talk().open()
+    strange.ask(asked(1), b"GET / HTTP/1.1")
+    [one] = strange.connections
+    assert one.is_unread and not one.is_gapped
+    assert [frame.correlation_id for frame in one.requests] == [1]
+
+
+def test_a_row_for_each_fact_and_each_frame_in_the_order_of_time(talk, asked, answered):
+    calm = talk().open()
+    calm.ask(asked(1, b"body"))
+    calm.answer(answered(1, b"what"))
+    second = talk(40_002, packets=calm.packets).open()
+    second.ask(asked(5))
+    rows = facts(calm.connections)
+    assert [(row.conn, row.client_port, row.what.value, row.by.value, row.t_ns) for row in rows] == [
+        (1, 40_001, "syn", "client", 0),
+        (1, 40_001, "syn", "proxy", 1_000),
+        (1, 40_001, "frame", "client", 3_000),
+        (1, 40_001, "frame", "proxy", 4_000),
+        (2, 40_002, "syn", "client", 5_000),
+        (2, 40_002, "syn", "proxy", 6_000),
+        (2, 40_002, "frame", "client", 8_000),
+    ]
+    assert [(row.correlation_id, row.size_bytes) for row in rows[1:4]] == [
+        (None, None),
+        (1, len(asked(1, b"body"))),
+        (1, len(answered(1, b"what"))),
+    ]
 
 
 def test_all_of_it_from_a_file_on_the_monotonic_clock(talk, asked, tmp_path):

@@ -10,6 +10,8 @@ from pathlib import Path
 import psutil
 import pytest
 
+from harness.capture import __main__ as process
+from harness.capture import observer as observing
 from harness.capture.observer import Observer, observed
 from harness.capture.pcapng import read
 from harness.capture.rows import TcpFact
@@ -50,6 +52,10 @@ async def trial(folder: Path) -> tuple[Observer, int]:
         return observer, port
 
 
+def _capturing() -> list[psutil.Process]:
+    return [one for one in psutil.Process().children() if "harness.capture" in one.cmdline()]
+
+
 @pytest.mark.usefixtures("may_capture")
 def test_it_sees_all_that_happened_meanwhile(tmp_path):
     begin_ns = time.monotonic_ns()
@@ -64,7 +70,7 @@ def test_it_sees_all_that_happened_meanwhile(tmp_path):
     assert observer.record.packets == recording.seen == len(recording.packets)
     assert (observer.record.dropped, observer.record.cut, observer.record.lacks) == (0, 0, None)
     assert sorted(path.name for path in (tmp_path / "trial").iterdir()) == [CAPTURE, TCP]
-    assert not [one for one in psutil.Process().children() if "harness.capture" in one.cmdline()]
+    assert not _capturing()
 
 
 @pytest.mark.usefixtures("without_right")
@@ -82,6 +88,43 @@ def test_a_capture_that_dies_is_no_capture_and_fails_nothing(tmp_path):
         return observer
 
     assert asyncio.run(killed()).record.lacks == "it broke: capturing"
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.usefixtures("may_capture")
+def test_one_that_began_too_late_is_no_capture_however_well_it_goes_on(tmp_path, monkeypatch):
+    monkeypatch.setattr(observing, "START_TIMEOUT_S", 0)
+
+    async def late() -> Observer:
+        async with observed(tmp_path, addresses(9)) as observer:
+            assert not _capturing()
+        return observer
+
+    assert asyncio.run(late()).record.lacks == "it did not start within 0 s"
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.usefixtures("may_capture")
+def test_one_that_does_not_end_leaves_nothing(tmp_path, monkeypatch):
+    monkeypatch.setattr(observing, "END_TIMEOUT_S", 0)
+
+    async def endless() -> Observer:
+        async with observed(tmp_path, addresses(9)) as observer:
+            assert [path.name for path in tmp_path.iterdir()] == [f".{CAPTURE}.partial"]
+        return observer
+
+    assert asyncio.run(endless()).record.lacks == "it did not end within 0 s"
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.usefixtures("may_capture")
+def test_there_is_no_capture_before_what_it_tells_is_written(tmp_path, monkeypatch):
+    monkeypatch.setattr(process, "write_rows", lambda *_: 1 / 0)
+    with Path(os.devnull).open() as nothing:
+        monkeypatch.setattr("sys.stdin", nothing)
+        with pytest.raises(ZeroDivisionError):
+            process.main(tmp_path, {9: 1})
+    assert not (tmp_path / CAPTURE).exists()
 
 
 @pytest.mark.usefixtures("may_capture")
@@ -107,12 +150,12 @@ def test_a_trial_that_is_interrupted_takes_its_capture_along(tmp_path):
 
 @pytest.mark.usefixtures("may_capture")
 def test_what_an_earlier_attempt_left_is_gone(tmp_path):
-    (tmp_path / CAPTURE).write_bytes(b"old")
-    (tmp_path / TCP).write_bytes(b"old")
+    for name in (CAPTURE, TCP, f".{CAPTURE}.partial", f".{TCP}.partial"):
+        (tmp_path / name).write_bytes(b"old")
 
     async def begun() -> None:
         async with observed(tmp_path, addresses(9)):
-            assert not (tmp_path / CAPTURE).exists() and not (tmp_path / TCP).exists()
+            assert not any(path.read_bytes() == b"old" for path in tmp_path.iterdir())
 
     asyncio.run(begun())
     assert read(tmp_path / CAPTURE).packets == ()

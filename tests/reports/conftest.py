@@ -11,11 +11,13 @@ from random import Random
 import pytest
 from msgspec.structs import replace
 
+from harness.capture.rows import TcpFact
 from harness.contract import AnyEvent, Configured, OpComplete, OpInvoke, StartupComplete
 from harness.evidence import PRODUCER, Evidence
 from harness.outcome import Guarantee
 from harness.plan import producer_config
 from harness.rows import (
+    CaptureRecord,
     Delivery,
     Ending,
     FaultRow,
@@ -50,6 +52,8 @@ class Story:
     frames: list[Frame] = field(default_factory=list)
     faults: list[FaultRow] = field(default_factory=list)
     log: list[LogRecord] = field(default_factory=list)
+    tcp: list[TcpFact] = field(default_factory=list)
+    capture: CaptureRecord | None = None
     ending: Ending = Ending.COMPLETE
     delivery: Delivery = field(default_factory=Delivery)
     requirements: tuple[RequirementVerdict, ...] = ()
@@ -115,8 +119,10 @@ class Story:
                 "features": ["idempotence"],
             },
             not_set={"max.block.ms": "librdkafka has no such setting"},
+            capture=self.capture,
         )
-        return Evidence(record, *map(tuple, (self.history, self.frames, self.faults, self.log)))
+        rows = map(tuple, (self.history, self.frames, self.faults, self.log))
+        return Evidence(record, *rows, tcp=tuple(self.tcp))
 
     def judgement(self) -> TrialVerdict:
         spec = self.spec

@@ -13,9 +13,19 @@ import pyarrow.parquet as pq
 import pytest
 from pyspark.sql.pandas.types import to_arrow_schema
 
+from harness.capture.rows import By, TcpFact, What
 from harness.errors import EnvironmentProblem, KafkaTrialError, UsageError
 from harness.pack import SCHEMAS, pack
-from harness.rows import Delivery, Ending, Finding, Frame, LogRecord, ProducePart, RequirementVerdict
+from harness.rows import (
+    CaptureRecord,
+    Delivery,
+    Ending,
+    Finding,
+    Frame,
+    LogRecord,
+    ProducePart,
+    RequirementVerdict,
+)
 from harness.store import LOG, RunStore
 from harness.tables import DELIVERY, TABLES
 from reports import schema
@@ -43,7 +53,13 @@ def _plain(kind: pa.DataType) -> pa.DataType:
 
 def test_no_field_of_a_row_is_forgotten() -> None:
     exploded = {"value", "produce"}
-    for struct, table in ((LogRecord, "log_records"), (Frame, "frames"), (ProducePart, "produce_parts")):
+    packed = (
+        (LogRecord, "log_records"),
+        (Frame, "frames"),
+        (ProducePart, "produce_parts"),
+        (TcpFact, "tcp"),
+    )
+    for struct, table in packed:
         assert set(struct.__struct_fields__) - exploded <= set(TABLES[table])
     assert tuple(DELIVERY) == Delivery.__struct_fields__
 
@@ -77,6 +93,23 @@ def test_every_row_of_a_whole_trial_comes_back(whole_story: Stories, run_of: Run
         False,
     )
     assert rows(folder, "delivery") == [{"trial": "one"} | msgspec.structs.asdict(story.delivery)]
+
+
+def test_what_the_capture_told_is_a_table(story: Stories, run_of: Runs) -> None:
+    told = story("one")
+    told.capture = CaptureRecord(packets=9, frames=1)
+    told.tcp = [
+        TcpFact(5, 1, 40_001, What.SYN, By.CLIENT, 1),
+        TcpFact(6, 1, 40_001, What.FRAME, By.CLIENT, 1, 7, 312),
+    ]
+    store = run_of(told, story("two"))
+    syn, frame = rows(pack(store), "tcp")
+    assert frame == {
+        "trial": "one", "t_ns": 6, "broker": 1, "client_port": 40_001, "what": "frame", "by": "client", "conn": 1,
+        "correlation_id": 7, "size_bytes": 312,
+    }  # fmt: skip
+    assert (syn["what"], syn["correlation_id"], syn["size_bytes"]) == ("syn", None, None)
+    assert store.read_evidence("one") == told.evidence()
 
 
 def test_unknown_places_and_missing_results_are_null(story: Stories, run_of: Runs) -> None:

@@ -16,9 +16,10 @@ import pytest
 from msgspec import structs
 from msgspec.structs import asdict
 
+from harness.capture.rows import By, TcpFact, What
 from harness.contract import Configured
 from harness.errors import EnvironmentProblem
-from harness.rows import Finding, RequirementVerdict
+from harness.rows import CaptureRecord, Finding, RequirementVerdict
 from harness.spec import ClientRef
 from harness.store import RunStore
 from reports.analysis import Analysis, Row
@@ -174,6 +175,25 @@ def test_a_report_may_lie_elsewhere(
     index = write_site(store, analysis_of(store), TEXTS, tmp_path / "else" / "where")
     (link,) = {link for link in Page(index).links if link.endswith("run.json")}
     assert (index.parent / unquote(link)).samefile(store.folder / "run.json")
+
+
+def test_a_page_shows_the_capture_where_there_was_one(
+    small: Stories, run_of: Runs, analysis_of: Analyses
+) -> None:
+    captured = small("captured")
+    captured.capture = CaptureRecord(packets=3, frames=0, dropped=1)
+    captured.tcp = [
+        TcpFact(1, 1, 40_001, What.SYN, By.CLIENT, 1),
+        TcpFact(2, 1, 40_001, What.REFUSED, By.PROXY, 1),
+    ]
+    store = run_of(captured, small("not"))
+    write_site(store, analysis_of(store), TEXTS, store.folder / "report")
+    found = pages(store.folder / "report" / "trials")
+    assert "The capture has 3 packets of 1 connections." in found["captured.html"].text
+    assert "refused by proxy" in found["captured.html"].text
+    assert any(link.endswith("/tcp.jsonl") for link in found["captured.html"].links)
+    assert not any(link.endswith("/capture.pcapng") for link in found["captured.html"].links)
+    assert "capture" not in found["not.html"].text
 
 
 def test_nothing_that_a_client_says_becomes_markup(

@@ -1,0 +1,101 @@
+"""What the capture tells of a trial: a line a connection, and whether it tells the same as the witness.
+
+A page shows at most ``MAX_LINES`` connections and says so; the file beside it has them all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from harness.capture.crosscheck import Comparison, crosscheck
+from harness.capture.rows import By, TcpFact, What
+from harness.evidence import Evidence
+from harness.rows import CaptureRecord
+from reports.timeline import origin_ns
+
+MAX_LINES = 100
+MAX_DISAGREEMENTS = 8
+
+#: How a connection ends, in words; a side's first FIN and first RST have a row.
+ENDS = {What.FIN: "FIN", What.RST: "RST", What.REFUSED: "refused"}
+
+
+@dataclass(frozen=True)
+class TcpLine:
+    """One connection in words. Pairs are of the client's and of the proxy's side."""
+
+    conn: int
+    broker: int
+    client_port: int
+    at_ms: float
+    frames: tuple[int, int]
+    ends: str
+    retransmissions: tuple[int, int]
+    zero_windows: tuple[int, int]
+
+
+def tcp_lines(evidence: Evidence) -> list[TcpLine]:
+    """The connections of the capture in the order of their SYNs; none where there was no capture."""
+    connections: dict[tuple[int, int, int], list[TcpFact]] = {}
+    for row in evidence.tcp:
+        connections.setdefault((row.conn, row.broker, row.client_port), []).append(row)
+    load_ns = origin_ns(evidence)
+    return [
+        TcpLine(
+            *key,
+            at_ms=(rows[0].t_ns - load_ns) / 1e6,
+            frames=_both(rows, What.FRAME),
+            ends=_ends(rows, load_ns),
+            retransmissions=_both(rows, What.RETRANSMISSION),
+            zero_windows=_both(rows, What.ZERO_WINDOW),
+        )
+        for key, rows in sorted(connections.items())[:MAX_LINES]
+    ]
+
+
+def tcp_notes(evidence: Evidence) -> list[str]:
+    """What is to be said of the capture, in sentences; none where none was asked for."""
+    capture = evidence.record.capture
+    if capture is None:
+        return []
+    if capture.lacks is not None:
+        return [f"There is no capture: {capture.lacks}."]
+    connections = len({(row.conn, row.broker, row.client_port) for row in evidence.tcp})
+    said = [f"The capture has {capture.packets:,} packets of {connections:,} connections."]
+    if connections > MAX_LINES:
+        said.append(f"The first {MAX_LINES} are shown.")
+    comparison = crosscheck(evidence)
+    return [*said, *([_doubt(capture)] if comparison is None else _compared(comparison))]
+
+
+def _doubt(capture: CaptureRecord) -> str:
+    if capture.frames is None:
+        return "It is older than the rows of its frames: nothing was compared with it."
+    return (
+        f"It is not whole, and nothing was compared with it: {capture.dropped:,} packets dropped, "
+        f"{capture.cut:,} cut, {capture.unread:,} connections unread."
+    )
+
+
+def _compared(comparison: Comparison) -> Sequence[str]:
+    explained = (
+        f"The witness tells the same {comparison.agreed:,} frames; {comparison.ruled:,} more differ by a rule of the "
+        f"witness, {comparison.cut_off:,} were under way when their connection ended."
+    )
+    disagreements = [f"⚠ {one}." for one in comparison.disagreements[:MAX_DISAGREEMENTS]]
+    left = len(comparison.disagreements) - len(disagreements)
+    return [explained, *disagreements, *([f"⚠ And {left:,} more."] if left else [])]
+
+
+def _both(rows: Iterable[TcpFact], what: What) -> tuple[int, int]:
+    sides = [row.by for row in rows if row.what is what]
+    return sides.count(By.CLIENT), sides.count(By.PROXY)
+
+
+def _ends(rows: Iterable[TcpFact], load_ns: int) -> str:
+    return ", ".join(
+        f"{ENDS[row.what]} by {row.by} at {(row.t_ns - load_ns) / 1e6:.3f}"
+        for row in rows
+        if row.what in ENDS
+    )
