@@ -50,13 +50,13 @@ class Bandwidth(Fault):
         FaultParam("downstream_bytes_per_s", 0, 0, _MAX, "how fast responses leave; 0 for no limit"),
     )
 
-    async def prepare(self, spec: FaultSpec, lane: LiveLane) -> None:
+    def check(self, spec: FaultSpec, world: str) -> None:
         """Check the parameters; no limit either way is no fault."""
         rates = self._rates(spec)
         if not rates:
             raise UsageError("fault 'bandwidth' needs upstream_bytes_per_s or downstream_bytes_per_s above 0")
         for stream, rate in rates.items():
-            if rate % _BYTES_PER_KB:
+            if world == "live" and rate % _BYTES_PER_KB:
                 raise UsageError(
                     f"{stream}_bytes_per_s of fault 'bandwidth' must be whole thousands where Toxiproxy does it, "
                     f"not {rate}"

@@ -53,10 +53,10 @@ class ErrorResponse(WitnessFault):
         FaultParam("after_append", 0, 0, 1, "1 if Produce appends before it fails"),
     )
 
-    async def prepare(self, spec: FaultSpec, lane: LiveLane) -> None:
+    def check(self, spec: FaultSpec, world: str) -> None:
         """UsageError for a Produce that a real broker would have to leave undone."""
         values = self.values(spec)
-        if values["api"] == Api.PRODUCE and not values["after_append"]:
+        if world == "live" and values["api"] == Api.PRODUCE and not values["after_append"]:
             raise UsageError(
                 f"fault {self.name!r} on a real broker comes after the append: set after_append to 1"
             )

@@ -40,9 +40,12 @@ class Fault:
     #: True where it harms more than its own lane: a trial with it has its cluster to itself.
     alone: bool = False
 
-    async def prepare(self, spec: FaultSpec, lane: LiveLane) -> None:
+    def check(self, spec: FaultSpec, world: str) -> None:
         """Check the parameters before anything runs. UsageError, in one sentence."""
         self.values(spec)
+
+    async def prepare(self, spec: FaultSpec, lane: LiveLane) -> None:
+        """Nothing has to be there before the client."""
 
     def values(self, spec: FaultSpec) -> dict[str, int]:
         """The value of every parameter, defaults filled in. UsageError for an unknown name or one out of bounds."""

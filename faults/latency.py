@@ -49,7 +49,7 @@ class Latency(Fault):
         FaultParam("downstream_ms", 0, 0, 600_000, "how much later responses reach the client"),
     )
 
-    async def prepare(self, spec: FaultSpec, lane: LiveLane) -> None:
+    def check(self, spec: FaultSpec, world: str) -> None:
         """Check the parameters; a delay of 0 both ways is no fault."""
         if not self._delays(spec):
             raise UsageError("fault 'latency' needs upstream_ms or downstream_ms above 0")

@@ -23,16 +23,26 @@ Leave some brokers with old metadata; lose what was not replicated (for that a f
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from kio.schema.errors import ErrorCode
 
 from faults.broker_fault import BrokerFault, errors, live_nodes, nodes, partitions
 from harness.lane import LiveLane
-from harness.ports import FaultKind
+from harness.ports import Cluster, FaultKind
 from harness.rows import FaultRow, Frame
 from harness.simulated.lane import SimulatedLane
 from harness.spec import FaultSpec
+
+
+async def move_on(cluster: Cluster, topic: str, node_ids: Collection[int]) -> None:
+    """Have each partition of ``topic`` that one of ``node_ids`` leads be led by the next broker that is up."""
+    alive = sorted(cluster.up)
+    for partition in await cluster.partitions(topic) if len(alive) > 1 else ():
+        leader = await cluster.leader(topic, partition)
+        if leader in node_ids and leader in alive:
+            following = alive[(alive.index(leader) + 1) % len(alive)]
+            await cluster.alterations.move_leader(topic, partition, following)
 
 
 class LeaderMove(BrokerFault):
@@ -43,12 +53,7 @@ class LeaderMove(BrokerFault):
 
     async def start(self, spec: FaultSpec, lane: LiveLane) -> None:
         """Move them."""
-        cluster, alive = lane.cluster, sorted(lane.cluster.up)
-        for partition in await cluster.partitions(lane.topic):
-            leader = await cluster.leader(lane.topic, partition)
-            if leader in live_nodes(spec, lane) and leader in alive and len(alive) > 1:
-                following = alive[(alive.index(leader) + 1) % len(alive)]
-                await cluster.alterations.move_leader(lane.topic, partition, following)
+        await move_on(lane.cluster, lane.topic, live_nodes(spec, lane))
 
     def begin(self, spec: FaultSpec, lane: SimulatedLane) -> None:
         """Move them."""

@@ -46,7 +46,6 @@ class Reset(Fault):
 
     async def prepare(self, spec: FaultSpec, lane: LiveLane) -> None:
         """Make every later close of a connection that is opened from now on a reset."""
-        await super().prepare(spec, lane)
         await each(
             lane.on(spec),
             lambda proxy: proxy.add_toxic(toxic_name(spec), "reset_peer", "upstream", 0.0, timeout=0),

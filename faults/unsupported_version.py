@@ -45,7 +45,6 @@ class UnsupportedVersion(FrameFault):
 
     async def prepare(self, spec: FaultSpec, lane: LiveLane) -> None:
         """Say so from the client's first connection on."""
-        await super().prepare(spec, lane)
         await super().start(spec, lane)
 
     async def start(self, spec: FaultSpec, lane: LiveLane) -> None:

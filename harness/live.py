@@ -78,15 +78,12 @@ class LiveTrial:
         self._lane.witness.record(self._frames.append)
         try:
             await _unless_died(self._cluster, self._collect())
-        except ConfigRefused as refused:
-            ending, reason = Ending.UNSUPPORTED, str(refused)
-        except KafkaTrialError as error:
-            ending, reason = Ending.HARNESS_ERROR, str(error)
-        except ExceptionGroup as group:
-            known = first_of(group)
+        except (KafkaTrialError, ExceptionGroup) as error:
+            known = first_of(error) if isinstance(error, ExceptionGroup) else error
             if known is None:
                 raise
-            ending, reason = Ending.HARNESS_ERROR, str(known)
+            ending = Ending.UNSUPPORTED if isinstance(known, ConfigRefused) else Ending.HARNESS_ERROR
+            reason = str(known)
         finally:
             self._lane.witness.record(None)
         self._mark(end_ns=time.monotonic_ns())
@@ -101,19 +98,28 @@ class LiveTrial:
         launch = replace(launch, env={**launch.env, TRACE_ENV: str(trace.resolve())})
         async with (
             self._faults_prepared(),
-            Conversation(launch, log, self._history.append) as client,
+            Conversation(launch, log, self._hear) as client,
         ):
             self._startup = await client.startup(STARTUP_TIMEOUT_S)
-            bootstrap = {"bootstrap.servers": self._lane.bootstrap, "client.id": PRODUCER}
-            configured = await client.configure(self._run_id, PRODUCER, self._spec.config | bootstrap)
-            self._not_set = configured.not_set
-            await self._load(client)
+            async with asyncio.TaskGroup() as group:
+                faults = group.create_task(self._injector.run())
+                await self._injector.startup()
+                bootstrap = {"bootstrap.servers": self._lane.bootstrap, "client.id": PRODUCER}
+                configured = await client.configure(self._run_id, PRODUCER, self._spec.config | bootstrap)
+                self._not_set = configured.not_set
+                await self._load(client)
+                await self._overdue(faults, client)
             await self._heal(client)
             self._mark(final_ns=time.monotonic_ns())
             await client.close(CLOSE_TIMEOUT_MS)
         self._trace = _told(trace)
         await self._witnessed_to_the_end()
+        self._assert_nobody_came_around()
         self._log = await self._cluster.read_log(self._topic)
+
+    def _hear(self, event: AnyEvent) -> None:
+        self._history.append(event)
+        self._injector.heard(event)
 
     async def _load(self, client: Conversation) -> None:
         (_, first), *timed = commands(self._spec, self._run_id, self._topic)
@@ -123,13 +129,11 @@ class LiveTrial:
                 await client.settled.wait()
         load_ns = time.monotonic_ns()
         self._mark(load_ns=load_ns)
-        async with asyncio.TaskGroup() as group:
-            faults = group.create_task(self._injector.run(load_ns))
-            for at_ms, command in timed:
-                await sleep_until(load_ns + at_ms * 1_000_000)
-                await self._hand_over(client, command)
-            await sleep_until(load_ns + self._spec.workload.load_ms * 1_000_000)
-            await self._overdue(faults, client)
+        self._injector.load_began(load_ns)
+        for at_ms, command in timed:
+            await sleep_until(load_ns + at_ms * 1_000_000)
+            await self._hand_over(client, command)
+        await sleep_until(load_ns + self._spec.workload.load_ms * 1_000_000)
 
     async def _hand_over(self, client: Conversation, command: Produce) -> None:
         try:
@@ -164,6 +168,16 @@ class LiveTrial:
                 await self._lane.witness.idle.wait()
         if self._lane.witness.failure is not None:
             raise KafkaTrialError(f"the witness failed: {self._lane.witness.failure}")
+
+    def _assert_nobody_came_around(self) -> None:
+        """Whoever reached a broker without the witness met no fault, and nothing tells what was said there."""
+        around = [
+            f"broker {node_id} (from port {port})"
+            for node_id, port in self._cluster.came_to(self._lane.number)
+            if port not in self._lane.witness.dialled
+        ]
+        if around:
+            raise KafkaTrialError(f"a connection went around the lane, to {', '.join(around)}")
 
     async def _heal(self, client: Conversation) -> None:
         await self._injector.clear()

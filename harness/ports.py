@@ -69,6 +69,9 @@ class Cluster(Protocol):
     async def leader(self, topic: str, partition: int) -> int:
         """Which node leads a partition."""
 
+    def came_to(self, lane: int) -> list[tuple[int, int]]:
+        """(Node id, port it came from) of each connection to a lane's listeners since the last call, ours left out."""
+
     async def stop(self, node_id: int) -> None: ...
     async def kill(self, node_id: int) -> None: ...
     async def restart(self, node_id: int) -> None: ...
@@ -140,6 +143,9 @@ class FaultKind(Protocol):
     worlds: frozenset[str]
     params: tuple[FaultParam, ...]
     alone: bool
+
+    def check(self, spec: FaultSpec, world: str) -> None:
+        """Raise UsageError, in one sentence, for parameters that cannot be had in ``world`` ("live", "simulated")."""
 
     async def prepare(self, spec: FaultSpec, lane: LiveLane) -> None:
         """What must be in place before the client connects; usually nothing."""

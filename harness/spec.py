@@ -27,7 +27,24 @@ class FrameSeen(msgspec.Struct, frozen=True, tag="frame", tag_field="on"):
     after_ms: int = 0
 
 
-Trigger = Elapsed | FrameSeen
+class ClientTold(msgspec.Struct, frozen=True, tag="client", tag_field="on"):
+    """The moment when the client had told of its ``nth`` record (from 1), counted from ``after_ms`` of load on.
+
+    ``what``: "invoke" for a call of send, or the outcome of one: "ok", "fail", "info".
+    """
+
+    what: str = "ok"
+    nth: int = 1
+    after_ms: int = 0
+
+
+class PhaseBegan(msgspec.Struct, frozen=True, tag="phase", tag_field="on"):
+    """The beginning of a phase: "startup", before the client is told its configuration, or "load"."""
+
+    phase: str
+
+
+Trigger = Elapsed | FrameSeen | ClientTold | PhaseBegan
 
 
 class FrameMatch(msgspec.Struct, frozen=True):
@@ -51,8 +68,8 @@ class FrameMatch(msgspec.Struct, frozen=True):
 class FaultSpec(msgspec.Struct, frozen=True):
     """One fault: ``kind`` starts at ``start`` on the lane of its trial and lasts ``duration_ms``.
 
-    ``params`` are whole numbers named with their unit, as the kind declares them; ``brokers`` are node ids,
-    empty for all. ``frames`` are for the kinds that act on single frames.
+    It ends ``until`` if that comes before. ``params`` are whole numbers named with their unit, as the kind declares
+    them; ``brokers`` are node ids, empty for all. ``frames`` are for the kinds that act on single frames.
     """
 
     kind: str
@@ -61,6 +78,7 @@ class FaultSpec(msgspec.Struct, frozen=True):
     params: dict[str, int] = {}
     brokers: tuple[int, ...] = ()
     frames: FrameMatch | None = None
+    until: Trigger | None = None
 
 
 class Workload(msgspec.Struct, frozen=True):

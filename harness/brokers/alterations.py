@@ -11,6 +11,8 @@ from collections.abc import Sequence
 from datetime import timedelta
 from typing import Final
 
+from kio.schema.alter_client_quotas.v1 import AlterClientQuotasRequest, AlterClientQuotasResponse
+from kio.schema.alter_client_quotas.v1.request import EntityData, EntryData, OpData
 from kio.schema.alter_partition_reassignments.v0 import (
     AlterPartitionReassignmentsRequest,
     AlterPartitionReassignmentsResponse,
@@ -30,7 +32,7 @@ from kio.schema.incremental_alter_configs.v1 import (
 )
 from kio.schema.incremental_alter_configs.v1.request import AlterableConfig, AlterConfigsResource
 from kio.schema.types import BrokerId, TopicName
-from kio.static.primitive import i8, i32, i32Timedelta, i64
+from kio.static.primitive import f64, i8, i32, i32Timedelta, i64
 
 from harness.brokers.admin import LATEST, TIMEOUT_S, Admin
 from harness.brokers.connection import NotYet, require
@@ -96,6 +98,20 @@ class Alterations:
     async def alter_brokers(self, name: str, value: str | None) -> None:
         """Set a dynamic setting of all brokers, or (None) take it back."""
         await self._alter(_BROKER, "", name, value)
+
+    async def alter_quota(self, name: str, value: float | None) -> None:
+        """Set a quota of the default client id, on all brokers, or (None) take it back."""
+        quota = OpData(key=name, value=f64(value or 0), remove=value is None)
+        everybody = EntityData(entity_type="client-id", entity_name=None)
+        request = AlterClientQuotasRequest(
+            entries=(EntryData(entity=(everybody,), ops=(quota,)),), validate_only=False
+        )
+
+        async def alter() -> None:
+            answer = await self._admin.ask(request, AlterClientQuotasResponse)
+            require(answer.entries[0].error_code, f"setting the quota {name}")
+
+        await insist(f"setting the quota {name}", TIMEOUT_S, alter)
 
     async def delete_records(
         self, topic: str, partition: int, before_offset: int = HIGH_WATERMARK

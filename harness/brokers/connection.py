@@ -7,11 +7,12 @@ answer to the next; the next request opens a new one.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 from kio.schema.api_versions.v0 import ApiVersionsRequest, ApiVersionsResponse
 
+from harness.dial import dial
 from harness.errors import KafkaTrialError
 from harness.ports import Address
 from harness.wire.apis import api_name
@@ -32,10 +33,14 @@ class NotYet(KafkaTrialError):
 
 
 class Connection:
-    """Speaks to the broker at ``address`` in messages of ``kio``, each class at the version it is made for."""
+    """Speaks to the broker at ``address`` in messages of ``kio``, each class at the version it is made for.
 
-    def __init__(self, address: Address) -> None:
+    ``told`` hears the port of every connection before it is made.
+    """
+
+    def __init__(self, address: Address, told: Callable[[int], object] = lambda _: None) -> None:
         self.address = address
+        self._told = told
         self._streams: tuple[asyncio.StreamReader, asyncio.StreamWriter] | None = None
         self._versions: Mapping[int, tuple[int, int]] = {}
         self._correlation_id = 0
@@ -75,7 +80,7 @@ class Connection:
             self._streams = None
 
     async def _open(self) -> None:
-        self._streams = await asyncio.open_connection(*self.address)
+        self._streams = await asyncio.open_connection(sock=await dial(self.address, self._told))
         answer = await self._exchange(ApiVersionsRequest(), ApiVersionsResponse)
         require(answer.error_code, "ApiVersions")
         self._versions = {api.api_key: (api.min_version, api.max_version) for api in answer.api_keys}

@@ -18,6 +18,7 @@ from kio.schema.errors import ErrorCode
 
 from harness import processes
 from harness.brokers import settings
+from harness.brokers.accepts import Accepts
 from harness.brokers.admin import TIMEOUT_S, Admin
 from harness.brokers.alterations import Alterations
 from harness.brokers.connection import require
@@ -62,6 +63,8 @@ class LocalCluster:
             )
             for node in layout.nodes
         }
+        self._accepts = Accepts(node.log for node in self._nodes.values())
+        self._probes: set[int] = set()
         self.admin = Admin(self._internal)
         self.alterations = Alterations(self.admin)
 
@@ -115,6 +118,16 @@ class LocalCluster:
     async def read_log(self, topic: str) -> list[LogRecord]:
         """Every record of the topic, in order of partition and offset (:mod:`harness.brokers.log_reader`)."""
         return await read_log(self.admin, topic)
+
+    def came_to(self, lane: int) -> list[tuple[int, int]]:
+        """(Node id, port it came from) of each connection to a lane's listeners since the last call, ours left out."""
+        return [
+            (address.broker, port)
+            for address in self._layout.addresses
+            if address.lane == lane
+            for port in self._accepts.of(address.listener[1])
+            if port not in self._probes
+        ]
 
     async def stop(self, node_id: int) -> None:
         """End a node in good order; its data stays."""
@@ -192,7 +205,8 @@ class LocalCluster:
                 raise BrokerDied(reason)
             while waiting:
                 told = self._layout.told(waiting[0])
-                await assert_ready(waiting[0], self.cluster_id, {node_id: told[node_id] for node_id in up})
+                named = {node_id: told[node_id] for node_id in up}
+                await assert_ready(waiting[0], self.cluster_id, named, self._probes.add)
                 del waiting[0]
 
         try:

@@ -7,7 +7,7 @@ that this listener is there to advertise.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from kio.schema.metadata.v12 import MetadataResponse
 
@@ -17,12 +17,18 @@ from harness.errors import KafkaTrialError
 from harness.ports import Address
 
 
-async def assert_ready(listener: Address, cluster_id: str, told: Mapping[int, Address]) -> None:
+async def assert_ready(
+    listener: Address,
+    cluster_id: str,
+    told: Mapping[int, Address],
+    came_from: Callable[[int], object] = lambda _: None,
+) -> None:
     """Ask ``listener`` for ApiVersions and Metadata; ``told`` are the nodes it must name, at these addresses.
 
-    NotYet: no answer, or a node is missing. KafkaTrialError: the answer of another cluster, or a wrong address.
+    ``came_from`` hears our own port before we connect. NotYet: no answer, or a node is missing. KafkaTrialError: the
+    answer of another cluster, or a wrong address.
     """
-    connection = Connection(listener)
+    connection = Connection(listener, came_from)
     try:
         answer = await connection.request(metadata_request(None), MetadataResponse)
     finally:

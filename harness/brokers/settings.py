@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
+from harness.brokers.accepts import LOGGER
 from harness.brokers.layout import Layout, NodeLayout
 from harness.ports import Address
 
@@ -20,20 +21,23 @@ JVM_OPTIONS = (
     "-Djava.net.preferIPv4Stack=true",
 )
 
-_LOG4J2 = """\
+_LOG4J2 = f"""\
 appender.stdout.type = Console
 appender.stdout.name = STDOUT
 appender.stdout.layout.type = PatternLayout
 appender.stdout.layout.pattern = [%d] %p %m (%c)%n
 rootLogger.level = INFO
 rootLogger.appenderRef.stdout.ref = STDOUT
+logger.acceptor.name = {LOGGER}
+logger.acceptor.level = DEBUG
 """
 
-_RELOAD4J = """\
+_RELOAD4J = f"""\
 log4j.rootLogger = INFO, stdout
 log4j.appender.stdout = org.apache.log4j.ConsoleAppender
 log4j.appender.stdout.layout = org.apache.log4j.PatternLayout
 log4j.appender.stdout.layout.ConversionPattern = [%d] %p %m (%c)%n
+log4j.logger.{LOGGER} = DEBUG
 """
 
 

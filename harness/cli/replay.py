@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import msgspec
 import typer
 
-from harness import registry
+from harness import schedule
 from harness.campaign import install
 from harness.cli import select
 from harness.cli.output import print_json, run_document
@@ -103,6 +103,4 @@ def _check(spec: TrialSpec, world: str) -> None:
         select.brokers([spec.broker])
     else:
         broker_of(spec.broker)
-    for fault in spec.faults:
-        if world not in registry.fault(fault.kind).worlds:
-            raise UsageError(f"fault {fault.kind!r} does not exist in the {world} world")
+    schedule.check([spec], world)

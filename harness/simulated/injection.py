@@ -7,9 +7,10 @@ client not yet the answer. It takes no time to begin or to end, so what was in e
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cache
-from typing import cast
+from functools import cache, partial
+from typing import Any, cast
 
+from harness.contract import AnyEvent
 from harness.errors import UsageError
 from harness.registry import fault
 from harness.rows import FaultRow, Frame
@@ -17,8 +18,8 @@ from harness.simulated.lane import SimulatedLane
 from harness.simulated.network import Network
 from harness.simulated.ports import SimulatedFaultKind
 from harness.simulated.scheduler import NS_PER_MS, Event
-from harness.spec import Elapsed, FaultSpec
-from harness.witness.trigger import TriggerCounter
+from harness.spec import ClientTold, Elapsed, FaultSpec, FrameSeen, PhaseBegan, Trigger
+from harness.trigger import TriggerCounter
 
 
 class SimulatedInjector:
@@ -30,6 +31,8 @@ class SimulatedInjector:
         self._rows = [FaultRow(index, spec, None, None) for index, spec in enumerate(specs)]
         self._ending: dict[int, Event] = {}
         self._waiting: dict[int, Callable[[], None]] = {}
+        self._until: dict[int, Callable[[], None]] = {}
+        self._listening: list[Callable[[Any], None]] = []
 
     @property
     def holding(self) -> bool:
@@ -41,10 +44,24 @@ class SimulatedInjector:
         """True while a fault has not begun."""
         return bool(self._waiting)
 
-    def run(self) -> None:
-        """The load begins now: have each fault begin when its trigger comes."""
+    def startup(self) -> None:
+        """The client is about to be told its configuration: what is to be there by then begins."""
         for row in self._rows:
-            self._arm(row.index, row.spec)
+            if row.spec.start == PhaseBegan("startup"):
+                self._begin(row.index)
+
+    def run(self) -> None:
+        """The load begins now: have each fault begin, or end, when its trigger comes."""
+        for row in self._rows:
+            if row.spec.start != PhaseBegan("startup"):
+                self._when(row.spec.start, self._waiting, row.index, partial(self._begin, row.index))
+            elif row.index in self._ending:
+                self._end_early(row.index)
+
+    def heard(self, event: AnyEvent) -> None:
+        """The client told something."""
+        for listen in tuple(self._listening):
+            listen(event)
 
     def stop_waiting(self) -> None:
         """What has not begun will not."""
@@ -74,37 +91,70 @@ class SimulatedInjector:
             for kind, row in zip(self._kinds, self._rows, strict=True)
         )
 
-    def _arm(self, index: int, spec: FaultSpec) -> None:
-        scheduler, start = self._lane.scheduler, spec.start
-        if isinstance(start, Elapsed):
-            at = scheduler.at(scheduler.now_ns + start.ms * NS_PER_MS, lambda: self._begin(index))
-            self._waiting[index] = at.cancel
-            return
-        counter = TriggerCounter(start)
+    def _when(
+        self, trigger: Trigger, waits: dict[int, Callable[[], None]], index: int, act: Callable[[], None]
+    ) -> None:
+        """Have ``act`` called when the trigger comes; until then ``waits[index]`` calls it off."""
+        scheduler = self._lane.scheduler
 
-        def watch(frame: Frame) -> None:
-            if counter.feed(frame):
-                self._network.unwatch(watch)
-                event = scheduler.at(scheduler.now_ns, lambda: self._begin(index))
-                self._waiting[index] = event.cancel
+        def due(at_ns: int, then: Callable[[], None]) -> None:
+            waits[index] = scheduler.at(at_ns, then).cancel
 
-        def listen() -> None:
-            self._network.watch(watch)
-            self._waiting[index] = lambda: self._network.unwatch(watch)
+        match trigger:
+            case PhaseBegan():
+                due(scheduler.now_ns, act)
+            case Elapsed():
+                due(scheduler.now_ns + trigger.ms * NS_PER_MS, act)
+            case FrameSeen() | ClientTold():
+                counter = TriggerCounter(trigger)
 
-        self._waiting[index] = scheduler.at(scheduler.now_ns + start.after_ms * NS_PER_MS, listen).cancel
+                def look(event: Frame | AnyEvent) -> None:
+                    if counter.feed(event):
+                        self._unwatch(look)
+                        due(scheduler.now_ns, act)
+
+                def listen() -> None:
+                    self._watch(look)
+                    waits[index] = partial(self._unwatch, look)
+
+                due(scheduler.now_ns + trigger.after_ms * NS_PER_MS, listen)
+
+    def _watch(self, look: Callable[[Any], None]) -> None:
+        self._network.watch(look)
+        self._listening.append(look)
+
+    def _unwatch(self, look: Callable[[Any], None]) -> None:
+        self._network.unwatch(look)
+        self._listening.remove(look)
 
     def _begin(self, index: int) -> None:
-        self._waiting.pop(index)
+        has_load_begun = self._waiting.pop(index, None) is not None
         row, now_ns = self._rows[index], self._lane.now_ns
         requested = (now_ns, now_ns + row.spec.duration_ms * NS_PER_MS)
         self._rows[index] = FaultRow(index, row.spec, requested, requested)
         self._ending[index] = self._lane.scheduler.at(requested[1], lambda: self._end(index))
+        if has_load_begun:
+            self._end_early(index)
         self._kinds[index].begin(row.spec, self._lane)
         self._lane.settle()
 
+    def _end_early(self, index: int) -> None:
+        row = self._rows[index]
+        if row.spec.until is not None and row.requested_ns is not None:
+            self._when(
+                row.spec.until, self._until, index, partial(self._end_asked, index, row.requested_ns[0])
+            )
+
+    def _end_asked(self, index: int, began_ns: int) -> None:
+        self._until.pop(index)
+        self._rows[index] = FaultRow(index, self._rows[index].spec, (began_ns, self._lane.now_ns), None)
+        self._ending[index].cancel()
+        self._end(index)
+
     def _end(self, index: int) -> None:
         self._ending.pop(index)
+        if call_off := self._until.pop(index, None):
+            call_off()
         row = self._rows[index]
         assert row.requested_ns is not None
         self._rows[index] = FaultRow(
@@ -124,6 +174,4 @@ def _simulated(spec: FaultSpec) -> SimulatedFaultKind:
     kind = fault(spec.kind)
     if "simulated" not in kind.worlds or not _lives_here(type(kind)):
         raise UsageError(f"fault {spec.kind!r} does not exist in the simulated world")
-    simulated = cast(SimulatedFaultKind, kind)
-    simulated.values(spec)
-    return simulated
+    return cast(SimulatedFaultKind, kind)

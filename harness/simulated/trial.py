@@ -12,6 +12,7 @@ from typing import Any
 
 from msgspec.structs import asdict, replace
 
+from harness import schedule
 from harness.brokers.scripted.cluster import ScriptedCluster
 from harness.contract import (
     AnyEvent,
@@ -96,6 +97,7 @@ class SimulatedTrial:
 
     def _collect(self) -> None:
         spec = self._spec
+        schedule.check([spec], "simulated")
         version, nodes = broker_of(spec.broker)
         addresses = {node_id: (f"broker-{node_id}", 9092) for node_id in range(1, nodes + 1)}
         dice = Dice(spec.seed, f"{spec.scenario}/cluster")
@@ -104,6 +106,7 @@ class SimulatedTrial:
         lane = SimulatedLane(network.proxies, cluster, self._topic, self._scheduler)
         injector = self._injector = SimulatedInjector(spec.faults, lane, network)
         cluster.create_topic(self._topic, spec.workload.partitions)
+        injector.startup()
         self._start(network, ",".join(f"{host}:{port}" for host, port in addresses.values()))
         self._load(injector)
         self._heal(injector, lane)
@@ -175,6 +178,8 @@ class SimulatedTrial:
 
     def _hear(self, event: AnyEvent) -> None:
         self._history.append(event)
+        if self._injector is not None:
+            self._injector.heard(event)
         match event:
             case OpComplete(op="send"):
                 self._settled += len(event.records)

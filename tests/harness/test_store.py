@@ -5,13 +5,17 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from msgspec import structs
 
+from harness.capture.crosscheck import crosscheck
+from harness.capture.rows import By, TcpFact, What
 from harness.contract import OpComplete, OpInvoke
 from harness.errors import EnvironmentProblem, UsageError
 from harness.evidence import Evidence
 from harness.outcome import Guarantee
 from harness.rows import (
     SCHEMA_VERSION,
+    CaptureRecord,
     Ending,
     Fate,
     FaultRow,
@@ -24,7 +28,7 @@ from harness.rows import (
     TrialVerdict,
 )
 from harness.spec import ClientRef, FaultSpec, FrameSeen, Plan, TrialSpec, Workload
-from harness.store import RunRecord, RunStore
+from harness.store import TCP, RunRecord, RunStore
 
 FAULT = FaultSpec("latency", FrameSeen("Produce", nth=3), 100, {"upstream_ms": 5})
 SPEC = TrialSpec(
@@ -64,6 +68,28 @@ def test_what_a_fault_stopped_is_kept_apart(tmp_path):
     store.write_evidence(replace(EVIDENCE, frames=(passed,), stopped=(stopped,)))
     read = store.read_evidence("t-1")
     assert (read.frames, read.stopped) == ((passed,), (stopped,))
+
+
+def test_what_a_capture_told_is_evidence_and_must_be_there(tmp_path):
+    store = RunStore.create(tmp_path, record())
+    tcp = (TcpFact(5, 1, 40_001, What.FRAME, By.CLIENT, 1, 7, 312),)
+    captured = structs.replace(EVIDENCE.record, capture=CaptureRecord(packets=1, frames=1))
+    store.write_evidence(replace(EVIDENCE, record=captured, tcp=tcp))
+    assert store.read_evidence("t-1").tcp == tcp
+    (store.trial_folder("t-1") / TCP).unlink()
+    with pytest.raises(UsageError, match=r"tcp\.jsonl does not exist"):
+        store.read_evidence("t-1")
+
+
+def test_rows_of_an_older_capture_are_read(tmp_path):
+    store = RunStore.create(tmp_path, record())
+    captured = structs.replace(EVIDENCE.record, capture=CaptureRecord(packets=1))
+    store.write_evidence(replace(EVIDENCE, record=captured))
+    old = '{"t_ns":5,"broker":1,"client_port":40001,"what":"syn","by":"client"}\n'
+    (store.trial_folder("t-1") / TCP).write_text(old)
+    read = store.read_evidence("t-1")
+    assert read.tcp == (TcpFact(5, 1, 40_001, What.SYN, By.CLIENT),)
+    assert crosscheck(read) is None
 
 
 def test_a_record_without_a_result_is_pending_and_info():

@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from harness.rows import Frame, FrameKind, ProducePart
 from harness.spec import FrameSeen
-from harness.witness.trigger import TriggerCounter, matches
+from harness.trigger import TriggerCounter
+from harness.witness.trigger import matches
 
 
 def frame(kind: FrameKind, api: str | None, partitions: Sequence[int] = ()) -> Frame:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 from dataclasses import replace
 
 import psutil
@@ -22,6 +23,11 @@ LOAD = Workload(records=400, chunk=20, interval_ms=50)
 
 def tried(tmp_path, monkeypatch, scenario):
     """The verdict of the reference client in ``scenario``, at least once, with real brokers."""
+    return evidenced(tmp_path, monkeypatch, scenario)[0]
+
+
+def evidenced(tmp_path, monkeypatch, scenario):
+    """That verdict, and its evidence."""
     client = ClientRef("reference", registry.client("reference").default_version)
     monkeypatch.setattr(registry, "scenario", lambda _: scenario)
     plan = make_plan([scenario], [client], ["local:4.3.1x1"], [7])
@@ -29,7 +35,7 @@ def tried(tmp_path, monkeypatch, scenario):
     store = RunStore.create(tmp_path, RunRecord("run", "2026-01-01T00:00:00+00:00", plan, 1, {}, []))
     asyncio.run(Campaign(store, install([client]), 1, lambda _: None, lambda _: None).run())
     [verdict] = store.verdicts()
-    return verdict
+    return verdict, store.read_evidence(verdict.trial)
 
 
 def replace_trials(plan, trials):
@@ -94,6 +100,24 @@ def test_a_frame_triggers_a_fault(tmp_path, monkeypatch):
     assert tried(tmp_path, monkeypatch, short("produce/dropped-response", third)).verdict == "pass"
 
 
+def test_faults_begin_before_the_client_and_end_by_what_it_tells(tmp_path, monkeypatch):
+    from harness.spec import ClientTold, PhaseBegan
+
+    slow = FaultSpec("latency", PhaseBegan("startup"), 60_000, LATE, until=ClientTold("ok", nth=100))
+    drop = replace_start(DROP, ClientTold("invoke", nth=200))
+    verdict, evidence = evidenced(tmp_path, monkeypatch, short("produce/dropped-response", slow, drop))
+    assert verdict.verdict == "pass", verdict.reason
+    [first, second] = evidence.faults
+    opened = min(frame.t_ns for frame in evidence.frames)
+    told = [event.mono_ns for event in evidence.history if getattr(event, "op", "") == "send"]
+    assert first.effective_ns[0] < opened < evidence.record.phases.load_ns < first.effective_ns[1]
+    assert first.effective_ns[1] < second.effective_ns[0] < max(told)
+
+
+def replace_start(fault, start):
+    return FaultSpec(fault.kind, start, fault.duration_ms)
+
+
 def test_a_trial_that_breaks_leaves_no_fault_on_its_lane(tmp_path, monkeypatch):
     armed = replace(short("produce/calm"), schedule=lambda _: (FaultSpec("reset", Elapsed(500), 100),))
     monkeypatch.setattr(registry, "scenario", lambda _: armed)
@@ -106,6 +130,43 @@ def test_a_trial_that_breaks_leaves_no_fault_on_its_lane(tmp_path, monkeypatch):
     first, second = store.verdicts()
     assert (first.verdict, "broke the contract" in first.reason) == ("harness-error", True)
     assert second.verdict != "harness-error", second.reason
+
+
+#: The reference client, but what it is told to bootstrap from is the broker behind the proxy and the witness.
+AROUND = """
+import json, os, subprocess, sys, threading
+client = subprocess.Popen(sys.argv[1:], stdin=subprocess.PIPE, text=True)
+
+def pass_on():
+    for line in sys.stdin:
+        command = json.loads(line)
+        config = command.get("config", {})
+        if "bootstrap.servers" in config:
+            host, port = config["bootstrap.servers"].split(":")
+            config["bootstrap.servers"] = f"{host}:{int(port) + 2}"
+        print(json.dumps(command), file=client.stdin, flush=True)
+    client.stdin.close()
+
+threading.Thread(target=pass_on, daemon=True).start()
+os._exit(client.wait())
+"""
+
+
+def test_a_client_that_reaches_a_broker_around_its_lane_is_a_harness_error(tmp_path, monkeypatch):
+    scenario = short("produce/calm")
+    monkeypatch.setattr(registry, "scenario", lambda _: scenario)
+    reference = install([ClientRef("reference", registry.client("reference").default_version)])
+    [launch] = [installed.launch for installed in reference.values()]
+    around = ClientRef("around", "own", (sys.executable, "-c", AROUND, *launch.argv))
+    plan = make_plan([scenario], [around], ["local:4.3.1x1"], [7])
+    store = RunStore.create(
+        tmp_path,
+        RunRecord("run", "2026-01-01T00:00:00+00:00", replace_trials(plan, plan.trials[:1]), 1, {}, []),
+    )
+    asyncio.run(Campaign(store, install([around]), 1, lambda _: None, lambda _: None).run())
+    [verdict] = store.verdicts()
+    assert verdict.verdict == "harness-error"
+    assert "went around the lane, to broker 1" in verdict.reason
 
 
 def test_a_check_that_crashes_is_a_harness_error(tmp_path, monkeypatch):

@@ -66,6 +66,7 @@ class Settings:
     producer_id_expiration_ms: int = 86_400_000
     coordinator_load_in_progress: bool = False
     coordinator_available: bool = True
+    coordinators_moved: int = 0
     denied_topics: set[str] = field(default_factory=set)
     denied_transactional_ids: set[str] = field(default_factory=set)
     cluster_denied: bool = False

@@ -15,7 +15,7 @@ def coordinator(state: ClusterState, key: str) -> int:
     alive = state.alive()
     if not alive or not state.settings.coordinator_available:
         return NO_NODE
-    return alive[_java_hash(key) % _PARTITIONS % len(alive)]
+    return alive[(_java_hash(key) % _PARTITIONS + state.settings.coordinators_moved) % len(alive)]
 
 
 def _java_hash(text: str) -> int:

@@ -1,0 +1,60 @@
+"""Clients may produce so many bytes a second, and are throttled beyond that.
+
+## What it does
+For the duration every client id has a quota of ``bytes_per_s`` for what it produces, on each broker. A broker that
+finds it exceeded does what it was asked, says in its answer how long the client is to hold back, and leaves the
+connection unread for as long (KIP-219).
+
+## What it probes
+As ``throttle``, with times that depend on what the client really sends; whether its delivery timeouts and its memory
+bear a broker that takes less than the application gives.
+
+## How it is made
+In the live world by a client quota (``producer_byte_rate`` of the default client id), which the brokers measure over
+eleven seconds. In the simulated world there is ``throttle`` instead.
+
+## Where it is seen
+Answers say a throttle time: a hit is such an answer during the fault.
+
+## What it cannot do
+Throttle at once: the first seconds may pass, as no more than the quota's window has been sent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from faults.broker_fault import BrokerFault
+from faults.kind import passed
+from harness.lane import LiveLane
+from harness.ports import FaultKind, FaultParam
+from harness.rows import FaultRow, Frame, FrameKind
+from harness.spec import FaultSpec
+
+RATE = "producer_byte_rate"
+
+
+class Quota(BrokerFault):
+    """The fault kind ``quota``."""
+
+    name = "quota"
+    summary = "clients may produce so many bytes a second, and are throttled beyond that"
+    worlds = frozenset({"live"})
+    params: tuple[FaultParam, ...] = (
+        FaultParam("bytes_per_s", 10_000, 1, 1_000_000_000, "what a client id may produce on each broker"),
+    )
+
+    async def start(self, spec: FaultSpec, lane: LiveLane) -> None:
+        """Set the quota."""
+        await lane.cluster.alterations.alter_quota(RATE, self.values(spec)["bytes_per_s"])
+
+    async def stop(self, spec: FaultSpec, lane: LiveLane) -> None:
+        """Take it back."""
+        await lane.cluster.alterations.alter_quota(RATE, None)
+
+    def hits(self, row: FaultRow, frames: Sequence[Frame]) -> int:
+        """Answers that said to hold back."""
+        return sum(frame.throttle_ms > 0 for frame in passed(row, frames, (FrameKind.RESPONSE,)))
+
+
+FAULT: FaultKind = Quota()

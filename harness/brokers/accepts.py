@@ -1,0 +1,39 @@
+"""Who came to a broker's listeners, from the broker's own log: its acceptor tells of every connection (at DEBUG).
+
+Only the witness dials a lane's listener, and the harness to see whether it is ready. Whoever else came went around the
+lane: no fault met it and no row tells of it, so a verdict on its trial would rest on half of what happened.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable
+from pathlib import Path
+
+#: ``kafka.network.DataPlaneAcceptor``, the same from 3.9 to 4.3.
+LOGGER = "kafka.network.DataPlaneAcceptor"
+_ACCEPTED = re.compile(rb"Accepted connection from /[\d.]+:(\d+) on /[\d.]+:(\d+) ")
+
+
+class Accepts:
+    """The connections that the brokers which write ``logs`` have accepted, each told once."""
+
+    def __init__(self, logs: Iterable[Path]) -> None:
+        self._read_bytes = dict.fromkeys(logs, 0)
+        self._peers: defaultdict[int, list[int]] = defaultdict(list)
+
+    def of(self, listener_port: int) -> list[int]:
+        """The ports of those who have come to a listener since the last call."""
+        for log in self._read_bytes:
+            for peer_port, port in _ACCEPTED.findall(self._whole_new_lines(log)):
+                self._peers[int(port)].append(int(peer_port))
+        return self._peers.pop(listener_port, [])
+
+    def _whole_new_lines(self, log: Path) -> bytes:
+        with log.open("rb") as file:
+            file.seek(self._read_bytes[log])
+            data = file.read()
+        whole = data[: data.rfind(b"\n") + 1]
+        self._read_bytes[log] += len(whole)
+        return whole

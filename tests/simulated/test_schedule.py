@@ -1,0 +1,135 @@
+"""When faults begin and end: by the clock, by frames, by the client, by phases; and what is refused beforehand."""
+
+from __future__ import annotations
+
+import pytest
+
+from harness import registry, schedule
+from harness.contract import OpComplete, OpInvoke
+from harness.errors import UsageError
+from harness.evidence import Evidence
+from harness.outcome import Guarantee
+from harness.plan import producer_config
+from harness.rows import Ending, FrameKind
+from harness.simulated.judged import RUN_ID
+from harness.simulated.trial import SimulatedTrial
+from harness.spec import (
+    ClientRef,
+    ClientTold,
+    Elapsed,
+    FaultSpec,
+    FrameMatch,
+    FrameSeen,
+    PhaseBegan,
+    TrialSpec,
+    Trigger,
+    Workload,
+)
+
+NS_PER_MS = 1_000_000
+LOAD = Workload(records=100, chunk=20, interval_ms=1_000, partitions=2)
+
+
+def trial(*faults: FaultSpec) -> TrialSpec:
+    client = ClientRef("reference", registry.client("reference").default_version)
+    config = producer_config(Guarantee.IDEMPOTENT, "none", {})
+    guarantee = Guarantee.IDEMPOTENT
+    return TrialSpec("t", client, "scripted:4.3.1x1", "generated/any", guarantee, 1, LOAD, faults, config)
+
+
+def run(*faults: FaultSpec) -> Evidence:
+    evidence = SimulatedTrial(trial(*faults), RUN_ID).run()
+    assert evidence.record.ending is Ending.COMPLETE, evidence.record.reason
+    return evidence
+
+
+def refuse(start: Trigger, duration_ms: int = 500, until: Trigger | None = None) -> FaultSpec:
+    return FaultSpec("refuse", start, duration_ms, until=until)
+
+
+def load_ns(evidence: Evidence) -> int:
+    assert evidence.record.phases.load_ns is not None
+    return evidence.record.phases.load_ns
+
+
+def test_a_fault_of_the_startup_is_there_before_the_client() -> None:
+    evidence = run(refuse(PhaseBegan("startup"), 700))
+    [row] = evidence.faults
+    first = min(frame.t_ns for frame in evidence.frames if frame.kind is FrameKind.REQUEST)
+    assert (
+        row.effective_ns is not None and row.effective_ns[0] + 700 * NS_PER_MS == row.effective_ns[1] <= first
+    )
+
+
+def test_one_of_the_load_begins_with_it() -> None:
+    evidence = run(refuse(PhaseBegan("load")), refuse(Elapsed(2_500)))
+    assert [row.requested_ns and row.requested_ns[0] for row in evidence.faults] == [
+        load_ns(evidence),
+        load_ns(evidence) + 2_500 * NS_PER_MS,
+    ]
+
+
+@pytest.mark.parametrize(("what", "event"), [("ok", OpComplete), ("invoke", OpInvoke)])
+def test_what_the_client_tells_begins_one(what: str, event: type[OpComplete | OpInvoke]) -> None:
+    evidence = run(refuse(ClientTold(what, nth=41)))
+    told = [
+        (each.mono_ns, len(each.outcome) if isinstance(each, OpComplete) else each.count)
+        for each in evidence.history
+        if isinstance(each, event) and each.op == "send" and each.mono_ns > load_ns(evidence)
+    ]
+    seen, moments = 0, []
+    for at_ns, count in told:
+        seen += count
+        if seen >= 41:
+            moments.append(at_ns)
+    [row] = evidence.faults
+    assert row.requested_ns is not None and row.requested_ns[0] == moments[0]
+
+
+def test_one_ends_when_its_last_trigger_comes_or_its_time_is_over() -> None:
+    early, late = FrameSeen("Produce", "request", nth=2), FrameSeen("Produce", "request", nth=99)
+    slow = FaultSpec("latency", Elapsed(0), 9_000, {"upstream_ms": 5}, until=early)
+    evidence = run(slow, FaultSpec("latency", Elapsed(0), 900, {"downstream_ms": 5}, until=late))
+    produced = sorted(
+        frame.t_ns
+        for frame in evidence.frames
+        if frame.kind is FrameKind.REQUEST and frame.api == "Produce" and frame.t_ns >= load_ns(evidence)
+    )
+    first, second = evidence.faults
+    assert first.effective_ns == first.requested_ns == (load_ns(evidence), produced[1])
+    assert second.effective_ns == (load_ns(evidence), load_ns(evidence) + 900 * NS_PER_MS)
+
+
+def test_a_fault_of_the_startup_may_end_by_a_frame() -> None:
+    seen = FrameSeen("Produce", "response")
+    evidence = run(FaultSpec("latency", PhaseBegan("startup"), 60_000, {"upstream_ms": 5}, until=seen))
+    [row] = evidence.faults
+    assert row.effective_ns is not None and row.effective_ns[0] < load_ns(evidence) < row.effective_ns[1]
+
+
+def test_a_trigger_that_never_comes_leaves_no_window() -> None:
+    [row] = run(refuse(ClientTold("fail"))).faults
+    assert (row.requested_ns, row.effective_ns) == (None, None)
+
+
+@pytest.mark.parametrize(
+    ("fault", "said"),
+    [
+        (FaultSpec("refused", Elapsed(0), 1), "unknown fault 'refused'; did you mean 'refuse'"),
+        (FaultSpec("idle_kill", Elapsed(0), 1), "does not exist in the simulated world"),
+        (FaultSpec("latency", Elapsed(0), 1, {"upstream": 5}), "did you mean 'upstream_ms'"),
+        (refuse(Elapsed(-1)), "ms of fault 'refuse' must be 0 or more, not -1"),
+        (refuse(Elapsed(0), -1), "duration_ms of fault 'refuse' must be 0 or more, not -1"),
+        (refuse(FrameSeen("Produces")), "unknown API, for fault 'refuse' 'Produces'; did you mean 'Produce'"),
+        (refuse(FrameSeen("Produce", "answer")), "unknown direction.*known: request, response"),
+        (refuse(FrameSeen("Produce", nth=0)), "nth of fault 'refuse' must be 1 or more, not 0"),
+        (refuse(FrameSeen("Produce", partition=2)), "names partition 2, but those of the trial are 0 to 1"),
+        (refuse(ClientTold("acks")), "unknown event of a client.*known: fail, info, invoke, ok"),
+        (refuse(Elapsed(0), until=ClientTold(nth=0)), "nth of fault 'refuse' must be 1 or more"),
+        (refuse(PhaseBegan("heal")), "unknown phase with faults.*known: load, startup"),
+        (FaultSpec("refuse", Elapsed(0), 1, frames=FrameMatch("Produce", partition=7)), "names partition 7"),
+    ],
+)
+def test_what_cannot_be_carried_out_is_refused_in_one_sentence(fault: FaultSpec, said: str) -> None:
+    with pytest.raises(UsageError, match=said):
+        schedule.check([trial(fault)], "simulated")
