@@ -140,7 +140,9 @@ class Campaign:
         if capture.lacks is not None:
             doubt = f"no capture: {capture.lacks}"
         elif not capture.is_whole:
-            lost = f"{capture.dropped} packets dropped, {capture.cut} cut, {capture.unread} connections unread"
+            lost = (
+                f"{capture.dropped} packets dropped, {capture.cut} cut, {capture.unread} connections unread"
+            )
             doubt = f"the capture of {spec.trial} is not whole, nothing is compared with it: {lost}"
         else:
             return

@@ -21,13 +21,25 @@ from harness.simulated.ports import Clock, SimulatedClient, Tell
 from harness.simulated.trial import SimulatedTrial
 from harness.spec import Plan, TrialSpec
 from suites.scenarios.generated import ANY_SCENARIO
-from suites.scenarios.produce import CLOSING, DELIVERY, EXPIRY
 from suites.simulated.delivery.schedules import trials
 from suites.simulated.law import law
 
 #: A schedule at random may meet nobody, and a check may not be able to tell; neither is an accusation.
 NO_ACCUSATION = (Verdict.PASS, Verdict.NOT_EXERCISED, Verdict.INCONCLUSIVE, Verdict.UNSUPPORTED)
-PROMISED = DELIVERY + CLOSING + EXPIRY
+#: What a client promises whatever its guarantee, beside the checks of its trace.
+PROMISED = (
+    "E2E-DEL-01",
+    "E2E-DEL-02",
+    "E2E-DEL-03",
+    "PRD-ACC-12",
+    "PRD-SND-01",
+    "PRD-SND-06",
+    "PRD-SND-14",
+    "PRD-SND-16",
+    "PRD-CLS-01",
+    "PRD-CLS-03",
+    "PRD-EXP-01",
+)
 
 
 class Made:
