@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from faults.kind import Fault, toxic_name
+from faults.kind import BOTH_WORLDS, Fault, toxic_name
 from harness.errors import UsageError
 from harness.lane import LiveLane
 from harness.rows import FaultRow, Frame
+from harness.simulated.lane import SimulatedLane
 from harness.spec import FaultSpec, FrameMatch
 from harness.wire.apis import Api, api_name
 from harness.witness.actions import Action
@@ -22,6 +23,7 @@ DIRECTIONS = ("request", "response")
 class FrameFault(Fault):
     """The defaults: ``frames`` of the spec are meant; :meth:`action` is what a kind does with them."""
 
+    worlds = BOTH_WORLDS
     #: The directions in which the kind can act.
     directions: tuple[str, ...] = DIRECTIONS
 
@@ -58,6 +60,14 @@ class FrameFault(Fault):
     async def stop(self, spec: FaultSpec, lane: LiveLane) -> None:
         """Act no more; what is held goes on."""
         lane.witness.disarm(toxic_name(spec))
+
+    def begin(self, spec: FaultSpec, lane: SimulatedLane) -> None:
+        """Count, and act."""
+        lane.arm(toxic_name(spec), self.match(spec), self.action(spec), spec.brokers)
+
+    def end(self, spec: FaultSpec, lane: SimulatedLane) -> None:
+        """Act no more; what is held goes on."""
+        lane.disarm(toxic_name(spec))
 
     def hits(self, row: FaultRow, frames: Sequence[Frame]) -> int:
         """The frames that were acted on; where the connection ended before that was done, it was not."""

@@ -2,7 +2,8 @@
 
 ## What it does
 The next ``count`` answers to ApiVersions are UNSUPPORTED_VERSION in version 0, whatever was asked, as from a broker
-that is much older than the client (KIP-511). It is in effect before the client connects, and until the fault ends.
+that is much older than the client (KIP-511). Where it is to meet the client's first
+connection, it starts with the phase ``startup``.
 
 ## What it probes
 Whether the client reads an answer in another version than it asked in, and asks again in version 0; a client that reads
@@ -21,7 +22,6 @@ Make the broker old: what it says in version 0 is what it can.
 from __future__ import annotations
 
 from faults.frame_fault import FrameFault
-from harness.lane import LiveLane
 from harness.ports import FaultKind, FaultParam
 from harness.spec import FaultSpec, FrameMatch
 from harness.witness.actions import Action, rewritten
@@ -42,13 +42,6 @@ class UnsupportedVersion(FrameFault):
     def action(self, spec: FaultSpec) -> Action:
         """Say so."""
         return rewritten(lambda payload, _: unsupported_version(payload))
-
-    async def prepare(self, spec: FaultSpec, lane: LiveLane) -> None:
-        """Say so from the client's first connection on."""
-        await super().start(spec, lane)
-
-    async def start(self, spec: FaultSpec, lane: LiveLane) -> None:
-        """It has begun before."""
 
 
 FAULT: FaultKind = UnsupportedVersion()

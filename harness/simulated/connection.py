@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
+from harness.simulated.interception import Interception
 from harness.simulated.pipe import BASE_NS, Pipe
 from harness.wire.errors import FrameError
 from harness.wire.frames import SIZE_BYTES, FrameReader
@@ -62,6 +63,7 @@ class Connection:
 
     __slots__ = (
         "_answering",
+        "_interception",
         "_lost",
         "_network",
         "_opened",
@@ -104,6 +106,7 @@ class Connection:
         self._requests: deque[bytes] = deque()
         self._reader = FrameReader()
         self._transcript: Transcript
+        self._interception: Interception | None = None
         if proxy is not None:
             self.up = Pipe(network.scheduler, proxy.up, self._at_broker)
             self.down = Pipe(network.scheduler, proxy.down, self._at_client)
@@ -188,20 +191,24 @@ class Connection:
                 self._network.later(BASE_NS, lambda: self.fail(RESET))
             return
         if data is None:
-            self._broker_end_closed(CLIENT)
+            self._client_end_closed()
             return
         tear = self._tear
         if tear is not None and tear.upstream:
             data = data[: min(tear.at_byte, len(data) - 1)]
-        payload = self._reader.only_frame(data)
-        self._network.emit(self._transcript.sent(self._network.scheduler.now_ns, data, payload))
+        if not self._is_taken(CLIENT, data):
+            payload = self._reader.only_frame(data)
+            self._network.emit(self._transcript.sent(self._network.scheduler.now_ns, data, payload))
+            self._read(data, payload)
+        if tear is not None and tear.upstream:
+            self._torn(tear)
+        self._next_request()
+
+    def _read(self, data: bytes, payload: bytes | None) -> None:
         if payload is not None:
             self._requests.append(payload)
         else:
             self._take_pieces(data)
-        if tear is not None and tear.upstream:
-            self._torn(tear)
-        self._next_request()
 
     def _take_pieces(self, data: bytes) -> None:
         self._reader.feed(data)
@@ -211,13 +218,61 @@ class Connection:
         except FrameError:
             self.broker_closes()
 
+    # the witness between them
+
+    def _is_taken(self, sender: str, data: bytes) -> bool:
+        """True if rules of the witness say what becomes of ``data``."""
+        if self._interception is None:
+            if not self._network.rules:
+                return False
+            self._interception = Interception(self, self._network, self._transcript)
+        return self._interception.takes(sender, data)
+
+    def rules_changed(self) -> None:
+        """What waited for a rule may go on."""
+        if self._interception is not None:
+            self._interception.go_on()
+
+    def pass_on(self, sender: str, data: bytes) -> None:
+        """The witness lets bytes go on. A broker has them a moment later: its answer is told behind them."""
+        if sender == BROKER:
+            self.down.push(data)
+        else:
+            self._network.later(0, lambda: self._heard(data))
+
+    def _heard(self, data: bytes) -> None:
+        if self.broker_open:
+            self._read(data, self._reader.only_frame(data))
+            self._next_request()
+
+    def pass_on_end(self, sender: str) -> None:
+        """The witness lets the end of a direction go on."""
+        if sender == BROKER:
+            self.down.push(None)
+        else:
+            self._network.later(0, lambda: self._broker_end_closed(CLIENT, stops=False))
+
+    def nothing_waits(self) -> None:
+        """The witness has passed on what it kept."""
+        if self.closed and not self.broker_open:
+            self.forget()
+
+    def end_by_witness(self) -> None:
+        """A rule ends the connection on both sides; of a reset the proxy makes a FIN."""
+        self._network.emit(self._transcript.closed(self._network.scheduler.now_ns, None, "ended by a rule"))
+        self._requests.clear()
+        self._broker_end_closed(BROKER)
+        self.down.push(None)
+
     # the broker's end
 
     def broker_closes(self) -> None:
         """The broker hangs up: FIN to the client behind what it has said."""
         if self.broker_open:
-            self._broker_end_closed(BROKER)
-            self.down.push(None)
+            is_taken = self._interception is not None and self._interception.takes_end(BROKER)
+            self._broker_end_closed(BROKER, stops=not is_taken)
+            if not is_taken:
+                self.down.push(None)
 
     def cut(self, *, reset: bool) -> None:
         """The proxy closes both ends now, whatever is under way."""
@@ -225,7 +280,7 @@ class Connection:
             return
         self.up.clear()
         self.down.clear()
-        self._broker_end_closed(CLIENT)
+        self._proxy_end_closed()
         if reset:
             self._network.later(BASE_NS, lambda: self.fail(RESET))
         else:
@@ -238,7 +293,7 @@ class Connection:
             self.down.clear()
             self._orphan = name
             self._network.proxy_touched(self, name)
-            self._broker_end_closed(CLIENT)
+            self._proxy_end_closed()
 
     def way_is_back(self, name: str) -> None:
         """After :meth:`orphan`: whoever has sent is reset now, whoever sends from now on will be."""
@@ -262,10 +317,23 @@ class Connection:
         self._network.proxy_touched(self, tear.name)
         self.cut(reset=tear.reset)
 
-    def _broker_end_closed(self, by: str) -> None:
+    def _client_end_closed(self) -> None:
+        """The witness has a FIN; what waits, either way, is passed on all the same."""
+        if self._interception is None or not self._interception.takes_end(CLIENT):
+            self._broker_end_closed(CLIENT, stops=False)
+
+    def _proxy_end_closed(self) -> None:
+        """As above, and nobody is there any more to have answers."""
+        if self._interception is not None:
+            self._interception.clear(BROKER)
+        self._client_end_closed()
+
+    def _broker_end_closed(self, by: str, *, stops: bool = True) -> None:
         if self.broker_open:
             self.broker_open = False
             now_ns = self._network.scheduler.now_ns
+            if self._interception is not None and stops:
+                self._interception.clear(CLIENT, BROKER)
             self._network.emit(self._transcript.closed(now_ns, by))
             self._network.emit(self._transcript.ended(now_ns))
             if self.closed:
@@ -292,7 +360,7 @@ class Connection:
 
     def _answer(self, answer: Answer) -> None:
         frame = answer.frame
-        if self.broker_open and frame is not None:
+        if self.broker_open and frame is not None and not self._is_taken(BROKER, frame):
             now_ns = self._network.scheduler.now_ns
             self._network.emit(self._transcript.answered(now_ns, frame, frame[SIZE_BYTES:]))
             self.down.push(frame)
@@ -302,6 +370,7 @@ class Connection:
         self._next_request()
 
     def forget(self) -> None:
-        """Nothing can happen on it any more."""
-        if self.proxy is not None:
+        """Nothing can happen on it any more, unless the witness has something to pass on: then that is the last."""
+        waits = self._interception is not None and self._interception.is_waiting
+        if self.proxy is not None and not waits:
             self.proxy.connections.pop(self, None)

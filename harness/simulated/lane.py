@@ -1,4 +1,4 @@
-"""What a fault may lay its hands on in the simulated world: the proxies, the brokers, the topic, the time."""
+"""What a fault may lay its hands on in the simulated world: proxies, witness, brokers, topic, time."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 
 from harness.simulated.proxy import SimulatedProxy
 from harness.simulated.scheduler import Scheduler
-from harness.spec import FaultSpec
+from harness.spec import FaultSpec, FrameMatch
+from harness.witness.actions import Action
+from harness.witness.rules import Rules
 
 if TYPE_CHECKING:
     from harness.brokers.scripted.cluster import ScriptedCluster
@@ -22,6 +24,7 @@ class SimulatedLane:
     cluster: ScriptedCluster
     topic: str
     scheduler: Scheduler
+    rules: Rules
 
     @property
     def now_ns(self) -> int:
@@ -31,6 +34,17 @@ class SimulatedLane:
     def on(self, spec: FaultSpec) -> Iterator[SimulatedProxy]:
         """The proxies that a fault is for: of the brokers it names, or all."""
         return (proxy for proxy in self.proxies if not spec.brokers or proxy.node_id in spec.brokers)
+
+    def arm(self, name: str, match: FrameMatch, action: Action, brokers: tuple[int, ...] = ()) -> None:
+        """As :meth:`harness.witness.lane.WitnessLane.arm`."""
+        self.rules.arm(name, match, action, brokers)
+
+    def disarm(self, name: str) -> None:
+        """As :meth:`harness.witness.lane.WitnessLane.disarm`."""
+        self.rules.disarm(name)
+        for proxy in self.proxies:
+            for connection in tuple(proxy.connections):
+                connection.rules_changed()
 
     def settle(self) -> None:
         """After a change: a dead broker has no connections, and what is under way meets the network as it is."""

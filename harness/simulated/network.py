@@ -16,6 +16,7 @@ from harness.simulated.pipe import BASE_NS
 from harness.simulated.proxy import SimulatedProxy
 from harness.simulated.scheduler import Scheduler
 from harness.witness.contents import TopicNames
+from harness.witness.rules import Rules
 from harness.witness.transcript import Transcript
 
 LANE = 0
@@ -35,7 +36,8 @@ class Broker(Protocol):
 class Network:
     """``advertised`` is where clients find each node; ``names`` what else resolves, to hosts that need not listen.
 
-    ``rows`` is what the witness wrote; ``news`` is set whenever something happened at a client's end.
+    ``rows`` is what the witness wrote, ``rules`` what it does to single frames; ``news`` is set whenever something
+    happened at a client's end.
     """
 
     def __init__(
@@ -49,6 +51,7 @@ class Network:
         self.broker = broker
         self.proxies = tuple(SimulatedProxy(node_id) for node_id in advertised)
         self.rows: list[Frame] = []
+        self.rules = Rules()
         self.news = False
         self._watchers: list[Watcher] = []
         self._listening = {advertised[proxy.node_id]: proxy for proxy in self.proxies}

@@ -27,7 +27,7 @@ from harness.contract import (
 )
 from harness.dice import Dice
 from harness.errors import ClientBroken, KafkaTrialError, UsageError
-from harness.evidence import PRODUCER, Evidence
+from harness.evidence import PRODUCER, Evidence, passed_and_stopped
 from harness.registry import client as client_kind
 from harness.rows import Ending, FaultRow, LogRecord, Phases, TrialRecord
 from harness.simulated.injection import SimulatedInjector
@@ -103,7 +103,7 @@ class SimulatedTrial:
         dice = Dice(spec.seed, f"{spec.scenario}/cluster")
         cluster = ScriptedCluster(version, addresses, dice, wall_ms_at_zero=WALL_MS_AT_ZERO)
         network = self._network = Network(self._scheduler, cluster, addresses)
-        lane = SimulatedLane(network.proxies, cluster, self._topic, self._scheduler)
+        lane = SimulatedLane(network.proxies, cluster, self._topic, self._scheduler, network.rules)
         injector = self._injector = SimulatedInjector(spec.faults, lane, network)
         cluster.create_topic(self._topic, spec.workload.partitions)
         injector.startup()
@@ -230,8 +230,9 @@ class SimulatedTrial:
         self._phases = Phases(**(asdict(self._phases) | moments))
 
     def _evidence(self, ending: Ending, reason: str) -> Evidence:
-        frames = () if self._network is None else tuple(self._network.rows)
-        faults: tuple[FaultRow, ...] = () if self._injector is None else self._injector.accounted(frames)
+        rows = () if self._network is None else tuple(self._network.rows)
+        faults: tuple[FaultRow, ...] = () if self._injector is None else self._injector.accounted(rows)
+        frames, stopped = passed_and_stopped(rows)
         configured = next((event for event in self._history if isinstance(event, Configured)), None)
         record = TrialRecord(
             spec=self._spec,
@@ -245,7 +246,7 @@ class SimulatedTrial:
             not_set={} if configured is None else configured.not_set,
         )
         trace: tuple[Any, ...] = () if self._client is None else tuple(self._client.trace)
-        return Evidence(record, tuple(self._history), frames, faults, tuple(self._log), trace)
+        return Evidence(record, tuple(self._history), frames, faults, tuple(self._log), trace, stopped)
 
 
 def broker_of(broker: str) -> tuple[str, int]:

@@ -4,7 +4,7 @@ What one side does, the other side sees: bytes, the end of the stream in one dir
 both (RST). A side that does not read makes the other side wait, so that little more than one buffer is held for
 either. Bytes are passed on first and read afterwards; nothing that reading finds, or fails at, changes the stream.
 
-Unless there are rules (:mod:`harness.witness.rules`): then a frame is held back until it is whole, and a rule decides
+Unless there are rules (:mod:`harness.witness.passage`): then a frame is held back until it is whole, and a rule decides
 what becomes of it. Its row is told when that has come about; of what still waits when the connection ends, that it was
 stopped.
 """
@@ -18,16 +18,12 @@ import time
 from collections.abc import Callable, Iterable
 from typing import cast
 
-from msgspec.structs import replace
-
 from harness.dial import dial
 from harness.ports import Address
-from harness.rows import Fate, Frame
-from harness.wire.frames import SIZE_BYTES
+from harness.rows import Frame
 from harness.witness.actions import End, Write
-from harness.witness.gate import Gate
-from harness.witness.outbox import Finish, Outbox, Told
-from harness.witness.rewrites import CannotRewrite
+from harness.witness.outbox import Finish, Told
+from harness.witness.passage import Passage
 from harness.witness.rules import Rules
 from harness.witness.splitter import WHOLE_LIMIT_BYTES
 from harness.witness.transcript import BROKER, CLIENT, Transcript
@@ -43,22 +39,16 @@ class Side(asyncio.Protocol):
     transport: asyncio.Transport
     other: Side
 
-    def __init__(self, relay: Relay, name: str) -> None:
+    def __init__(self, relay: Relay, name: str, passage: Passage) -> None:
         self._relay = relay
         self.name = name
+        self.passage = passage
         self.is_open = False
-        self.gate = Gate(relay.whole_limit_bytes)
-        self.outbox = Outbox()
         self._at_end = False
         self.has_ended = False
         self._held_by: set[str] = set()
         #: When what waits is looked at again. One is enough: bytes that come in between are looked at as they come.
         self.alarm: asyncio.TimerHandle | None = None
-
-    @property
-    def is_guarded(self) -> bool:
-        """True while something that came from here has not been passed on."""
-        return bool(self.gate.is_shut or not self.outbox.is_empty)
 
     def hold(self, reason: str) -> None:
         """Read no more, until every reason is gone."""
@@ -82,7 +72,7 @@ class Side(asyncio.Protocol):
     def data_received(self, data: bytes) -> None:
         """Pass on first, then tell: the time is that of the arrival."""
         t_ns = time.monotonic_ns()
-        if self.is_guarded or (self._relay.rules and self._relay.guards(self, data)):
+        if self.passage.takes(data):
             self._relay.guarded(self, t_ns, data)
             return
         self.other.transport.write(data)
@@ -93,8 +83,9 @@ class Side(asyncio.Protocol):
         t_ns = time.monotonic_ns()
         self._at_end = True
         self._relay.closing(self, t_ns)
-        if self.is_guarded:
-            self._relay.ended(self, t_ns)
+        if self.passage.is_guarded:
+            self.passage.finish(t_ns)
+            self._relay.go_on(self)
         else:
             self.pass_on_end()
         return True  # the other direction stays open
@@ -158,15 +149,16 @@ class Relay:
     ) -> None:
         self._listener = listener
         self._dialled = dialled
-        self.rules = rules
-        self.whole_limit_bytes = whole_limit_bytes
         self._transcript = transcript
         self._emit = emit
         self._failed = failed
         self._forget = forget
         self._aborted = False
         self._dial: asyncio.Task[None] | None = None
-        self.client, self.broker = Side(self, CLIENT), Side(self, BROKER)
+        self.client, self.broker = (
+            Side(self, name, Passage(name, transcript, rules, whole_limit_bytes, failed))
+            for name in (CLIENT, BROKER)
+        )
         self.client.other, self.broker.other = self.broker, self.client
         self.done = asyncio.Event()
 
@@ -201,83 +193,36 @@ class Relay:
         if self._transcript.is_opaque:
             self._give_up(t_ns)
 
-    def guards(self, side: Side, data: bytes) -> bool:
-        """True if the gate of ``side`` is shut in front of ``data``: it is known where the next frame begins."""
-        if self._transcript.is_opaque:
-            return False
-        rest_bytes = self._transcript.rest_bytes(side.name, data)
-        if rest_bytes is None:
-            return False
-        side.gate.shut(rest_bytes)
-        return True
-
     def guarded(self, side: Side, t_ns: int, data: bytes) -> None:
-        """``data`` came from ``side``, and its gate is shut, or something before it has still to be passed on."""
-        for piece, is_frame in side.gate.feed(data):
-            self._admit(side, t_ns, piece, is_frame)
+        """``data`` came from ``side``, and does not pass as it is."""
+        side.passage.feed(t_ns, data)
         if self._transcript.is_opaque:
             self._give_up(t_ns)
         self.go_on(side)
 
     def _give_up(self, t_ns: int) -> None:
-        """Nobody can tell frames on this connection any more: what was held as the beginning of one goes on."""
         for side in (self.client, self.broker):
-            if rest := side.gate.give_up():
-                self._admit(side, t_ns, rest, is_frame=False)
+            side.passage.give_up(t_ns)
+            if side.passage.is_guarded:
                 self.go_on(side)
-
-    def _admit(self, side: Side, t_ns: int, piece: bytes, is_frame: bool) -> None:
-        try:
-            self._rule_on(side, t_ns, piece, is_frame)
-        except Exception as error:  # as in _tell; what cannot be read passes all the same
-            self._failed(error)
-            side.outbox.add([Write(piece)])
-
-    def _rule_on(self, side: Side, t_ns: int, piece: bytes, is_frame: bool) -> None:
-        read = self._transcript.sent if side is self.client else self._transcript.answered
-        rows = list(read(t_ns, piece))
-        rule = self.rules.take(rows[0]) if is_frame and len(rows) == 1 else None
-        if rule is None:
-            side.outbox.add([Write(piece)], *rows)
-            return
-        row = replace(rows[0], fault=rule.name, fate=rule.action.fate)
-        try:
-            steps = rule.action.steps(piece, row)
-        except CannotRewrite as why:
-            side.outbox.add([Write(piece)], replace(rows[0], note=f"not changed: {why}"))
-            return
-        match row.fate, steps:
-            case Fate.CHANGED, [Write(data)]:
-                row = self._transcript.changed(row, data[SIZE_BYTES:])
-        side.outbox.add(steps, row)
 
     def go_on(self, side: Side) -> None:
         """Pass on what may leave now of what came from ``side``; look again when more may."""
-        now_ns = time.monotonic_ns()
-        for step in side.outbox.due(now_ns, self.rules.armed):
+        for step in side.passage.due(time.monotonic_ns()):
             match step:
                 case Write(data):
                     side.other.transport.write(data)
                 case Told(row):
-                    self._tell([self._transcript.passed(row, now_ns)])
+                    self._tell([row])
                 case End(reset):
                     self.end(reset=reset)
                 case Finish():
                     side.pass_on_end()
-        if not self.rules and side.outbox.is_empty:
-            side.gate.open()
-        if side.outbox.waiting_bytes > HIGH_WATER_BYTES:
+        if side.passage.waiting_bytes > HIGH_WATER_BYTES:
             side.hold("waiting")
         else:
             side.let_go("waiting")
-        side.look_again(side.outbox.due_ns)
-
-    def ended(self, side: Side, t_ns: int) -> None:
-        """``side`` will send no more, and something that came from it is still held back."""
-        if rest := side.gate.rest():
-            self._admit(side, t_ns, rest, is_frame=False)
-        side.outbox.finish()
-        self.go_on(side)
+        side.look_again(side.passage.due_ns)
 
     def end(self, *, reset: bool) -> None:
         """A rule ends the connection, on both sides."""
@@ -320,8 +265,7 @@ class Relay:
         """Nothing passes any more, in either direction; what still waited never did."""
         self.client.look_again(None)
         self.broker.look_again(None)
-        left = (*self.client.outbox.clear(), *self.broker.outbox.clear())
-        self._tell([self._transcript.stopped(row, t_ns) for row in left])
+        self._tell((*self.client.passage.clear(t_ns), *self.broker.passage.clear(t_ns)))
 
     def _tell(self, rows: Iterable[Frame]) -> None:
         # An exception would make asyncio end the connection: whatever fails in here must stay in here.

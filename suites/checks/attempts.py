@@ -29,9 +29,14 @@ class BatchPlace(NamedTuple):
 
 
 class Attempt(msgspec.Struct, frozen=True):
-    """``answered_ns`` None: no answer passed the witness; ``closed_ns`` None: the connection outlived the trial."""
+    """``answered_ns`` None: no answer passed the witness; ``closed_ns`` None: the connection outlived the trial.
+
+    ``asked_ns`` is when the client had sent it for certain, ``sent_ns`` when it went on to the broker: a rule of the
+    witness may keep a request for long.
+    """
 
     conn: int
+    asked_ns: int
     sent_ns: int
     part: ProducePart
     answered_ns: int | None = None
@@ -90,7 +95,7 @@ def attempts(evidence: Evidence) -> list[Attempt]:
         if frame.kind is FrameKind.REQUEST:
             asked[request] = list(range(len(made), len(made) + len(frame.produce)))
             made += [
-                Attempt(frame.conn, frame.t_ns, part, closed_ns=closed.get(frame.conn))
+                Attempt(frame.conn, frame.arrived_ns, frame.t_ns, part, closed_ns=closed.get(frame.conn))
                 for part in frame.produce
             ]
         elif frame.kind is FrameKind.RESPONSE:
@@ -153,7 +158,14 @@ def _answered(attempt: Attempt, answer: Frame) -> Attempt:
             error_code = part.error_code
             break
     return Attempt(
-        attempt.conn, attempt.sent_ns, attempt.part, answer.t_ns, offset, error_code, attempt.closed_ns
+        attempt.conn,
+        attempt.asked_ns,
+        attempt.sent_ns,
+        attempt.part,
+        answer.t_ns,
+        offset,
+        error_code,
+        attempt.closed_ns,
     )
 
 

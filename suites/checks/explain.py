@@ -6,10 +6,12 @@ A retry needs a cause, and the cause must have come before it:
 - the earlier attempt's connection ended before its answer can have reached the client; or
 - no answer reached the client within request.timeout.ms.
 
-An answer that passed the witness may still be lost on its way: during a fault that withholds bytes, or because
-the connection ended while the answer was in transit. Nothing explains a retry of a record that the client had
-reported as written already. Every comparison of two moments allows ``SLACK_NS``: rows of different connections
-are stamped by one busy process.
+All of this counts from when the client sent, not from when a rule of the witness let a request go on.
+
+An answer that passed the witness may still be lost on its way: during a fault that withholds bytes, because the
+connection ended while the answer was in transit, or because it came out of turn (:mod:`suites.checks.turns`). Nothing
+explains a retry of a record that the client had reported as written already. Every comparison of two moments allows
+``SLACK_NS``: rows of different connections are stamped by one busy process.
 """
 
 from __future__ import annotations
@@ -24,6 +26,7 @@ from harness.outcome import Outcome
 from harness.rows import FrameKind, LogRecord
 from suites.checks.attempts import PRODUCE, Attempt, BatchPlace, attempts, batch_place, origins
 from suites.checks.disturbance import NS_PER_MS
+from suites.checks.turns import out_of_turn_ns
 
 SLACK_NS = 500 * NS_PER_MS
 #: Faults that lose an answer only together with its connection. Of any other kind we assume that it may withhold
@@ -68,8 +71,8 @@ class Explainer:
         frames, limit_ns = self.evidence.frames, self._timeout_ns
         ends = [frame.t_ns for frame in frames if frame.kind is FrameKind.CLOSE]
         errors = [frame.t_ns for frame in frames if frame.api == PRODUCE and frame.error_codes]
-        late = [a for a in self.attempts if a.answered_ns is None or a.answered_ns - a.sent_ns >= limit_ns]
-        return ends + errors + [attempt.sent_ns + limit_ns for attempt in late]
+        late = [a for a in self.attempts if a.answered_ns is None or a.answered_ns - a.asked_ns >= limit_ns]
+        return ends + errors + [attempt.asked_ns + limit_ns for attempt in late]
 
     def origin(self, record: LogRecord) -> Attempt | None:
         """The attempt that put ``record`` into the log, None if the witness saw none that can have."""
@@ -78,7 +81,7 @@ class Explainer:
     def why_not(self, n: int, copies: Sequence[LogRecord]) -> str | None:
         """None if every further copy of record ``n`` is explained, else the half-sentence that says what is not."""
         made = [self.origin(copy) for copy in copies]
-        known = sorted((attempt for attempt in made if attempt is not None), key=lambda a: a.sent_ns)
+        known = sorted((attempt for attempt in made if attempt is not None), key=lambda a: a.asked_ns)
         if len(known) < len(made):
             return "no Produce request that the witness saw put it there"
         if len(set(known)) < len(known):
@@ -107,7 +110,7 @@ class Explainer:
         send = self.evidence.sends.get(n)
         if send is None or send.complete_ns is None or send.outcome is not Outcome.OK:
             return False
-        return send.complete_ns < attempt.sent_ns - self._transit_ns
+        return send.complete_ns < attempt.asked_ns - self._transit_ns
 
     def _caused(self, earlier: Attempt, later: Attempt) -> bool:
         if earlier.answered_ns is not None and earlier.error_code != 0:
@@ -116,24 +119,36 @@ class Explainer:
 
     def _caused_in_reverse(self, earlier: Attempt, later: Attempt) -> bool:
         """True if ``later`` may be the older one: bytes held back on a dead connection can pass after the retry."""
-        return later.sent_ns - earlier.sent_ns <= self._transit_ns and self._caused(later, earlier)
+        return later.asked_ns - earlier.asked_ns <= self._transit_ns and self._caused(later, earlier)
 
     def _lost_with_connection(self, earlier: Attempt, later: Attempt) -> bool:
-        if earlier.closed_ns is None or earlier.closed_ns > later.sent_ns + self._transit_ns:
+        if earlier.closed_ns is None or earlier.closed_ns > later.asked_ns + self._transit_ns:
             return False
         answered_ns, closed_ns = earlier.answered_ns, earlier.closed_ns
         if answered_ns is None or self._may_be_withheld(answered_ns):
+            return True
+        if answered_ns >= out_of_turn_ns(self.evidence).get(earlier.conn, answered_ns + 1):
+            return True
+        if closed_ns <= answered_ns and self._is_overdue(earlier.conn, closed_ns):
             return True
         # In peace an answer arrives: a client that hangs up after it has nobody but itself to blame.
         disturbed = any(b - SLACK_NS <= closed_ns and answered_ns <= e + SLACK_NS for b, e in self._disturbed)
         return disturbed and closed_ns <= answered_ns + self._transit_ns
 
+    def _is_overdue(self, conn: int, t_ns: int) -> bool:
+        """True if some request on the connection had waited for its answer for the whole request timeout by then."""
+        asked = (attempt for attempt in self.attempts if attempt.conn == conn)
+        limit_ns = self._timeout_ns - self._transit_ns
+        return any(
+            attempt.asked_ns + limit_ns <= t_ns and (attempt.answered_ns or t_ns) >= t_ns for attempt in asked
+        )
+
     def _timed_out(self, earlier: Attempt, later: Attempt) -> bool:
         limit_ns = self._timeout_ns - self._transit_ns
         answered_ns = earlier.answered_ns
-        in_time = answered_ns is not None and answered_ns - earlier.sent_ns < limit_ns
+        in_time = answered_ns is not None and answered_ns - earlier.asked_ns < limit_ns
         lost = not in_time or self._may_be_withheld(answered_ns or 0)
-        return later.sent_ns - earlier.sent_ns >= limit_ns and lost
+        return later.asked_ns - earlier.asked_ns >= limit_ns and lost
 
     def _may_be_withheld(self, t_ns: int) -> bool:
         return any(begin - SLACK_NS <= t_ns <= end + SLACK_NS for begin, end in self._withheld)

@@ -44,7 +44,7 @@ async def kept(ends: Any, make: Any, *numbers: int) -> None:
     for n in numbers:
         ends.broker_out.write(make.versions_told(n))
     waiting_bytes = sum(len(make.versions_told(n)) for n in numbers)
-    await until(lambda: relay_of(ends).broker.outbox.waiting_bytes == waiting_bytes)
+    await until(lambda: relay_of(ends).broker.passage.waiting_bytes == waiting_bytes)
 
 
 async def received(ends: Any, make: Any, *numbers: int) -> None:
@@ -120,7 +120,7 @@ def test_behind_a_rule_that_ends_the_connection_nothing_passes(end: Action, make
             await until(partial(has_requests, ends, sent))
         ends.lane.arm("held", FrameMatch(API, "request"), HOLD)
         ends.client_out.write(make.versions(9))
-        await until(lambda: relay_of(ends).client.outbox.waiting_bytes > 0)
+        await until(lambda: relay_of(ends).client.passage.waiting_bytes > 0)
         ends.lane.arm("end", FrameMatch("Produce"), end)
         ends.broker_out.write(make.produced(0) + make.produced(0))
         await ends.rows_until(FrameKind.CLOSE)
@@ -160,7 +160,7 @@ def test_rows_are_told_in_the_order_of_what_happened(make: Any, play: Play) -> N
         ends.lane.arm("held", FrameMatch(API), HOLD)
         ends.lane.arm("dropped", FrameMatch(API, first=2), DROP)
         ends.broker_out.write(make.versions_told(1) + make.versions_told(2) + make.versions_told(3))
-        await until(lambda: relay_of(ends).broker.outbox.waiting_bytes == 2 * len(make.versions_told(1)))
+        await until(lambda: relay_of(ends).broker.passage.waiting_bytes == 2 * len(make.versions_told(1)))
         assert responses(ends.rows) == []
         ends.lane.disarm("held")
         await received(ends, make, 1, 3)
@@ -268,7 +268,7 @@ def test_what_was_held_as_a_frame_goes_on_when_nobody_can_tell_frames_any_more(
     async def scenario(ends: Any) -> None:
         ends.lane.arm("idle", FrameMatch("Fetch"), DROP)
         ends.broker_out.write(BEGINNING)
-        await until(lambda: relay_of(ends).broker.gate.held_bytes == len(BEGINNING))
+        await until(lambda: relay_of(ends).broker.passage.held_bytes == len(BEGINNING))
         if not is_armed:
             ends.lane.disarm("idle")
         ends.client_out.write(NO_REQUEST)

@@ -1,0 +1,91 @@
+"""What rules of the witness do to one simulated connection: the live relay's passages, their steps in virtual time."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from harness.simulated.scheduler import Event
+from harness.witness.actions import End, Write
+from harness.witness.outbox import Finish, Told
+from harness.witness.passage import Passage
+from harness.witness.splitter import WHOLE_LIMIT_BYTES
+from harness.witness.transcript import BROKER, CLIENT, Transcript
+
+if TYPE_CHECKING:
+    from harness.simulated.connection import Connection
+    from harness.simulated.network import Network
+
+
+def _raise(error: Exception) -> None:
+    raise error
+
+
+class Interception:
+    """Both directions of ``connection``."""
+
+    def __init__(self, connection: Connection, network: Network, transcript: Transcript) -> None:
+        self._connection, self._network, self._transcript = connection, network, transcript
+        self._passages = {
+            sender: Passage(sender, transcript, network.rules, WHOLE_LIMIT_BYTES, _raise)
+            for sender in (CLIENT, BROKER)
+        }
+        self._alarms: dict[str, Event] = {}
+
+    @property
+    def is_waiting(self) -> bool:
+        """True while something has still to be passed on."""
+        return any(passage.is_guarded for passage in self._passages.values())
+
+    def takes(self, sender: str, data: bytes) -> bool:
+        """True if ``data`` does not pass as it is: what becomes of it is seen to here."""
+        passage = self._passages[sender]
+        if not passage.takes(data):
+            return False
+        now_ns = self._network.scheduler.now_ns
+        passage.feed(now_ns, data)
+        if self._transcript.is_opaque:
+            for each in self._passages.values():
+                each.give_up(now_ns)
+        self.go_on()
+        return True
+
+    def takes_end(self, sender: str) -> bool:
+        """As :meth:`takes`, of a FIN: it goes on behind what waits."""
+        passage, now_ns = self._passages[sender], self._network.scheduler.now_ns
+        if not passage.is_guarded:
+            return False
+        self._network.emit(self._transcript.closed(now_ns, sender))
+        passage.finish(now_ns)
+        self.go_on()
+        return True
+
+    def go_on(self) -> None:
+        """Pass on what may leave now, either way; look again when more may."""
+        for sender in (CLIENT, BROKER):
+            self._go_on(sender)
+
+    def _go_on(self, sender: str) -> None:
+        passage, scheduler = self._passages[sender], self._network.scheduler
+        for step in passage.due(scheduler.now_ns):
+            match step:
+                case Write(data):
+                    self._connection.pass_on(sender, data)
+                case Told(row):
+                    self._network.emit((row,))
+                case End():
+                    self._connection.end_by_witness()
+                case Finish():
+                    self._connection.pass_on_end(sender)
+        if alarm := self._alarms.pop(sender, None):
+            alarm.cancel()
+        if passage.due_ns is not None:
+            self._alarms[sender] = scheduler.at(passage.due_ns, lambda: self._go_on(sender))
+        if not self.is_waiting:
+            self._connection.nothing_waits()
+
+    def clear(self, *senders: str) -> None:
+        """Nothing that came from these passes any more; what still waited never did."""
+        for sender in senders:
+            self._network.emit(self._passages[sender].clear(self._network.scheduler.now_ns))
+            if alarm := self._alarms.pop(sender, None):
+                alarm.cancel()

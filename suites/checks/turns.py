@@ -1,0 +1,41 @@
+"""Answers come in the order of the requests (NET-INF-02), or nobody can tell what they answer.
+
+A client that reads an answer to another request than its oldest one can only hang up, and knows nothing of those behind
+it. On a connection that a rule of the witness tampered with, a request that never reached the broker does that to all
+answers after it, and so does an answer that came twice.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+
+from harness.evidence import Evidence, view
+from harness.rows import Fate, Frame, FrameKind
+
+ACKS = "acks"
+
+
+@view
+def out_of_turn_ns(evidence: Evidence) -> dict[int, int]:
+    """Connection -> when the first answer passed that was not, or may not have been, for its oldest request."""
+    silent = "Produce" if str(evidence.record.spec.config.get(ACKS)) == "0" else None
+    asked, answered = defaultdict(list), defaultdict(list)
+    for frame in (*evidence.frames, *evidence.stopped):
+        if frame.kind is FrameKind.REQUEST and frame.api != silent:
+            asked[frame.conn].append(frame)
+        elif frame.kind is FrameKind.RESPONSE and frame.fate is not Fate.STOPPED:
+            answered[frame.conn].append(frame)
+    found = {conn: _first(asked[conn], frames) for conn, frames in answered.items()}
+    return {conn: t_ns for conn, t_ns in found.items() if t_ns is not None}
+
+
+def _first(asked: Iterable[Frame], answered: Iterable[Frame]) -> int | None:
+    expected = iter(sorted(asked, key=lambda frame: (frame.arrived_ns, frame.correlation_id or 0)))
+    is_doubled = False
+    for answer in sorted(answered, key=lambda frame: frame.t_ns):
+        oldest = next(expected, None)
+        if is_doubled or oldest is None or oldest.correlation_id != answer.correlation_id:
+            return answer.t_ns
+        is_doubled = answer.fate is Fate.MARKED
+    return None

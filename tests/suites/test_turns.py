@@ -1,0 +1,85 @@
+"""Answers out of turn, and a connection that hung up over another request: what a retry owes to its neighbours."""
+
+from __future__ import annotations
+
+import pytest
+from msgspec.structs import replace as restruct
+
+from harness.evidence import passed_and_stopped
+from harness.rows import Fate
+from suites.checks.duplicate import CHECK
+from suites.checks.turns import out_of_turn_ns
+
+UNEXPLAINED = "it was sent again although nothing was wrong with the earlier request"
+
+
+def behind(told, *, tampered):
+    """Record 0 at 10 ms, record 1 at 1,000 ms behind it, answered; the client hangs up and sends both again.
+
+    ``tampered(request, response)`` says what became of the first request and its answer; no fault is in effect then.
+    """
+    told.call(0, 1)
+    told.request([0], 0, at_ms=10)
+    request = told.frames.pop()
+    base = told.append([0], 0)
+    told.answer(0, base, at_ms=11)
+    response = told.frames.pop()
+    told.frames += tampered(request, response)
+    told.request([1], 0, at_ms=1_000)
+    told.answer(0, told.append([1], 0), at_ms=1_001)
+    told.close(1, at_ms=1_003)
+    for n in (0, 1):
+        told.result(n, at_ms=1_100 + n, offset=told.deliver([n], 0, at_ms=1_050 + n, conn=2))
+    evidence = told.evidence()
+    frames, stopped = passed_and_stopped(evidence.frames)
+    return type(evidence)(
+        evidence.record, evidence.history, frames, evidence.faults, evidence.log, (), stopped
+    )
+
+
+def whys(evidence):
+    return sorted(finding.samples[0]["why"] for finding in CHECK.find(evidence))
+
+
+def test_an_answer_behind_one_that_was_stopped_is_none(story):
+    stopped = behind(story(), tampered=lambda request, _: [restruct(request, fault="f", fate=Fate.STOPPED)])
+    assert out_of_turn_ns(stopped) and UNEXPLAINED not in whys(stopped)
+
+
+def test_an_answer_behind_one_that_came_twice_is_none(story):
+    doubled = behind(
+        story(), tampered=lambda request, answer: [request, restruct(answer, fault="f", fate=Fate.MARKED)]
+    )
+    assert len(out_of_turn_ns(doubled)) == 1
+
+
+def test_an_answer_with_the_wrong_number_is_none(story):
+    strange = behind(
+        story(),
+        tampered=lambda request, answer: [
+            request,
+            restruct(answer, correlation_id=99, fault="f", fate=Fate.CHANGED),
+        ],
+    )
+    assert out_of_turn_ns(strange) == {1: strange.frames[1].t_ns}
+
+
+def test_in_turn_there_is_no_excuse(story):
+    honest = behind(story(), tampered=lambda request, answer: [request, answer])
+    assert out_of_turn_ns(honest) == {}
+    assert whys(honest) == [UNEXPLAINED]
+
+
+@pytest.mark.parametrize(("asked_ms", "why"), [(2_000, set()), (4_000, {UNEXPLAINED})])
+def test_a_connection_may_be_hung_up_over_another_request(story, asked_ms, why):
+    """Request 0 has waited for three seconds at 5,000 ms, or for one; both answers come when the client is gone."""
+    told = story()
+    told.call(0, 1)
+    told.request([0], 0, at_ms=asked_ms)
+    told.answer(0, told.append([0], 0), at_ms=5_000.5)
+    told.request([1], 1, at_ms=4_900)
+    told.close(1, at_ms=5_000)
+    told.answer(1, told.append([1], 1), at_ms=5_001)
+    told.result(1, at_ms=5_200, partition=1, offset=told.deliver([1], 1, at_ms=5_100, conn=2))
+    told.result(0, at_ms=5_200, offset=told.deliver([0], 0, at_ms=5_101, conn=2))
+    assert set(whys(told.evidence())) == why
