@@ -6,7 +6,7 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from pages import fidelity, machines, registered, requirements
+from pages import faults, fidelity, machines, registered, requirements
 from pages.markdown import NOTE
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
@@ -14,7 +14,7 @@ DOCS = Path(__file__).resolve().parent.parent / "docs"
 
 def pages() -> dict[str, str]:
     """File below ``docs/`` -> its text."""
-    return fidelity.pages() | registered.pages() | machines.pages() | requirements.pages()
+    return fidelity.pages() | faults.pages() | registered.pages() | machines.pages() | requirements.pages()
 
 
 def drift(docs: Path, wanted: Mapping[str, str]) -> dict[str, str | None]:

@@ -1,4 +1,4 @@
-"""Faults, checks, scenarios and error codes: a chapter each, from what is registered."""
+"""Checks, scenarios and error codes: a chapter each, from what is registered; ``faults`` has that of the faults."""
 
 from __future__ import annotations
 
@@ -8,38 +8,37 @@ from typing import Any
 from harness import registry
 from harness.check import Check
 from harness.cli.explain import page_of
-from harness.ports import FaultKind
 from harness.scenario import Scenario
 from harness.wire.error_table import ERRORS
 from pages.markdown import NOTE, table
+from suites.requirements.coverage import checks_by_id, laws_by_id
+
+SCENARIOS = """What a scenario exercises are the behaviours that it brings about on purpose, each with the checks that
+judge it in its trials, or, where none does, the suites whose laws try it on the reference client. Beside those,
+whatever a [check](checks.md) can judge is judged in every trial, whatever its scenario is about.
+"""
 
 
 def pages() -> dict[str, str]:
     """File below ``docs/`` -> its text."""
     return {
-        "faults.md": _chapter("Faults", "faults", _fault),
-        "checks.md": _chapter("Checks", "checks", _check),
-        "scenarios.md": _chapter("Scenarios", "scenarios", _scenario),
+        "checks.md": chapter("Checks", "checks", _check),
+        "scenarios.md": chapter("Scenarios", "scenarios", _scenario, SCENARIOS),
         "errors.md": _errors(),
     }
 
 
-def _chapter(title: str, group: str, section: Any) -> str:
-    parts = [f"# {title}\n", NOTE]
+def chapter(title: str, group: str, section: Any, opening: str = "") -> str:
+    """A page with a section for every entry of a group, behind what opens it."""
+    parts = [f"# {title}\n", NOTE, *([opening] if opening else [])]
     for name, entry in registry.table(group).items():
         parts += [f"## {name}\n", f"{entry.summary}\n", section(entry)]
     return "\n".join(parts)
 
 
-def _lowered(page: str) -> str:
+def lowered(page: str) -> str:
     """A page's own headings, one level below the chapter's."""
     return "\n".join(f"#{line}" if line.startswith("#") else line for line in page.splitlines()) + "\n"
-
-
-def _fault(kind: FaultKind) -> str:
-    rows = [(f"`{p.name}`", p.default, f"{p.low} to {p.high}", p.what) for p in kind.params]
-    params = table(("parameter", "default", "range", "what"), rows) if rows else "No parameters.\n"
-    return f"Worlds: {', '.join(sorted(kind.worlds))}.\n\n{params}\n{_lowered(page_of(kind))}"
 
 
 def _check(check: Check) -> str:
@@ -50,14 +49,15 @@ def _check(check: Check) -> str:
         ("evidence", ", ".join(sorted(check.channels))),
         ("shown to bite by", f"`{check.mutant}`"),
     )
-    return table(("", ""), facts) + "\n" + _lowered(page_of(check))
+    return table(("", ""), facts) + "\n" + lowered(page_of(check))
 
 
 def _scenario(scenario: Scenario) -> str:
     load = scenario.workload
     facts = (
+        ("exercises", "; ".join(f"{id} ({_judged_by(id)})" for id in scenario.exercises)),
         ("guarantees", ", ".join(scenario.guarantees)),
-        ("requirements", ", ".join(scenario.requirements)),
+        ("worlds", ", ".join(sorted(scenario.worlds))),
         (
             "workload",
             f"{load.records} records of {load.value_bytes} bytes, {load.partitions} partitions, {load.load_ms} ms",
@@ -65,6 +65,13 @@ def _scenario(scenario: Scenario) -> str:
         ("its fault shows by", " ".join((getdoc(scenario.consequence) or "").split())),
     )
     return table(("", ""), facts)
+
+
+def _judged_by(requirement: str) -> str:
+    """The checks that judge a behaviour, else the suites of laws that do."""
+    checks = checks_by_id().get(requirement, ())
+    suites = sorted({law.partition("/")[0] for law in laws_by_id().get(requirement, ())})
+    return ", ".join(checks) or f"laws: {', '.join(suites)}"
 
 
 def _errors() -> str:

@@ -26,7 +26,7 @@ from harness.ports_block import port_block
 from harness.rows import FaultRow, Frame, FrameKind
 from harness.spec import Elapsed, FaultSpec, FrameMatch
 from harness.wire.apis import Api
-from harness.wire.messages import encode_request, encode_response, message_class
+from harness.wire.messages import decode_response, encode_request, encode_response, message_class
 from harness.witness import WitnessLane
 
 T = TypeVar("T")
@@ -50,9 +50,15 @@ def response(n: int) -> bytes:
 
 
 class Upstream:
-    """Answers every request at once; ``asked`` are the correlation ids, ``ends`` how connections ended."""
+    """Answers every request at once; ``asked`` are the correlation ids, ``ends`` how connections ended.
+
+    ``firsts_bytes`` is how much of each frame's size came first; ``answers`` has the messages that answer other APIs
+    than ApiVersions, by API key.
+    """
 
     def __init__(self) -> None:
+        self.answers: dict[int, Any] = {}
+        self.firsts_bytes: asyncio.Queue[int] = asyncio.Queue()
         self.asked: asyncio.Queue[int] = asyncio.Queue()
         self.ends: asyncio.Queue[str] = asyncio.Queue()
         self.writers: list[asyncio.StreamWriter] = []
@@ -61,16 +67,24 @@ class Upstream:
         self.writers.append(writer)
         try:
             while size := await reader.read(4):
+                self.firsts_bytes.put_nowait(len(size))
                 size += await reader.readexactly(4 - len(size))
                 payload = await reader.readexactly(int.from_bytes(size))
                 n = int.from_bytes(payload[4:8])
                 self.asked.put_nowait(n)
-                writer.write(response(n))
+                message = self.answers.get(int.from_bytes(payload[:2]))
+                writer.write(encode_response(message, n) if message else response(n))
             self.ends.put_nowait("fin")
         except ConnectionResetError:
             self.ends.put_nowait("rst")
+        except asyncio.IncompleteReadError:
+            self.ends.put_nowait("fin inside a request")
         finally:
             writer.transport.abort()
+
+    def heard(self) -> list[int]:
+        """The requests that have arrived since somebody last asked, over all connections."""
+        return [self.asked.get_nowait() for _ in range(self.asked.qsize())]
 
 
 class Client:
@@ -82,13 +96,24 @@ class Client:
     def ask(self, n: int) -> None:
         self.writer.write(request(n))
 
-    async def answer(self) -> int:
+    async def frame(self) -> bytes:
         size = int.from_bytes(await self.reader.readexactly(4))
-        return int.from_bytes((await self.reader.readexactly(size))[:4])
+        return await self.reader.readexactly(size)
+
+    async def answer(self) -> int:
+        return int.from_bytes((await self.frame())[:4])
 
     async def round_trip(self, n: int) -> bool:
+        """True if the answer comes as the broker writes it, to the byte."""
         self.ask(n)
-        return await self.answer() == n
+        return await self.frame() == response(n)[4:]
+
+    async def exchange(self, n: int, message: Any) -> Any:
+        """What answers any message, as a client reads it that asked in this version."""
+        self.writer.write(encode_request(message, n, "p1"))
+        correlation_id, answer = decode_response(await self.frame(), message.__api_key__, message.__version__)
+        assert correlation_id == n
+        return answer
 
     async def taken(self) -> None:
         """Return once the proxy has read all that was sent: nothing of it is left in its socket."""
@@ -101,6 +126,21 @@ def _unread(local: str, remote: str) -> bool:
     rows = (line.split() for line in Path("/proc/net/tcp").read_text().splitlines())
     (queues,) = (row[4] for row in rows if row[1:3] == [local, remote])
     return not queues.endswith(":00000000")
+
+
+@dataclass
+class Bystander:
+    """One whom a fault must not touch: a connection from before it, and a new one at each look."""
+
+    path: LanePath
+    client: Client
+    last: int = 900
+
+    async def is_served(self) -> bool:
+        """Both have their answers, to the byte."""
+        new = await self.path.connect()
+        self.last += 2
+        return await self.client.round_trip(self.last) and await new.round_trip(self.last + 1)
 
 
 @dataclass
@@ -143,6 +183,8 @@ class LanePath:
     upstream: Upstream
     rows: list[Frame] = field(default_factory=list)
     clients: list[Client] = field(default_factory=list)
+    #: Those on this lane and on others whom a fault on single frames of this one must leave alone.
+    bystanders: list[Bystander] = field(default_factory=list)
 
     @property
     def lane(self) -> LiveLane:
@@ -162,6 +204,13 @@ class LanePath:
         client = Client(*await asyncio.open_connection(*self.proxy.address.advertised))
         self.clients.append(client)
         return client
+
+    async def bystander(self) -> Bystander:
+        """A connection to this broker that has had an answer."""
+        client = await self.connect()
+        assert await client.round_trip(900)
+        assert await self.upstream.asked.get() == 900
+        return Bystander(self, client)
 
     async def seen(self, kind: FrameKind, count: int = 1) -> None:
         """Return once the witness has ``count`` rows of that kind."""
@@ -186,13 +235,14 @@ class LanePath:
 
     response_bytes = len(response(1))
     request_of = staticmethod(request)
+    response_of = staticmethod(response)
     #: An answer that nobody has asked for.
     unasked = b"\0\0\0\x04\0\0\0\x09"
 
     async def passed_upstream(self, count: int) -> None:
         """Return once the witness has passed on the first so many bytes of a request."""
-        [relay] = self.witness._relays
-        while relay._transcript._requests.pending_bytes < count:  # noqa: ASYNC110
+        relays = self.witness._relays
+        while all(relay._transcript._requests.pending_bytes < count for relay in relays):  # noqa: ASYNC110
             await asyncio.sleep(0)  # a chunk that ends inside a frame is no event
 
     async def canary(self) -> bool:

@@ -15,21 +15,30 @@ from harness.errors import EnvironmentProblem
 from harness.rows import FrameKind
 
 
+@pytest.mark.control(
+    "refuse",
+    client="the open connection ends with FIN; every attempt to connect is refused",
+    broker="the connection ends with FIN",
+    untouched="neighbour lane: an open connection and new ones, meanwhile and afterwards",
+)
 def test_refuse_refuses_until_it_ends(on_stage: Any) -> None:
     async def scenario(stage: Any) -> None:
         victim, neighbour = stage.paths
         fault = victim.fault("refuse")
-        client = await victim.connect()
+        client, bystander = await victim.connect(), await neighbour.bystander()
         assert await client.round_trip(1)
         await fault.start()
+        assert await client.reader.read() == b""
+        assert await victim.upstream.ends.get() == "fin"
         for _ in range(3):
             with pytest.raises(ConnectionRefusedError):
                 await victim.connect()
-        assert await (await neighbour.connect()).round_trip(1)
+        assert await bystander.is_served()
         await victim.seen(FrameKind.CLOSE)
         await fault.stop()
         assert fault.hits(victim) == 1
-        assert await victim.canary()
+        assert fault.hits(neighbour) == 0
+        assert await bystander.is_served() and await victim.canary()
 
     on_stage(scenario)
 
@@ -49,43 +58,59 @@ def test_a_short_cut_does_not_end_a_long_refusal(on_stage: Any) -> None:
     on_stage(scenario, lanes=1)
 
 
+@pytest.mark.control(
+    "partition",
+    client="loud: the open connection ends with FIN; who connects is refused",
+    broker="the connection ends with FIN",
+    untouched="neighbour lane: an open connection and new ones, meanwhile and afterwards",
+)
 def test_a_loud_partition_refuses(on_stage: Any) -> None:
     async def scenario(stage: Any) -> None:
         victim, neighbour = stage.paths
         fault = victim.fault("partition", loud=1)
-        client, bystander = await victim.connect(), await neighbour.connect()
-        assert await client.round_trip(1) and await bystander.round_trip(1)
+        client, bystander = await victim.connect(), await neighbour.bystander()
+        assert await client.round_trip(1)
         await fault.start()
         assert await client.reader.read() == b""
         assert await victim.upstream.ends.get() == "fin"
         with pytest.raises(ConnectionRefusedError):
             await victim.connect()
-        assert await bystander.round_trip(2)
+        assert await bystander.is_served()
         await fault.stop()
         assert fault.hits(victim) == 1
         assert fault.hits(neighbour) == 0
-        assert await victim.canary()
+        assert await bystander.is_served() and await victim.canary()
 
     on_stage(scenario)
 
 
 @pytest.mark.long
+@pytest.mark.control(
+    "connect_timeout",
+    client=(
+        "the open connection ends with FIN; attempts to connect are neither accepted nor refused until "
+        "the fault ends"
+    ),
+    broker="the connection ends with FIN; nothing more arrives meanwhile",
+    untouched="neighbour lane: an open connection and new ones, meanwhile and afterwards",
+)
 def test_attempts_to_connect_wait_until_it_ends(on_stage: Any) -> None:
     async def scenario(stage: Any) -> None:
         victim, neighbour = stage.paths
         fault = victim.fault("connect_timeout")
-        client, bystander = await victim.connect(), await neighbour.connect()
-        assert await client.round_trip(1) and await bystander.round_trip(1)
+        client, bystander = await victim.connect(), await neighbour.bystander()
+        assert await client.round_trip(1)
         await fault.start()
         assert await client.reader.read() == b""
         assert await victim.upstream.ends.get() == "fin"
         connecting = [await neighbour.served_before(victim.connect()) for _ in range(3)]
+        assert await bystander.is_served() and victim.upstream.heard() == [1]
         await fault.stop()
         for new in await asyncio.gather(*connecting):
             assert await new.round_trip(2)
         assert fault.hits(victim) == 1
         assert fault.hits(neighbour) == 0
-        assert await bystander.round_trip(2) and await victim.canary()
+        assert await bystander.is_served() and await victim.canary()
 
     on_stage(scenario)
 

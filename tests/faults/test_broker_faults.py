@@ -3,10 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from datetime import timedelta
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from kio.schema.api_versions.v3 import ApiVersionsRequest
+from kio.schema.errors import ErrorCode
+from kio.schema.produce.v9 import ProduceRequest
+from kio.schema.produce.v9.request import PartitionProduceData, TopicProduceData
+from kio.schema.types import TopicName
+from kio.static.primitive import Records, i16, i32, i32Timedelta
 
 from faults.kind import Fault
 from harness.brokers.scripted.cluster import ScriptedCluster
@@ -16,6 +23,8 @@ from harness.registry import fault as fault_kind
 from harness.rows import FaultRow, Frame, FrameKind, ProducePart
 from harness.spec import Elapsed, FaultSpec
 from harness.wire.apis import Api
+from harness.wire.messages import decode_response, encode_request
+from harness.wire.records import BatchBuilder
 
 KINDS = (
     "leader_move",
@@ -40,6 +49,29 @@ class Lane:
     topic: str = "t"
     now_ns: int = 1_000_000
     proxies: list[Any] = field(default_factory=list)
+
+    def ask(self, message):
+        """What broker 1 answers, through the wire format."""
+        answer = self.cluster.handle(1, 1, encode_request(message, 1, "client")[4:], self.now_ns)
+        return decode_response(answer.frame[4:], message.__api_key__, message.__version__)[1]
+
+    def produce(self, base_sequence, producer_id=-1):
+        """What is said of a batch for partition 0."""
+        builder = BatchBuilder()
+        builder.append(1_700_000_000_000, b"k", b"v")
+        epoch = 0 if producer_id >= 0 else -1
+        part = PartitionProduceData(
+            index=i32(0), records=Records(builder.build(producer_id, epoch, base_sequence))
+        )
+        answer = self.ask(
+            ProduceRequest(
+                transactional_id=None,
+                acks=i16(1),
+                timeout=i32Timedelta.parse(timedelta(seconds=10)),
+                topic_data=(TopicProduceData(name=TopicName("t"), partition_data=(part,)),),
+            )
+        )
+        return answer.responses[0].partition_responses[0]
 
     def on(self, spec):
         return (
@@ -127,6 +159,7 @@ def test_a_pause_lasts_as_long_as_the_fault():
     assert it.cluster.handle(1, 1, b"", it.now_ns).close
 
 
+@pytest.mark.twin("topic_recreate")
 def test_topics_go_and_come_and_grow():
     it = lane()
     fault = fault_kind("topic_recreate")
@@ -147,6 +180,36 @@ def test_settings_change_for_the_duration():
     assert it.cluster.config("t") == {"max.message.bytes": "99"}
     fault_kind("message_size_limit").end(spec("message_size_limit", bytes=99), it)
     assert it.cluster.config("t") == {}
+
+
+@pytest.mark.twin("throttle")
+def test_answers_say_a_throttle_time_until_it_ends():
+    it, fault, of_it = lane(), fault_kind("throttle"), spec("throttle", api=Api.API_VERSIONS, throttle_ms=300)
+    asked = ApiVersionsRequest(client_software_name="c", client_software_version="1")
+    fault.begin(of_it, it)
+    assert it.ask(asked).throttle_time == timedelta(milliseconds=300)
+    fault.end(of_it, it)
+    assert it.ask(asked).throttle_time == timedelta()
+
+
+@pytest.mark.twin("producer_id_expiry")
+def test_producers_are_forgotten():
+    it, fault = lane(), fault_kind("producer_id_expiry")
+    assert it.produce(0, producer_id=5).error_code is ErrorCode.none
+    assert it.produce(7, producer_id=5).error_code is ErrorCode.out_of_order_sequence_number
+    fault.begin(spec("producer_id_expiry"), it)
+    assert it.produce(7, producer_id=5).error_code is ErrorCode.none
+    assert it.produce(99, producer_id=5).error_code is ErrorCode.out_of_order_sequence_number
+
+
+@pytest.mark.twin("log_trim")
+def test_what_was_in_the_log_is_gone():
+    it = lane()
+    assert [it.produce(-1).base_offset for _ in range(3)] == [0, 1, 2]
+    fault_kind("log_trim").begin(spec("log_trim"), it)
+    assert it.cluster.read_log("t") == []
+    later = it.produce(-1)
+    assert (later.base_offset, later.log_start_offset) == (3, 3)
 
 
 def row(name, brokers=(), **params):

@@ -10,36 +10,48 @@ import pytest
 from harness.rows import FrameKind
 
 
+@pytest.mark.control(
+    "disconnect",
+    client="every open connection ends with FIN; who connects meanwhile is refused",
+    broker="every connection ends with FIN",
+    untouched="neighbour lane: an open connection and new ones, meanwhile and afterwards",
+)
 def test_disconnect_ends_live_connections_and_refuses_until_it_ends(on_stage: Any) -> None:
     async def scenario(stage: Any) -> None:
         victim, neighbour = stage.paths
         fault = victim.fault("disconnect")
         clients = [await victim.connect() for _ in range(3)]
-        bystander = await neighbour.connect()
-        for client in (*clients, bystander):
+        bystander = await neighbour.bystander()
+        for client in clients:
             assert await client.round_trip(1)
         await fault.start()
         assert [await client.reader.read() for client in clients] == [b"", b"", b""]
         assert [await victim.upstream.ends.get() for _ in clients] == ["fin", "fin", "fin"]
         with pytest.raises(ConnectionRefusedError):
             await victim.connect()
-        assert await bystander.round_trip(2)
+        assert await bystander.is_served()
         await fault.stop()
         assert fault.hits(victim) == 3
         assert fault.hits(neighbour) == 0
-        assert await victim.canary()
+        assert await bystander.is_served() and await victim.canary()
 
     on_stage(scenario)
 
 
+@pytest.mark.control(
+    "reset",
+    client="every open connection ends with RST; who connects meanwhile is refused",
+    broker="every connection ends with RST",
+    untouched="neighbour lane: an open connection and new ones, meanwhile and afterwards",
+)
 def test_reset_resets_live_connections_on_both_sides(on_stage: Any) -> None:
     async def scenario(stage: Any) -> None:
         victim, neighbour = stage.paths
         fault = victim.fault("reset")
         await fault.prepare()
         clients = [await victim.connect() for _ in range(3)]
-        bystander = await neighbour.connect()
-        for client in (*clients, bystander):
+        bystander = await neighbour.bystander()
+        for client in clients:
             assert await client.round_trip(1)
         await fault.start()
         for client in clients:
@@ -48,10 +60,11 @@ def test_reset_resets_live_connections_on_both_sides(on_stage: Any) -> None:
         assert [await victim.upstream.ends.get() for _ in clients] == ["rst", "rst", "rst"]
         with pytest.raises(ConnectionRefusedError):
             await victim.connect()
-        assert await bystander.round_trip(2)
+        assert await bystander.is_served()
         await fault.stop()
         assert fault.hits(victim) == 3
-        assert await victim.canary()
+        assert fault.hits(neighbour) == 0
+        assert await bystander.is_served() and await victim.canary()
         late = await victim.connect()
         assert await late.round_trip(3)
         late.writer.close()
@@ -74,39 +87,56 @@ def test_a_reset_prepared_and_never_started_is_undone_by_stop(on_stage: Any) -> 
     on_stage(scenario, lanes=1)
 
 
+@pytest.mark.control(
+    "idle_kill",
+    client="silent connections end with FIN, those too that are opened meanwhile",
+    broker="the connections that were open end with FIN",
+    untouched="neighbour lane: an open connection and new ones, meanwhile and afterwards",
+)
 def test_idle_connections_are_killed(on_stage: Any) -> None:
     async def scenario(stage: Any) -> None:
         victim, neighbour = stage.paths
         fault = victim.fault("idle_kill", idle_ms=20)
         clients = [await victim.connect() for _ in range(3)]
-        bystander = await neighbour.connect()
-        for client in (*clients, bystander):
+        bystander = await neighbour.bystander()
+        for client in clients:
             assert await client.round_trip(1)
         await fault.start()
         assert [await client.reader.read() for client in clients] == [b""] * 3
         assert [await victim.upstream.ends.get() for _ in clients] == ["fin"] * 3
         assert await (await victim.connect()).reader.read() == b""
-        assert await bystander.round_trip(2)
+        assert await bystander.is_served()
         await fault.stop()
         await victim.seen(FrameKind.CLOSE, 4)
         assert fault.hits(victim) == 4
         assert fault.hits(neighbour) == 0
-        assert await victim.canary()
+        assert await bystander.is_served() and await victim.canary()
 
     on_stage(scenario)
 
 
+@pytest.mark.control(
+    "half_open",
+    client="open connections are silent until the end, and then end",
+    broker="every connection ends with FIN at once; what is sent on it later never arrives",
+    untouched=(
+        "neighbour lane: an open connection and new ones, meanwhile and afterwards; "
+        "same lane: a connection that is opened later"
+    ),
+)
 def test_a_client_that_is_not_told(on_stage: Any) -> None:
     async def scenario(stage: Any) -> None:
         victim, neighbour = stage.paths
         fault = victim.fault("half_open")
         clients = [await victim.connect() for _ in range(2)]
+        bystander = await neighbour.bystander()
         for client in clients:
             assert await client.round_trip(1)
         await fault.start()
         assert [await victim.upstream.ends.get() for _ in clients] == ["fin", "fin"]
         clients[0].ask(2)
         reading = [await neighbour.served_before(client.reader.read()) for client in clients]
+        assert await bystander.is_served()
         new = await victim.connect()
         assert await new.round_trip(3)
         assert not any(task.done() for task in reading)
@@ -115,29 +145,41 @@ def test_a_client_that_is_not_told(on_stage: Any) -> None:
         await fault.stop()
         assert await reading[1] == b""
         assert await asyncio.gather(reading[0], return_exceptions=True)
-        assert 2 not in victim.requested
-        assert await new.round_trip(4) and await victim.canary()
+        assert await new.round_trip(4)
+        assert victim.upstream.heard() == [1, 1, 3, 4]
+        assert await bystander.is_served() and await victim.canary()
 
     on_stage(scenario)
 
 
+@pytest.mark.control(
+    "half_open",
+    client="the open connection ends with FIN at once",
+    broker="the connection stays, also when the broker writes on it, and ends with FIN when the fault does",
+    untouched=(
+        "neighbour lane: an open connection and new ones, meanwhile and afterwards; "
+        "same lane: a connection that is opened later"
+    ),
+)
 def test_a_broker_that_is_not_told(on_stage: Any) -> None:
     async def scenario(stage: Any) -> None:
         victim, neighbour = stage.paths
         fault = victim.fault("half_open", unaware_broker=1)
-        client, bystander = await victim.connect(), await neighbour.connect()
-        assert await client.round_trip(1) and await bystander.round_trip(1)
+        client, bystander = await victim.connect(), await neighbour.bystander()
+        assert await client.round_trip(1)
         await fault.start()
         assert await client.reader.read() == b""
         new = await victim.connect()
-        assert await new.round_trip(2) and await bystander.round_trip(2)
+        assert await new.round_trip(2) and await bystander.is_served()
         victim.upstream.writers[0].write(victim.unasked)
         await victim.seen(FrameKind.RESPONSE, 3)
         assert victim.upstream.ends.empty()
         assert not [row for row in victim.rows if row.kind is FrameKind.CLOSE]
         await fault.stop()
+        assert await victim.upstream.ends.get() == "fin"
         await victim.seen(FrameKind.CLOSE)
         assert fault.hits(victim) == 1
-        assert await new.round_trip(3) and await victim.canary()
+        assert fault.hits(neighbour) == 0
+        assert await new.round_trip(3) and await bystander.is_served() and await victim.canary()
 
     on_stage(scenario)

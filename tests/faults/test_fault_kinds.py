@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import sys
 from typing import Any
 
@@ -13,7 +12,6 @@ from faults.frame_fault import FrameFault
 from faults.toxiproxy_errors import ToxicExists
 from harness import registry
 from harness.errors import UsageError
-from harness.lane import LiveLane
 from harness.ports import FaultKind
 from harness.rows import FaultRow
 from harness.spec import Elapsed, FaultSpec
@@ -110,7 +108,7 @@ def test_a_start_that_fails_on_one_proxy_reaches_the_others(on_stage: Any) -> No
 def test_parameters_are_checked_before_anything_runs(name: str, params: dict[str, int], said: str) -> None:
     fault = FaultSpec(name, Elapsed(0), 1_000, params)
     with pytest.raises(UsageError, match=said):
-        asyncio.run(registry.fault(name).prepare(fault, LiveLane((), None, None, "t")))
+        registry.fault(name).check(fault, "live")
 
 
 @pytest.mark.parametrize("name", registry.names("faults"))

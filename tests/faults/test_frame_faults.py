@@ -2,31 +2,36 @@
 
 from __future__ import annotations
 
-import asyncio
 import time
 from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
 from typing import Any
 
+import msgspec
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from faults.kind import toxic_name
 from harness.errors import UsageError
 from harness.registry import fault as fault_kind
-from harness.rows import FrameKind
+from harness.rows import Fate, FaultRow, Frame, FrameKind
 from harness.spec import Elapsed, FaultSpec, FrameMatch
+from harness.wire.apis import Api
+from harness.wire.messages import client_versions, decode_response, encode_response, message_class
 
 API = "ApiVersions"
 
 
 @pytest.fixture
 def on_lane(on_stage: Any) -> Callable[..., None]:
-    """``on_lane(scenario)`` plays a scenario on one lane; its neighbour notices nothing of it."""
+    """``on_lane(scenario)`` plays a scenario on one lane; neither a connection beside nor its neighbour notices."""
 
     def play(scenario: Callable[[Any], Coroutine[Any, Any, None]]) -> None:
         async def beside_a_neighbour(stage: Any) -> None:
             victim, neighbour = stage.paths
+            victim.bystanders = [await path.bystander() for path in stage.paths]
             await scenario(victim)
-            assert await (await neighbour.connect()).round_trip(1)
             assert not any(row.fault for row in neighbour.rows)
 
         on_stage(beside_a_neighbour)
@@ -38,13 +43,17 @@ def on_lane(on_stage: Any) -> Callable[..., None]:
 async def under(
     path: Any, kind: str, match: FrameMatch | None = None, *, hits: int, **params: int
 ) -> AsyncIterator[None]:
-    """The fault in effect; afterwards it has hit so many frames, and the lane is as new."""
+    """The fault in effect; it has hit so many frames and the bystanders never, and then the lane is as new."""
     fault = path.fault(kind, match or FrameMatch(API), **params)
     await fault.prepare()
     await fault.start()
     yield
+    for bystander in path.bystanders:
+        assert await bystander.is_served()
     await fault.stop()
     await fault.stop()
+    for bystander in path.bystanders:
+        assert await bystander.is_served()
     assert await path.canary()
     assert fault.hits(path) == hits
 
@@ -53,6 +62,12 @@ async def at_end(client: Any) -> bytes:
     return await client.reader.read()
 
 
+@pytest.mark.control(
+    "dropped_frame",
+    client="of five answers the third never comes; those behind it do, on the same connection",
+    broker="all five requests arrive",
+    untouched="neighbour lane and same lane: an open connection and new ones, meanwhile and afterwards",
+)
 def test_just_the_third_response_is_missing(on_lane: Any) -> None:
     async def scenario(victim: Any) -> None:
         client = await victim.connect()
@@ -60,11 +75,18 @@ def test_just_the_third_response_is_missing(on_lane: Any) -> None:
             for n in range(1, 6):
                 client.ask(n)
             assert [await client.answer() for _ in range(4)] == [1, 2, 4, 5]
+            assert victim.upstream.heard() == [1, 2, 3, 4, 5]
         assert [row.correlation_id for row in victim.rows if row.fate == "stopped"] == [3]
 
     on_lane(scenario)
 
 
+@pytest.mark.control(
+    "dropped_frame",
+    client="of three requests the second has no answer; the third has",
+    broker="the second request does not arrive; the third does, on the same connection",
+    untouched="neighbour lane and same lane: an open connection and new ones, meanwhile and afterwards",
+)
 def test_a_dropped_request_never_arrives(on_lane: Any) -> None:
     async def scenario(victim: Any) -> None:
         client = await victim.connect()
@@ -72,12 +94,18 @@ def test_a_dropped_request_never_arrives(on_lane: Any) -> None:
             for n in range(1, 4):
                 client.ask(n)
             assert [await client.answer() for _ in range(2)] == [1, 3]
-            assert [victim.upstream.asked.get_nowait() for _ in range(2)] == [1, 3]
+            assert victim.upstream.heard() == [1, 3]
 
     on_lane(scenario)
 
 
 @pytest.mark.parametrize(("end", "how"), [(1, "fin"), (2, "rst")])
+@pytest.mark.control(
+    "dropped_frame",
+    client="no answer comes, and the connection ends with FIN",
+    broker="the request arrives; its connection ends with FIN, or RST, as asked for",
+    untouched="neighbour lane and same lane: an open connection and new ones, meanwhile and afterwards",
+)
 def test_a_frame_takes_its_connection_along_and_no_other(on_lane: Any, end: int, how: str) -> None:
     async def scenario(victim: Any) -> None:
         client, beside = await victim.connect(), await victim.connect()
@@ -86,12 +114,19 @@ def test_a_frame_takes_its_connection_along_and_no_other(on_lane: Any, end: int,
             client.ask(1)
             assert await at_end(client) == b""  # Toxiproxy passes an RST on as FIN
             assert await victim.upstream.ends.get() == how
+            assert victim.upstream.heard() == [7, 1]
             assert await beside.round_trip(8)
 
     on_lane(scenario)
 
 
 @pytest.mark.parametrize("at_byte", [0, 2, 4, 6, 1_000])
+@pytest.mark.control(
+    "closed_at_frame",
+    client="of the second answer just the first bytes come, then FIN",
+    broker="both requests arrive; the connection ends with FIN",
+    untouched="neighbour lane and same lane: an open connection and new ones, meanwhile and afterwards",
+)
 def test_a_frame_breaks_off_at_a_byte(on_lane: Any, at_byte: int) -> None:
     async def scenario(victim: Any) -> None:
         client = await victim.connect()
@@ -100,21 +135,36 @@ def test_a_frame_breaks_off_at_a_byte(on_lane: Any, at_byte: int) -> None:
             assert await client.round_trip(1)
             client.ask(2)
             assert len(await at_end(client)) == min(at_byte, size - 1)
+            assert await victim.upstream.ends.get() == "fin"
+            assert victim.upstream.heard() == [1, 2]
 
     on_lane(scenario)
 
 
+@pytest.mark.control(
+    "closed_at_frame",
+    client="the answer comes whole, and right behind it FIN",
+    broker="the connection ends with FIN",
+    untouched="neighbour lane and same lane: an open connection and new ones, meanwhile and afterwards",
+)
 def test_a_connection_ends_behind_a_whole_frame(on_lane: Any) -> None:
     async def scenario(victim: Any) -> None:
         client = await victim.connect()
         async with under(victim, "closed_at_frame", hits=1):
             assert await client.round_trip(1)
             assert await at_end(client) == b""
+            assert await victim.upstream.ends.get() == "fin"
         assert [row.closed_by for row in victim.rows if row.kind is FrameKind.CLOSE][:1] == [None]
 
     on_lane(scenario)
 
 
+@pytest.mark.control(
+    "late_frame",
+    client="the answer comes 300 ms late, and the next one behind it",
+    broker="both requests arrive",
+    untouched="neighbour lane and same lane: an open connection and new ones, meanwhile and afterwards",
+)
 def test_a_late_frame_keeps_those_behind_it(on_lane: Any) -> None:
     async def scenario(victim: Any) -> None:
         client, beside = await victim.connect(), await victim.connect()
@@ -126,6 +176,7 @@ def test_a_late_frame_keeps_those_behind_it(on_lane: Any) -> None:
             assert await client.answer() == 2
             assert time.monotonic_ns() - asked_ns >= 300_000_000
             assert await client.answer() == 3
+            assert victim.upstream.heard() == [1, 1, 2, 3]
             assert await beside.round_trip(4)
         [late] = [row for row in victim.rows if row.fate == "late"]
         assert late.t_ns - asked_ns >= 300_000_000
@@ -133,6 +184,12 @@ def test_a_late_frame_keeps_those_behind_it(on_lane: Any) -> None:
     on_lane(scenario)
 
 
+@pytest.mark.control(
+    "held_frame",
+    client="the answer comes when the fault ends",
+    broker="the request arrives before that",
+    untouched="neighbour lane and same lane: an open connection and new ones, meanwhile and afterwards",
+)
 def test_a_held_response_goes_on_when_the_fault_ends(on_lane: Any) -> None:
     async def scenario(victim: Any) -> None:
         client, beside = await victim.connect(), await victim.connect()
@@ -146,6 +203,12 @@ def test_a_held_response_goes_on_when_the_fault_ends(on_lane: Any) -> None:
     on_lane(scenario)
 
 
+@pytest.mark.control(
+    "held_frame",
+    client="it asks, and leaves",
+    broker="the request arrives when the fault ends, and behind it FIN",
+    untouched="neighbour lane and same lane: an open connection and new ones, meanwhile and afterwards",
+)
 def test_a_ghost_request_arrives_when_its_client_has_left(on_lane: Any) -> None:
     async def scenario(victim: Any) -> None:
         client = await victim.connect()
@@ -153,9 +216,9 @@ def test_a_ghost_request_arrives_when_its_client_has_left(on_lane: Any) -> None:
             client.ask(1)
             client.writer.close()
             await victim.seen(FrameKind.CLOSE)
-            assert victim.upstream.asked.empty()
-        assert await victim.upstream.asked.get() == 1
+            assert not victim.upstream.heard()
         assert await victim.upstream.ends.get() == "fin"
+        assert victim.upstream.heard().index(1) >= 2  # before the end two of a bystander's had arrived
 
     on_lane(scenario)
 
@@ -172,6 +235,34 @@ def test_slices_arrive_as_the_frame_they_were(on_lane: Any, direction: str) -> N
     on_lane(scenario)
 
 
+@pytest.mark.control(
+    "sliced_frame",
+    client="eight bytes of the answer come by themselves; the rest later, and the answer is whole",
+    broker="the request arrives once",
+    untouched="neighbour lane and same lane: an open connection and new ones, meanwhile and afterwards",
+)
+def test_slices_can_be_read_one_by_one(on_lane: Any) -> None:
+    async def scenario(victim: Any) -> None:
+        client = await victim.connect()
+        async with under(victim, "sliced_frame", size_bytes=8, gap_us=500_000, hits=1):
+            asked_ns = time.monotonic_ns()
+            client.ask(1)
+            first = await client.reader.read(100)
+            assert len(first) == 8
+            assert victim.upstream.heard() == [1]
+            whole = victim.response_of(1)
+            assert first + await client.reader.readexactly(len(whole) - 8) == whole
+            assert time.monotonic_ns() - asked_ns >= (len(whole) - 1) // 8 * 500_000_000
+
+    on_lane(scenario)
+
+
+@pytest.mark.control(
+    "swapped_responses",
+    client="of four answers the second comes behind the third",
+    broker="the requests arrive in their order",
+    untouched="neighbour lane and same lane: an open connection and new ones, meanwhile and afterwards",
+)
 def test_two_responses_change_places(on_lane: Any) -> None:
     async def scenario(victim: Any) -> None:
         client = await victim.connect()
@@ -179,12 +270,58 @@ def test_two_responses_change_places(on_lane: Any) -> None:
             for n in range(1, 5):
                 client.ask(n)
             assert [await client.answer() for _ in range(4)] == [1, 3, 2, 4]
+            assert victim.upstream.heard() == [1, 2, 3, 4]
         told = [row.correlation_id for row in victim.rows if row.kind is FrameKind.RESPONSE]
-        assert told[:4] == [1, 3, 2, 4]
+        assert told[1:5] == [1, 3, 2, 4]  # behind the bystander's
 
     on_lane(scenario)
 
 
+def test_a_response_that_nothing_follows_goes_on_when_the_fault_ends(on_lane: Any) -> None:
+    async def scenario(victim: Any) -> None:
+        client, beside = await victim.connect(), await victim.connect()
+        async with under(victim, "swapped_responses", hits=1):
+            client.ask(1)
+            assert await victim.upstream.asked.get() == 1
+            assert await beside.round_trip(5)
+        assert await client.answer() == 1
+
+    on_lane(scenario)
+
+
+@pytest.mark.parametrize("kind", ["held_frame", "swapped_responses"])
+def test_what_the_end_of_its_connection_found_waiting_is_no_hit(kind: str) -> None:
+    spec = FaultSpec(kind, Elapsed(0), 1, frames=FrameMatch(API))
+    passed = Frame(2, 0, 1, 1, FrameKind.RESPONSE, api=API, fault=toxic_name(spec), fate=Fate.LATE)
+    gone = msgspec.structs.replace(passed, fate=Fate.STOPPED)
+    assert fault_kind(kind).hits(FaultRow(0, spec, (1, 9), (1, 9)), [passed, gone, gone]) == 1
+
+
+@given(data=st.data())
+@settings(max_examples=20)
+def test_metadata_leaves_out_the_broker_that_is_meant(messages: Any, data: st.DataObject) -> None:
+    """It may be the one that is said to lead; without one, or with an id that nobody has, all are named."""
+    version = data.draw(st.integers(*client_versions(Api.METADATA)))
+    before = data.draw(messages(message_class(Api.METADATA, version, "response")))
+    node_ids = [int(broker.node_id) for broker in before.brokers]
+    unnamed = data.draw(st.sampled_from([None, 99, *(node for node in node_ids if node >= 0)]))
+    params = {"leader_id": 7} | ({} if unnamed is None else {"unnamed_id": unnamed})
+    spec = FaultSpec("stale_metadata", Elapsed(0), 1, params)
+    row = Frame(1, 0, 1, 1, FrameKind.RESPONSE, api_key=Api.METADATA, api_version=version)
+    [sent] = fault_kind("stale_metadata").action(spec).steps(encode_response(before, 5), row)  # type: ignore[attr-defined]
+    _, after = decode_response(sent.data[4:], Api.METADATA, version)
+    assert [broker.node_id for broker in after.brokers] == [
+        n for n in node_ids if unnamed is None or n != unnamed
+    ]
+    assert {part.leader_id for topic in after.topics for part in topic.partitions} <= {7}
+
+
+@pytest.mark.control(
+    "duplicated_response",
+    client="of three answers the second comes twice",
+    broker="each request arrives once",
+    untouched="neighbour lane and same lane: an open connection and new ones, meanwhile and afterwards",
+)
 def test_a_response_comes_twice(on_lane: Any) -> None:
     async def scenario(victim: Any) -> None:
         client = await victim.connect()
@@ -192,17 +329,31 @@ def test_a_response_comes_twice(on_lane: Any) -> None:
             for n in range(1, 4):
                 client.ask(n)
             assert [await client.answer() for _ in range(4)] == [1, 2, 2, 3]
+            assert victim.upstream.heard() == [1, 2, 3]
 
     on_lane(scenario)
 
 
+@pytest.mark.control(
+    "wrong_correlation_id",
+    client=(
+        "the answer has an id that nobody asked with, and is as the broker wrote it in all else; the next"
+        " has its own"
+    ),
+    broker="each request arrives with its own id",
+    untouched="neighbour lane and same lane: an open connection and new ones, meanwhile and afterwards",
+)
 def test_a_response_to_nobody(on_lane: Any) -> None:
     async def scenario(victim: Any) -> None:
         client = await victim.connect()
         async with under(victim, "wrong_correlation_id", hits=1):
             client.ask(1)
             client.ask(2)
-            assert [await client.answer() for _ in range(2)] == [1 ^ 0x7FFF_FFFF, 2]
+            stranger = await client.frame()
+            assert int.from_bytes(stranger[:4]) == 1 ^ 0x7FFF_FFFF
+            assert stranger[4:] == victim.response_of(1)[8:]
+            assert await client.answer() == 2
+            assert victim.upstream.heard() == [1, 2]
 
     on_lane(scenario)
 
@@ -237,4 +388,4 @@ def test_a_rule_may_come_in_the_middle_of_a_frame(on_lane: Any) -> None:
 def test_which_frames_is_checked_before_anything_runs(match: FrameMatch | None, said: str) -> None:
     fault = FaultSpec("wrong_correlation_id", Elapsed(0), 1, frames=match)
     with pytest.raises(UsageError, match=said):
-        asyncio.run(fault_kind(fault.kind).prepare(fault, None))  # type: ignore[arg-type]
+        fault_kind(fault.kind).check(fault, "live")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import Any
 
 import pytest
@@ -12,42 +11,55 @@ from harness.rows import FrameKind
 HOLD_MS = 600_000
 
 
+@pytest.mark.control(
+    "latency",
+    client="upstream: no answer comes until the fault ends",
+    broker="the request does not arrive until the fault ends",
+    untouched="neighbour lane: an open connection and new ones, meanwhile and afterwards",
+)
 def test_latency_holds_requests_until_it_ends(on_stage: Any) -> None:
     async def scenario(stage: Any) -> None:
         victim, neighbour = stage.paths
         fault = victim.fault("latency", upstream_ms=HOLD_MS)
-        client = await victim.connect()
+        client, bystander = await victim.connect(), await neighbour.bystander()
         assert await client.round_trip(1)
         await fault.start()
         client.ask(2)
-        assert await (await neighbour.connect()).round_trip(1)
-        assert victim.requested == [1]
+        answer = await neighbour.served_before(client.answer())
+        assert await bystander.is_served()
+        assert victim.upstream.heard() == [1]
         assert fault.hits(victim) == 0
         await fault.stop()
-        assert await client.answer() == 2
+        assert await answer == 2
+        assert victim.upstream.heard() == [2]
         assert fault.hits(victim) == 1
-        assert await victim.canary()
+        assert await bystander.is_served() and await victim.canary()
 
     on_stage(scenario)
 
 
+@pytest.mark.control(
+    "latency",
+    client="downstream: no answer comes until the fault ends, then all do, in order",
+    broker="every request arrives at once",
+    untouched="neighbour lane: an open connection and new ones, meanwhile and afterwards",
+)
 def test_latency_holds_responses_until_it_ends(on_stage: Any) -> None:
     async def scenario(stage: Any) -> None:
         victim, neighbour = stage.paths
         fault = victim.fault("latency", downstream_ms=HOLD_MS)
-        client = await victim.connect()
+        client, bystander = await victim.connect(), await neighbour.bystander()
         await fault.start()
         for n in (1, 2, 3):
             client.ask(n)
         await victim.seen(FrameKind.RESPONSE, 3)
-        assert await (await neighbour.connect()).round_trip(1)
-        reading = asyncio.create_task(client.answer())
-        done, _ = await asyncio.wait({reading}, timeout=0)
-        assert not done
+        assert victim.upstream.heard() == [1, 2, 3]
+        answer = await neighbour.served_before(client.answer())
+        assert await bystander.is_served()
         await fault.stop()
-        assert [await reading, await client.answer(), await client.answer()] == [1, 2, 3]
+        assert [await answer, await client.answer(), await client.answer()] == [1, 2, 3]
         assert fault.hits(victim) == 3
-        assert await victim.canary()
+        assert await bystander.is_served() and await victim.canary()
 
     on_stage(scenario)
 
@@ -87,13 +99,22 @@ def test_latencies_overlap_and_add_up(on_stage: Any) -> None:
 
 
 @pytest.mark.parametrize("stream", ["upstream", "downstream"])
+@pytest.mark.control(
+    "bandwidth",
+    client="of 400 answers some are missing until the fault ends, then all are there, in order",
+    broker=(
+        "of 400 requests some are missing until the fault ends (slow upstream), or all are there at once "
+        "(slow downstream)"
+    ),
+    untouched="neighbour lane: an open connection and new ones, meanwhile and afterwards",
+)
 def test_bandwidth_slows_one_direction_until_it_ends(on_stage: Any, stream: str) -> None:
     """A hundred frames at their slowest take seconds; at the end all of them are there at once."""
 
     async def scenario(stage: Any) -> None:
         victim, neighbour = stage.paths
         fault = victim.fault("bandwidth", **{f"{stream}_bytes_per_s": 1_000})
-        client = await victim.connect()
+        client, bystander = await victim.connect(), await neighbour.bystander()
         assert await client.round_trip(0)
         await fault.start()
         for n in range(1, 401):
@@ -103,70 +124,93 @@ def test_bandwidth_slows_one_direction_until_it_ends(on_stage: Any, stream: str)
             return [await client.answer() for _ in range(400)]
 
         answers = await neighbour.served_before(all_answered())
+        assert await bystander.is_served()
         if stream == "downstream":
             await victim.seen(FrameKind.RESPONSE, 401)
             assert not answers.done()
-        else:
-            assert len(victim.requested) < 401
+        heard = victim.upstream.heard()
+        assert (len(heard) < 401) == (stream == "upstream")
         await fault.stop()
         assert await answers == list(range(1, 401))
+        assert heard + victim.upstream.heard() == list(range(401))
         assert fault.hits(victim) == 400
-        assert fault.hits(neighbour) == 1
-        assert await victim.canary()
+        assert await bystander.is_served() and await victim.canary()
 
     on_stage(scenario)
 
 
+@pytest.mark.control(
+    "slicer",
+    client="no answer comes until the fault ends",
+    broker="one byte of the request comes by itself; the whole of it only when the fault ends",
+    untouched="neighbour lane: an open connection and new ones, meanwhile and afterwards",
+)
 def test_slices_go_one_after_the_other_upstream(on_stage: Any) -> None:
     async def scenario(stage: Any) -> None:
         victim, neighbour = stage.paths
         fault = victim.fault("slicer", size_bytes=1, delay_us=60_000_000)
-        client = await victim.connect()
+        client, bystander = await victim.connect(), await neighbour.bystander()
         await fault.start()
         client.ask(1)
-        await victim.passed_upstream(1)
+        assert await victim.upstream.firsts_bytes.get() == 1
         answer = await neighbour.served_before(client.answer())
-        assert not victim.requested
+        assert await bystander.is_served() and not victim.upstream.heard()
         await fault.stop()
         assert await answer == 1
+        assert victim.upstream.heard() == [1]
         assert fault.hits(victim) == 2
-        assert await victim.canary()
+        assert await bystander.is_served() and await victim.canary()
 
     on_stage(scenario)
 
 
+@pytest.mark.control(
+    "slicer",
+    client="of ten bytes one comes by itself; the others only when the fault ends",
+    broker="it wrote all ten at once, and its connection stays",
+    untouched="neighbour lane: an open connection and new ones, meanwhile and afterwards",
+)
 def test_slices_go_one_after_the_other_downstream(on_stage: Any) -> None:
     async def scenario(stage: Any) -> None:
         victim, neighbour = stage.paths
         fault = victim.fault("slicer", size_bytes=1, delay_us=60_000_000)
-        client = await victim.connect()
+        client, bystander = await victim.connect(), await neighbour.bystander()
         assert await client.round_trip(1)
         await fault.start()
         (writer,) = victim.upstream.writers
         writer.write(b"0123456789")
         assert await client.reader.read(100) == b"0"
         rest = await neighbour.served_before(client.reader.readexactly(9))
+        assert await bystander.is_served() and victim.upstream.ends.empty()
         await fault.stop()
         assert await rest == b"123456789"
-        assert await victim.canary()
+        assert await bystander.is_served() and await victim.canary()
 
     on_stage(scenario)
 
 
+@pytest.mark.control(
+    "late_response",
+    client="no answer comes until the fault ends, then all do, in order",
+    broker="every request arrives at once",
+    untouched="neighbour lane: an open connection and new ones, meanwhile and afterwards",
+)
 def test_late_responses_arrive_when_the_gate_opens(on_stage: Any) -> None:
     async def scenario(stage: Any) -> None:
         victim, neighbour = stage.paths
         fault = victim.fault("late_response")
-        client = await victim.connect()
+        client, bystander = await victim.connect(), await neighbour.bystander()
         assert await client.round_trip(0)
         await fault.start()
         for n in (1, 2, 3):
             client.ask(n)
         await victim.seen(FrameKind.RESPONSE, 4)
+        assert victim.upstream.heard() == [0, 1, 2, 3]
         first = await neighbour.served_before(client.answer())
+        assert await bystander.is_served()
         await fault.stop()
         assert [await first, await client.answer(), await client.answer()] == [1, 2, 3]
         assert fault.hits(victim) == 3
-        assert await client.round_trip(4) and await victim.canary()
+        assert await client.round_trip(4) and await bystander.is_served() and await victim.canary()
 
     on_stage(scenario)

@@ -10,12 +10,18 @@ import pytest
 from harness.rows import FrameKind
 
 
+@pytest.mark.control(
+    "dropped_response",
+    client="no answer comes; when the fault ends the connections do, with FIN",
+    broker="every request arrives; the connections end with FIN when the fault does",
+    untouched="neighbour lane: an open connection and new ones, meanwhile and afterwards",
+)
 def test_dropped_responses_never_arrive_and_the_connection_ends(on_stage: Any) -> None:
     async def scenario(stage: Any) -> None:
         victim, neighbour = stage.paths
         fault = victim.fault("dropped_response")
         old = await victim.connect()
-        bystander = await neighbour.connect()
+        bystander = await neighbour.bystander()
         assert await old.round_trip(1)
         assert await victim.upstream.asked.get() == 1
         await fault.start()
@@ -24,14 +30,14 @@ def test_dropped_responses_never_arrive_and_the_connection_ends(on_stage: Any) -
         new.ask(3)
         assert {await victim.upstream.asked.get() for _ in range(2)} == {2, 3}
         await victim.seen(FrameKind.RESPONSE, 3)
-        assert await bystander.round_trip(2)
+        reading = [await neighbour.served_before(client.reader.read()) for client in (old, new)]
+        assert await bystander.is_served()
         assert victim.upstream.ends.empty()
         await fault.stop()
-        assert [await old.reader.read(), await new.reader.read()] == [b"", b""]
+        assert [await end for end in reading] == [b"", b""]
         assert [await victim.upstream.ends.get() for _ in range(2)] == ["fin", "fin"]
         assert fault.hits(victim) == 2
-        assert await bystander.round_trip(3)
-        assert await victim.canary()
+        assert await bystander.is_served() and await victim.canary()
 
     on_stage(scenario)
 
@@ -73,11 +79,17 @@ def test_latency_and_dropped_responses_overlap(
     on_stage(scenario, lanes=1)
 
 
+@pytest.mark.control(
+    "dropped_request",
+    client="no answer comes; when the fault ends the connections do, with FIN",
+    broker="no request arrives; the connections end with FIN when the fault does",
+    untouched="neighbour lane: an open connection and new ones, meanwhile and afterwards",
+)
 def test_dropped_requests_never_arrive_and_the_connection_ends(on_stage: Any) -> None:
     async def scenario(stage: Any) -> None:
         victim, neighbour = stage.paths
         fault = victim.fault("dropped_request")
-        old, bystander = await victim.connect(), await neighbour.connect()
+        old, bystander = await victim.connect(), await neighbour.bystander()
         assert await old.round_trip(1)
         await fault.start()
         new = await victim.connect()
@@ -86,26 +98,38 @@ def test_dropped_requests_never_arrive_and_the_connection_ends(on_stage: Any) ->
         for client in (old, new):
             await client.taken()
         reading = [await neighbour.served_before(client.reader.read()) for client in (old, new)]
-        assert await bystander.round_trip(2)
+        assert await bystander.is_served()
         assert victim.upstream.ends.empty()
         await fault.stop()
         assert [await end for end in reading] == [b"", b""]
         assert [await victim.upstream.ends.get() for _ in range(2)] == ["fin", "fin"]
-        assert victim.requested == [1]
+        assert victim.upstream.heard() == [1]
         assert fault.hits(victim) == 2
-        assert await bystander.round_trip(3) and await victim.canary()
+        assert await bystander.is_served() and await victim.canary()
 
     on_stage(scenario)
 
 
 @pytest.mark.parametrize("ways", [(1, 1), (1, 0), (0, 1)])
+@pytest.mark.control(
+    "partition",
+    client=(
+        "silent: the connection stays and nothing comes (with upstream alone: only what nobody asked "
+        "for); when the fault ends it does, with FIN"
+    ),
+    broker=(
+        "the request does not arrive (with downstream alone: it does); the connection ends with FIN when "
+        "the fault does"
+    ),
+    untouched="neighbour lane: an open connection and new ones, meanwhile and afterwards",
+)
 def test_silent_partitions_swallow_both_ways_or_one(on_stage: Any, ways: tuple[int, int]) -> None:
     async def scenario(stage: Any) -> None:
         victim, neighbour = stage.paths
         upstream, downstream = ways
         fault = victim.fault("partition", upstream=upstream, downstream=downstream)
-        client, bystander = await victim.connect(), await neighbour.connect()
-        assert await client.round_trip(1) and await bystander.round_trip(1)
+        client, bystander = await victim.connect(), await neighbour.bystander()
+        assert await client.round_trip(1)
         await fault.start()
         client.ask(2)
         await client.taken()
@@ -113,23 +137,33 @@ def test_silent_partitions_swallow_both_ways_or_one(on_stage: Any, ways: tuple[i
         if upstream:
             victim.upstream.writers[0].write(victim.unasked)
         await victim.seen(FrameKind.RESPONSE, 2)
-        assert victim.upstream.ends.empty() and await bystander.round_trip(2)
+        assert victim.upstream.ends.empty() and await bystander.is_served()
         await fault.stop()
         assert await reading == (b"" if downstream else victim.unasked)
         assert await victim.upstream.ends.get() == "fin"
-        assert victim.requested == ([1] if upstream else [1, 2])
+        assert victim.upstream.heard() == ([1] if upstream else [1, 2])
         assert fault.hits(victim) == 1
-        assert await bystander.round_trip(3) and await victim.canary()
+        assert await bystander.is_served() and await victim.canary()
 
     on_stage(scenario)
 
 
 @pytest.mark.parametrize("leaves_by", ["fin", "rst"])
+@pytest.mark.control(
+    "ghost_request",
+    client="one leaves; to the other no answer comes until the fault ends",
+    broker="nothing arrives until the fault ends, then the requests of both, also of the one who has left",
+    untouched="neighbour lane: an open connection and new ones, meanwhile and afterwards",
+)
 def test_ghost_requests_arrive_after_the_client_has_left(on_stage: Any, leaves_by: str) -> None:
     async def scenario(stage: Any) -> None:
         victim, neighbour = stage.paths
         fault = victim.fault("ghost_request")
-        leaver, stayer = await victim.connect(), await victim.connect()
+        leaver, stayer, bystander = (
+            await victim.connect(),
+            await victim.connect(),
+            await neighbour.bystander(),
+        )
         for client in (leaver, stayer):
             assert await client.round_trip(0)
             assert await victim.upstream.asked.get() == 0
@@ -144,14 +178,15 @@ def test_ghost_requests_arrive_after_the_client_has_left(on_stage: Any, leaves_b
                 socket.SOL_SOCKET, socket.SO_LINGER, b"\x01\0\0\0" + bytes(4)
             )
             leaver.writer.transport.abort()
-        await neighbour.served_before(victim.upstream.asked.get())
-        assert victim.upstream.ends.empty()
+        arrived = await neighbour.served_before(victim.upstream.asked.get())
+        answer = await neighbour.served_before(stayer.answer())
+        assert victim.upstream.ends.empty() and await bystander.is_served()
         await fault.stop()
-        assert await stayer.answer() == 2
+        assert await answer == 2
         ended_by = await victim.upstream.ends.get()
         assert ended_by in ("fin", "rst")  # RST to the ghost's answer, which nobody takes
-        assert sorted(victim.requested) == [0, 0, 1, 2]
+        assert {await arrived, *victim.upstream.heard()} == {1, 2}
         assert fault.hits(victim) == 1
-        assert await stayer.round_trip(3) and await victim.canary()
+        assert await stayer.round_trip(3) and await bystander.is_served() and await victim.canary()
 
     on_stage(scenario)

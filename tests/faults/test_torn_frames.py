@@ -13,6 +13,15 @@ from harness.rows import FrameKind
 
 @pytest.mark.parametrize("at_byte", [0, 2, 4, 6, 15])
 @pytest.mark.parametrize("reset", [0, 1])
+@pytest.mark.control(
+    "torn_frame",
+    client="of the answer just the first bytes come, then FIN, or RST",
+    broker="the request arrives whole; the connection ends with FIN, or RST",
+    untouched=(
+        "neighbour lane: an open connection and new ones, meanwhile and afterwards; "
+        "same lane: a connection that is silent meanwhile, afterwards"
+    ),
+)
 def test_a_response_is_torn_at_its_byte(on_stage: Any, at_byte: int, reset: int) -> None:
     async def scenario(stage: Any) -> None:
         victim, neighbour = stage.paths
@@ -23,8 +32,8 @@ def test_a_response_is_torn_at_its_byte(on_stage: Any, at_byte: int, reset: int)
         with socket.socket() as torn:  # without a buffer in which RST would overtake the bytes
             torn.setblocking(False)
             await loop.sock_connect(torn, victim.proxy.address.advertised)
-            spared, bystander = await victim.connect(), await neighbour.connect()
-            assert await spared.round_trip(1) and await bystander.round_trip(1)
+            spared, bystander = await victim.connect(), await neighbour.bystander()
+            assert await spared.round_trip(1)
             await fault.start()
             await loop.sock_sendall(torn, victim.request_of(7))
             got = b""
@@ -35,35 +44,50 @@ def test_a_response_is_torn_at_its_byte(on_stage: Any, at_byte: int, reset: int)
             except ConnectionResetError:
                 assert reset
         assert len(got) == at_byte
-        assert await bystander.round_trip(2)
+        assert await bystander.is_served()
         await fault.stop()
         assert await victim.upstream.ends.get() == ("rst" if reset else "fin")
-        assert 7 in victim.requested
+        assert victim.upstream.heard() == [1, 7]
         assert fault.hits(victim) == 1
         assert fault.hits(neighbour) == 0
-        assert await spared.round_trip(3) and await victim.canary()
+        assert await spared.round_trip(3) and await bystander.is_served() and await victim.canary()
 
     on_stage(scenario)
 
 
 @pytest.mark.parametrize("at_byte", [0, 3, 9])
+@pytest.mark.control(
+    "torn_frame",
+    client="upstream: the connection ends with FIN and no answer",
+    broker="the connection ends inside the request, or before it; it is never there whole",
+    untouched=(
+        "neighbour lane: an open connection and new ones, meanwhile and afterwards; "
+        "same lane: a connection that is silent meanwhile, afterwards"
+    ),
+)
 def test_a_request_is_torn_at_its_byte(on_stage: Any, at_byte: int) -> None:
     async def scenario(stage: Any) -> None:
         victim, neighbour = stage.paths
         fault = victim.fault("torn_frame", upstream=1, at_byte=at_byte)
-        torn, spared = await victim.connect(), await victim.connect()
+        torn, spared, bystander = (
+            await victim.connect(),
+            await victim.connect(),
+            await neighbour.bystander(),
+        )
         assert await torn.round_trip(1) and await spared.round_trip(1)
         await fault.start()
         torn.ask(2)
         assert await torn.reader.read() == b""
-        assert await (await neighbour.connect()).round_trip(1)
+        assert await bystander.is_served()
         await victim.seen(FrameKind.OPAQUE if at_byte else FrameKind.CLOSE)
         pieces_bytes = [row.size_bytes for row in victim.rows if row.kind is FrameKind.OPAQUE]
         assert pieces_bytes == [at_byte] * (at_byte > 0)
-        assert victim.requested == [1, 1]
+        assert await victim.upstream.ends.get() == ("fin inside a request" if at_byte else "fin")
+        assert victim.upstream.heard() == [1, 1]
         await fault.stop()
         assert fault.hits(victim) == 1
-        assert await spared.round_trip(3) and await victim.canary()
+        assert fault.hits(neighbour) == 0
+        assert await spared.round_trip(3) and await bystander.is_served() and await victim.canary()
 
     on_stage(scenario)
 

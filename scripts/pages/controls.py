@@ -1,0 +1,84 @@
+"""The controls of each kind of fault, read from the tests that assert them.
+
+A test that is a control says so beside its assertions, with a mark in plain words:
+
+    @pytest.mark.control("refuse", client="what it sees", broker="what it sees", untouched="whom it does not reach")
+
+The positive control is what the two ends see, each by its own eyes and not by the fault's word; the negative one is
+who is served as if there were no fault. The simulated world is asserted where ``@pytest.mark.twin("refuse", ...)``
+stands. The marks are read and not imported: a page needs no test to run.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+TESTS = ROOT / "tests" / "faults"
+
+
+@dataclass(frozen=True)
+class Place:
+    """A function of a test file, by its path below the project."""
+
+    path: str
+    name: str
+
+    def __str__(self) -> str:
+        return f"{Path(self.path).name}::{self.name}"
+
+    @property
+    def link(self) -> str:
+        """As a link from a page below docs/. It names no line: those move with every edit."""
+        return f"[`{self}`](../{self.path})"
+
+
+@dataclass(frozen=True)
+class Control:
+    """A kind of fault, what each end sees of it, whom it leaves alone, and where that is asserted."""
+
+    kind: str
+    client: str
+    broker: str
+    untouched: str
+    place: Place
+
+
+def controls(folder: Path = TESTS) -> list[Control]:
+    """All controls, kind by kind. ValueError for a mark that is not four texts."""
+    found = []
+    for place, call in _marks(folder, "control"):
+        words = {keyword.arg or "**": _text(keyword.value, place) for keyword in call.keywords}
+        kinds = [_text(argument, place) for argument in call.args]
+        if len(kinds) != 1 or words.keys() != {"client", "broker", "untouched"} or not all(words.values()):
+            raise ValueError(
+                f"{place}: a control is of one kind, with what client and broker see, and untouched"
+            )
+        found.append(Control(kinds[0], place=place, **words))
+    return sorted(found, key=lambda control: control.kind)
+
+
+def twins(folder: Path = TESTS) -> list[tuple[str, Place]]:
+    """Each kind whose doing in the simulated world a test asserts, and that test."""
+    return [
+        (_text(argument, place), place) for place, call in _marks(folder, "twin") for argument in call.args
+    ]
+
+
+def _marks(folder: Path, mark: str) -> Iterator[tuple[Place, ast.Call]]:
+    for path in sorted(folder.glob("test_*.py")):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                place = Place(path.relative_to(folder.parent.parent).as_posix(), node.name)
+                for call in node.decorator_list:
+                    if isinstance(call, ast.Call) and ast.unparse(call.func) == f"pytest.mark.{mark}":
+                        yield place, call
+
+
+def _text(node: ast.expr, place: Place) -> str:
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        return node.value
+    raise ValueError(f"{place}: {ast.unparse(node)} is no text that can be read without running the test")

@@ -1,0 +1,268 @@
+"""Faults that put other words into a broker's answers: what is named changes, and no other word for anybody."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from kio.schema.api_versions.v0 import ApiVersionsResponse
+from kio.schema.api_versions.v3 import ApiVersionsRequest
+from kio.schema.errors import ErrorCode
+from kio.schema.metadata.v12 import MetadataRequest, MetadataResponse
+from kio.schema.metadata.v12.response import (
+    MetadataResponseBroker,
+    MetadataResponsePartition,
+    MetadataResponseTopic,
+)
+from kio.schema.produce.v9 import ProduceRequest, ProduceResponse
+from kio.schema.produce.v9.request import PartitionProduceData, TopicProduceData
+from kio.schema.produce.v9.response import PartitionProduceResponse, TopicProduceResponse
+from kio.schema.types import BrokerId, TopicName
+from kio.static.primitive import Records, i16, i32, i32Timedelta, i64
+
+from harness.spec import FrameMatch
+from harness.wire.apis import Api
+from harness.wire.records import BatchBuilder
+
+T = TopicName("t")
+
+
+def batch() -> Records:
+    builder = BatchBuilder()
+    builder.append(1_700_000_000_000, b"k", b"v")
+    return Records(builder.build())
+
+
+PRODUCE = ProduceRequest(
+    transactional_id=None,
+    acks=i16(-1),
+    timeout=i32Timedelta.parse(timedelta(seconds=10)),
+    topic_data=(
+        TopicProduceData(
+            name=T,
+            partition_data=tuple(PartitionProduceData(index=i32(n), records=batch()) for n in (0, 1)),
+        ),
+    ),
+)
+APPENDED = tuple(
+    PartitionProduceResponse(
+        index=i32(n), error_code=ErrorCode.none, base_offset=i64(7), log_start_offset=i64(0), record_errors=()
+    )
+    for n in (0, 1)
+)
+PRODUCED = ProduceResponse(responses=(TopicProduceResponse(name=T, partition_responses=APPENDED),))
+
+METADATA = MetadataRequest(
+    topics=None, allow_auto_topic_creation=False, include_topic_authorized_operations=False
+)
+
+
+def known(leader_id: int, leader_epoch: int, *node_ids: int) -> MetadataResponse:
+    return MetadataResponse(
+        throttle_time=i32Timedelta.parse(timedelta()),
+        brokers=tuple(
+            MetadataResponseBroker(node_id=BrokerId(n), host="h", port=i32(9_000 + n)) for n in node_ids
+        ),
+        topics=(
+            MetadataResponseTopic(
+                error_code=ErrorCode.none,
+                name=T,
+                topic_id=None,
+                partitions=(
+                    MetadataResponsePartition(
+                        error_code=ErrorCode.none,
+                        partition_index=i32(0),
+                        leader_id=BrokerId(leader_id),
+                        leader_epoch=i32(leader_epoch),
+                        replica_nodes=(BrokerId(1), BrokerId(2)),
+                        isr_nodes=(BrokerId(1), BrokerId(2)),
+                    ),
+                ),
+            ),
+        ),
+    )
+
+
+TRUE = known(1, 5, 1, 2)
+
+
+def answering(stage: Any) -> Any:
+    """Both lanes, with brokers that answer Produce and Metadata."""
+    for path in stage.paths:
+        path.upstream.answers = {Api.PRODUCE: PRODUCED, Api.METADATA: TRUE}
+    return stage.paths
+
+
+@pytest.mark.control(
+    "error_response",
+    client=(
+        "one answer to Produce has the code for one partition; the other partition and the next answer "
+        "have not"
+    ),
+    broker="the request arrives, and its answer says that both partitions were appended",
+    untouched=(
+        "same lane: a connection beside, behind the one answer that is meant, and afterwards; "
+        "neighbour lane: an open connection and new ones, meanwhile and afterwards"
+    ),
+)
+def test_one_answer_has_an_error_code_for_one_partition(on_stage: Any) -> None:
+    async def scenario(stage: Any) -> None:
+        victim, neighbour = answering(stage)
+        bystander, beside = await neighbour.bystander(), await victim.bystander()
+        client = await victim.connect()
+        fault = victim.fault("error_response", code=6, partition=1, after_append=1)
+        await fault.prepare()
+        await fault.start()
+        assert await bystander.client.exchange(1, PRODUCE) == PRODUCED
+        refused = replace(APPENDED[1], error_code=ErrorCode.not_leader_or_follower, base_offset=i64(-1))
+        told = TopicProduceResponse(name=T, partition_responses=(APPENDED[0], refused))
+        assert await client.exchange(1, PRODUCE) == replace(PRODUCED, responses=(told,))
+        assert victim.upstream.heard() == [1]
+        assert await client.exchange(2, PRODUCE) == PRODUCED
+        assert await beside.client.exchange(3, PRODUCE) == PRODUCED
+        assert await beside.is_served() and await bystander.is_served()
+        await fault.stop()
+        assert fault.hits(victim) == 1
+        assert fault.hits(neighbour) == 0
+        assert await bystander.is_served() and await beside.is_served() and await victim.canary()
+
+    on_stage(scenario)
+
+
+@pytest.mark.control(
+    "changed_error",
+    client="the answer that is meant has the code for all partitions; the one before and the one behind it have not",
+    broker="each request arrives, and each answer says that both partitions were appended",
+    untouched=(
+        "same lane: a connection beside, behind the one answer that is meant, and afterwards; "
+        "neighbour lane: an open connection and new ones, meanwhile and afterwards"
+    ),
+)
+def test_the_second_answer_says_another_error(on_stage: Any) -> None:
+    async def scenario(stage: Any) -> None:
+        victim, neighbour = answering(stage)
+        bystander, beside = await neighbour.bystander(), await victim.bystander()
+        client = await victim.connect()
+        fault = victim.fault("changed_error", FrameMatch("Produce", first=2), code=59)
+        await fault.prepare()
+        await fault.start()
+        assert await client.exchange(1, PRODUCE) == PRODUCED
+        refused = tuple(
+            replace(part, error_code=ErrorCode.unknown_producer_id, base_offset=i64(-1)) for part in APPENDED
+        )
+        told = TopicProduceResponse(name=T, partition_responses=refused)
+        assert await bystander.client.exchange(1, PRODUCE) == PRODUCED
+        assert await client.exchange(2, PRODUCE) == replace(PRODUCED, responses=(told,))
+        assert await client.exchange(3, PRODUCE) == PRODUCED
+        assert victim.upstream.heard() == [1, 2, 3]
+        assert await beside.client.exchange(4, PRODUCE) == PRODUCED
+        assert await beside.is_served() and await bystander.is_served()
+        await fault.stop()
+        assert fault.hits(victim) == 1
+        assert fault.hits(neighbour) == 0
+        assert await bystander.is_served() and await beside.is_served() and await victim.canary()
+
+    on_stage(scenario)
+
+
+@pytest.mark.control(
+    "throttle",
+    client=(
+        "every answer to Produce says the throttle time until the fault ends, and nothing else in it changes"
+    ),
+    broker=(
+        "the requests arrive, also that behind a throttled answer, and no answer of it says a throttle time"
+    ),
+    untouched=(
+        "same lane: answers of another API, on the same connection and beside it; "
+        "neighbour lane: every answer, meanwhile and afterwards"
+    ),
+)
+def test_answers_say_that_the_client_is_over_its_quota(on_stage: Any) -> None:
+    async def scenario(stage: Any) -> None:
+        victim, neighbour = answering(stage)
+        bystander, beside = await neighbour.bystander(), await victim.bystander()
+        client = await victim.connect()
+        fault = victim.fault("throttle", throttle_ms=300)
+        await fault.prepare()
+        await fault.start()
+        throttled = replace(PRODUCED, throttle_time=i32Timedelta.parse(timedelta(milliseconds=300)))
+        assert [await client.exchange(n, PRODUCE) for n in (1, 2)] == [throttled] * 2
+        assert victim.upstream.heard() == [1, 2]
+        assert await client.round_trip(3) and await beside.is_served()
+        assert await bystander.client.exchange(1, PRODUCE) == PRODUCED and await bystander.is_served()
+        await fault.stop()
+        assert fault.hits(victim) == 2
+        assert await client.exchange(4, PRODUCE) == PRODUCED
+        assert await bystander.client.exchange(2, PRODUCE) == PRODUCED and await bystander.is_served()
+        assert await beside.is_served() and await victim.canary()
+
+    on_stage(scenario)
+
+
+@pytest.mark.control(
+    "stale_metadata",
+    client="every Metadata answer names the other leader, in the older epoch, and leaves out the one broker",
+    broker="the requests arrive, and its answers name the true leader, its epoch and all brokers",
+    untouched=(
+        "same lane: answers of another API, on the same connection and beside it; "
+        "neighbour lane: every answer, meanwhile and afterwards"
+    ),
+)
+def test_metadata_names_another_leader(on_stage: Any) -> None:
+    async def scenario(stage: Any) -> None:
+        victim, neighbour = answering(stage)
+        bystander, beside = await neighbour.bystander(), await victim.bystander()
+        client = await victim.connect()
+        fault = victim.fault("stale_metadata", leader_id=2, epochs_back=3, unnamed_id=2)
+        await fault.prepare()
+        await fault.start()
+        assert [await client.exchange(n, METADATA) for n in (1, 2)] == [known(2, 2, 1)] * 2
+        assert victim.upstream.heard() == [1, 2]
+        assert await client.round_trip(3) and await beside.is_served()
+        assert await bystander.client.exchange(1, METADATA) == TRUE and await bystander.is_served()
+        await fault.stop()
+        assert fault.hits(victim) == 2
+        assert fault.hits(neighbour) == 0
+        assert await client.exchange(4, METADATA) == TRUE
+        assert await bystander.client.exchange(2, METADATA) == TRUE and await bystander.is_served()
+        assert await beside.is_served() and await victim.canary()
+
+    on_stage(scenario)
+
+
+@pytest.mark.control(
+    "unsupported_version",
+    client=(
+        "the first answer to ApiVersions is UNSUPPORTED_VERSION in version 0, the next is as the broker "
+        "writes it"
+    ),
+    broker="the request arrives, and its answer is in version 3, without an error",
+    untouched=(
+        "same lane: a connection beside, behind the one answer that is meant, and afterwards; "
+        "neighbour lane: an open connection and new ones, meanwhile and afterwards"
+    ),
+)
+def test_an_old_broker_answers_in_version_0(on_stage: Any) -> None:
+    async def scenario(stage: Any) -> None:
+        victim, neighbour = stage.paths
+        bystander = await neighbour.bystander()
+        fault = victim.fault("unsupported_version")
+        await fault.prepare()
+        assert await bystander.is_served()
+        client, beside = await victim.connect(), await victim.connect()
+        await fault.start()
+        asked = ApiVersionsRequest(client_software_name="test", client_software_version="1")
+        refused = ApiVersionsResponse(error_code=ErrorCode.unsupported_version, api_keys=())
+        assert await client.exchange(1, asked) == refused
+        assert victim.upstream.heard() == [1]
+        assert await client.round_trip(2) and await beside.round_trip(3)
+        assert await bystander.is_served()
+        await fault.stop()
+        assert fault.hits(victim) == 1
+        assert fault.hits(neighbour) == 0
+        assert await beside.round_trip(4) and await bystander.is_served() and await victim.canary()
+
+    on_stage(scenario)

@@ -1,0 +1,71 @@
+"""Every kind of fault has its controls. That they hold is for the tests that are marked; that none lacks, for these."""
+
+from __future__ import annotations
+
+import importlib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harness import registry
+
+SCRIPTS = Path(__file__).resolve().parent.parent.parent / "scripts"
+#: Its test runs all that are marked in it, one after the other on one cluster.
+OF_STEPS = "test_live_broker_faults.py"
+
+
+@pytest.fixture
+def pages(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """scripts/pages/controls.py as a module."""
+    monkeypatch.syspath_prepend(str(SCRIPTS))
+    return importlib.import_module("pages.controls")
+
+
+def test_every_kind_has_a_control_and_every_control_a_kind(pages: Any) -> None:
+    assert {control.kind for control in pages.controls()} == set(registry.names("faults"))
+
+
+def test_every_control_is_run(pages: Any) -> None:
+    for control in pages.controls():
+        place = str(control.place)
+        assert control.place.name.startswith("test_") or place.startswith(OF_STEPS), place
+
+
+def test_every_simulated_kind_has_a_twin_and_no_other(pages: Any) -> None:
+    simulated = {name for name, kind in registry.table("faults").items() if "simulated" in kind.worlds}
+    assert {kind for kind, _ in pages.twins()} == simulated
+
+
+WORDS = 'client="a", broker="b", untouched="c"'
+
+
+@pytest.mark.parametrize(
+    "mark",
+    [
+        'control("refuse", client="a", broker="b")',
+        'control("refuse", client="a", broker="b", untouched="")',
+        f"control({WORDS})",
+        f'control("refuse", "reset", {WORDS})',
+        f"control(KIND, {WORDS})",
+        'control("refuse", **WORDS)',
+    ],
+)
+def test_half_a_control_is_refused(pages: Any, tmp_path: Path, mark: str) -> None:
+    folder = tmp_path / "tests" / "faults"
+    folder.mkdir(parents=True)
+    (folder / "test_it.py").write_text(f"@pytest.mark.{mark}\ndef test_it(): ...\n")
+    with pytest.raises(ValueError, match=r"test_it\.py::test_it: "):
+        pages.controls(folder)
+
+
+def test_a_control_is_read_as_it_stands(pages: Any, tmp_path: Path) -> None:
+    folder = tmp_path / "tests" / "faults"
+    folder.mkdir(parents=True)
+    (folder / "test_it.py").write_text(
+        f'@pytest.mark.control("refuse", {WORDS})\n@pytest.mark.twin("reset", "refuse")\nasync def step(): ...\n'
+    )
+    (control,) = pages.controls(folder)
+    assert (control.kind, control.client, control.broker, control.untouched) == ("refuse", "a", "b", "c")
+    assert control.place.link == "[`test_it.py::step`](../tests/faults/test_it.py)"
+    assert [kind for kind, _ in pages.twins(folder)] == ["reset", "refuse"]
