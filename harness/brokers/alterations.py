@@ -101,7 +101,7 @@ class Alterations:
 
     async def alter_quota(self, name: str, value: float | None) -> None:
         """Set a quota of the default client id, on all brokers, or (None) take it back."""
-        quota = OpData(key=name, value=f64(value or 0), remove=value is None)
+        quota = OpData(key=name, value=f64(float(value or 0)), remove=value is None)
         everybody = EntityData(entity_type="client-id", entity_name=None)
         request = AlterClientQuotasRequest(
             entries=(EntryData(entity=(everybody,), ops=(quota,)),), validate_only=False

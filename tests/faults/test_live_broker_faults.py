@@ -13,21 +13,25 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mappin
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
+from kio.schema.describe_client_quotas.v1 import DescribeClientQuotasRequest, DescribeClientQuotasResponse
+from kio.schema.describe_client_quotas.v1.request import ComponentData
 from kio.schema.describe_producers.v0 import DescribeProducersRequest, DescribeProducersResponse
 from kio.schema.describe_producers.v0.request import TopicRequest
 from kio.schema.errors import ErrorCode
+from kio.schema.find_coordinator.v4 import FindCoordinatorRequest, FindCoordinatorResponse
 from kio.schema.init_producer_id.v4 import InitProducerIdRequest, InitProducerIdResponse
 from kio.schema.metadata.v12 import MetadataResponse
 from kio.schema.metadata.v12.response import MetadataResponsePartition, MetadataResponseTopic
 from kio.schema.produce.v9 import ProduceRequest, ProduceResponse
 from kio.schema.produce.v9.request import PartitionProduceData, TopicProduceData
 from kio.schema.produce.v9.response import PartitionProduceResponse
-from kio.schema.types import ProducerId, TopicName
-from kio.static.primitive import Records, i16, i32, i32Timedelta
+from kio.schema.types import ProducerId, TopicName, TransactionalId
+from kio.static.primitive import Records, i8, i16, i32, i32Timedelta
 
 from faults.toxiproxy import TOXIPROXY
 from harness.brokers.admin import EARLIEST, LATEST, metadata_request
@@ -49,6 +53,7 @@ TEN_SECONDS = i32Timedelta.parse(timedelta(seconds=10))
 FOR_LONG_MS = 600_000
 NS_PER_MS = 1_000_000
 BESIDE = "beside"
+TRANSACTIONAL_ID = "a transaction"
 
 
 @dataclass
@@ -75,7 +80,12 @@ class Peer:
         finally:
             connection.close()
 
-    async def told(
+    async def told(self, node_id: int, size_bytes: int = 10, **how: Any) -> PartitionProduceResponse:
+        """What a broker answers to one record. NotYet: nothing."""
+        answer = await self.answer(node_id, size_bytes, **how)
+        return answer.responses[0].partition_responses[0]
+
+    async def answer(
         self,
         node_id: int,
         size_bytes: int = 10,
@@ -84,8 +94,8 @@ class Peer:
         partition: int = 0,
         by: Connection | None = None,
         **producer: int,
-    ) -> PartitionProduceResponse:
-        """What a broker answers to one record, on a connection of its own or that given. NotYet: nothing."""
+    ) -> ProduceResponse:
+        """The whole answer to one record, on a connection of its own or that given. NotYet: nothing."""
         builder = BatchBuilder()
         # Brokers take the age of what they know of a producer from its records: old ones are forgotten without a fault.
         builder.append(time.time_ns() // NS_PER_MS, b"k", b"." * size_bytes)
@@ -99,10 +109,9 @@ class Peer:
         )
         connection = by or self.to(node_id)
         try:
-            answer = await connection.request(request, ProduceResponse)
+            return await connection.request(request, ProduceResponse)
         finally:
             connection.close()
-        return answer.responses[0].partition_responses[0]
 
     async def produce(self, node_id: int, **how: Any) -> str:
         """The name of the error that a broker answers, ``gone`` if it does not answer."""
@@ -296,6 +305,97 @@ async def _remembered(peer: Peer) -> set[int]:
 async def _forgotten(peer: Peer, producer_id: int) -> None:
     if producer_id in await _remembered(peer):
         raise NotYet("the leader remembers it")
+
+
+@pytest.mark.control(
+    "coordinator_move",
+    client="who coordinated a transactional id answers NOT_COORDINATOR, and another takes it",
+    broker="every broker names another coordinator",
+    untouched=(
+        "the topics' own partitions are led as before, and take records, meanwhile and afterwards; "
+        "producers without a transactional id are served"
+    ),
+)
+async def coordinators_move(peer: Peer) -> None:
+    before = await insist("finding a coordinator", 30, lambda: _coordinator(peer, 1))
+    await _hears_as_coordinator(peer, before, ErrorCode.none)
+    led = await peer.leader()
+    async with peer.under("coordinator_move", before):
+        found = {
+            await insist("finding it", 30, partial(_coordinator, peer, n)) for n in peer.cluster.node_ids
+        }
+        assert len(found) == 1 and before not in found
+        await _hears_as_coordinator(peer, before, ErrorCode.not_coordinator)
+        await _hears_as_coordinator(peer, found.pop(), ErrorCode.none)
+        assert await peer.leader() == led
+
+
+async def _coordinator(peer: Peer, asked: int) -> int:
+    request = FindCoordinatorRequest(key_type=i8(1), coordinator_keys=(TRANSACTIONAL_ID,))
+    connection = peer.to(asked)
+    try:
+        [found] = (await connection.request(request, FindCoordinatorResponse)).coordinators
+    finally:
+        connection.close()
+    require(found.error_code, "FindCoordinator")
+    return int(found.node_id)
+
+
+async def _hears_as_coordinator(peer: Peer, node_id: int, expected: ErrorCode) -> None:
+    """Return once a broker answers so to InitProducerId with the transactional id: it may have to load it first."""
+    request = InitProducerIdRequest(
+        transactional_id=TransactionalId(TRANSACTIONAL_ID),
+        transaction_timeout=TEN_SECONDS,
+        producer_id=ProducerId(-1),
+        producer_epoch=i16(-1),
+    )
+
+    async def heard() -> None:
+        connection = peer.to(node_id)
+        try:
+            answer = await connection.request(request, InitProducerIdResponse)
+        finally:
+            connection.close()
+        if answer.error_code is not expected:
+            raise NotYet(answer.error_code.name)
+
+    await insist(f"hearing {expected.name}", 30, heard)
+
+
+@pytest.mark.control(
+    "quota",
+    client="an answer to Produce says a throttle time, and no error",
+    broker="every record is in the log; the quota is named by DescribeClientQuotas",
+    untouched=(
+        "Metadata is answered without a throttle time; the other topic's partitions are led as before, and take "
+        "records, meanwhile and afterwards; after the end no answer says a throttle time"
+    ),
+)
+async def quotas_are_set(peer: Peer) -> None:
+    size, sent, leader = await peer.log_size(), 0, await peer.leader()
+    async with peer.under("quota", bytes_per_s=200):
+        await insist("setting the quota", 30, lambda: _has_quotas(peer, [200.0]))
+        while True:
+            answer = await peer.answer(leader, size_bytes=400)
+            sent += 1
+            assert answer.responses[0].partition_responses[0].error_code is ErrorCode.none
+            if answer.throttle_time > timedelta(0):
+                break
+        connection = peer.to(leader)
+        told = await connection.request(metadata_request(peer.lane.topic), MetadataResponse)
+        connection.close()
+        assert told.throttle_time == timedelta(0)
+        assert await peer.log_size() == size + sent
+    await insist("taking the quota back", 30, lambda: _has_quotas(peer, []))
+    assert (await peer.answer(leader, size_bytes=400)).throttle_time == timedelta(0)
+
+
+async def _has_quotas(peer: Peer, expected: list[float]) -> None:
+    everybody = ComponentData(entity_type="client-id", match_type=i8(1), match=None)
+    request = DescribeClientQuotasRequest(components=(everybody,), strict=False)
+    answer = await peer.cluster.admin.ask(request, DescribeClientQuotasResponse)
+    if (found := [value.value for entry in answer.entries or () for value in entry.values]) != expected:
+        raise NotYet(f"the quotas are {found}")
 
 
 @pytest.mark.control(

@@ -6,15 +6,26 @@ from typing import Any
 
 import pytest
 
+from faults.coordinator_move import CoordinatorMove
 from harness import registry
+from harness.brokers.scripted.apis.coordinators import coordinator
+from harness.brokers.scripted.cluster import ScriptedCluster
+from harness.dice import Dice
 from harness.evidence import Evidence
 from harness.outcome import Guarantee
 from harness.plan import producer_config
+from harness.rows import FrameKind
 from harness.simulated.judged import RUN_ID
+from harness.simulated.lane import SimulatedLane
+from harness.simulated.scheduler import Scheduler
 from harness.simulated.trial import SimulatedTrial
-from harness.spec import ClientRef, Elapsed, FaultSpec, TrialSpec, Workload
+from harness.spec import ClientRef, Elapsed, FaultSpec, FrameMatch, PhaseBegan, TrialSpec, Workload
+from harness.witness.rules import Rules
 
 RECORDS = 100
+PRODUCE = FrameMatch("Produce", first=2)
+REQUEST = FrameMatch("Produce", "request", first=2)
+METADATA = FrameMatch("Metadata")
 TRIED: tuple[tuple[str, dict[str, int]], ...] = (
     ("bandwidth", {"upstream_bytes_per_s": 300}),
     ("broker_kill", {}),
@@ -45,6 +56,21 @@ TRIED: tuple[tuple[str, dict[str, int]], ...] = (
     ("torn_frame", {"upstream": 1, "reset": 1}),
 )
 
+#: On single frames.
+FRAMES: tuple[tuple[str, dict[str, int], FrameMatch | None], ...] = (
+    ("changed_error", {"code": 7}, PRODUCE),
+    ("closed_at_frame", {"at_byte": 6}, PRODUCE),
+    ("dropped_frame", {}, PRODUCE),
+    ("dropped_frame", {"end": 1}, REQUEST),
+    ("duplicated_response", {}, PRODUCE),
+    ("held_frame", {}, REQUEST),
+    ("late_frame", {"delay_ms": 1_500}, PRODUCE),
+    ("sliced_frame", {"gap_us": 5_000}, PRODUCE),
+    ("stale_metadata", {"leader_id": 3}, METADATA),
+    ("swapped_responses", {}, PRODUCE),
+    ("wrong_correlation_id", {}, PRODUCE),
+)
+
 
 def tried(*faults: FaultSpec) -> Evidence:
     settings: dict[str, Any] = {"request.timeout.ms": 1_000, "metadata.max.age.ms": 3_000}
@@ -71,13 +97,19 @@ def calm() -> Evidence:
     "bandwidth",
     "broker_kill",
     "broker_pause",
+    "changed_error",
+    "closed_at_frame",
     "connect_timeout",
     "disconnect",
+    "dropped_frame",
     "dropped_request",
     "dropped_response",
+    "duplicated_response",
     "error_response",
     "ghost_request",
     "half_open",
+    "held_frame",
+    "late_frame",
     "late_response",
     "latency",
     "leader_move",
@@ -86,21 +118,50 @@ def calm() -> Evidence:
     "partition",
     "refuse",
     "reset",
+    "sliced_frame",
     "slicer",
+    "stale_metadata",
+    "swapped_responses",
     "topic_growth",
     "torn_frame",
+    "wrong_correlation_id",
 )
-@pytest.mark.parametrize(("kind", "params"), TRIED, ids=str)
-def test_in_the_simulated_world_it_hits_and_ends(kind: str, params: dict[str, int], calm: Evidence) -> None:
-    evidence = tried(FaultSpec(kind, Elapsed(1_500), 4_000, params))
+@pytest.mark.parametrize(("kind", "params", "frames"), [*((*each, None) for each in TRIED), *FRAMES], ids=str)
+def test_in_the_simulated_world_it_hits_and_ends(
+    kind: str, params: dict[str, int], frames: FrameMatch | None, calm: Evidence
+) -> None:
+    evidence = tried(FaultSpec(kind, Elapsed(1_500), 4_000, params, frames=frames))
     (row,) = evidence.faults
     assert row.effective_ns is not None and row.hits and row.hits > 0
     assert evidence.history != calm.history
     assert len({(record.partition, record.offset) for record in evidence.log}) == RECORDS
 
 
+@pytest.mark.twin("unsupported_version")
+def test_an_old_broker_is_asked_once_more_in_version_0() -> None:
+    evidence = tried(FaultSpec("unsupported_version", PhaseBegan("startup"), 60_000))
+    (row,) = evidence.faults
+    asked = [frame for frame in evidence.frames if frame.kind is FrameKind.REQUEST and frame.conn == 1]
+    assert row.hits == 1
+    assert [frame.api for frame in asked[:2]] == ["ApiVersions"] * 2
+    assert (asked[0].api_version or 0) > asked[1].api_version == 0
+
+
+@pytest.mark.twin("coordinator_move")
+def test_every_key_has_another_coordinator() -> None:
+    cluster = ScriptedCluster("4.3.1", {n: ("b", n) for n in (1, 2, 3)}, Dice(1, "c"))
+    lane = SimulatedLane((), cluster, "t", Scheduler(0), Rules())
+    fault, spec = registry.fault("coordinator_move"), FaultSpec("coordinator_move", Elapsed(0), 1_000)
+    before = {key: coordinator(cluster._state, key) for key in ("a", "b", "c", "d")}
+    assert isinstance(fault, CoordinatorMove)
+    fault.begin(spec, lane)
+    fault.end(spec, lane)
+    after = {key: coordinator(cluster._state, key) for key in before}
+    assert all(before[key] != after[key] for key in before)
+
+
 def test_the_kinds_that_are_marked_are_those_that_are_tried() -> None:
     (marked,) = (
         mark for mark in test_in_the_simulated_world_it_hits_and_ends.pytestmark if mark.name == "twin"
     )
-    assert set(marked.args) == {kind for kind, _ in TRIED}
+    assert set(marked.args) == {kind for kind, *_ in (*TRIED, *FRAMES)}
