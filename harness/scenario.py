@@ -33,10 +33,11 @@ class Consequence:
 class Scenario:
     """One named situation; ``schedule`` draws its faults, ``consequence`` counts their effect in the evidence.
 
-    ``requirements`` are the behaviour ids that the situation exercises; checks that judge none of them are not
-    run. ``config`` overrides the profile, in the Java names, and ``draw_config`` overrides that; ``draw_workload``
-    stands for ``workload``. ``each_fault`` False: one fault that hit something is enough, for they come at random.
-    ``alone`` asks for a cluster of its own, ``on_request`` keeps it out of a selection that names nothing.
+    ``exercises`` are the behaviour ids that the situation is about, ``requirements`` all those that are judged in it:
+    checks that judge none of them are not run. ``config`` overrides the profile, in the Java names, and
+    ``draw_config`` overrides that; ``draw_workload`` stands for ``workload``. ``each_fault`` False: one fault that hit
+    something is enough, for they come at random. ``alone`` asks for a cluster of its own, ``on_request`` keeps it out
+    of a selection that names nothing.
     """
 
     name: str
@@ -44,6 +45,7 @@ class Scenario:
     requirements: tuple[str, ...]
     schedule: Callable[[Dice], tuple[FaultSpec, ...]]
     consequence: Callable[[Evidence], Consequence]
+    exercises: tuple[str, ...] = ()
     guarantees: tuple[Guarantee, ...] = (Guarantee.AT_LEAST_ONCE, Guarantee.IDEMPOTENT)
     workload: Workload = DEFAULT_WORKLOAD
     config: Config = field(default_factory=dict)

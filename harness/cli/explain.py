@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from inspect import getdoc
+from textwrap import fill
 from typing import Annotated, Any
 
 import typer
@@ -15,6 +16,7 @@ from harness.errors import unknown
 from harness.outcome import Verdict
 from harness.scenario import Scenario
 
+WIDTH = 120
 VERDICTS = {
     Verdict.PASS: "Every requirement that was judged holds, and the fault was seen to bite.",
     Verdict.FAIL: "At least one requirement is violated; the findings say by which rows.",
@@ -71,8 +73,13 @@ def page_of(entry: Any) -> str:
 def _body(entry: Any) -> str:
     if isinstance(entry, Scenario):
         return (
-            f"guarantees: {', '.join(entry.guarantees)}\nrequirements: {', '.join(entry.requirements)}\n"
+            f"exercises: {', '.join(entry.exercises)}\nguarantees: {', '.join(entry.guarantees)}\n"
             f"workload: {entry.workload.records} records in {entry.workload.load_ms} ms\n"
-            f"shows by: {getdoc(entry.consequence)}"
+            f"shows by: {getdoc(entry.consequence)}\n\n"
+            f"judged besides:\n{_wrapped(sorted(set(entry.requirements) - set(entry.exercises)))}"
         )
     return page_of(entry)
+
+
+def _wrapped(names: list[str]) -> str:
+    return fill(", ".join(names), WIDTH, initial_indent="  ", subsequent_indent="  ", break_on_hyphens=False)

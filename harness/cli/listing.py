@@ -17,6 +17,8 @@ from harness.ports import BrokerKind, ClientKind, FaultKind
 from harness.scenario import Scenario
 
 Row = dict[str, Any]
+#: What has many words goes over several lines, so that a name and what it means are seen at one glance.
+WIDTH = 120
 
 
 def _client(kind: ClientKind) -> Row:
@@ -34,9 +36,9 @@ def _fault(kind: FaultKind) -> Row:
 
 def _scenario(scenario: Scenario) -> Row:
     return {
-        "guarantees": list(scenario.guarantees),
-        "requirements": list(scenario.requirements),
         "summary": scenario.summary,
+        "exercises": list(scenario.exercises),
+        "guarantees": list(scenario.guarantees),
     }
 
 
@@ -75,7 +77,9 @@ def list_(
     if as_json:
         print_json(rows)
         return 0
-    table = Table(*(rows[0] if rows else ["name"]), box=None, pad_edge=False)
+    table = Table(box=None, pad_edge=False, width=WIDTH)
+    for column in rows[0] if rows else ["name"]:
+        table.add_column(column, no_wrap=column == "name", overflow="fold")
     for row in rows:
         table.add_row(*(_text(value) for value in row.values()))
     answer(table)

@@ -18,7 +18,8 @@ under at-least-once) the place of any of them will do. A record that is nowhere 
 
 ## What it needs
 
-The history and the raw record batches of the log.
+The history and the raw record batches of the log; and the faults, for a topic that was created again gives its places
+a second time.
 
 ## References
 
@@ -32,22 +33,48 @@ from collections import defaultdict
 from harness import delivery
 from harness.check import Check, Requirement
 from harness.delivery import Corruption
-from harness.evidence import Evidence
+from harness.evidence import Evidence, Send
 from harness.outcome import Level
 from harness.rows import Finding
 from suites.checks.findings import Sample, finding, some
 from suites.checks.promises import EVERY
 
+#: As :func:`harness.delivery.corruptions` says it.
+SHARED = "two records were acknowledged at one place"
+
 
 def find(evidence: Evidence) -> list[Finding]:
     """One finding a reason, each counting places."""
     by_reason: dict[str, list[Corruption]] = defaultdict(list)
+    given_anew = _given_anew(evidence)
     for corruption in delivery.corruptions(evidence):
+        if corruption.what == SHARED and corruption.n in given_anew:
+            continue
         by_reason[corruption.what].append(corruption)
     return [
         finding("corrupted", f"{some(len(found), 'place')}: {what}", len(found), map(_sample, found))
         for what, found in by_reason.items()
     ]
+
+
+def _given_anew(evidence: Evidence) -> set[int]:
+    """The first records to be acknowledged at a place of a topic that had been created again.
+
+    It is deleted when the fault begins, and there again when it ends: who was told behind its middle was told of the
+    new one.
+    """
+    recreations = [
+        (begin_ns + end_ns) // 2
+        for row in evidence.faults
+        if row.spec.kind == "topic_recreate" and row.effective_ns is not None
+        for begin_ns, end_ns in [row.effective_ns]
+    ]
+    first: dict[tuple[int, int, int], Send] = {}
+    for send in sorted(evidence.acknowledged.values(), key=lambda send: send.complete_ns or 0):
+        age = sum(moment_ns <= (send.complete_ns or 0) for moment_ns in recreations)
+        if age:
+            first.setdefault((age, send.partition, send.offset), send)
+    return {send.n for send in first.values()}
 
 
 def _sample(found: Corruption) -> Sample:
@@ -65,7 +92,7 @@ CHECK = Check(
     summary="Records that are in the log otherwise than they were sent, or elsewhere than they were acknowledged.",
     requirements=(Requirement("PRD-ACC-12", Level.MUST), Requirement("PRD-SND-01", Level.MUST)),
     guarantees=EVERY,
-    channels=frozenset({"history", "log"}),
+    channels=frozenset({"history", "log", "faults"}),
     mutant="corrupts_on_retry",
     find=find,
 )

@@ -21,10 +21,15 @@ that declares itself dead over a lost answer stops a service that a second's pat
 
 The history and the faults as they were. A client that cannot set the number of retries or the delivery timeout, or
 whose retries are limited, does not claim it: unsupported. A batch's time may count from its first record (KIP-91):
-one that ends together, and with the same error, as an older record whose time was over was not given up. Nor was a
-record reported as unknown that is in the log, and whose batch the broker, asked once more, called too large: nobody
-can find out that it was stored (the size is looked at first, a smaller batch is another batch), and patience does not
-help. Where its process or the broker stood still, a failure may stem from that, and is inconclusive. A call that
+one that ends together, and with the same error, as an older record whose time was over was not given up.
+
+Nor were the records of a batch that the broker refused as too large, one record or many: patience does not help them,
+and whether the client should have made smaller batches is for ``unsplit`` to say. Nor those that failed because a
+broker took their sequence for a wrong one, though it was the next: that is for ``unmended``. Nor was a record reported
+as unknown that is in the log, and whose batch the broker, asked once more, called too large: nobody can find out that
+it was stored (the size is looked at first, a smaller batch is another batch).
+
+Where its process or the broker stood still, a failure may stem from that, and is inconclusive. A call that
 fails after max.block.ms was refused, not given up, unless the network was there all along. Long enough is
 request.timeout.ms and reconnect.backoff.max.ms, one after the other, and five seconds more.
 
@@ -40,17 +45,17 @@ from harness.check import Check, Requirement, Unsupported
 from harness.evidence import Evidence, Send
 from harness.outcome import Level, Outcome
 from harness.rows import Finding
-from harness.wire.error_table import BY_NAME
 from suites.checks.attempts import Attempt, attempts, batch_place, origins, sent_again
+from suites.checks.contradicted import failed_over_it
 from suites.checks.disturbance import NS_PER_MS, doubt_if_disturbed
 from suites.checks.findings import finding, of_send, some
 from suites.checks.promises import DURABLE
+from suites.checks.too_large import TOO_LARGE, refusals
 
 TIMEOUT = "delivery.timeout.ms"
 #: A client may count its delivery timeout from a little earlier than the call, or round it down.
 SLACK_MS = 1_000
 RECOVERY_SLACK_MS = 5_000
-TOO_LARGE = BY_NAME["MESSAGE_TOO_LARGE"].code
 UNLIMITED = 2_147_483_647
 #: The records of a batch end together; their results are stamped one after the other.
 TOGETHER_NS = 50 * NS_PER_MS
@@ -67,10 +72,14 @@ def find(evidence: Evidence) -> list[Finding]:
     faults = sorted(row.effective_ns for row in evidence.faults if row.effective_ns is not None)
     expiries = _expiries(evidence)
     unknowable = _unknowable(evidence)
+    elsewhere = {send.n for refusal in refusals(evidence) for send in refusal.failed} | set(
+        failed_over_it(evidence)
+    )
     given_up = [
         send
         for send in evidence.sends.values()
         if send.outcome is not Outcome.OK
+        and send.n not in elsewhere
         and _given_up(evidence, send, faults, expiries)
         and not (send.outcome is Outcome.INFO and send.n in unknowable)
     ]

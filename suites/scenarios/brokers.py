@@ -8,11 +8,12 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from harness.dice import Dice
-from harness.scenario import Config, Scenario
-from harness.spec import Elapsed, FaultSpec, Workload
-from suites.checks.traced import TRACED
-from suites.scenarios import consequence
-from suites.scenarios.produce import CLOSING, DELIVERY, EXPIRY
+from harness.evidence import Evidence
+from harness.outcome import Guarantee
+from harness.scenario import DEFAULT_WORKLOAD, Config, Consequence, Scenario
+from harness.spec import Elapsed, FaultSpec, FrameSeen, Workload
+from suites.scenarios import consequence, heard, told, ways
+from suites.scenarios.judged import JUDGED
 
 Schedule = Callable[[Dice], tuple[FaultSpec, ...]]
 
@@ -23,25 +24,33 @@ STEP_MS = 10_000
 LONG = Workload(records=10_000, chunk=100, interval_ms=330)
 
 
+EITHER = (Guarantee.AT_LEAST_ONCE, Guarantee.IDEMPOTENT)
+BOTH_WORLDS, LIVE = frozenset({"live", "simulated"}), frozenset({"live"})
+
+
 def _scenario(
     name: str,
     summary: str,
     schedule: Schedule,
-    *,
-    workload: Workload | None = None,
+    shows_by: Callable[[Evidence], Consequence],
+    *exercises: str,
+    guarantees: tuple[Guarantee, ...] = EITHER,
+    workload: Workload = DEFAULT_WORKLOAD,
     config: Config | None = None,
-    without: str = "",
+    worlds: frozenset[str] = LIVE,
 ) -> Scenario:
     return Scenario(
-        name=name,
+        name=f"broker/{name}",
         summary=summary,
-        requirements=tuple(each for each in DELIVERY + CLOSING + EXPIRY + TRACED if each != without),
+        requirements=JUDGED,
         schedule=schedule,
-        consequence=consequence.hit,
-        workload=workload or Workload(),
+        consequence=shows_by,
+        exercises=exercises,
+        guarantees=guarantees,
+        workload=workload,
         config=config or {},
         each_fault=False,
-        worlds=frozenset({"live"}),
+        worlds=worlds,
         alone=True,
     )
 
@@ -66,70 +75,185 @@ def _rolling(dice: Dice) -> tuple[FaultSpec, ...]:
 
 
 ROLLING_RESTART = _scenario(
-    "broker/rolling-restart",
+    "rolling-restart",
     "One broker after the other is shut down in good order and started again, under 10,000 records.",
     _rolling,
+    ways.another_way,
+    "MET-08",
+    "NET-CON-05",
+    "NET-CON-07",
+    "PRD-SND-10",
+    "PRD-SND-14",
+    "PRD-SND-16",
+    "E2E-DEL-01",
+    "E2E-DEL-02",
     workload=LONG,
 )
 
 RESTARTED = _scenario(
-    "broker/restarted",
+    "restarted",
     "A broker is shut down in good order, and is back half a second later.",
     _once("broker_restart", 500),
+    ways.another_way,
+    "MET-08",
+    "NET-CON-05",
+    "NET-CON-07",
+    "PRD-SND-10",
+    "E2E-DEL-01",
+    "E2E-DEL-02",
 )
 
 KILLED = _scenario(
-    "broker/killed",
+    "killed",
     "A broker is killed, and is back two seconds later on the log that it had.",
     _once("broker_kill", 2_000),
+    ways.another_way,
+    "MET-02",
+    "NET-CON-05",
+    "NET-INF-06",
+    "PRD-SND-06",
+    "PRD-SND-16",
+    "E2E-DEL-01",
+    "E2E-DEL-02",
 )
 
 PAUSED = _scenario(
-    "broker/paused",
+    "paused",
     "A broker stands still for longer than the request timeout.",
     _once("broker_pause", 4_500),
+    heard.overdue,
+    "NET-TMO-01",
+    "NET-TMO-02",
+    "NET-TMO-05",
+    "PRD-IDM-05",
+    "PRD-SND-06",
+    worlds=BOTH_WORLDS,
+)
+
+HALF_OPEN = _scenario(
+    "half-open",
+    "For so long that they time out twice, a broker takes connections and requests, and answers nothing.",
+    _once("broker_pause", 7_500),
+    ways.in_vain,
+    "NET-CON-01",
+    "NET-CON-06",
+    "NET-TMO-01",
+    "NET-TMO-05",
+    "PRD-SND-06",
 )
 
 PAUSED_TOO_LONG = _scenario(
-    "broker/paused-too-long",
+    "paused-too-long",
     "All brokers stand still for longer than the delivery timeout.",
     _once("broker_pause", 11_000, one=False),
+    consequence.held_up,
+    "PRD-EXP-01",
+    "PRD-EXP-02",
+    "PRD-EXP-03",
+    "PRD-EXP-06",
+    "PRD-FIN-02",
+    "PRD-IDM-13",
     config={"delivery.timeout.ms": 8_000},
 )
 
 LEADERS_MOVE = _scenario(
-    "broker/leaders-move",
+    "leaders-move",
     "Three times every partition goes to another leader, with sends in flight.",
     lambda dice: tuple(
         FaultSpec("leader_move", Elapsed(1_500 * turn + dice.between(0, 800)), 600) for turn in range(3)
     ),
+    ways.other_leaders,
+    "MET-08",
+    "MET-09",
+    "PRD-IDM-03",
+    "PRD-SND-10",
+    "PRD-SND-14",
+    "E2E-DEL-02",
 )
 
 TOO_FEW_REPLICAS = _scenario(
-    "broker/too-few-replicas",
+    "too-few-replicas",
     "A broker goes, and those that are left are too few for acks=all.",
     _once("min_isr", 1_500),
+    told.too_few_replicas,
+    "PRD-IDM-03",
+    "PRD-SND-02",
+    "PRD-SND-09",
+    "E2E-DEL-02",
+    "E2E-DEL-03",
 )
 
 SMALLER_BATCHES = _scenario(
-    "broker/smaller-batches",
+    "smaller-batches",
     "For two seconds the topic takes batches of a few records only.",
     lambda dice: (
         FaultSpec("message_size_limit", Elapsed(1_500), 2_000, {"bytes": dice.between(500, 1_500)}),
     ),
-    # A batch that is refused for its size was not given up: librdkafka, for one, never splits, and says so.
-    without="PRD-SND-06",
+    told.too_large,
+    "PRD-SND-14",
+    "PRD-SPL-01",
+    "PRD-SPL-04",
+    "PRD-SPL-06",
+    config={"compression.type": "none"},
+    worlds=BOTH_WORLDS,
 )
 
 TOPIC_GROWS = _scenario(
-    "broker/topic-grows",
+    "topic-grows",
     "The topic gets two more partitions in the middle of load.",
     lambda dice: (FaultSpec("topic_growth", Elapsed(dice.between(500, 2_000)), 3_000, {"partitions": 2}),),
+    ways.new_partitions,
+    "MET-01",
+    "PRD-ISP-06",
+    "PRD-IDM-02",
     config={"metadata.max.age.ms": 1_000},
 )
 
 PRODUCERS_FORGOTTEN = _scenario(
-    "broker/producers-forgotten",
+    "producers-forgotten",
     "For two seconds the brokers forget every producer, again and again.",
     lambda dice: (FaultSpec("producer_id_expiry", Elapsed(dice.between(500, 2_000)), 2_000),),
+    ways.went_on_unknown,
+    "PRD-IDM-02",
+    "PRD-IDM-15",
+    "E2E-DEL-02",
+    guarantees=(Guarantee.IDEMPOTENT,),
+)
+
+OVER_QUOTA = _scenario(
+    "over-quota",
+    "For five seconds the client may produce a part of what it is given, and is told to hold back.",
+    lambda dice: (
+        FaultSpec(
+            "quota", Elapsed(dice.between(0, 500)), 5_000, {"bytes_per_s": dice.between(4_000, 10_000)}
+        ),
+    ),
+    told.throttled,
+    "NET-CON-12",
+    "NET-TMO-04",
+    "PRD-EXP-01",
+    config={"compression.type": "none"},
+)
+
+#: Brokers that lose what they had acknowledged: of the promises about the log only that of at most once is left.
+LOG_TRIMMED = _scenario(
+    "log-trimmed",
+    "In the middle of load the log is trimmed to its end.",
+    lambda dice: (FaultSpec("log_trim", FrameSeen("Produce", after_ms=dice.between(500, 3_000)), 1_000),),
+    ways.trimmed,
+    "PRD-SND-01",
+    "PRD-SND-16",
+    "PRD-CLS-03",
+    guarantees=(Guarantee.AT_MOST_ONCE,),
+)
+
+TOPIC_RECREATED = _scenario(
+    "topic-recreated",
+    "The topic is deleted, and a second later there is another one of its name.",
+    lambda dice: (FaultSpec("topic_recreate", Elapsed(dice.between(500, 2_500)), 1_000),),
+    told.no_topic,
+    "MET-05",
+    "PRD-SND-11",
+    "PRD-SND-15",
+    guarantees=(Guarantee.AT_MOST_ONCE,),
 )

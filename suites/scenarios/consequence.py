@@ -6,18 +6,23 @@ Each function is pure and counts one thing; 0 means that the trial says nothing 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from statistics import median
 
 from harness import delivery
 from harness.evidence import Evidence, Send
 from harness.rows import FrameKind
 from harness.scenario import Consequence
+from harness.units import NS_PER_MS
 from suites.checks.attempts import PRODUCE, Attempt, attempts, batch_place, sent_again
 
-NS_PER_MS = 1_000_000
 #: A connection that a fault ended is seen to end at the latest so long after the fault was over.
 GRACE_NS = 500 * NS_PER_MS
 #: How much longer than linger.ms a record may stay in the client before it is sent.
 LINGER_SLACK_NS = 20 * NS_PER_MS
+#: A record that is called so long before a fault's end has its result by then, if nothing is in its way.
+IN_TIME_NS = 300 * NS_PER_MS
+#: What is slow: so much at least, and so many times what the trial's own records took in peace.
+SLOW_NS, TIMES_SLOWER = 250 * NS_PER_MS, 3
 
 
 def traffic(evidence: Evidence) -> Consequence:
@@ -45,6 +50,46 @@ def delayed(evidence: Evidence) -> Consequence:
     return Consequence(len(slow), "records waited for their result as long as the added latency")
 
 
+def slowed(evidence: Evidence) -> Consequence:
+    """Records of a fault's time that waited for a quarter of a second, and three times as long as those before it."""
+    windows = [row.effective_ns for row in evidence.faults if row.effective_ns is not None]
+    first_ns = min((begin for begin, _ in windows), default=0)
+    in_peace = [
+        wait_ns
+        for send in evidence.sends.values()
+        if (wait_ns := _wait_ns(send)) is not None and send.invoke_ns + wait_ns < first_ns
+    ]
+    least_ns = max(SLOW_NS, TIMES_SLOWER * median(in_peace or [0]))
+    count = sum(
+        (_wait_ns(send) or 0) >= least_ns and any(begin <= send.invoke_ns <= end for begin, end in windows)
+        for send in evidence.sends.values()
+    )
+    return Consequence(count, "records waited longer than in peace")
+
+
+def held_up(evidence: Evidence) -> Consequence:
+    """Records that were called during a fault, some while before its end, and had no result until it was over."""
+    windows = [row.effective_ns for row in evidence.faults if row.effective_ns is not None]
+    count = sum(
+        any(
+            begin <= send.invoke_ns <= end - IN_TIME_NS and (send.complete_ns or end) >= end
+            for begin, end in windows
+        )
+        for send in evidence.sends.values()
+    )
+    return Consequence(count, "records were held up until a fault was over")
+
+
+def stalled(evidence: Evidence) -> Consequence:
+    """Records that had no result for as long as request.timeout.ms."""
+    timeout_ns = int(evidence.record.spec.config["request.timeout.ms"]) * NS_PER_MS
+    count = sum(
+        send.complete_ns is None or send.complete_ns - send.invoke_ns >= timeout_ns
+        for send in evidence.sends.values()
+    )
+    return Consequence(count, "records waited for as long as request.timeout.ms")
+
+
 def cut_under_way(evidence: Evidence) -> Consequence:
     """Records that were under way when a connection with Produce traffic was cut.
 
@@ -55,7 +100,7 @@ def cut_under_way(evidence: Evidence) -> Consequence:
     beds = (params for _, _, params in _effective(evidence, "latency"))
     round_trip_ns = sum(sum(params.values()) for params in beds) * NS_PER_MS
     lingering_ns = int(evidence.record.spec.config["linger.ms"]) * NS_PER_MS + LINGER_SLACK_NS
-    windows = [(begin, end + GRACE_NS) for begin, end, _ in _effective(evidence, "disconnect")]
+    windows = [(begin, end + GRACE_NS) for begin, end, _ in _effective(evidence, "disconnect", "reset")]
     ends = {attempt.closed_ns for attempt in attempts(evidence) if attempt.closed_ns is not None}
     cuts = [end_ns for end_ns in ends if any(begin <= end_ns <= end for begin, end in windows)]
 
@@ -74,7 +119,21 @@ def answers_dropped(evidence: Evidence) -> Consequence:
     where a client makes new batches of what it retries, a record of the answered batch lies at a second place in the
     log. Or it gave up: a record of that batch was never acknowledged.
     """
-    windows = [(begin, end) for begin, end, _ in _effective(evidence, "dropped_response")]
+    return _did_without(evidence, "dropped_response", "dropped")
+
+
+def answers_swallowed(evidence: Evidence) -> Consequence:
+    """As with answers that are dropped, while the way back from the brokers is cut."""
+    return _did_without(evidence, "partition", "swallowed")
+
+
+def answers_held_back(evidence: Evidence) -> Consequence:
+    """As with answers that are dropped, while all answers are held back for longer than anybody waits for one."""
+    return _did_without(evidence, "late_response", "held back")
+
+
+def _did_without(evidence: Evidence, kind: str, how: str) -> Consequence:
+    windows = [(begin, end) for begin, end, _ in _effective(evidence, kind)]
     made = attempts(evidence)
     again, acked = sent_again(made), delivery.acknowledged(evidence)
     unsettled = {
@@ -84,14 +143,18 @@ def answers_dropped(evidence: Evidence) -> Consequence:
         for copy in copies
     }
 
-    def dropped(attempt: Attempt) -> bool:
+    def unheard(attempt: Attempt) -> bool:
         return attempt.answered_ns is not None and any(b <= attempt.answered_ns <= e for b, e in windows)
 
-    count = sum(dropped(attempt) and (attempt in again or attempt.place in unsettled) for attempt in made)
-    return Consequence(count, "Produce answers were dropped and their records sent again or given up")
+    count = sum(unheard(attempt) and (attempt in again or attempt.place in unsettled) for attempt in made)
+    return Consequence(count, f"Produce answers were {how} and their records sent again or given up")
 
 
-def _effective(evidence: Evidence, kind: str) -> Iterator[tuple[int, int, dict[str, int]]]:
+def _wait_ns(send: Send) -> int | None:
+    return None if send.complete_ns is None else send.complete_ns - send.invoke_ns
+
+
+def _effective(evidence: Evidence, *kinds: str) -> Iterator[tuple[int, int, dict[str, int]]]:
     for row in evidence.faults:
-        if row.spec.kind == kind and row.effective_ns is not None:
+        if row.spec.kind in kinds and row.effective_ns is not None:
             yield *row.effective_ns, row.spec.params

@@ -8,25 +8,33 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from harness.dice import Dice
-from harness.scenario import Scenario
+from harness.evidence import Evidence
+from harness.scenario import Consequence, Scenario
 from harness.spec import Elapsed, FaultSpec, FrameMatch
-from suites.checks.traced import TRACED
-from suites.scenarios import consequence
-from suites.scenarios.produce import CLOSING, DELIVERY, EXPIRY
+from suites.scenarios import heard, ways
+from suites.scenarios.judged import JUDGED
+from suites.scenarios.produce import AGAIN
 
 #: Three of them, spread over the load: each is behind those before it by at least so many frames of its kind.
 TIMES = 3
 APART = (3, 9)
 #: Beyond the profile's request.timeout.ms of 3 s, within its delivery.timeout.ms of 30 s.
 BEYOND_TIMEOUT_MS = 4_000
+LOAD_MS = 6_000
+#: Whatever is held from the first half of the load on, is held for longer than anybody waits.
+HELD_MS = 8_000
 
 Schedule = Callable[[Dice], tuple[FaultSpec, ...]]
 
 
-def _on_produce(kind: str, direction: str, duration_ms: int, **params: int) -> Schedule:
+def _on_produce(
+    kind: str, direction: str, duration_ms: int, *, times: int = TIMES, **params: int
+) -> Schedule:
+    """Single Produce frames, each of one partition."""
+
     def drawn(dice: Dice) -> tuple[FaultSpec, ...]:
         faults, first = [], 0
-        for _ in range(TIMES):
+        for _ in range(times):
             first += dice.between(*APART)
             match = FrameMatch("Produce", direction, first=first, partition=dice.between(0, 2))
             faults.append(FaultSpec(kind, Elapsed(0), duration_ms, params, frames=match))
@@ -35,103 +43,145 @@ def _on_produce(kind: str, direction: str, duration_ms: int, **params: int) -> S
     return drawn
 
 
-def _scenario(name: str, summary: str, schedule: Schedule) -> Scenario:
+def _scenario(
+    name: str,
+    summary: str,
+    schedule: Schedule,
+    shows_by: Callable[[Evidence], Consequence],
+    *exercises: str,
+) -> Scenario:
     return Scenario(
-        name=name,
+        name=f"frame/{name}",
         summary=summary,
-        requirements=DELIVERY + CLOSING + EXPIRY + TRACED,
+        requirements=JUDGED,
         schedule=schedule,
-        consequence=consequence.hit,
+        consequence=shows_by,
+        exercises=exercises,
         each_fault=False,
         worlds=frozenset({"live"}),
     )
 
 
-LOAD_MS = 6_000
-
 LOST_ANSWER = _scenario(
-    "frame/lost-answer",
+    "lost-answer",
     "Three Produce answers are lost, each alone, on connections that live on.",
     _on_produce("dropped_frame", "response", LOAD_MS),
+    heard.unanswered,
+    "NET-TMO-01",
+    "NET-TMO-02",
+    "NET-INF-01",
+    "PRD-IDM-05",
+    *AGAIN,
 )
 
 LOST_REQUEST = _scenario(
-    "frame/lost-request",
+    "lost-request",
     "Three Produce requests are lost, each alone, on connections that live on.",
     _on_produce("dropped_frame", "request", LOAD_MS),
+    heard.unasked,
+    "NET-TMO-01",
+    "NET-TMO-02",
+    "PRD-IDM-07",
+    "PRD-SND-06",
+    "PRD-SND-14",
 )
 
 LATE_ANSWER = _scenario(
-    "frame/late-answer",
+    "late-answer",
     "Three Produce answers come a second later than their request times out.",
     _on_produce("late_frame", "response", LOAD_MS, delay_ms=BEYOND_TIMEOUT_MS),
+    heard.overdue,
+    "NET-TMO-01",
+    "NET-TMO-05",
+    "PRD-IDM-05",
+    *AGAIN,
+)
+
+TIMEOUT_WITH_ANSWERS_IN_FLIGHT = _scenario(
+    "timeout-with-answers-in-flight",
+    "One Produce answer is late beyond its timeout, and with it those of the requests behind it.",
+    _on_produce("late_frame", "response", LOAD_MS, times=1, delay_ms=BEYOND_TIMEOUT_MS),
+    heard.left_behind,
+    "NET-TMO-01",
+    "NET-TMO-02",
+    "NET-INF-06",
+    "PRD-IDM-05",
+    "PRD-IDM-07",
+    "PRD-SND-14",
 )
 
 GHOST_REQUEST = _scenario(
-    "frame/ghost-request",
+    "ghost-request",
     "Produce requests are held until their clients have given them up; then the broker gets and applies them.",
-    _on_produce("held_frame", "request", BEYOND_TIMEOUT_MS),
+    _on_produce("held_frame", "request", HELD_MS),
+    heard.ghosts,
+    "NET-TMO-01",
+    "PRD-IDM-03",
+    "PRD-IDM-05",
+    "PRD-SND-14",
+    *AGAIN,
 )
 
 TORN_ANSWER = _scenario(
-    "frame/torn-answer",
+    "torn-answer",
     "Three Produce answers break off in the middle, with their connections.",
     _on_produce("closed_at_frame", "response", LOAD_MS, at_byte=11),
+    heard.unanswered,
+    "NET-INF-06",
+    "NET-INF-10",
+    "PRD-IDM-05",
+    *AGAIN,
 )
 
 RESET_BEHIND_ANSWER = _scenario(
-    "frame/reset-behind-answer",
+    "reset-behind-answer",
     "Three connections end right behind a whole Produce answer, by RST at the broker (a proxy makes it a FIN).",
     _on_produce("closed_at_frame", "response", LOAD_MS, reset=1),
+    ways.another_way,
+    "NET-CON-07",
+    "NET-INF-06",
+    "PRD-SND-01",
+    "E2E-DEL-02",
+    "E2E-DEL-03",
 )
 
 SLICED_ANSWERS = _scenario(
-    "frame/sliced-answers",
+    "sliced-answers",
     "Three Produce answers come byte by byte.",
     _on_produce("sliced_frame", "response", LOAD_MS, size_bytes=1, gap_us=1_000),
+    heard.in_pieces,
+    "NET-INF-01",
+    "NET-INF-10",
+    "PRD-SND-01",
 )
 
 SWAPPED_ANSWERS = _scenario(
-    "frame/swapped-answers",
+    "swapped-answers",
     "Three Produce answers come behind the answer that follows them.",
     _on_produce("swapped_responses", "response", LOAD_MS),
+    heard.out_of_turn,
+    "NET-INF-01",
+    "PRD-SND-01",
+    "E2E-DEL-02",
 )
 
 DOUBLED_ANSWERS = _scenario(
-    "frame/doubled-answers",
+    "doubled-answers",
     "Three Produce answers come twice.",
     _on_produce("duplicated_response", "response", LOAD_MS),
+    heard.doubled,
+    "NET-INF-01",
+    "PRD-SND-01",
+    "E2E-DEL-02",
 )
 
 STRANGE_ANSWERS = _scenario(
-    "frame/strange-answers",
+    "strange-answers",
     "Three Produce answers have a correlation id that nobody asked with.",
     _on_produce("wrong_correlation_id", "response", LOAD_MS),
-)
-
-OLD_BROKER = _scenario(
-    "frame/old-broker",
-    "The first two ApiVersions answers say UNSUPPORTED_VERSION in version 0.",
-    lambda dice: (FaultSpec("unsupported_version", Elapsed(0), LOAD_MS, {"count": 2}),),
-)
-
-ERROR_AFTER_APPEND = _scenario(
-    "frame/error-after-append",
-    "Five Produce answers say that the broker does not lead, or has too few replicas: behind an append.",
-    lambda dice: (
-        FaultSpec(
-            "error_response",
-            Elapsed(dice.between(0, LOAD_MS // 2)),
-            LOAD_MS // 2,
-            {"api": 0, "code": dice.choice((6, 7, 19, 20)), "count": 5, "after_append": 1},
-        ),
-    ),
-)
-
-THROTTLED = _scenario(
-    "frame/throttled",
-    "For two seconds each Produce answer says a throttle time.",
-    lambda dice: (
-        FaultSpec("throttle", Elapsed(1_000), 2_000, {"api": 0, "throttle_ms": dice.between(50, 400)}),
-    ),
+    heard.from_nobody,
+    "NET-INF-01",
+    "NET-INF-06",
+    "PRD-SND-06",
+    "E2E-DEL-02",
 )

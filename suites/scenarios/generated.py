@@ -14,9 +14,10 @@ from harness.dice import Dice
 from harness.outcome import Guarantee
 from harness.scenario import Config, Scenario
 from harness.spec import Elapsed, FaultSpec, FrameSeen, Trigger, Workload
-from suites.checks.traced import TRACED
-from suites.scenarios import consequence
-from suites.scenarios.produce import CLOSING, DELIVERY, EXPIRY
+from suites.checks.contradicted import SAID
+from suites.scenarios import consequence, told
+from suites.scenarios.judged import JUDGED
+from suites.scenarios.produce import AGAIN
 
 GUARANTEES = (Guarantee.AT_MOST_ONCE, Guarantee.AT_LEAST_ONCE, Guarantee.IDEMPOTENT)
 FAULTS = (2, 2, 2, 2, 3, 6)
@@ -115,6 +116,18 @@ def _schedule(kinds: Mapping[str, Params], load_ms: int) -> Callable[[Dice], tup
     return drawn
 
 
+def _sequences(dice: Dice) -> tuple[FaultSpec, ...]:
+    return tuple(
+        FaultSpec(
+            "error_response",
+            Elapsed(dice.between(0, NETWORK_LOAD_MS // 2)),
+            NETWORK_LOAD_MS // 2,
+            {"api": 0, "code": dice.choice(SAID), "count": dice.between(1, 4)},
+        )
+        for _ in range(dice.between(1, 3))
+    )
+
+
 def _sure(dice: Dice, kinds: Mapping[str, Params], load_ms: int) -> FaultSpec:
     """A fault that meets a request on its way: with it every schedule says something about the client."""
     kind = dice.choice(SURE)
@@ -179,9 +192,10 @@ def _any_config(dice: Dice) -> Config:
 NETWORK_SCENARIO = Scenario(
     name="generated/network",
     summary="Two to six faults of the network at random moments, overlapping, for a few seconds.",
-    requirements=DELIVERY + CLOSING + EXPIRY + TRACED,
+    requirements=JUDGED,
     schedule=_schedule(NETWORK, NETWORK_LOAD_MS),
     consequence=consequence.hit,
+    exercises=(*AGAIN, "PRD-SND-14", "PRD-EXP-01", "PRD-CLS-01", "PRD-CLS-03"),
     guarantees=GUARANTEES,
     draw_config=_network_config,
     draw_workload=_workload(NETWORK_LOAD_MS),
@@ -192,12 +206,28 @@ NETWORK_SCENARIO = Scenario(
 ANY_SCENARIO = Scenario(
     name="generated/any",
     summary="Two to six faults of any simulated kind at random moments, overlapping, over twenty virtual seconds.",
-    requirements=DELIVERY + CLOSING + EXPIRY + TRACED,
+    requirements=JUDGED,
     schedule=_schedule(ANY, ANY_LOAD_MS),
     consequence=consequence.hit,
+    exercises=(*AGAIN, "PRD-SND-14", "PRD-EXP-01", "PRD-CLS-01", "PRD-CLS-03"),
     guarantees=GUARANTEES,
     draw_config=_any_config,
     draw_workload=_workload(ANY_LOAD_MS),
+    each_fault=False,
+    worlds=frozenset({"simulated"}),
+    on_request=True,
+)
+
+SEQUENCES_SCENARIO = Scenario(
+    name="generated/sequences",
+    summary="Brokers refuse batches that they have not stored, for a sequence that is the next one.",
+    requirements=JUDGED,
+    schedule=_sequences,
+    consequence=told.sequence_refused,
+    exercises=("PRD-IDM-07", "PRD-IDM-08", "PRD-IDM-09", "PRD-IDM-10", "PRD-IDM-12"),
+    guarantees=(Guarantee.IDEMPOTENT,),
+    draw_config=_network_config,
+    draw_workload=_workload(NETWORK_LOAD_MS),
     each_fault=False,
     worlds=frozenset({"simulated"}),
     on_request=True,

@@ -22,6 +22,8 @@ from suites.simulated.generated import spec_of
 from suites.simulated.law import laws, try_law
 
 SCENARIO = "generated/any"
+#: What chance seldom brings about is tried where it is brought about.
+SCENARIOS = {"unsplit": "broker/smaller-batches", "unmended": "generated/sequences"}
 TRUE = "reference"
 _TABLES = "the tables of states.py are the same for every variant"
 _BROKER = "it judges what brokers say, and the one message that every variant sends"
@@ -75,7 +77,7 @@ def catch(name: str, by: str, examples: int, seed: int) -> Caught:
 
 def _trials(name: str, check: Check, count: int, seed: int) -> Iterator[bool]:
     """Whether the check accuses the client in each of these trials, which are of guarantees that it judges."""
-    scenario = registry.scenario(SCENARIO)
+    scenario = registry.scenario(SCENARIOS.get(check.name, SCENARIO))
     judged = replace(scenario, guarantees=tuple(g for g in scenario.guarantees if g in check.guarantees))
     client = TRUE if name == TRUE else f"mutant-{name}"
     ref = ClientRef(client, registry.client(client).default_version)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace as restruct
 
 from harness.check import Inconclusive
 from harness.outcome import Guarantee
@@ -190,3 +191,15 @@ def test_where_the_client_stood_still_nobody_is_accused(story):
 
     with pytest.raises(Inconclusive, match="stood still for 9000 ms"):
         CHECK.find(told.evidence())
+
+
+def test_a_request_that_was_kept_for_long_was_sent_before_its_retry(story):
+    told = story()
+    told.call(0)
+    told.request([0], partition=0, at_ms=6_000)
+    told.frames[-1] = restruct(told.frames[-1], came_ns=told.frames[-1].t_ns - 5_990_000_000)
+    told.append([0], partition=0)
+    told.close(1, at_ms=3_050)
+    told.result(0, at_ms=3_200, offset=told.deliver([0], partition=0, at_ms=3_100, conn=2))
+
+    assert CHECK.find(told.evidence()) == []

@@ -84,6 +84,18 @@ def test_two_records_cannot_be_acknowledged_at_one_place(story):
     assert found(lost, told) == [("1 acknowledged record not in the log", 1)]
 
 
+def test_a_topic_that_was_created_again_gives_its_places_once_more(story):
+    told = story()
+    told.call(0, 1, 2)
+    told.fault("topic_recreate", 100, 1_100)
+    for n, at_ms in ((0, 5), (1, 1_200)):
+        told.result(n, at_ms=at_ms, offset=0)
+    assert found(corrupted, told) == []
+
+    told.result(2, at_ms=1_300, offset=0)
+    assert found(corrupted, told) == [("1 place: two records were acknowledged at one place", 1)]
+
+
 def test_samples_are_trimmed_and_counts_are_not(story):
     told = story()
     told.call(*range(40))

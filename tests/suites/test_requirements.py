@@ -112,7 +112,7 @@ def test_levels_are_those_of_the_checks():
 
 
 def test_scenarios_exercise_known_ids():
-    named = {id for scenario in registry.table("scenarios").values() for id in scenario.requirements}
+    named = {id for scenario in registry.table("scenarios").values() for id in scenario.exercises}
     assert named and not named - set(behaviours())
 
 

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
+from inspect import getdoc
 from itertools import pairwise
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from harness import registry
 from harness.dice import Dice
-from harness.judge import relevant
 from harness.outcome import Guarantee
 from harness.spec import Elapsed, FrameSeen
-from suites.scenarios import consequence, generated, produce
+from suites.requirements.coverage import coverage
+from suites.scenarios import consequence, produce
 from suites.scenarios.windows import QUIET_START_MS, windows
 
 SCENARIOS = [produce.CALM, produce.LATENCY, produce.DISCONNECT, produce.DROPPED_RESPONSE]
-GENERATED = [generated.NETWORK_SCENARIO, generated.ANY_SCENARIO]
 SEEDS = st.integers(0, 2**32)
 
 
@@ -61,15 +61,63 @@ def test_windows_that_do_not_fit_are_refused():
         windows(Dice(1, "w"), count=4, duration_ms=(10, 2_000), gap_ms=0, load_ms=6_000)
 
 
-@pytest.mark.parametrize("scenario", [*SCENARIOS, *GENERATED], ids=lambda scenario: scenario.name)
-def test_every_requirement_of_a_scenario_is_judged_by_some_check(scenario):
-    judged = {
-        requirement.id
-        for check in registry.checks().values()
-        for guarantee in scenario.guarantees
-        for requirement in relevant(check, scenario, guarantee)
+ALL = registry.table("scenarios").values()
+#: Those in which brokers lose what they had acknowledged, which nobody's promise covers.
+FORGETFUL = {"log_trim", "topic_recreate"}
+#: A producer without a transactional id has no coordinator.
+WITHOUT_SCENARIO = {"coordinator_move"}
+
+
+@pytest.mark.parametrize("scenario", ALL, ids=lambda scenario: scenario.name)
+def test_what_is_judged_in_a_scenario_is_all_that_any_check_judges(scenario):
+    assert set(scenario.requirements) == {
+        requirement.id for check in registry.checks().values() for requirement in check.requirements
     }
-    assert set(scenario.requirements) == judged
+
+
+@pytest.fixture(scope="module")
+def checked():
+    """The behaviours that a law or a check judges."""
+    return {row.behaviour.id for _, rows in coverage().values() for row in rows if row.is_checked}
+
+
+@pytest.mark.parametrize("scenario", ALL, ids=lambda scenario: scenario.name)
+def test_a_scenario_is_about_a_few_behaviours_and_each_of_them_is_judged(scenario, checked):
+    assert 3 <= len(set(scenario.exercises)) == len(scenario.exercises) <= 10
+    assert set(scenario.exercises) <= checked
+
+
+@pytest.mark.parametrize("scenario", ALL, ids=lambda scenario: scenario.name)
+def test_a_scenario_says_how_its_own_fault_shows(scenario):
+    assert getdoc(scenario.consequence), scenario.name
+    assert scenario.on_request or scenario.consequence is not consequence.hit
+
+
+@pytest.mark.parametrize("scenario", ALL, ids=lambda scenario: scenario.name)
+@given(seed=SEEDS)
+@settings(max_examples=20)
+def test_every_schedule_can_be_carried_out_in_the_worlds_of_its_scenario(scenario, seed):
+    faults = scenario.schedule(Dice(seed, "s"))
+    assert faults == scenario.schedule(Dice(seed, "s"))
+    for fault in faults:
+        kind = registry.fault(fault.kind)
+        assert scenario.worlds <= kind.worlds
+        for world in scenario.worlds:
+            kind.check(fault, world)
+
+
+def test_every_kind_of_fault_is_in_a_scenario():
+    used = {
+        fault.kind for scenario in ALL for seed in range(40) for fault in scenario.schedule(Dice(seed, "s"))
+    }
+    assert used == set(registry.names("faults")) - WITHOUT_SCENARIO
+
+
+def test_where_brokers_forget_records_only_at_most_once_is_promised():
+    for scenario in ALL:
+        kinds = {fault.kind for seed in range(40) for fault in scenario.schedule(Dice(seed, "s"))}
+        if kinds & FORGETFUL:
+            assert scenario.guarantees == (Guarantee.AT_MOST_ONCE,), scenario.name
 
 
 def test_traffic_is_counted(story):
@@ -162,6 +210,71 @@ def test_a_dropped_answer_shows_in_what_is_sent_again(story, again):
     if again == "new batch":
         told.append([0], partition=0)
     assert consequence.answers_dropped(told.evidence()).count == 1
+
+
+@pytest.mark.parametrize(
+    ("kind", "shows"),
+    [("partition", consequence.answers_swallowed), ("late_response", consequence.answers_held_back)],
+)
+def test_answers_that_do_not_come_back_show_in_what_is_sent_again(story, kind, shows):
+    told = story()
+    told.call(0)
+    told.fault(kind, 5, 900)
+    told.deliver([0], partition=0, at_ms=10)
+    told.result(0, at_ms=1_100)
+    assert shows(told.evidence()).count == 0
+
+    told.deliver([0], partition=0, at_ms=1_000, conn=2)
+    assert shows(told.evidence()).count == 1
+
+
+@pytest.mark.parametrize(("took_ms", "count"), [(249, 0), (260, 1)])
+def test_what_is_slow_is_slower_than_in_peace(story, took_ms, count):
+    told = story()
+    told.call(0, at_ms=100)
+    told.result(0, at_ms=150)
+    told.fault("bandwidth", 1_000, 3_000)
+    told.call(1, at_ms=1_500)
+    told.result(1, at_ms=1_500 + took_ms)
+    assert consequence.slowed(told.evidence()).count == count
+
+
+def test_what_was_slow_before_is_not_slowed(story):
+    told = story()
+    told.call(0, at_ms=100)
+    told.result(0, at_ms=400)
+    told.fault("bandwidth", 1_000, 3_000)
+    told.call(1, at_ms=1_500)
+    told.result(1, at_ms=1_900)
+    assert consequence.slowed(told.evidence()).count == 0
+
+
+@pytest.mark.parametrize(
+    ("called_ms", "result_ms", "count"),
+    [(1_100, 2_010, 1), (1_900, 2_010, 0), (1_100, 1_500, 0), (900, 2_010, 0)],
+    ids=["until the end", "called too late to tell", "not held up", "called before"],
+)
+def test_a_record_that_waits_for_the_end_of_a_fault_was_held_up(story, called_ms, result_ms, count):
+    told = story()
+    told.fault("refuse", 1_000, 2_000)
+    told.call(0, at_ms=called_ms)
+    told.result(0, at_ms=result_ms)
+    assert consequence.held_up(told.evidence()).count == count
+
+
+def test_a_record_without_an_end_was_held_up_and_has_stalled(story):
+    told = story()
+    told.fault("refuse", 1_000, 2_000)
+    told.call(0, at_ms=1_100)
+    assert consequence.held_up(told.evidence()).count == consequence.stalled(told.evidence()).count == 1
+
+
+@pytest.mark.parametrize(("took_ms", "count"), [(2_900, 0), (3_000, 1)])
+def test_a_record_stalls_for_as_long_as_a_request_may_take(story, took_ms, count):
+    told = story()
+    told.call(0)
+    told.result(0, at_ms=took_ms)
+    assert consequence.stalled(told.evidence()).count == count
 
 
 def test_what_was_answered_outside_the_window_was_not_dropped(story):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from clients.mutants.tables.row import DELIVERY, EXPIRY, TRANSITIONS, Mutant
+from harness.outcome import Guarantee
 
 BATCHES: Mapping[str, Mutant] = {
     "ignores_linger": Mutant(
@@ -96,8 +97,10 @@ BATCHES: Mapping[str, Mutant] = {
     ),
     "never_splits": Mutant(
         "fails a batch that is too large for the broker as a whole",
-        (DELIVERY + "a_batch_too_large_goes_in_parts",),
+        ("unsplit", DELIVERY + "a_batch_too_large_goes_in_parts"),
         ("PRD-SPL-01",),
+        scenario="broker/smaller-batches",
+        guarantee=Guarantee.IDEMPOTENT,
     ),
     "split_reverses": Mutant(
         "sends the parts of a split batch in reverse",

@@ -43,7 +43,7 @@ IDENTITY: Mapping[str, Mutant] = {
     ),
     "out_of_order_is_fatal": Mutant(
         "fails a batch that is refused as out of order",
-        (DELIVERY + "a_broken_chain_begins_anew",),
+        ("unmended", DELIVERY + "a_broken_chain_begins_anew"),
         ("PRD-IDM-09",),
     ),
     "all_partitions_follow_bump": Mutant(

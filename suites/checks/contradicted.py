@@ -1,0 +1,58 @@
+"""Batches that were the next of their chain, and of which a broker said that they were not.
+
+A broker that is sane says OUT_OF_ORDER_SEQUENCE_NUMBER of a gap, and UNKNOWN_PRODUCER_ID (if it is old) where it has
+forgotten what it knew. Of a batch that begins where the last stored one of its partition ended, and that cannot be
+stored already, it says neither, unless it has lost something: then no client is to blame for the error, only for what
+it makes of it.
+"""
+
+from __future__ import annotations
+
+from harness.evidence import Evidence, Send, view
+from harness.outcome import Outcome
+from harness.units import NS_PER_MS
+from harness.wire.error_table import BY_NAME
+from suites.checks.attempts import Attempt, attempts
+
+SAID = (BY_NAME["OUT_OF_ORDER_SEQUENCE_NUMBER"].code, BY_NAME["UNKNOWN_PRODUCER_ID"].code)
+SLACK_NS = 20 * NS_PER_MS
+ROUND = 2**31
+
+_Chain = tuple[int, int, int]
+
+
+@view
+def contradicted(evidence: Evidence) -> list[Attempt]:
+    """Those attempts, in order."""
+    ends: dict[_Chain, int] = {}
+    in_doubt: set[tuple[_Chain, int]] = set()
+    found = []
+    for attempt in attempts(evidence):
+        if attempt.sequence is None:
+            continue
+        producer_id, epoch, base = attempt.sequence
+        chain = (attempt.part.partition, producer_id, epoch)
+        if attempt.accepted:
+            ends[chain] = (base + (attempt.part.records or 0)) % ROUND
+        elif attempt.error_code not in SAID:
+            in_doubt.add((chain, base))
+        elif base == ends.get(chain, 0) and (chain, base) not in in_doubt:
+            found.append(attempt)
+    return found
+
+
+@view
+def failed_over_it(evidence: Evidence) -> dict[int, Send]:
+    """The records that failed behind the first of them, while there was time left."""
+    told_ns = min((attempt.answered_ns or 0 for attempt in contradicted(evidence)), default=None)
+    if told_ns is None:
+        return {}
+    limit_ns = int(evidence.record.spec.config["delivery.timeout.ms"]) * NS_PER_MS
+    return {
+        n: send
+        for n, send in evidence.sends.items()
+        if send.outcome is not Outcome.OK
+        and send.complete_ns is not None
+        and send.complete_ns >= told_ns - SLACK_NS
+        and send.complete_ns - send.invoke_ns < limit_ns
+    }

@@ -1,0 +1,66 @@
+"""# unmended
+
+## What it does
+
+Looks for records that an idempotent producer failed because a broker said that their sequence was out of order, or
+their producer unknown, although they were the next of their partition.
+
+## Why it is bad
+
+The broker has lost something, and the producer has not: it knows what was acknowledged, and may begin anew under a
+higher epoch (KIP-360). A producer that declares itself dead instead stops its service until somebody builds it again,
+and hands everything that it still had to the application.
+
+## How it is judged per guarantee
+
+- **idempotent, transactional**: the Java client mends its numbers and goes on; others end. The level is SHOULD: it is a
+  difference, unless the client documents the same.
+- **at-least-once, at-most-once**: not judged; there are no sequences.
+
+## What it needs
+
+The history and the witness's frames: which batch was answered so, and that it began where the last acknowledged one
+of its partition ended. Records whose delivery timeout was over are left out, and so are all where retries are limited.
+
+## References
+
+PRD-IDM-09, PRD-IDM-12 (KIP-360). librdkafka calls it fatal where it happens to the first batch on its way.
+"""
+
+from __future__ import annotations
+
+from harness.check import Check, Requirement, Unsupported
+from harness.evidence import Evidence
+from harness.outcome import Level
+from harness.rows import Finding
+from suites.checks.contradicted import failed_over_it
+from suites.checks.findings import finding, of_send, some
+from suites.checks.promises import EXACTLY_ONCE
+
+UNLIMITED = 2_147_483_647
+
+
+def find(evidence: Evidence) -> list[Finding]:
+    """At most one finding, counting the records. Unsupported where retries are limited."""
+    if (retries := int(evidence.record.spec.config.get("retries", UNLIMITED))) < UNLIMITED:
+        raise Unsupported(f"retries={retries} lets the client give up after so many")
+    failed = failed_over_it(evidence)
+    if not failed:
+        return []
+    errors = ", ".join(sorted({send.error or "no error" for send in failed.values()}))
+    message = f"{some(len(failed), 'record')} failed over a sequence that was the next one ({errors})"
+    return [finding("unmended", message, len(failed), map(of_send, failed.values()))]
+
+
+CHECK = Check(
+    name="unmended",
+    summary="Records that failed because the broker took the next sequence for a wrong one.",
+    requirements=(
+        Requirement("PRD-IDM-09", Level.SHOULD, EXACTLY_ONCE),
+        Requirement("PRD-IDM-12", Level.SHOULD, EXACTLY_ONCE),
+    ),
+    guarantees=EXACTLY_ONCE,
+    channels=frozenset({"history", "frames"}),
+    mutant="out_of_order_is_fatal",
+    find=find,
+)

@@ -1,0 +1,199 @@
+"""Producing while brokers answer with errors: put into single answers at the witness, each as true as it can be.
+
+An error behind which a batch may be stored comes behind an append. One that says that nothing was stored comes where
+nothing was: a lie about that would make duplicates for which no client is to blame.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from harness.dice import Dice
+from harness.evidence import Evidence
+from harness.outcome import Guarantee
+from harness.scenario import Config, Consequence, Scenario
+from harness.spec import Elapsed, FaultSpec, FrameMatch, PhaseBegan
+from harness.wire.apis import Api
+from suites.scenarios import told
+from suites.scenarios.frames import LOAD_MS, Schedule
+from suites.scenarios.judged import JUDGED
+
+EITHER = (Guarantee.AT_LEAST_ONCE, Guarantee.IDEMPOTENT)
+NODES = (1, 2, 3)
+#: From before the client is there until long after it is.
+FROM_START_MS = 30_000
+#: What brokers say of a producer id while they have no block of ids to give from.
+LOADING = 14
+EVERY = 1_000_000
+#: Less than the head of a batch.
+TOO_SMALL_BYTES = 50
+
+
+def _scenario(
+    name: str,
+    summary: str,
+    schedule: Schedule,
+    shows_by: Callable[[Evidence], Consequence],
+    *exercises: str,
+    guarantees: tuple[Guarantee, ...] = EITHER,
+    config: Config | None = None,
+) -> Scenario:
+    return Scenario(
+        name=f"frame/{name}",
+        summary=summary,
+        requirements=JUDGED,
+        schedule=schedule,
+        consequence=shows_by,
+        exercises=exercises,
+        guarantees=guarantees,
+        config=config or {},
+        each_fault=False,
+        worlds=frozenset({"live"}),
+    )
+
+
+def _refused_as(code: int) -> Schedule:
+    """For a second nothing is stored, for the topic takes no batch at all; and this is what the answers say of it."""
+
+    def drawn(dice: Dice) -> tuple[FaultSpec, ...]:
+        start, duration_ms = Elapsed(dice.between(700, 2_500)), dice.between(800, 1_200)
+        match = FrameMatch("Produce", "response", count=EVERY, error_code=told.TOO_LARGE)
+        return (
+            FaultSpec("message_size_limit", start, duration_ms, {"bytes": TOO_SMALL_BYTES}),
+            FaultSpec("changed_error", Elapsed(0), LOAD_MS, {"code": code}, frames=match),
+        )
+
+    return drawn
+
+
+def _too_large_once_each(dice: Dice) -> tuple[FaultSpec, ...]:
+    """One batch of each partition; not its parts too, for that they were stored nobody could know any more."""
+    return tuple(
+        FaultSpec(
+            "error_response",
+            Elapsed(1_000 + 1_500 * partition + dice.between(0, 500)),
+            1_000,
+            {"api": Api.PRODUCE, "code": told.TOO_LARGE, "partition": partition, "after_append": 1},
+        )
+        for partition in range(3)
+    )
+
+
+OLD_BROKER = _scenario(
+    "old-broker",
+    "The first two ApiVersions answers say UNSUPPORTED_VERSION in version 0.",
+    lambda dice: (FaultSpec("unsupported_version", PhaseBegan("startup"), FROM_START_MS, {"count": 2}),),
+    told.asked_lower,
+    "NET-CON-01",
+    "NET-CON-02",
+    "NET-CON-04",
+)
+
+INIT_PRODUCER_ID_FAILS = _scenario(
+    "init-producer-id-fails",
+    "The first answers to InitProducerId say that there is no producer id yet.",
+    lambda dice: (
+        FaultSpec(
+            "error_response",
+            PhaseBegan("startup"),
+            FROM_START_MS,
+            {"api": Api.INIT_PRODUCER_ID, "code": LOADING, "count": dice.between(1, 4)},
+        ),
+    ),
+    told.identity_refused,
+    "PRD-IDM-01",
+    "PRD-IDM-02",
+    "PRD-EXP-01",
+    guarantees=(Guarantee.IDEMPOTENT,),
+)
+
+ERROR_AFTER_APPEND = _scenario(
+    "error-after-append",
+    "Five Produce answers say that the broker does not lead, or has too few replicas: behind an append.",
+    lambda dice: (
+        FaultSpec(
+            "error_response",
+            Elapsed(dice.between(0, LOAD_MS // 2)),
+            LOAD_MS // 2,
+            {"api": Api.PRODUCE, "code": dice.choice(told.OVER_APPENDS), "count": 5, "after_append": 1},
+        ),
+    ),
+    told.over_appends,
+    "MET-03",
+    "MET-08",
+    "PRD-IDM-03",
+    "PRD-IDM-05",
+    "PRD-SND-02",
+    "PRD-SND-09",
+    "PRD-SND-10",
+    "E2E-DEL-02",
+    "E2E-DEL-03",
+)
+
+MESSAGE_TOO_LARGE = _scenario(
+    "message-too-large",
+    "A batch of each partition is answered as too large, though it was stored: a copy of it is no client's fault.",
+    _too_large_once_each,
+    told.too_large,
+    "PRD-SPL-01",
+    "PRD-SPL-06",
+    "E2E-DEL-01",
+    guarantees=(Guarantee.AT_LEAST_ONCE,),
+)
+
+OUT_OF_ORDER = _scenario(
+    "out-of-order",
+    "For a second batches are refused and not stored, and the answers say that their sequence is out of order.",
+    _refused_as(told.OUT_OF_ORDER),
+    told.out_of_order,
+    "PRD-IDM-07",
+    "PRD-IDM-08",
+    "PRD-IDM-09",
+    "PRD-IDM-10",
+    "PRD-SND-14",
+    "E2E-DEL-02",
+    guarantees=(Guarantee.IDEMPOTENT,),
+)
+
+UNKNOWN_PRODUCER_ID = _scenario(
+    "unknown-producer-id",
+    "For a second batches are refused and not stored, and the answers say that nobody knows their producer.",
+    _refused_as(told.UNKNOWN_PRODUCER),
+    told.unknown_producer,
+    "PRD-IDM-07",
+    "PRD-IDM-12",
+    "PRD-SND-14",
+    "E2E-DEL-02",
+    guarantees=(Guarantee.IDEMPOTENT,),
+)
+
+STALE_METADATA = _scenario(
+    "stale-metadata",
+    "For two seconds Metadata names one broker as the leader of all partitions, which it is not.",
+    lambda dice: (
+        FaultSpec(
+            "stale_metadata", Elapsed(dice.between(300, 1_500)), 2_500, {"leader_id": dice.choice(NODES)}
+        ),
+    ),
+    told.not_leader,
+    "MET-03",
+    "MET-08",
+    "PRD-SND-02",
+    "PRD-SND-10",
+    "PRD-SND-14",
+    config={"metadata.max.age.ms": 1_000},
+)
+
+THROTTLED = _scenario(
+    "throttled",
+    "For two seconds each Produce answer says a throttle time.",
+    lambda dice: (
+        FaultSpec(
+            "throttle", Elapsed(1_000), 2_000, {"api": Api.PRODUCE, "throttle_ms": dice.between(50, 400)}
+        ),
+    ),
+    told.throttled,
+    "NET-CON-12",
+    "NET-TMO-04",
+    "PRD-SND-01",
+)

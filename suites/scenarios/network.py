@@ -1,0 +1,261 @@
+"""Producing while the network is slow, silent, torn or away: every byte of a lane, or every connection, for a while.
+
+As in :mod:`suites.scenarios.produce`, a fault that must meet a request on its way starts by the traffic. What lasts for
+longer than the request timeout comes once, and early: there has to be a time after it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from harness.dice import Dice
+from harness.evidence import Evidence
+from harness.scenario import DEFAULT_WORKLOAD, Config, Consequence, Scenario
+from harness.spec import Elapsed, FaultSpec, FrameSeen, Workload
+from suites.scenarios import consequence, heard, ways
+from suites.scenarios.judged import JUDGED
+from suites.scenarios.produce import AGAIN, cuts
+from suites.scenarios.windows import QUIET_START_MS, moments
+
+Schedule = Callable[[Dice], tuple[FaultSpec, ...]]
+
+LOAD_MS = DEFAULT_WORKLOAD.load_ms
+#: Beyond the profile's request.timeout.ms of 3 s, and the second in which some clients look at their clocks.
+BEYOND_TIMEOUT_MS = (4_200, 4_800)
+BOTH_WORLDS = frozenset({"live", "simulated"})
+#: Between two bursts nothing is on its way.
+BURSTS_MS = 1_500
+#: Where the size of what is sent matters, it must not hang on how well it compresses.
+UNCOMPRESSED: Config = {"compression.type": "none"}
+
+
+def _scenario(
+    name: str,
+    summary: str,
+    schedule: Schedule,
+    shows_by: Callable[[Evidence], Consequence],
+    *exercises: str,
+    workload: Workload = DEFAULT_WORKLOAD,
+    config: Config | None = None,
+    worlds: frozenset[str] = BOTH_WORLDS,
+    each_fault: bool = True,
+) -> Scenario:
+    return Scenario(
+        name=f"network/{name}",
+        summary=summary,
+        requirements=JUDGED,
+        schedule=schedule,
+        consequence=shows_by,
+        exercises=exercises,
+        workload=workload,
+        config=config or {},
+        each_fault=each_fault,
+        worlds=worlds,
+    )
+
+
+def _once(
+    kind: str, duration_ms: tuple[int, int], params: Callable[[Dice], dict[str, int]] | None = None
+) -> Schedule:
+    """One fault, when a Produce request is seen in the first seconds of the load."""
+
+    def drawn(dice: Dice) -> tuple[FaultSpec, ...]:
+        start = FrameSeen("Produce", "request", nth=dice.between(1, 3), after_ms=dice.between(300, 1_000))
+        return (FaultSpec(kind, start, dice.between(*duration_ms), params(dice) if params else {}),)
+
+    return drawn
+
+
+def _often(
+    kind: str,
+    count: int,
+    duration_ms: tuple[int, int],
+    params: Callable[[Dice], dict[str, int]] | None = None,
+) -> Schedule:
+    """``count`` faults, spread over the load."""
+
+    def drawn(dice: Dice) -> tuple[FaultSpec, ...]:
+        span_ms = (LOAD_MS - 2 * QUIET_START_MS) // count
+        begins = moments(dice, count=count, span_ms=span_ms, load_ms=LOAD_MS)
+        return tuple(
+            FaultSpec(kind, begin, dice.between(*duration_ms), params(dice) if params else {})
+            for begin in begins
+        )
+
+    return drawn
+
+
+BANDWIDTH = _scenario(
+    "bandwidth",
+    "For two seconds requests leave at a rate at which they queue up.",
+    _once(
+        "bandwidth",
+        (1_800, 2_200),
+        lambda dice: {"upstream_bytes_per_s": dice.choice((8_000, 12_000, 16_000))},
+    ),
+    consequence.slowed,
+    "PRD-EXP-01",
+    "NET-TMO-01",
+    "NET-INF-03",
+    "PRD-ACC-12",
+    "PRD-SND-14",
+    config=UNCOMPRESSED,
+)
+
+SLICER = _scenario(
+    "slicer",
+    "For two seconds requests and answers trickle in small pieces.",
+    _once(
+        "slicer",
+        (1_800, 2_200),
+        lambda dice: {"size_bytes": dice.between(48, 96), "delay_us": dice.between(4_000, 6_000)},
+    ),
+    consequence.slowed,
+    "NET-INF-10",
+    "NET-INF-01",
+    "PRD-SND-01",
+    "PRD-ACC-12",
+    config=UNCOMPRESSED,
+)
+
+TORN_REQUEST = _scenario(
+    "torn-request",
+    "Three times requests break off on their way, and the connections end there.",
+    _often(
+        "torn_frame",
+        3,
+        (250, 400),
+        lambda dice: {"upstream": 1, "at_byte": dice.choice((1, 3, 4, 5, 14, 60))},
+    ),
+    ways.torn_requests,
+    "NET-INF-06",
+    "PRD-ACC-12",
+    "PRD-IDM-03",
+    "PRD-SND-06",
+    each_fault=False,
+)
+
+HALF_OPEN = _scenario(
+    "half-open",
+    "The brokers' end of every connection is gone, and for longer than the request timeout nobody tells the client.",
+    _once("half_open", BEYOND_TIMEOUT_MS),
+    consequence.stalled,
+    "NET-TMO-01",
+    "NET-TMO-02",
+    "NET-TMO-05",
+    "PRD-IDM-03",
+    "PRD-SND-06",
+)
+
+PARTITION_SILENT = _scenario(
+    "partition-silent",
+    "For seconds all bytes are swallowed, both ways, on connections that stay open.",
+    _once("partition", (2_000, 4_500)),
+    consequence.held_up,
+    "NET-TMO-02",
+    "PRD-EXP-01",
+    "PRD-SND-06",
+    "PRD-SND-14",
+    "E2E-DEL-01",
+)
+
+PARTITION_ONE_WAY = _scenario(
+    "partition-one-way",
+    "For seconds requests arrive, and answers do not.",
+    _once("partition", (1_500, 2_500), lambda _: {"upstream": 0}),
+    consequence.answers_swallowed,
+    "PRD-IDM-03",
+    "PRD-IDM-05",
+    *AGAIN,
+)
+
+REFUSED = _scenario(
+    "refused",
+    "For four seconds and more every attempt to connect is refused.",
+    _once("refuse", (4_000, 5_000)),
+    consequence.held_up,
+    "NET-CON-05",
+    "NET-CON-06",
+    "NET-CON-07",
+    "MET-02",
+    "PRD-SND-06",
+)
+
+CONNECT_TIMEOUT = _scenario(
+    "connect-timeout",
+    "For longer than the setup timeout attempts to connect are neither accepted nor refused.",
+    _once("connect_timeout", (4_500, 6_000)),
+    consequence.held_up,
+    "NET-CON-05",
+    "NET-CON-08",
+    "PRD-EXP-01",
+    "PRD-SND-06",
+)
+
+IDLE_KILL = _scenario(
+    "idle-kill",
+    "Three times, between two bursts of records, the idle connections are killed on the way.",
+    lambda dice: tuple(
+        FaultSpec(
+            "idle_kill",
+            Elapsed(BURSTS_MS * burst + dice.between(350, 450)),
+            1_000,
+            {"idle_ms": dice.between(200, 500)},
+        )
+        for burst in (1, 3, 4)
+    ),
+    ways.another_way,
+    "NET-CON-07",
+    "NET-INF-06",
+    "PRD-SND-06",
+    workload=Workload(records=2_400, chunk=400, interval_ms=BURSTS_MS),
+    worlds=frozenset({"live"}),
+)
+
+LATE_RESPONSES = _scenario(
+    "late-responses",
+    "All answers are held back for longer than the request timeout, and then come at once.",
+    _once("late_response", BEYOND_TIMEOUT_MS),
+    consequence.answers_held_back,
+    "NET-TMO-01",
+    "NET-TMO-02",
+    "NET-TMO-05",
+    "PRD-IDM-05",
+    *AGAIN,
+)
+
+GHOST_REQUESTS = _scenario(
+    "ghost-requests",
+    "All requests are held back until their client has given them up; then the brokers get and apply them.",
+    _once("ghost_request", BEYOND_TIMEOUT_MS),
+    heard.ghosts,
+    "NET-TMO-01",
+    "PRD-IDM-03",
+    "PRD-IDM-05",
+    "PRD-SND-14",
+    *AGAIN,
+)
+
+DROPPED_REQUESTS = _scenario(
+    "dropped-requests",
+    "Twice for a second requests are swallowed on their way, then the connections are closed.",
+    _often("dropped_request", 2, (900, 1_300)),
+    consequence.held_up,
+    "PRD-SND-06",
+    "PRD-SND-14",
+    "NET-INF-06",
+    "E2E-DEL-01",
+)
+
+RESET = _scenario(
+    "reset",
+    "Three times all connections are reset with requests and answers in flight on them.",
+    lambda dice: cuts(dice, "reset"),
+    consequence.cut_under_way,
+    "NET-CON-05",
+    "NET-CON-07",
+    "NET-INF-06",
+    "PRD-IDM-03",
+    "PRD-SND-14",
+    *AGAIN,
+)

@@ -1,0 +1,148 @@
+"""Batches that brokers refuse: for their size, which clients may split, and for a sequence that was the next one."""
+
+from __future__ import annotations
+
+import pytest
+
+from harness.check import Unsupported
+from harness.outcome import Guarantee
+from suites.checks import gave_up, unmended, unsplit
+
+TOO_LARGE, OUT_OF_ORDER, UNKNOWN_PRODUCER = 10, 45, 59
+
+
+def refused(told, numbers, *, at_ms=10, failed_ms=12, outcome="info", error="TOO_LARGE"):
+    """A batch of these records is too large, and they fail."""
+    told.call(*numbers)
+    told.request(numbers, partition=0, at_ms=at_ms)
+    told.answer(0, -1, at_ms=at_ms + 1, error_code=TOO_LARGE)
+    for n in numbers:
+        told.result(n, at_ms=failed_ms, outcome=outcome, error=error)
+    return told
+
+
+def found(check, told):
+    return [(finding.anomaly, finding.count) for finding in check.CHECK.find(told.evidence())]
+
+
+@pytest.mark.parametrize("outcome", ["fail", "info"])
+def test_a_batch_that_fails_whole_is_unsplit_and_was_not_given_up(story, outcome):
+    told = refused(story(), [0, 1, 2], outcome=outcome)
+    assert found(unsplit, told) == [("unsplit", 3)]
+    assert found(gave_up, told) == []
+
+
+def test_a_batch_that_goes_in_parts_is_split(story):
+    told = story()
+    told.call(0, 1)
+    told.request([0, 1], partition=0, at_ms=10)
+    told.answer(0, -1, at_ms=11, error_code=TOO_LARGE)
+    for n in (0, 1):
+        told.result(n, at_ms=30, offset=told.deliver([n], partition=0, at_ms=20 + n))
+    assert found(unsplit, told) == found(gave_up, told) == []
+
+
+def test_a_record_that_is_too_large_alone_cannot_be_split(story):
+    told = refused(story(), [0])
+    assert found(unsplit, told) == found(gave_up, told) == []
+
+
+def test_where_single_records_are_too_large_nobody_knows_which_would_have_fitted(story):
+    told = refused(refused(story(), [0, 1]), [2], at_ms=50, failed_ms=52)
+    assert found(unsplit, told) == found(gave_up, told) == []
+
+
+def test_only_as_many_records_as_the_batch_had_failed_for_its_size(story):
+    told = refused(story(), [0, 1])
+    told.call(2)
+    told.result(2, at_ms=12, outcome="info", error="TOO_LARGE")
+    assert found(unsplit, told) == [("unsplit", 2)]
+    assert found(gave_up, told) == [("gave-up", 1)]
+
+
+def test_what_failed_of_something_else_did_not_fail_for_its_size(story):
+    told = refused(story(), [0, 1])
+    told.call(2)
+    told.result(2, at_ms=12, outcome="info", error="_TRANSPORT")
+    assert found(gave_up, told) == [("gave-up", 1)]
+
+
+@pytest.mark.parametrize("failed_ms", [1_500, 29_500], ids=["much later", "with its time"])
+def test_what_fails_later_is_another_matter(story, failed_ms):
+    assert found(unsplit, refused(story(), [0, 1], failed_ms=failed_ms)) == []
+
+
+def test_a_batch_whose_time_is_over_need_not_be_split(story):
+    told = refused(story(), [0, 1], at_ms=29_500, failed_ms=29_502)
+    assert found(unsplit, told) == []
+
+
+def test_records_of_another_partition_were_not_in_the_batch(story):
+    told = story()
+    told.call(0, 1, 4, 5)
+    told.deliver([4], partition=1, at_ms=5)  # keys go round: record 4 has the key of record 0
+    told.result(4, at_ms=6, offset=0, partition=1)
+    told.request([1, 5], partition=0, at_ms=10)
+    told.answer(0, -1, at_ms=11, error_code=TOO_LARGE)
+    for n in (0, 1, 5):
+        told.result(n, at_ms=12, outcome="info", error="TOO_LARGE", partition=-1)
+    assert found(unsplit, told) == [("unsplit", 2)]
+    assert found(gave_up, told) == [("gave-up", 1)]
+
+
+def test_with_few_retries_parts_may_fail_too(story):
+    with pytest.raises(Unsupported, match="retries=2"):
+        unsplit.CHECK.find(refused(story(config={"retries": 2}), [0, 1]).evidence())
+
+
+def contradicted(story, code=OUT_OF_ORDER, base=1):
+    """Record 0 is stored under sequence 0; of record 1, under the next one, the broker says that it is not."""
+    told = story(Guarantee.IDEMPOTENT)
+    told.call(0, 1)
+    told.request([0], partition=0, at_ms=5, sequence=(7, 0, 0))
+    told.answer(0, told.append([0], partition=0, producer_id=7, producer_epoch=0, sequence=0), at_ms=6)
+    told.result(0, at_ms=7, offset=0)
+    told.request([1], partition=0, at_ms=10, sequence=(7, 0, base))
+    told.answer(0, -1, at_ms=11, error_code=code)
+    return told
+
+
+@pytest.mark.parametrize("code", [OUT_OF_ORDER, UNKNOWN_PRODUCER])
+def test_who_ends_over_the_next_sequence_is_unmended_and_did_not_give_up(story, code):
+    told = contradicted(story, code)
+    told.result(1, at_ms=12, outcome="info", error="_FATAL")
+    assert found(unmended, told) == [("unmended", 1)]
+    assert found(gave_up, told) == []
+
+
+def test_who_begins_anew_has_mended_it(story):
+    told = contradicted(story)
+    told.request([1], partition=0, at_ms=20, sequence=(7, 1, 0))
+    told.answer(0, told.append([1], partition=0, producer_id=7, producer_epoch=1, sequence=0), at_ms=21)
+    told.result(1, at_ms=22, offset=1)
+    assert found(unmended, told) == found(gave_up, told) == []
+
+
+def test_who_leaves_a_gap_is_rightly_refused_and_gives_up(story):
+    told = contradicted(story, base=5)
+    told.result(1, at_ms=12, outcome="info", error="OUT_OF_ORDER_SEQUENCE_NUMBER")
+    assert found(unmended, told) == []
+    assert found(gave_up, told) == [("gave-up", 1)]
+
+
+def test_what_failed_before_failed_of_something_else(story):
+    told = contradicted(story)
+    told.call(2, at_ms=-200)
+    told.result(2, at_ms=-100, outcome="info", error="_TRANSPORT")
+    told.result(1, at_ms=12, outcome="info", error="_FATAL")
+    assert (found(unmended, told), found(gave_up, told)) == ([("unmended", 1)], [("gave-up", 1)])
+
+
+def test_without_sequences_there_is_nothing_to_mend(story):
+    told = story()
+    told.call(0)
+    told.request([0], partition=0, at_ms=10)
+    told.answer(0, -1, at_ms=11, error_code=OUT_OF_ORDER)
+    told.result(0, at_ms=12, outcome="info", error="E")
+    assert found(unmended, told) == []
+    assert found(gave_up, told) == [("gave-up", 1)]
