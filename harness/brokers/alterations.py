@@ -154,14 +154,21 @@ class Alterations:
         elected = TopicPartitions(topic=TopicName(topic), partitions=(i32(partition),))
         elect = ElectLeadersRequest(election_type=_PREFERRED, topic_partitions=(elected,), timeout=_WAIT)
 
+        async def prefer() -> None:
+            answer = await self._admin.ask(reassign, AlterPartitionReassignmentsResponse)
+            require(answer.error_code, what)
+            require(answer.responses[0].partitions[0].error_code, what)
+
         async def leads() -> None:
-            await self._admin.ask(elect, ElectLeadersResponse)
+            answer = await self._admin.ask(elect, ElectLeadersResponse)
+            [result] = answer.replica_election_results[0].partition_result or (None,)
             if await self._admin.leader(topic, partition) != node_id:
-                raise NotYet(f"{topic}-{partition} is led by another node")
+                said = "" if result is None else f" (the election: {result.error_code.name})"
+                raise NotYet(f"{topic}-{partition} is led by another node{said}")
             await self._admin.list_offsets(topic, partition, LATEST)  # a leader's to answer
 
         what = f"moving {topic}-{partition}"
-        await insist(what, TIMEOUT_S, lambda: self._admin.ask(reassign, AlterPartitionReassignmentsResponse))
+        await insist(what, TIMEOUT_S, prefer)
         await insist(what, TIMEOUT_S, leads)
 
     async def _replicas(self, topic: str, partition: int) -> list[int]:

@@ -61,6 +61,9 @@ def _pages() -> dict[str, str]:
             title = f"{requirement.id} ({requirement.level})\n"
             page = pages.setdefault(requirement.id, title)
             pages[requirement.id] = f"{page}\njudged by the check {check.name!r}: {check.summary}"
+    for name, scenario in registry.table("scenarios").items():
+        for id in scenario.exercises:
+            pages[id] = pages.get(id, f"{id}\n") + f"\nexercised by the scenario {name!r}: {scenario.summary}"
     return pages
 
 

@@ -80,7 +80,7 @@ def test_everything_that_is_listed_is_explained(capsys):
 def test_every_requirement_of_a_scenario_is_judged_by_some_check_and_explained(capsys):
     call(["list", "scenarios", "--json"])
     scenarios = json.loads(told(capsys)[0])
-    for requirement in sorted({each for scenario in scenarios for each in scenario["requirements"]}):
+    for requirement in sorted({each for scenario in scenarios for each in scenario["exercises"]}):
         assert call(["explain", requirement]) == 0, requirement
         told(capsys)
 
