@@ -7,6 +7,7 @@ version of each request is spoken, one that every Kafka from 3.1 to 4.x knows. E
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from datetime import timedelta
 from typing import Final
@@ -50,6 +51,7 @@ class Alterations:
 
     def __init__(self, admin: Admin) -> None:
         self._admin = admin
+        self._moving = asyncio.Lock()
 
     async def delete_topic(self, topic: str) -> None:
         """Delete a topic; no broker knows it afterwards."""
@@ -140,7 +142,14 @@ class Alterations:
         return await insist(f"trimming {topic}-{partition}", TIMEOUT_S, delete)
 
     async def move_leader(self, topic: str, partition: int, node_id: int) -> None:
-        """Make a replica the preferred one, let the preferred one be elected, and wait until it leads."""
+        """Make a replica the preferred one, let the preferred one be elected, and wait until it leads.
+
+        One move at a time: two of one partition would each take away what the other waits for.
+        """
+        async with self._moving:
+            await self._move_leader(topic, partition, node_id)
+
+    async def _move_leader(self, topic: str, partition: int, node_id: int) -> None:
         replicas = await insist(
             f"finding {topic}-{partition}", TIMEOUT_S, lambda: self._replicas(topic, partition)
         )

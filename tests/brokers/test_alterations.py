@@ -41,6 +41,9 @@ async def leaders_move(lab: Any, cluster: LocalCluster) -> None:
         await cluster.alterations.move_leader(TOPIC, 0, node_id)
         assert await cluster.admin.leader(TOPIC, 0) == node_id
         await lab.produce(cluster, TOPIC, lab.batch(Codec.NONE, 1))
+    others = [node_id for node_id in cluster.node_ids if node_id != before]
+    await asyncio.gather(*(cluster.alterations.move_leader(TOPIC, 0, node_id) for node_id in others))
+    assert await cluster.admin.leader(TOPIC, 0) == others[-1]
     for node_id in cluster.node_ids:
         [found] = (await cluster.admin.metadata(node_id, TOPIC)).topics
         assert all(len(part.replica_nodes) == 3 for part in found.partitions)
