@@ -16,6 +16,7 @@ import socket
 import struct
 import time
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from typing import cast
 
 from harness.dial import dial
@@ -93,7 +94,8 @@ class Side(asyncio.Protocol):
     def pass_on_end(self) -> None:
         """FIN to the other side; both sockets are closed once both directions have ended."""
         self.has_ended = True
-        self.other.transport.write_eof()
+        with suppress(OSError):  # it was reset a moment ago, and we have not been told yet
+            self.other.transport.write_eof()
         if self.other.has_ended:
             self.transport.close()
             self.other.transport.close()

@@ -17,6 +17,7 @@ import msgspec
 
 from harness.evidence import Evidence, view
 from harness.rows import Frame, FrameKind, LogRecord, ProducePart
+from suites.checks.recreated import recreations
 
 PRODUCE = "Produce"
 
@@ -115,12 +116,18 @@ def undecoded(evidence: Evidence) -> int:
 
 
 def origins(evidence: Evidence, made: Iterable[Attempt]) -> dict[BatchPlace, Attempt]:
-    """The attempt behind each batch of the log, where one is found; no attempt stands behind two batches."""
+    """The attempt behind each batch of the log, where one is found; no attempt stands behind two batches.
+
+    What was answered before the topic was created again lies in no log any more.
+    """
+    since_ns = max(recreations(evidence), default=0)
     waiting = dict(_batches(evidence))
     found: dict[BatchPlace, Attempt] = {}
     silent: list[Attempt] = []
     rules = [_same_sequence, _same_bytes]
     for attempt in made:
+        if attempt.answered_ns is not None and attempt.answered_ns < since_ns:
+            continue
         if not attempt.accepted:
             silent.append(attempt)
         elif (batch := waiting.pop(attempt.place, None)) is not None:

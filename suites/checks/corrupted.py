@@ -38,6 +38,7 @@ from harness.outcome import Level
 from harness.rows import Finding
 from suites.checks.findings import Sample, finding, some
 from suites.checks.promises import EVERY
+from suites.checks.recreated import recreations
 
 #: As :func:`harness.delivery.corruptions` says it.
 SHARED = "two records were acknowledged at one place"
@@ -58,20 +59,10 @@ def find(evidence: Evidence) -> list[Finding]:
 
 
 def _given_anew(evidence: Evidence) -> set[int]:
-    """The first records to be acknowledged at a place of a topic that had been created again.
-
-    It is deleted when the fault begins, and there again when it ends: who was told behind its middle was told of the
-    new one.
-    """
-    recreations = [
-        (begin_ns + end_ns) // 2
-        for row in evidence.faults
-        if row.spec.kind == "topic_recreate" and row.effective_ns is not None
-        for begin_ns, end_ns in [row.effective_ns]
-    ]
+    """The first records to be acknowledged at a place of a topic that had been created again."""
     first: dict[tuple[int, int, int], Send] = {}
     for send in sorted(evidence.acknowledged.values(), key=lambda send: send.complete_ns or 0):
-        age = sum(moment_ns <= (send.complete_ns or 0) for moment_ns in recreations)
+        age = sum(moment_ns <= (send.complete_ns or 0) for moment_ns in recreations(evidence))
         if age:
             first.setdefault((age, send.partition, send.offset), send)
     return {send.n for send in first.values()}

@@ -33,7 +33,6 @@ SLACK_NS = 500 * NS_PER_MS
 #: answers: rather a duplicate too many explained than a client accused wrongly.
 NEVER_WITHHOLDS = frozenset({"latency", "disconnect", "reset", "refuse"})
 REQUEST_TIMEOUT = "request.timeout.ms"
-METADATA = "Metadata"
 
 
 @dataclass(frozen=True)
@@ -68,13 +67,10 @@ class Explainer:
 
     @cached_property
     def _failures(self) -> list[int]:
-        """When anything failed on the lane: a connection ended, an error passed, a request timed out.
-
-        Errors are those of Produce, and of Metadata: a client may put aside what it has for a topic that is gone.
-        """
+        """When anything failed on the lane: a connection ended, a Produce error passed, a request timed out."""
         frames, limit_ns = self.evidence.frames, self._timeout_ns
         ends = [frame.t_ns for frame in frames if frame.kind is FrameKind.CLOSE]
-        errors = [frame.t_ns for frame in frames if frame.api in (PRODUCE, METADATA) and frame.error_codes]
+        errors = [frame.t_ns for frame in frames if frame.api == PRODUCE and frame.error_codes]
         late = [a for a in self.attempts if a.answered_ns is None or a.answered_ns - a.asked_ns >= limit_ns]
         return ends + errors + [attempt.asked_ns + limit_ns for attempt in late]
 

@@ -100,3 +100,15 @@ def test_what_the_witness_could_not_read_is_counted(story):
     told.frames.append(replace(told.frames[0], produce=(), note="too large"))
     told.frames.append(Frame(t_ns=1, lane=0, broker=1, conn=9, kind=FrameKind.OPAQUE, size_bytes=3))
     assert undecoded(told.evidence()) == 2
+
+
+def test_what_was_answered_before_its_topic_was_created_again_lies_nowhere(story):
+    told = story()
+    told.fault("topic_recreate", 100, 1_100)
+    told.request([0], partition=0, at_ms=10)
+    told.answer(0, 0, at_ms=11)
+    told.deliver([1], partition=0, at_ms=1_200)
+    evidence = told.evidence()
+    first, second = attempts(evidence)
+
+    assert origins(evidence, [first, second]) == {BatchPlace(0, 0): second}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import socket
 import struct
 from collections.abc import Callable, Coroutine
@@ -269,3 +270,18 @@ def test_a_port_that_is_taken() -> None:
             socket.create_server(("127.0.0.1", ports[1])).close()
 
     asyncio.run(main())
+
+
+def test_the_end_of_one_side_may_come_when_the_other_is_gone() -> None:
+    class Gone:
+        def write_eof(self) -> None:
+            raise OSError(errno.ENOTCONN, "Transport endpoint is not connected")
+
+    async def main() -> Relay:  # its events want a loop
+        ignore: Callable[[Any], None] = lambda _: None  # noqa: E731
+        return Relay(("127.0.0.1", 1), Transcript(0, 1, 1, {}), ignore, ignore, ignore, Rules())
+
+    relay = asyncio.run(main())
+    relay.client.transport = Gone()  # type: ignore[assignment]
+    relay.broker.pass_on_end()
+    assert relay.broker.has_ended
