@@ -93,11 +93,12 @@ class Campaign:
     async def _on_one_lane(
         self, cluster: Cluster, number: int, waiting: deque[tuple[int, TrialSpec]], logs: Path
     ) -> None:
+        dialled: set[int] = set()
         for attempt in range(1, MAX_SERVERS + 1):
             folder = logs / f"lane-{number}-{attempt}"
             async with (
                 registry.proxy("toxiproxy").server(folder) as server,
-                open_lane(cluster, server, number) as lane,
+                open_lane(cluster, server, number, dialled) as lane,
             ):
                 await self._work(cluster, server, lane, waiting)
             if cluster.died() is not None or not waiting:

@@ -54,10 +54,15 @@ class LiveLane:
 
 
 @asynccontextmanager
-async def open_lane(cluster: Cluster, server: ProxyServer, number: int = 0) -> AsyncIterator[Lane]:
-    """A lane of ``cluster``, its witness listening and its proxies enabled; the witness is closed at exit."""
+async def open_lane(
+    cluster: Cluster, server: ProxyServer, number: int = 0, dialled: set[int] | None = None
+) -> AsyncIterator[Lane]:
+    """A lane of ``cluster``, its witness listening and its proxies enabled; the witness is closed at exit.
+
+    ``dialled`` are the ports of the witnesses that the lane had before; this one's are added.
+    """
     addresses = [address for address in cluster.addresses if address.lane == number]
-    witness = WitnessLane(number)
+    witness = WitnessLane(number, dialled=dialled)
     try:
         await witness.open(addresses)
         yield Lane(number, tuple([await server.create(address) for address in addresses]), witness)

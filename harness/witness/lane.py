@@ -29,7 +29,9 @@ BACKLOG = 512
 class WitnessLane:
     """The relays of lane ``lane``; ``idle`` is set while no connection is open. All belongs to one event loop."""
 
-    def __init__(self, lane: int, whole_limit_bytes: int = WHOLE_LIMIT_BYTES) -> None:
+    def __init__(
+        self, lane: int, whole_limit_bytes: int = WHOLE_LIMIT_BYTES, dialled: set[int] | None = None
+    ) -> None:
         self._lane = lane
         self._whole_limit_bytes = whole_limit_bytes
         self._servers: list[asyncio.Server] = []
@@ -42,8 +44,9 @@ class WitnessLane:
         self._sink: Sink | None = None
         self._watchers: list[Sink] = []
         self._rules = Rules()
-        #: The ports from which it has gone to brokers: whoever else comes to them goes around the lane.
-        self.dialled: set[int] = set()
+        #: The ports from which it, and those before it on the lane, have gone to brokers: whoever else comes to them
+        #: goes around the lane.
+        self.dialled: set[int] = set() if dialled is None else dialled
         #: Why the rows of the latest recording cannot be trusted, if so: a sink or a watcher raised, or our reading.
         self.failure: str | None = None
 
