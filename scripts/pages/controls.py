@@ -14,6 +14,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -69,13 +70,20 @@ def twins(folder: Path = TESTS) -> list[tuple[str, Place]]:
 
 
 def _marks(folder: Path, mark: str) -> Iterator[tuple[Place, ast.Call]]:
-    for path in sorted(folder.glob("test_*.py")):
-        for node in ast.walk(ast.parse(path.read_text())):
-            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-                place = Place(path.relative_to(folder.parent.parent).as_posix(), node.name)
-                for call in node.decorator_list:
-                    if isinstance(call, ast.Call) and ast.unparse(call.func) == f"pytest.mark.{mark}":
-                        yield place, call
+    return ((place, call) for name, place, call in _calls(folder) if name == f"pytest.mark.{mark}")
+
+
+@cache
+def _calls(folder: Path) -> list[tuple[str, Place, ast.Call]]:
+    """Every decorator that is called: its name, the test, the call. Read once: every kind asks."""
+    return [
+        (ast.unparse(call.func), Place(path.relative_to(folder.parent.parent).as_posix(), node.name), call)
+        for path in sorted(folder.glob("test_*.py"))
+        for node in ast.parse(path.read_text()).body
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        for call in node.decorator_list
+        if isinstance(call, ast.Call)
+    ]
 
 
 def _text(node: ast.expr, place: Place) -> str:
