@@ -55,6 +55,7 @@ def test_stop_works_after_a_start_that_failed_half_way_and_more_than_once(name: 
     on_stage(scenario)
 
 
+@pytest.mark.long
 @each_kind
 def test_it_ends_beside_another_fault_and_leaves_that_alone(name: str, on_stage: Any) -> None:
     async def scenario(stage: Any) -> None:

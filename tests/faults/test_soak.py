@@ -92,6 +92,7 @@ def test_whichever_ends_first_the_server_lives_and_takes_another(
     on(tmp_path, scenario)
 
 
+@pytest.mark.long
 def test_a_server_that_stops_answering_is_noticed_named_and_replaced(tmp_path: Path) -> None:
     async def scenario(it: Stand) -> None:
         latency = registry.fault("latency")
@@ -113,6 +114,7 @@ def test_a_server_that_stops_answering_is_noticed_named_and_replaced(tmp_path: P
     on(tmp_path, scenario, timeout_s=0.5)
 
 
+@pytest.mark.long
 def test_the_soak_goes_on_with_a_new_server(tmp_path: Path) -> None:
     async def scenario(it: Stand) -> None:
         (process,) = (p for p in psutil.Process().children() if p.name() == "toxiproxy-server")

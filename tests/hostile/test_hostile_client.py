@@ -20,6 +20,7 @@ from harness.wire.headers import read_request_header
 from suites.simulated.bench import Bench
 
 
+@pytest.mark.long
 def test_thousands_of_hostile_answers_and_every_record_has_its_result() -> None:
     assert run(seed=13, frames=2_500).found == []
 

@@ -33,6 +33,7 @@ def at_most(limit_bytes: int) -> Iterator[None]:
         tracemalloc.stop()
 
 
+@pytest.mark.long
 def test_thousands_of_hostile_frames_are_read_or_refused() -> None:
     assert run(seed=11, frames=3_000).found == []
 

@@ -31,6 +31,7 @@ def test_a_seed_gives_the_same_frames() -> None:
     assert some(1) != some(2)
 
 
+@pytest.mark.long
 def test_every_wound_comes_and_most_frames_are_hurt() -> None:
     frames = some(3)
     counted = Counter(frame.wound for frame in frames)

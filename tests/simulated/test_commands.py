@@ -76,6 +76,7 @@ def test_a_plan_on_a_file_is_replayed_on_another_broker(
     assert verdict["broker"] == "scripted:4.3.1x2" and verdict["verdict"] == "pass"
 
 
+@pytest.mark.long
 def test_processes_share_the_work_and_the_result_is_the_same(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
