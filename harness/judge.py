@@ -66,21 +66,13 @@ def judge(evidence: Evidence, scenario: Scenario, checks: Mapping[str, Check]) -
     return _verdict(evidence, *_summary(rulings, bitten), rulings=rulings, counts=counts)
 
 
-def relevant(check: Check, scenario: Scenario, guarantee: Guarantee) -> tuple[Requirement, ...]:
-    """The requirements that ``check`` judges in a trial of ``scenario`` under ``guarantee``; none: it is not asked."""
-    return _binding(check, scenario.exercised, guarantee)
-
-
 # Campaigns ask the same again for each of their trials.
 @lru_cache(maxsize=1024)
-def _binding(check: Check, exercised: frozenset[str], guarantee: Guarantee) -> tuple[Requirement, ...]:
+def relevant(check: Check, guarantee: Guarantee) -> tuple[Requirement, ...]:
+    """The requirements that ``check`` judges in a trial under ``guarantee``; none: it is not asked."""
     if guarantee not in check.guarantees:
         return ()
-    return tuple(
-        requirement
-        for requirement in check.requirements
-        if requirement.id in exercised and guarantee in requirement.guarantees
-    )
+    return tuple(each for each in check.requirements if guarantee in each.guarantees)
 
 
 def _not_judged(evidence: Evidence) -> Opinion | None:
@@ -149,7 +141,7 @@ def _rulings(
     for _, check in sorted(checks.items()):
         if "trace" in check.channels and not evidence.trace:
             continue
-        if requirements := relevant(check, scenario, evidence.record.spec.guarantee):
+        if requirements := relevant(check, evidence.record.spec.guarantee):
             opinion = _ask(check, evidence)
             for requirement in requirements:
                 _, objections = asked.setdefault(requirement.id, (requirement, []))

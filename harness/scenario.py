@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import cached_property
 
 from harness.dice import Dice
 from harness.evidence import Evidence
@@ -33,16 +32,14 @@ class Consequence:
 class Scenario:
     """One named situation; ``schedule`` draws its faults, ``consequence`` counts their effect in the evidence.
 
-    ``exercises`` are the behaviour ids that the situation is about, ``requirements`` all those that are judged in it:
-    checks that judge none of them are not run. ``config`` overrides the profile, in the Java names, and
-    ``draw_config`` overrides that; ``draw_workload`` stands for ``workload``. ``each_fault`` False: one fault that hit
-    something is enough, for they come at random. ``alone`` asks for a cluster of its own, ``on_request`` keeps it out
-    of a selection that names nothing.
+    ``exercises`` are the behaviour ids that the situation is about; judged is whatever a check can judge. ``config``
+    overrides the profile, in the Java names, and ``draw_config`` overrides that; ``draw_workload`` stands for
+    ``workload``. ``each_fault`` False: one fault that hit something is enough, for they come at random. ``alone`` asks
+    for a cluster of its own, ``on_request`` keeps it out of a selection that names nothing.
     """
 
     name: str
     summary: str
-    requirements: tuple[str, ...]
     schedule: Callable[[Dice], tuple[FaultSpec, ...]]
     consequence: Callable[[Evidence], Consequence]
     exercises: tuple[str, ...] = ()
@@ -55,8 +52,3 @@ class Scenario:
     worlds: frozenset[str] = frozenset({"live", "simulated"})
     on_request: bool = False
     alone: bool = False
-
-    @cached_property
-    def exercised(self) -> frozenset[str]:
-        """``requirements``, for looking up."""
-        return frozenset(self.requirements)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from inspect import getdoc
+from itertools import product
 from textwrap import fill
 from typing import Annotated, Any
 
@@ -13,6 +14,7 @@ from harness import registry
 from harness.check import Check
 from harness.cli.output import print_json
 from harness.errors import unknown
+from harness.judge import relevant
 from harness.outcome import Verdict
 from harness.scenario import Scenario
 
@@ -79,9 +81,14 @@ def _body(entry: Any) -> str:
             f"exercises: {', '.join(entry.exercises)}\nguarantees: {', '.join(entry.guarantees)}\n"
             f"workload: {entry.workload.records} records in {entry.workload.load_ms} ms\n"
             f"shows by: {getdoc(entry.consequence)}\n\n"
-            f"judged besides:\n{_wrapped(sorted(set(entry.requirements) - set(entry.exercises)))}"
+            f"judged besides:\n{_wrapped(sorted(_judged(entry) - set(entry.exercises)))}"
         )
     return page_of(entry)
+
+
+def _judged(scenario: Scenario) -> set[str]:
+    asked = product(registry.checks().values(), scenario.guarantees)
+    return {each.id for check, guarantee in asked for each in relevant(check, guarantee)}
 
 
 def _wrapped(names: list[str]) -> str:

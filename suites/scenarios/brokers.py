@@ -5,54 +5,21 @@ Each takes a cluster to itself. On one node some of them have nowhere to go, and
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from functools import partial
 
 from harness.dice import Dice
-from harness.evidence import Evidence
 from harness.outcome import Guarantee
-from harness.scenario import DEFAULT_WORKLOAD, Config, Consequence, Scenario
 from harness.spec import Elapsed, FaultSpec, FrameSeen, Workload
 from suites.scenarios import consequence, heard, told, ways
-from suites.scenarios.judged import JUDGED
+from suites.scenarios.situation import BOTH_WORLDS, LIVE, NODES, Schedule, situation
 
-Schedule = Callable[[Dice], tuple[FaultSpec, ...]]
-
-NODES = (1, 2, 3)
 #: From one broker's going to the next one's: it has to be back, and in sync, in between.
 STEP_MS = 10_000
 #: What has to be done meanwhile: 10,000 records over the whole of a rolling restart.
 LONG = Workload(records=10_000, chunk=100, interval_ms=330)
 
 
-EITHER = (Guarantee.AT_LEAST_ONCE, Guarantee.IDEMPOTENT)
-BOTH_WORLDS, LIVE = frozenset({"live", "simulated"}), frozenset({"live"})
-
-
-def _scenario(
-    name: str,
-    summary: str,
-    schedule: Schedule,
-    shows_by: Callable[[Evidence], Consequence],
-    *exercises: str,
-    guarantees: tuple[Guarantee, ...] = EITHER,
-    workload: Workload = DEFAULT_WORKLOAD,
-    config: Config | None = None,
-    worlds: frozenset[str] = LIVE,
-) -> Scenario:
-    return Scenario(
-        name=f"broker/{name}",
-        summary=summary,
-        requirements=JUDGED,
-        schedule=schedule,
-        consequence=shows_by,
-        exercises=exercises,
-        guarantees=guarantees,
-        workload=workload,
-        config=config or {},
-        each_fault=False,
-        worlds=worlds,
-        alone=True,
-    )
+_scenario = partial(situation, "broker", alone=True, each_fault=False, worlds=LIVE)
 
 
 def _once(kind: str, duration_ms: int, *, one: bool = True, **params: int) -> Schedule:

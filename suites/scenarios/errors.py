@@ -6,20 +6,16 @@ nothing was: a lie about that would make duplicates for which no client is to bl
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from functools import partial
 
 from harness.dice import Dice
-from harness.evidence import Evidence
 from harness.outcome import Guarantee
-from harness.scenario import Config, Consequence, Scenario
 from harness.spec import Elapsed, FaultSpec, FrameMatch, PhaseBegan
 from harness.wire.apis import Api
 from suites.scenarios import told
-from suites.scenarios.frames import LOAD_MS, Schedule
-from suites.scenarios.judged import JUDGED
+from suites.scenarios.frames import LOAD_MS
+from suites.scenarios.situation import LIVE, NODES, Schedule, situation
 
-EITHER = (Guarantee.AT_LEAST_ONCE, Guarantee.IDEMPOTENT)
-NODES = (1, 2, 3)
 #: From before the client is there until long after it is.
 FROM_START_MS = 30_000
 #: What brokers say of a producer id while they have no block of ids to give from.
@@ -29,27 +25,7 @@ EVERY = 1_000_000
 TOO_SMALL_BYTES = 50
 
 
-def _scenario(
-    name: str,
-    summary: str,
-    schedule: Schedule,
-    shows_by: Callable[[Evidence], Consequence],
-    *exercises: str,
-    guarantees: tuple[Guarantee, ...] = EITHER,
-    config: Config | None = None,
-) -> Scenario:
-    return Scenario(
-        name=f"frame/{name}",
-        summary=summary,
-        requirements=JUDGED,
-        schedule=schedule,
-        consequence=shows_by,
-        exercises=exercises,
-        guarantees=guarantees,
-        config=config or {},
-        each_fault=False,
-        worlds=frozenset({"live"}),
-    )
+_scenario = partial(situation, "frame", each_fault=False, worlds=LIVE)
 
 
 def _refused_as(code: int) -> Schedule:

@@ -5,15 +5,12 @@ Each names its frames by number, counted from the beginning of load, on one part
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from functools import partial
 
 from harness.dice import Dice
-from harness.evidence import Evidence
-from harness.scenario import Consequence, Scenario
 from harness.spec import Elapsed, FaultSpec, FrameMatch
 from suites.scenarios import heard, ways
-from suites.scenarios.judged import JUDGED
-from suites.scenarios.produce import AGAIN
+from suites.scenarios.situation import AGAIN, LIVE, Schedule, situation
 
 #: Three of them, spread over the load: each is behind those before it by at least so many frames of its kind.
 TIMES = 3
@@ -23,8 +20,6 @@ BEYOND_TIMEOUT_MS = 4_000
 LOAD_MS = 6_000
 #: Whatever is held from the first half of the load on, is held for longer than anybody waits.
 HELD_MS = 8_000
-
-Schedule = Callable[[Dice], tuple[FaultSpec, ...]]
 
 
 def _on_produce(
@@ -43,23 +38,7 @@ def _on_produce(
     return drawn
 
 
-def _scenario(
-    name: str,
-    summary: str,
-    schedule: Schedule,
-    shows_by: Callable[[Evidence], Consequence],
-    *exercises: str,
-) -> Scenario:
-    return Scenario(
-        name=f"frame/{name}",
-        summary=summary,
-        requirements=JUDGED,
-        schedule=schedule,
-        consequence=shows_by,
-        exercises=exercises,
-        each_fault=False,
-        worlds=frozenset({"live"}),
-    )
+_scenario = partial(situation, "frame", each_fault=False, worlds=LIVE)
 
 
 LOST_ANSWER = _scenario(

@@ -16,8 +16,7 @@ from harness.scenario import Config, Scenario
 from harness.spec import Elapsed, FaultSpec, FrameSeen, Trigger, Workload
 from suites.checks.contradicted import SAID
 from suites.scenarios import consequence, told
-from suites.scenarios.judged import JUDGED
-from suites.scenarios.produce import AGAIN
+from suites.scenarios.situation import AGAIN
 
 GUARANTEES = (Guarantee.AT_MOST_ONCE, Guarantee.AT_LEAST_ONCE, Guarantee.IDEMPOTENT)
 FAULTS = (2, 2, 2, 2, 3, 6)
@@ -192,7 +191,6 @@ def _any_config(dice: Dice) -> Config:
 NETWORK_SCENARIO = Scenario(
     name="generated/network",
     summary="Two to six faults of the network at random moments, overlapping, for a few seconds.",
-    requirements=JUDGED,
     schedule=_schedule(NETWORK, NETWORK_LOAD_MS),
     consequence=consequence.hit,
     exercises=(*AGAIN, "PRD-SND-14", "PRD-EXP-01", "PRD-CLS-01", "PRD-CLS-03"),
@@ -206,7 +204,6 @@ NETWORK_SCENARIO = Scenario(
 ANY_SCENARIO = Scenario(
     name="generated/any",
     summary="Two to six faults of any simulated kind at random moments, overlapping, over twenty virtual seconds.",
-    requirements=JUDGED,
     schedule=_schedule(ANY, ANY_LOAD_MS),
     consequence=consequence.hit,
     exercises=(*AGAIN, "PRD-SND-14", "PRD-EXP-01", "PRD-CLS-01", "PRD-CLS-03"),
@@ -221,7 +218,6 @@ ANY_SCENARIO = Scenario(
 SEQUENCES_SCENARIO = Scenario(
     name="generated/sequences",
     summary="Brokers refuse batches that they have not stored, for a sequence that is the next one.",
-    requirements=JUDGED,
     schedule=_sequences,
     consequence=told.sequence_refused,
     exercises=("PRD-IDM-07", "PRD-IDM-08", "PRD-IDM-09", "PRD-IDM-10", "PRD-IDM-12"),

@@ -7,51 +7,26 @@ longer than the request timeout comes once, and early: there has to be a time af
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 from harness.dice import Dice
-from harness.evidence import Evidence
-from harness.scenario import DEFAULT_WORKLOAD, Config, Consequence, Scenario
+from harness.scenario import DEFAULT_WORKLOAD, Config
 from harness.spec import Elapsed, FaultSpec, FrameSeen, Workload
 from suites.scenarios import consequence, heard, ways
-from suites.scenarios.judged import JUDGED
-from suites.scenarios.produce import AGAIN, cuts
+from suites.scenarios.produce import cuts
+from suites.scenarios.situation import AGAIN, Schedule, situation
 from suites.scenarios.windows import QUIET_START_MS, moments
-
-Schedule = Callable[[Dice], tuple[FaultSpec, ...]]
 
 LOAD_MS = DEFAULT_WORKLOAD.load_ms
 #: Beyond the profile's request.timeout.ms of 3 s, and the second in which some clients look at their clocks.
 BEYOND_TIMEOUT_MS = (4_200, 4_800)
-BOTH_WORLDS = frozenset({"live", "simulated"})
 #: Between two bursts nothing is on its way.
 BURSTS_MS = 1_500
 #: Where the size of what is sent matters, it must not hang on how well it compresses.
 UNCOMPRESSED: Config = {"compression.type": "none"}
 
 
-def _scenario(
-    name: str,
-    summary: str,
-    schedule: Schedule,
-    shows_by: Callable[[Evidence], Consequence],
-    *exercises: str,
-    workload: Workload = DEFAULT_WORKLOAD,
-    config: Config | None = None,
-    worlds: frozenset[str] = BOTH_WORLDS,
-    each_fault: bool = True,
-) -> Scenario:
-    return Scenario(
-        name=f"network/{name}",
-        summary=summary,
-        requirements=JUDGED,
-        schedule=schedule,
-        consequence=shows_by,
-        exercises=exercises,
-        workload=workload,
-        config=config or {},
-        each_fault=each_fault,
-        worlds=worlds,
-    )
+_scenario = partial(situation, "network")
 
 
 def _once(

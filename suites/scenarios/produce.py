@@ -11,13 +11,10 @@ from harness.dice import Dice
 from harness.scenario import DEFAULT_WORKLOAD, Scenario
 from harness.spec import Elapsed, FaultSpec
 from suites.scenarios import consequence
-from suites.scenarios.judged import JUDGED
+from suites.scenarios.situation import AGAIN
 from suites.scenarios.windows import moments, windows
 
 LOAD_MS = DEFAULT_WORKLOAD.load_ms
-
-#: What is lost is sent again: stored at least once, or once, and never for no reason.
-AGAIN = ("PRD-SND-06", "E2E-DEL-01", "E2E-DEL-02", "E2E-DEL-03")
 
 
 def _calm(_: Dice) -> tuple[FaultSpec, ...]:
@@ -59,7 +56,6 @@ def _dropped_response(dice: Dice) -> tuple[FaultSpec, ...]:
 CALM = Scenario(
     name="produce/calm",
     summary="No fault at all: what a client gets wrong here it gets wrong everywhere.",
-    requirements=JUDGED,
     schedule=_calm,
     consequence=consequence.traffic,
     exercises=("NET-CON-01", "PRD-IDM-02", "PRD-SND-01", "PRD-CLS-01", "PRD-CLS-03"),
@@ -68,7 +64,6 @@ CALM = Scenario(
 LATENCY = Scenario(
     name="produce/latency",
     summary="Twice for a second or two, every byte takes 50 to 250 ms longer in each direction.",
-    requirements=JUDGED,
     schedule=_latency,
     consequence=consequence.delayed,
     exercises=("NET-INF-03", "PRD-IDM-04", "PRD-SND-14", "PRD-SND-16"),
@@ -77,7 +72,6 @@ LATENCY = Scenario(
 DISCONNECT = Scenario(
     name="produce/disconnect",
     summary="Three times all connections are closed with requests and answers in flight on them.",
-    requirements=JUDGED,
     schedule=lambda dice: cuts(dice, "disconnect"),
     consequence=consequence.cut_under_way,
     exercises=("NET-CON-05", "NET-CON-07", "NET-INF-06", "PRD-IDM-03", "PRD-SND-14", *AGAIN),
@@ -86,7 +80,6 @@ DISCONNECT = Scenario(
 DROPPED_RESPONSE = Scenario(
     name="produce/dropped-response",
     summary="Three times the broker's answers are swallowed for up to a second, then the connections are closed.",
-    requirements=JUDGED,
     schedule=_dropped_response,
     consequence=consequence.answers_dropped,
     exercises=("PRD-IDM-03", "PRD-IDM-05", *AGAIN),

@@ -20,7 +20,6 @@ def scenario(name: str) -> Scenario:
     return Scenario(
         name=name,
         summary="",
-        requirements=(),
         schedule=lambda dice: tuple(
             FaultSpec("latency", Elapsed(dice.between(0, 5000)), dice.between(1, 900)) for _ in range(3)
         ),

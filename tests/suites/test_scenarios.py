@@ -68,13 +68,6 @@ FORGETFUL = {"log_trim", "topic_recreate"}
 WITHOUT_SCENARIO = {"coordinator_move"}
 
 
-@pytest.mark.parametrize("scenario", ALL, ids=lambda scenario: scenario.name)
-def test_what_is_judged_in_a_scenario_is_all_that_any_check_judges(scenario):
-    assert set(scenario.requirements) == {
-        requirement.id for check in registry.checks().values() for requirement in check.requirements
-    }
-
-
 @pytest.fixture(scope="module")
 def checked():
     """The behaviours that a law or a check judges."""

@@ -1,0 +1,32 @@
+"""How a scenario is written down: its topic and name, its faults, by what they show, and what it is about."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from harness.dice import Dice
+from harness.evidence import Evidence
+from harness.scenario import Consequence, Scenario
+from harness.spec import FaultSpec
+
+Schedule = Callable[[Dice], tuple[FaultSpec, ...]]
+
+BOTH_WORLDS: Final = frozenset({"live", "simulated"})
+LIVE: Final = frozenset({"live"})
+NODES: Final = (1, 2, 3)
+#: What is lost is sent again: stored at least once, or once, and never for no reason.
+AGAIN: Final = ("PRD-SND-06", "E2E-DEL-01", "E2E-DEL-02", "E2E-DEL-03")
+
+
+def situation(
+    topic: str,
+    name: str,
+    summary: str,
+    schedule: Schedule,
+    shows_by: Callable[[Evidence], Consequence],
+    *exercises: str,
+    **settings: Any,
+) -> Scenario:
+    """``topic/name``, which is about the behaviour ids ``exercises``; ``settings`` are further fields of a scenario."""
+    return Scenario(f"{topic}/{name}", summary, schedule, shows_by, exercises, **settings)
