@@ -15,7 +15,7 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
+from pathlib import Path, PurePath
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 TESTS = ROOT / "tests" / "faults"
@@ -29,7 +29,7 @@ class Place:
     name: str
 
     def __str__(self) -> str:
-        return f"{Path(self.path).name}::{self.name}"
+        return f"{PurePath(self.path).relative_to('tests/faults')}::{self.name}"
 
     @property
     def link(self) -> str:
@@ -78,7 +78,7 @@ def _calls(folder: Path) -> list[tuple[str, Place, ast.Call]]:
     """Every decorator that is called: its name, the test, the call. Read once: every kind asks."""
     return [
         (ast.unparse(call.func), Place(path.relative_to(folder.parent.parent).as_posix(), node.name), call)
-        for path in sorted(folder.glob("test_*.py"))
+        for path in sorted(folder.rglob("test_*.py"))
         for node in ast.parse(path.read_text()).body
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
         for call in node.decorator_list

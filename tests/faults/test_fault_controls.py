@@ -11,8 +11,6 @@ import pytest
 from harness import registry
 
 SCRIPTS = Path(__file__).resolve().parent.parent.parent / "scripts"
-#: Its test runs all that are marked in it, one after the other on one cluster.
-OF_STEPS = "test_live_broker_faults.py"
 
 
 @pytest.fixture
@@ -28,8 +26,7 @@ def test_every_kind_has_a_control_and_every_control_a_kind(pages: Any) -> None:
 
 def test_every_control_is_run(pages: Any) -> None:
     for control in pages.controls():
-        place = str(control.place)
-        assert control.place.name.startswith("test_") or place.startswith(OF_STEPS), place
+        assert control.place.name.startswith("test_"), str(control.place)
 
 
 def test_every_simulated_kind_has_a_twin_and_no_other(pages: Any) -> None:
@@ -65,7 +62,12 @@ def test_a_control_is_read_as_it_stands(pages: Any, tmp_path: Path) -> None:
     (folder / "test_it.py").write_text(
         f'@pytest.mark.control("refuse", {WORDS})\n@pytest.mark.twin("reset", "refuse")\nasync def step(): ...\n'
     )
-    (control,) = pages.controls(folder)
+    (folder / "below").mkdir()
+    (folder / "below" / "test_it.py").write_text(
+        f'@pytest.mark.control("reset", {WORDS})\ndef test_it(): ...\n'
+    )
+    control, below = pages.controls(folder)
     assert (control.kind, control.client, control.broker, control.untouched) == ("refuse", "a", "b", "c")
     assert control.place.link == "[`test_it.py::step`](../tests/faults/test_it.py)"
+    assert below.place.link == "[`below/test_it.py::test_it`](../tests/faults/below/test_it.py)"
     assert [kind for kind, _ in pages.twins(folder)] == ["reset", "refuse"]

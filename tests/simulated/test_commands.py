@@ -7,7 +7,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -145,7 +144,7 @@ def test_no_process_outlives_a_killed_simulation(tmp_path: Path) -> None:
 def started_simulation(out_dir: Path) -> subprocess.Popen[str]:
     """Two processes that have more to do than any test waits for; the first of it is done."""
     argv = [str(Path(sys.executable).with_name("kafka-trial")), "simulate", "-j", "2", "--keep", "all"]
-    argv += ["--trials", "1000000", "--out-dir", str(out_dir), "-q"]
+    argv += ["--trials", "1000000", "--out-dir", str(out_dir)]
     # A group of its own; and whoever runs in the background has SIGINT ignored, and hands that down.
     started = subprocess.Popen(
         argv,
@@ -154,7 +153,8 @@ def started_simulation(out_dir: Path) -> subprocess.Popen[str]:
         process_group=0,
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
-    while not list(out_dir.glob("*/trials/*")):
-        assert started.poll() is None
-        time.sleep(0.05)
-    return started
+    assert started.stderr is not None
+    for line in started.stderr:
+        if line.startswith("["):  # the first that is said of its progress
+            return started
+    raise AssertionError("it ended by itself")

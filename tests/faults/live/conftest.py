@@ -1,0 +1,227 @@
+"""One cluster of three for all steps of the package: what an independent client sees of each fault, and not afterwards.
+
+The client here is the harness's own connection, through the lane as any client; ``Produce`` is its question. What the
+brokers see is asked of them over INTERNAL, where no fault is. A second topic, ``beside``, has a partition for each
+broker: those of brokers that the fault does not name are led and served as before. A step is a coroutine of the one
+``peer``, and leaves all as it was, so that their order does not matter.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from kio.schema.errors import ErrorCode
+from kio.schema.metadata.v12.response import MetadataResponsePartition, MetadataResponseTopic
+from kio.schema.produce.v9 import ProduceRequest, ProduceResponse
+from kio.schema.produce.v9.request import PartitionProduceData, TopicProduceData
+from kio.schema.produce.v9.response import PartitionProduceResponse
+from kio.schema.types import TopicName
+from kio.static.primitive import Records, i16, i32, i32Timedelta
+
+from faults.toxiproxy import TOXIPROXY
+from harness.brokers.connection import Connection, NotYet
+from harness.brokers.deadline import insist
+from harness.brokers.local import LOCAL, LocalCluster
+from harness.lane import Lane, LiveLane, open_lane
+from harness.ports import Address
+from harness.registry import fault as fault_kind
+from harness.rows import FaultRow, Frame
+from harness.spec import Elapsed, FaultSpec
+from harness.wire.error_table import error_for
+from harness.wire.records import BatchBuilder
+
+TEN_SECONDS = i32Timedelta.parse(timedelta(seconds=10))
+FOR_LONG_MS = 600_000
+NS_PER_MS = 1_000_000
+BESIDE = "beside"
+
+
+@dataclass
+class Peer:
+    """Speaks through the lane to the broker that leads partition 0."""
+
+    lane: LiveLane
+    cluster: LocalCluster
+    frames: list[Frame]
+    addresses: Mapping[int, Address]
+
+    async def leader(self) -> int:
+        return await self.cluster.leader(self.lane.topic, 0)
+
+    def to(self, node_id: int) -> Connection:
+        [proxy] = [proxy for proxy in self.lane.proxies if proxy.address.broker == node_id]
+        return Connection(proxy.address.advertised)
+
+    async def internal(self, node_id: int) -> Any:
+        """The versions that a broker says over INTERNAL, whatever the harness thinks of it. NotYet: nothing."""
+        connection = Connection(self.addresses[node_id])
+        try:
+            return await connection.versions()
+        finally:
+            connection.close()
+
+    async def told(self, node_id: int, size_bytes: int = 10, **how: Any) -> PartitionProduceResponse:
+        """What a broker answers to one record. NotYet: nothing."""
+        answer = await self.answer(node_id, size_bytes, **how)
+        return answer.responses[0].partition_responses[0]
+
+    async def answer(
+        self,
+        node_id: int,
+        size_bytes: int = 10,
+        acks: int = -1,
+        topic: str | None = None,
+        partition: int = 0,
+        by: Connection | None = None,
+        **producer: int,
+    ) -> ProduceResponse:
+        """The whole answer to one record, on a connection of its own or that given. NotYet: nothing."""
+        builder = BatchBuilder()
+        # Brokers take the age of what they know of a producer from its records: old ones are forgotten without a fault.
+        builder.append(time.time_ns() // NS_PER_MS, b"k", b"." * size_bytes)
+        records = Records(builder.build(**producer))  # type: ignore[arg-type]
+        part = PartitionProduceData(index=i32(partition), records=records)
+        request = ProduceRequest(
+            transactional_id=None,
+            acks=i16(acks),
+            timeout=TEN_SECONDS,
+            topic_data=(TopicProduceData(name=TopicName(topic or self.lane.topic), partition_data=(part,)),),
+        )
+        connection = by or self.to(node_id)
+        try:
+            return await connection.request(request, ProduceResponse)
+        finally:
+            connection.close()
+
+    async def produce(self, node_id: int, **how: Any) -> str:
+        """The name of the error that a broker answers, ``gone`` if it does not answer."""
+        try:
+            return error_for((await self.told(node_id, **how)).error_code).name
+        except NotYet:
+            return "gone"
+
+    async def hears(self, expected: str, **how: Any) -> None:
+        """Return once the leader of the moment answers so."""
+
+        async def heard() -> None:
+            if (said := await self.produce(await self.leader(), **how)) != expected:
+                raise NotYet(said)
+
+        await insist(f"hearing {expected}", 30, heard)
+
+    async def known(self, node_id: int, topic: str | None = None) -> MetadataResponseTopic:
+        """What a broker knows of a topic. NotYet: it does not answer."""
+        [found] = (await self.cluster.admin.metadata(node_id, topic or self.lane.topic)).topics
+        return found
+
+    async def first(self, node_id: int) -> MetadataResponsePartition:
+        """What a broker knows of partition 0. NotYet: it does not answer."""
+        [part] = (p for p in (await self.known(node_id)).partitions if p.partition_index == 0)
+        return part
+
+    async def log_size(self) -> int:
+        """How many records the topic has."""
+        return len(await self.cluster.read_log(self.lane.topic))
+
+    async def served_beside(self, node_ids: Iterable[int], acks: int = 1) -> set[Any]:
+        """Of ``beside`` what these brokers lead; that each takes a record there; and where its log begins."""
+        found = set()
+        for node_id in node_ids:
+            topic = await self.known(node_id, BESIDE)
+            for part in topic.partitions:
+                if part.leader_id == node_id:
+                    answer = await self.told(
+                        node_id, acks=acks, topic=BESIDE, partition=part.partition_index, size_bytes=300
+                    )
+                    assert answer.error_code is ErrorCode.none
+                    led = (part.partition_index, part.leader_id, part.leader_epoch)
+                    found.add((topic.topic_id, len(topic.partitions), *led, answer.log_start_offset))
+        return found
+
+    @asynccontextmanager
+    async def under(self, kind: str, *brokers: int, **params: int) -> AsyncIterator[FaultRow]:
+        """The fault in effect; afterwards its hits are counted, and it is over. What is led beside stays so."""
+        fault, spec = fault_kind(kind), FaultSpec(kind, Elapsed(0), FOR_LONG_MS, params, brokers)
+        window = (0, 2**63)
+        row = FaultRow(0, spec, window, window)
+        spared = [node_id for node_id in self.cluster.node_ids if node_id not in brokers]
+        beside = await self.served_beside(spared)
+        assert beside
+        await fault.prepare(spec, self.lane)
+        self.frames.clear()
+        try:
+            await fault.start(spec, self.lane)
+            yield row
+            hits = fault.hits(row, self.frames)
+            assert hits > 0, f"{kind} hit nothing"
+            assert await self.served_beside(spared) >= beside
+        finally:
+            # A step that failed must not leave its fault to the next.
+            await fault.stop(spec, self.lane)
+        await fault.stop(spec, self.lane)
+        await self.hears("NONE")
+        assert await self.served_beside(spared) >= beside
+
+
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool:
+    """Run a step in the loop that the cluster's connections live in."""
+    given = pyfuncitem.funcargs
+    given["loop"].run(pyfuncitem.obj(given["peer"]))
+    return True
+
+
+@pytest.fixture(scope="package")
+def loop() -> Iterator[asyncio.Runner]:
+    with asyncio.Runner() as runner:
+        yield runner
+
+
+@pytest.fixture(scope="package")
+def started(
+    loop: asyncio.Runner, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[tuple[LocalCluster, Lane]]:
+    """The one cluster, and its lane."""
+    log_dir = tmp_path_factory.mktemp("logs")
+
+    @asynccontextmanager
+    async def start() -> AsyncIterator[tuple[LocalCluster, Lane]]:
+        async with (
+            LOCAL.cluster("4.3.1x3", lanes=1, log_dir=log_dir) as cluster,
+            TOXIPROXY.server(log_dir) as server,
+            open_lane(cluster, server) as lane,
+        ):
+            assert isinstance(cluster, LocalCluster)
+            await cluster.create_topic("t", 1)
+            await cluster.create_topic(BESIDE, 3)
+            yield cluster, lane
+
+    stack = AsyncExitStack()
+    yield loop.run(stack.enter_async_context(start()))
+    loop.run(stack.aclose())
+
+
+@pytest.fixture
+def peer(loop: asyncio.Runner, started: tuple[LocalCluster, Lane]) -> Iterator[Peer]:
+    """With no frames yet; behind the step nothing of its fault may be left."""
+    cluster, lane = started
+    frames: list[Frame] = []
+    lane.witness.record(frames.append)
+    loop.run(_spread(cluster))
+    on = LiveLane(lane.proxies, lane.witness, cluster, "t")
+    yield Peer(on, cluster, frames, cluster.internal_addresses)
+    loop.run(lane.assert_pristine())
+    assert cluster.died() is None
+
+
+async def _spread(cluster: LocalCluster) -> None:
+    """Have each broker lead one partition of ``beside``: a broker that was down does not get its own back by itself."""
+    for partition, node_id in enumerate(cluster.node_ids):
+        if await cluster.leader(BESIDE, partition) != node_id:
+            await cluster.alterations.move_leader(BESIDE, partition, node_id)

@@ -1,0 +1,92 @@
+"""Brokers that stand still, die, start again."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+from kio.schema.errors import ErrorCode
+
+from harness.brokers.connection import NotYet
+from harness.brokers.deadline import insist
+from harness.rows import FrameKind
+from harness.wire.apis import Api
+
+from .conftest import Peer
+
+pytestmark = pytest.mark.jvm
+
+
+@pytest.mark.control(
+    "broker_pause",
+    client="a request on a connection that was open is not answered until the fault ends, and is then",
+    broker="it does not answer over INTERNAL either until then; the record is in the log afterwards",
+    untouched=(
+        "of the other topic, what brokers lead that the fault does not name they lead as before, and take"
+        " records, meanwhile and afterwards"
+    ),
+)
+async def test_brokers_stand_still(peer: Peer) -> None:
+    leader = await peer.leader()
+    others = [node_id for node_id in peer.cluster.node_ids if node_id != leader]
+    size = await peer.log_size()
+    connection = peer.to(leader)
+    await connection.versions()
+    async with peer.under("broker_pause", leader):
+        asked = [
+            asyncio.ensure_future(work) for work in (peer.told(leader, by=connection), peer.internal(leader))
+        ]
+        await insist("arriving", 30, lambda: _arrived(peer))
+        assert await peer.served_beside(others)
+        assert not any(task.done() for task in asked)
+    answer, _ = await asyncio.gather(*asked)
+    assert answer.error_code is ErrorCode.none
+    assert await peer.log_size() == size + 2
+
+
+async def _arrived(peer: Peer) -> None:
+    if not any(frame.kind is FrameKind.REQUEST and frame.api_key == Api.PRODUCE for frame in peer.frames):
+        raise NotYet("the witness has no request")
+
+
+@pytest.mark.control(
+    "broker_kill",
+    client="the open connection ends; who connects is refused; another broker takes the record",
+    broker="it does not answer over INTERNAL either; the others agree on another leader",
+    untouched=(
+        "of the other topic, what brokers lead that the fault does not name they lead as before, and take"
+        " records, meanwhile and afterwards"
+    ),
+)
+async def test_brokers_die(peer: Peer) -> None:
+    await _go_down(peer, "broker_kill")
+
+
+@pytest.mark.control(
+    "broker_restart",
+    client="the open connection ends; who connects is refused; another broker takes the record",
+    broker="it does not answer over INTERNAL either; the others agree on another leader",
+    untouched=(
+        "of the other topic, what brokers lead that the fault does not name they lead as before, and take"
+        " records, meanwhile and afterwards"
+    ),
+)
+async def test_brokers_restart(peer: Peer) -> None:
+    await _go_down(peer, "broker_restart")
+
+
+async def _go_down(peer: Peer, kind: str) -> None:
+    leader = await peer.leader()
+    connection = peer.to(leader)
+    await connection.versions()
+    async with peer.under(kind, leader):
+        with pytest.raises(NotYet):
+            await connection.versions()
+        with pytest.raises(NotYet) as refused:
+            await peer.told(leader)
+        assert isinstance(refused.value.__cause__, ConnectionRefusedError)
+        with pytest.raises(NotYet):
+            await peer.internal(leader)
+        await peer.hears("NONE")
+        assert await peer.leader() != leader
+    assert await peer.internal(leader)
