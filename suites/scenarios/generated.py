@@ -13,18 +13,13 @@ from collections.abc import Callable, Mapping
 from harness.dice import Dice
 from harness.outcome import Guarantee
 from harness.scenario import Config, Scenario
-from harness.spec import Elapsed, FaultSpec, FrameSeen, Trigger, Workload
+from harness.spec import Elapsed, FaultSpec, FrameSeen, Trigger
 from suites.checks.contradicted import SAID
 from suites.scenarios import consequence, told
-from suites.scenarios.situation import AGAIN
+from suites.scenarios.drawn import ANYTHING, FAULTS, GUARANTEES, SHORT_LOAD_MS, any_batching, any_workload
 
-GUARANTEES = (Guarantee.AT_MOST_ONCE, Guarantee.AT_LEAST_ONCE, Guarantee.IDEMPOTENT)
-FAULTS = (2, 2, 2, 2, 3, 6)
-NETWORK_LOAD_MS, ANY_LOAD_MS = 6_000, 20_000
+LONG_LOAD_MS = 20_000
 MAX_DURATION_MS = 4_000
-#: In how many commands the records go out; each divides the load phase.
-CHUNKS = (4, 5)
-RECORDS_PER_TRIAL = (100, 105)
 UNLIMITED = 2_147_483_647
 
 #: Kinds that hit something whenever they begin with a request under way, and how long they then last at least.
@@ -119,8 +114,8 @@ def _sequences(dice: Dice) -> tuple[FaultSpec, ...]:
     return tuple(
         FaultSpec(
             "error_response",
-            Elapsed(dice.between(0, NETWORK_LOAD_MS // 2)),
-            NETWORK_LOAD_MS // 2,
+            Elapsed(dice.between(0, SHORT_LOAD_MS // 2)),
+            SHORT_LOAD_MS // 2,
             {"api": 0, "code": dice.choice(SAID), "count": dice.between(1, 4)},
         )
         for _ in range(dice.between(1, 3))
@@ -154,32 +149,8 @@ def _moment(dice: Dice, load_ms: int) -> Trigger:
     return FrameSeen("Produce", direction, nth=dice.between(1, 3), after_ms=at_ms)
 
 
-def _workload(load_ms: int) -> Callable[[Dice], Workload]:
-    def drawn(dice: Dice) -> Workload:
-        chunks = dice.choice(CHUNKS)
-        chunk = -(-dice.between(*RECORDS_PER_TRIAL) // chunks)
-        return Workload(
-            records=chunk * chunks,
-            chunk=chunk,
-            interval_ms=load_ms // chunks,
-            partitions=dice.between(1, 3),
-            keys=dice.choice((0, 1, 7, 40)),
-            value_bytes=dice.choice((64, 100, 160)),
-        )
-
-    return drawn
-
-
-def _network_config(dice: Dice) -> Config:
-    return {
-        "batch.size": dice.choice((1_024, 4_096, 16_384, 16_384)),
-        "linger.ms": dice.between(0, 20),
-        "max.in.flight.requests.per.connection": dice.between(1, 5),
-    }
-
-
 def _any_config(dice: Dice) -> Config:
-    return _network_config(dice) | {
+    return any_batching(dice) | {
         "buffer.memory": dice.choice((32_768, 33_554_432, 33_554_432)),
         "delivery.timeout.ms": dice.choice((6_000, 12_000, 30_000)),
         "request.timeout.ms": dice.choice((1_000, 3_000, 5_000)),
@@ -191,12 +162,12 @@ def _any_config(dice: Dice) -> Config:
 NETWORK_SCENARIO = Scenario(
     name="generated/network",
     summary="Two to six faults of the network at random moments, overlapping, for a few seconds.",
-    schedule=_schedule(NETWORK, NETWORK_LOAD_MS),
+    schedule=_schedule(NETWORK, SHORT_LOAD_MS),
     consequence=consequence.hit,
-    exercises=(*AGAIN, "PRD-SND-14", "PRD-EXP-01", "PRD-CLS-01", "PRD-CLS-03"),
+    exercises=ANYTHING,
     guarantees=GUARANTEES,
-    draw_config=_network_config,
-    draw_workload=_workload(NETWORK_LOAD_MS),
+    draw_config=any_batching,
+    draw_workload=any_workload(SHORT_LOAD_MS),
     each_fault=False,
     on_request=True,
 )
@@ -204,12 +175,12 @@ NETWORK_SCENARIO = Scenario(
 ANY_SCENARIO = Scenario(
     name="generated/any",
     summary="Two to six faults of any simulated kind at random moments, overlapping, over twenty virtual seconds.",
-    schedule=_schedule(ANY, ANY_LOAD_MS),
+    schedule=_schedule(ANY, LONG_LOAD_MS),
     consequence=consequence.hit,
-    exercises=(*AGAIN, "PRD-SND-14", "PRD-EXP-01", "PRD-CLS-01", "PRD-CLS-03"),
+    exercises=ANYTHING,
     guarantees=GUARANTEES,
     draw_config=_any_config,
-    draw_workload=_workload(ANY_LOAD_MS),
+    draw_workload=any_workload(LONG_LOAD_MS),
     each_fault=False,
     worlds=frozenset({"simulated"}),
     on_request=True,
@@ -222,8 +193,8 @@ SEQUENCES_SCENARIO = Scenario(
     consequence=told.sequence_refused,
     exercises=("PRD-IDM-07", "PRD-IDM-08", "PRD-IDM-09", "PRD-IDM-10", "PRD-IDM-12"),
     guarantees=(Guarantee.IDEMPOTENT,),
-    draw_config=_network_config,
-    draw_workload=_workload(NETWORK_LOAD_MS),
+    draw_config=any_batching,
+    draw_workload=any_workload(SHORT_LOAD_MS),
     each_fault=False,
     worlds=frozenset({"simulated"}),
     on_request=True,

@@ -7,15 +7,23 @@ import pytest
 from harness import registry
 from harness.outcome import Guarantee
 from harness.plan import make_plan
-from harness.spec import ClientRef, FrameSeen
+from harness.spec import ClientRef, FrameSeen, PhaseBegan
+from suites.scenarios.generated import ANY, NETWORK
+from suites.scenarios.generated_frames import KINDS
 from suites.simulated.generated import drawn_broker, spec_of
 
 CLIENT = ClientRef("reference", "0")
 SEEDS = range(1, 151)
+DRAWN = {"generated/any": ANY, "generated/network": NETWORK, "generated/frames": KINDS}
 
 
 @pytest.mark.parametrize(
-    ("name", "worlds"), [("generated/any", {"simulated"}), ("generated/network", {"simulated", "live"})]
+    ("name", "worlds"),
+    [
+        ("generated/any", {"simulated"}),
+        ("generated/network", {"simulated", "live"}),
+        ("generated/frames", {"simulated", "live"}),
+    ],
 )
 def test_every_seed_draws_a_trial_that_can_be_run(name: str, worlds: set[str]) -> None:
     scenario = registry.scenario(name)
@@ -28,25 +36,18 @@ def test_every_seed_draws_a_trial_that_can_be_run(name: str, worlds: set[str]) -
         for fault in spec.faults:
             kind = registry.fault(fault.kind)
             assert worlds <= kind.worlds
-            kind.values(fault)  # type: ignore[attr-defined]
-            at_ms = fault.start.after_ms if isinstance(fault.start, FrameSeen) else fault.start.ms
-            assert 0 <= at_ms < load_ms
+            for world in worlds:
+                kind.check(fault, world)
+            if not isinstance(fault.start, PhaseBegan):
+                at_ms = fault.start.after_ms if isinstance(fault.start, FrameSeen) else fault.start.ms
+                assert 0 <= at_ms < load_ms
             kinds.add(fault.kind)
         assert 1 <= int(spec.config["max.in.flight.requests.per.connection"]) <= 5
         guarantees.add(spec.guarantee)
         assert (spec.config["retries"] == 0) is (spec.guarantee is Guarantee.AT_MOST_ONCE)
     assert guarantees == {Guarantee.AT_MOST_ONCE, Guarantee.AT_LEAST_ONCE, Guarantee.IDEMPOTENT}
     assert kinds == {each for each in kinds if worlds <= registry.fault(each).worlds}
-    assert {"latency", "disconnect", "reset", "dropped_response", "refuse"} <= kinds
-    if name == "generated/any":
-        assert {
-            "half_open",
-            "torn_frame",
-            "slicer",
-            "bandwidth",
-            "connect_timeout",
-            "dropped_request",
-        } <= kinds
+    assert kinds == set(DRAWN[name])
 
 
 def test_all_clients_and_guarantees_of_a_live_plan_meet_the_same_faults() -> None:

@@ -1,0 +1,79 @@
+"""Schedules that nobody thought of, of faults on single frames: any request or answer lost, late, torn, doubled.
+
+Whatever becomes of frames, no broker lies in them: every promise still holds. The first fault meets Produce, so that
+every schedule says something about a producer; the others may meet whatever it asks brokers, from the first question
+on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from harness.dice import Dice
+from harness.scenario import Scenario
+from harness.spec import Elapsed, FaultSpec, FrameMatch, PhaseBegan, Trigger
+from suites.scenarios import consequence
+from suites.scenarios.drawn import ANYTHING, FAULTS, GUARANTEES, SHORT_LOAD_MS, any_batching, any_workload
+
+APIS = ("Produce", "Produce", "Produce", "Metadata", "ApiVersions", "InitProducerId")
+DIRECTIONS = ("request", "response")
+#: Which frames of those that fit: the more, the likelier that none comes.
+FIRST, COUNT = (1, 4), (1, 3)
+#: Two of the bursts in which records go out begin within it.
+SURE_MS, LONGEST_MS = 3_000, 9_000
+#: The size field, the correlation id, what follows, and right behind the frame.
+TORN_AT = (0, 1, 3, 4, 7, 11, 40, -1)
+
+Params = Callable[[Dice], dict[str, int]]
+
+KINDS: Mapping[str, tuple[tuple[str, ...], Params]] = {
+    "closed_at_frame": (
+        DIRECTIONS,
+        lambda dice: {"at_byte": dice.choice(TORN_AT), "reset": dice.between(0, 1)},
+    ),
+    "dropped_frame": (DIRECTIONS, lambda dice: {"end": dice.between(0, 2)}),
+    "duplicated_response": (("response",), lambda _: {}),
+    "held_frame": (DIRECTIONS, lambda _: {}),
+    "late_frame": (DIRECTIONS, lambda dice: {"delay_ms": dice.choice((1, 100, 1_000, 3_500, 5_000))}),
+    "sliced_frame": (
+        DIRECTIONS,
+        lambda dice: {"size_bytes": dice.choice((1, 3, 40)), "gap_us": dice.choice((0, 100, 2_000))},
+    ),
+    "swapped_responses": (("response",), lambda _: {}),
+    "wrong_correlation_id": (("response",), lambda _: {}),
+}
+
+
+def _schedule(dice: Dice) -> tuple[FaultSpec, ...]:
+    sure = _fault(dice, Elapsed(dice.between(0, SHORT_LOAD_MS // 2)), ("Produce",), (1, 1), SURE_MS)
+    more = (_fault(dice, _start(dice), APIS, FIRST, 0) for _ in range(dice.choice(FAULTS) - 1))
+    return (sure, *more)
+
+
+def _start(dice: Dice) -> Trigger:
+    if dice.between(0, 2) == 0:
+        return PhaseBegan("startup")
+    return Elapsed(dice.between(0, SHORT_LOAD_MS // 2))
+
+
+def _fault(
+    dice: Dice, start: Trigger, apis: tuple[str, ...], first: tuple[int, int], least_ms: int
+) -> FaultSpec:
+    kind = dice.choice(sorted(KINDS))
+    directions, params = KINDS[kind]
+    match = FrameMatch(dice.choice(apis), dice.choice(directions), dice.between(*first), dice.between(*COUNT))
+    return FaultSpec(kind, start, dice.between(least_ms, LONGEST_MS), params(dice), frames=match)
+
+
+SCENARIO = Scenario(
+    name="generated/frames",
+    summary="Two to six faults on single frames, requests or answers of any kind, overlapping as they come.",
+    schedule=_schedule,
+    consequence=consequence.hit,
+    exercises=(*ANYTHING, "NET-TMO-01", "NET-INF-06"),
+    guarantees=GUARANTEES,
+    draw_config=any_batching,
+    draw_workload=any_workload(SHORT_LOAD_MS),
+    each_fault=False,
+    on_request=True,
+)
