@@ -75,12 +75,14 @@ def request_header(api_key: int, api_version: int, correlation_id: int, client_i
         raise WireError(f"{header} does not fit a request header: {error}") from error
 
 
-def read_request_header(payload: bytes) -> tuple[RequestHeader, int]:
+def read_request_header(payload: p.Data) -> tuple[RequestHeader, int]:
     """The header of a request's payload, and where its body begins. Raises :class:`WireError`."""
-    return _read_request_header(payload) if len(payload) > REMEMBERED_BYTES else _remembered(payload)
+    if isinstance(payload, bytes) and len(payload) <= REMEMBERED_BYTES:
+        return _remembered(payload)
+    return _read_request_header(payload)
 
 
-def _read_request_header(payload: bytes) -> tuple[RequestHeader, int]:
+def _read_request_header(payload: p.Data) -> tuple[RequestHeader, int]:
     try:
         api_key, api_version, correlation_id, size = _FIXED.unpack_from(payload)
     except struct.error:
@@ -91,7 +93,7 @@ def _read_request_header(payload: bytes) -> tuple[RequestHeader, int]:
             f"the client id of a request claims {size} bytes, {len(payload) - _FIXED.size} are left"
         )
     try:
-        client_id = None if size < 0 else payload[_FIXED.size : at].decode()
+        client_id = None if size < 0 else str(payload[_FIXED.size : at], "utf-8")
     except UnicodeDecodeError:
         raise WireError("the client id of a request is not UTF-8") from None
     if is_flexible(api_key, api_version):
@@ -112,7 +114,7 @@ def write_response_header(api_key: int, api_version: int, correlation_id: int) -
     return fixed + (_NO_TAGS if _response_is_tagged(api_key, api_version) else b"")
 
 
-def read_response_header(payload: bytes, api_key: int, api_version: int) -> tuple[int, int]:
+def read_response_header(payload: p.Data, api_key: int, api_version: int) -> tuple[int, int]:
     """The correlation id of a response's payload, and where its body begins. Raises :class:`WireError`."""
     if len(payload) < 4:
         raise WireError(f"a response of {len(payload)} bytes is cut off in its header")

@@ -28,7 +28,7 @@ from harness.wire.headers import (
     write_response_header,
 )
 from harness.wire.makers import make, maker, nested
-from harness.wire.primitives import Reader
+from harness.wire.primitives import Data, Reader
 from harness.wire.readers import entity_reader
 from harness.wire.writers import entity_writer
 
@@ -87,14 +87,14 @@ def decode_request(payload: bytes) -> tuple[RequestHeader, Any]:
     return header, decode_request_body(header, payload, at)
 
 
-def decode_request_body(header: RequestHeader, payload: bytes, at: int) -> Any:
-    """The message of a request's payload whose header ends at ``at``."""
-    if len(payload) > REMEMBERED_BYTES:
-        return _read_anew(header.api_key, header.api_version, "request", payload, at)
-    return _read_request(header.api_key, header.api_version, payload, at)
+def decode_request_body(header: RequestHeader, payload: Data, at: int) -> Any:
+    """The message of a request's payload whose header ends at ``at``; of a view, its bytes are views too."""
+    if isinstance(payload, bytes) and len(payload) <= REMEMBERED_BYTES:
+        return _read_request(header.api_key, header.api_version, payload, at)
+    return _read_anew(header.api_key, header.api_version, "request", payload, at)
 
 
-def decode_response(payload: bytes, api_key: int, api_version: int) -> tuple[int, Any]:
+def decode_response(payload: Data, api_key: int, api_version: int) -> tuple[int, Any]:
     """The correlation id and the message of the answer to a request of ``api_key`` and ``api_version``.
 
     A broker that does not know the ApiVersions version asked for answers UNSUPPORTED_VERSION in version 0,
@@ -102,7 +102,7 @@ def decode_response(payload: bytes, api_key: int, api_version: int) -> tuple[int
     """
     correlation_id, at = read_response_header(payload, api_key, api_version)
     try:
-        if len(payload) <= REMEMBERED_BYTES:
+        if isinstance(payload, bytes) and len(payload) <= REMEMBERED_BYTES:
             return correlation_id, _read_response(api_key, api_version, payload[at:])
         return correlation_id, _read_anew(api_key, api_version, "response", payload, at)
     except WireError:
@@ -127,7 +127,7 @@ def _read_response(api_key: int, version: int, body: bytes) -> Any:
     return _read_anew(api_key, version, "response", body, 0)
 
 
-def _read_anew(api_key: int, version: int, kind: Kind, payload: bytes, at: int) -> Any:
+def _read_anew(api_key: int, version: int, kind: Kind, payload: Data, at: int) -> Any:
     value, end = _reader(api_key, version, kind)(payload, at)
     if end == len(payload):
         return value

@@ -11,12 +11,14 @@ from typing import Any, Final
 
 from harness.wire.errors import WireError
 
-Reader = Callable[[bytes, int], tuple[Any, int]]
+#: What messages are read from. Their bytes are then slices of it, of its own type: a view costs no copy.
+Data = bytes | bytearray | memoryview
+Reader = Callable[[Data, int], tuple[Any, int]]
 
 MAX_UVARINT_BYTES: Final = 5
 
 
-def read_uvarint(data: bytes, at: int) -> tuple[int, int]:
+def read_uvarint(data: Data, at: int) -> tuple[int, int]:
     """An unsigned varint of at most 32 bits: seven bits a byte, the lowest first."""
     try:
         first = data[at]
@@ -30,7 +32,7 @@ def read_uvarint(data: bytes, at: int) -> tuple[int, int]:
         raise WireError(f"a varint at {at} is cut off") from None
 
 
-def _read_long_uvarint(data: bytes, at: int) -> tuple[int, int]:
+def _read_long_uvarint(data: Data, at: int) -> tuple[int, int]:
     value = 0
     for index in range(MAX_UVARINT_BYTES):
         byte = data[at + index]
@@ -52,7 +54,7 @@ def write_uvarint(value: int) -> bytes:
     return bytes(out)
 
 
-def read_tags(data: bytes, at: int, wanted: Collection[int] = ()) -> tuple[dict[int, tuple[int, int]], int]:
+def read_tags(data: Data, at: int, wanted: Collection[int] = ()) -> tuple[dict[int, tuple[int, int]], int]:
     """The ``wanted`` ones of the tagged fields that end a flexible structure, as {tag: (begin, end)}, and the place
     behind them all.
 
@@ -72,7 +74,7 @@ def read_tags(data: bytes, at: int, wanted: Collection[int] = ()) -> tuple[dict[
     return tags, at
 
 
-def skip_tags(data: bytes, at: int) -> int:
+def skip_tags(data: Data, at: int) -> int:
     """The place behind the tagged fields at ``at``, none of which is wanted; nearly always there are none."""
     if data[at : at + 1] == b"\0":
         return at + 1

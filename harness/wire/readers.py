@@ -26,7 +26,7 @@ from kio.schema.errors import ErrorCode
 from harness.wire import primitives as p
 from harness.wire.errors import WireError
 from harness.wire.makers import write_making
-from harness.wire.primitives import Reader
+from harness.wire.primitives import Data, Reader
 from harness.wire.schema import Array, Part, Primitive, Shape, Structure, parts_of
 from harness.wire.source import Source
 
@@ -50,6 +50,8 @@ _FIXED: Final[dict[str, tuple[str, str]]] = {
 }
 #: Types with a length before them: the layout of the length in versions that are not flexible.
 _SIZED: Final = {"string": "h", "bytes": "i", "records": "i"}
+#: What makes their value, where that is not the bytes themselves.
+_SLICED: Final = {"string": "str(data[at:stop], 'utf-8')"}
 
 
 # A trial has few topics and its timeouts are a handful; both are dear to make, and immutable.
@@ -84,15 +86,15 @@ def _not_null(length: int, at: int) -> None:
     raise WireError(f"null before {at} in a field that cannot be null")
 
 
-def _claim(count: int, data: bytes, at: int) -> WireError:
+def _claim(count: int, data: Data, at: int) -> WireError:
     return WireError(f"an array claims {count} elements, {len(data) - at} bytes are left")
 
 
-def _cut_off(name: str, data: bytes, at: int) -> WireError:
+def _cut_off(name: str, data: Data, at: int) -> WireError:
     return WireError(f"{name} is cut off: more should follow at {at}, there are {len(data)} bytes")
 
 
-def _tagged(read: Reader, name: str, data: bytes, begin: int, end: int) -> Any:
+def _tagged(read: Reader, name: str, data: Data, begin: int, end: int) -> Any:
     value, stop = read(data, begin)
     if stop != end:
         raise WireError(f"the tagged field {name} has {end - begin} bytes and takes {stop - begin}")
@@ -180,7 +182,8 @@ class _Reading(Source):
             self.line(f"{value} = {'null' if nullable else 'not_null'}({length}, at)")
         with self.block("else:"):
             self.line(f"stop = at + {length}")
-            self.line(f"{value} = data[at:stop]{'.decode()' if kafka_type == 'string' else ''}")
+            # str() and not .decode(): the data may be a view, which spares large messages a copy.
+            self.line(f"{value} = {_SLICED.get(kafka_type, 'data[at:stop]')}")
             self.line("at = stop")
         return value
 

@@ -18,6 +18,7 @@ from harness.rows import ProducePart
 from harness.wire.apis import Api
 from harness.wire.headers import RequestHeader
 from harness.wire.messages import decode_request_body, decode_response
+from harness.wire.primitives import Data
 from harness.wire.records import read_headers
 
 #: Topic id -> name, as learnt from Metadata responses; Produce names topics by id from version 13 on (KIP-516).
@@ -42,7 +43,7 @@ NOTHING = Contents()
 _NO_TIME, _MS = timedelta(0), timedelta(milliseconds=1)
 
 
-def request_contents(payload: bytes, header: RequestHeader, at: int, names: TopicNames) -> Contents:
+def request_contents(payload: Data, header: RequestHeader, at: int, names: TopicNames) -> Contents:
     """The facts of a whole request payload whose header ends at ``at``; of all requests only Produce has any."""
     if header.api_key != Api.PRODUCE:
         return NOTHING
@@ -50,7 +51,7 @@ def request_contents(payload: bytes, header: RequestHeader, at: int, names: Topi
     return Contents(_sent(message, names), (), message.acks != 0)
 
 
-def response_contents(payload: bytes, api_key: int, api_version: int, names: TopicNames) -> Contents:
+def response_contents(payload: Data, api_key: int, api_version: int, names: TopicNames) -> Contents:
     """The facts of a whole response payload to a request of that key and version. Learns topic names from Metadata."""
     _, message = decode_response(payload, api_key, api_version)
     throttle_ms = getattr(message, "throttle_time", _NO_TIME) // _MS

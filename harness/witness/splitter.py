@@ -3,6 +3,8 @@
 A stream of Kafka frames is ``size (int32) payload`` over and over. The splitter keeps a whole payload up to a
 limit; of a larger one it keeps the beginning, enough for the header, and counts the rest. It changes nothing:
 the bytes have already been passed on by whoever feeds it.
+
+A large payload is not copied: it is a view of what was fed, or the buffer in which it was put together.
 """
 
 from __future__ import annotations
@@ -11,6 +13,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from harness.wire.frames import SIZE_BYTES, is_one_frame
+from harness.wire.primitives import Data
 
 #: A response is at least its correlation id.
 MIN_PAYLOAD_BYTES = 4
@@ -19,6 +22,8 @@ MIN_PAYLOAD_BYTES = 4
 MAX_PAYLOAD_BYTES = 256 * 2**20
 WHOLE_LIMIT_BYTES = 16 * 2**20
 HEAD_BYTES = 4 * 2**10
+#: Up to here a copy costs less than a view.
+SMALL_BYTES = 4 * 2**10
 
 
 class NotAFrame(ValueError):
@@ -29,7 +34,7 @@ class Piece(NamedTuple):
     """One frame: its ``size_bytes`` with the size field, and its payload, of which only the head if not ``whole``."""
 
     size_bytes: int
-    payload: bytes
+    payload: Data
     whole: bool
 
 
@@ -61,11 +66,11 @@ class FrameSplitter:
             return None
         return missing + max(0, int.from_bytes(self._kept + data[:missing], signed=True))
 
-    def may_skip(self, payload: bytes) -> bool:
+    def may_skip(self, payload: Data) -> bool:
         """True if feeding the frame of ``payload`` would give just that, whole: then it need not be fed."""
         return self._size is None and not self._kept and MIN_PAYLOAD_BYTES <= len(payload) <= self._limit
 
-    def only_frame(self, data: bytes) -> bytes | None:
+    def only_frame(self, data: bytes) -> Data | None:
         """The payload if feeding ``data`` would give just one frame, whole: then it need not be fed.
 
         None where it must.
@@ -73,7 +78,7 @@ class FrameSplitter:
         is_between = self._size is None and not self._kept
         if not is_between or not is_one_frame(data, MIN_PAYLOAD_BYTES, self._limit):
             return None
-        return data[SIZE_BYTES:]
+        return _payload(data, SIZE_BYTES, len(data))
 
     def feed(self, data: bytes) -> Iterator[Piece]:
         """The frames that ``data`` completes. NotAFrame: a size that no Kafka frame has."""
@@ -84,8 +89,7 @@ class FrameSplitter:
                 if self._left == 0:
                     yield self._take()
             elif not self._kept and (end := self._whole_end(data, at)):
-                # Taken as it is: what comes in pieces is copied once more.
-                yield Piece(end - at, data[at + SIZE_BYTES : end], whole=True)
+                yield Piece(end - at, _payload(data, at + SIZE_BYTES, end), whole=True)
                 at = end
             else:
                 at = self._read_size(data, at)
@@ -119,7 +123,12 @@ class FrameSplitter:
 
     def _take(self) -> Piece:
         assert self._size is not None
-        piece = Piece(SIZE_BYTES + self._size, bytes(self._kept), whole=len(self._kept) == self._size)
-        self._kept.clear()
+        kept, self._kept = self._kept, bytearray()
+        payload = bytes(kept) if len(kept) <= SMALL_BYTES else kept
+        piece = Piece(SIZE_BYTES + self._size, payload, whole=len(kept) == self._size)
         self._size = None
         return piece
+
+
+def _payload(data: bytes, begin: int, end: int) -> Data:
+    return data[begin:end] if end - begin <= SMALL_BYTES else memoryview(data)[begin:end]

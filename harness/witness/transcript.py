@@ -21,6 +21,7 @@ from harness.wire.apis import Api, api_name
 from harness.wire.errors import WireError
 from harness.wire.frames import SIZE_BYTES
 from harness.wire.headers import RequestHeader, read_request_header
+from harness.wire.primitives import Data
 from harness.witness.contents import NOTHING, Contents, TopicNames, request_contents, response_contents
 from harness.witness.splitter import WHOLE_LIMIT_BYTES, FrameSplitter, NotAFrame
 
@@ -135,7 +136,7 @@ class Transcript:
                     note = f"the beginning of a {what} that never ended"
                     yield self._row(t_ns, FrameKind.OPAQUE, size_bytes=splitter.pending_bytes, note=note)
 
-    def _whole(self, splitter: FrameSplitter, data: bytes, payload: bytes | None) -> bytes | None:
+    def _whole(self, splitter: FrameSplitter, data: bytes, payload: bytes | None) -> Data | None:
         """The payload if ``data`` is one frame and there is nothing to do but to read that."""
         if self.is_opaque:
             return None
@@ -160,7 +161,7 @@ class Transcript:
             self._unread_bytes = other.pending_bytes
             yield self._row(t_ns, FrameKind.OPAQUE, size_bytes=begun + len(data) - read, note=str(error))
 
-    def _request(self, t_ns: int, size_bytes: int, payload: bytes, *, is_whole: bool) -> Frame:
+    def _request(self, t_ns: int, size_bytes: int, payload: Data, *, is_whole: bool) -> Frame:
         try:
             header, at = read_request_header(payload)
         except WireError as error:
@@ -180,7 +181,7 @@ class Transcript:
                 self._oldest()
         return self._frame(t_ns, FrameKind.REQUEST, size_bytes, header, contents, note)
 
-    def _response(self, t_ns: int, size_bytes: int, payload: bytes, *, is_whole: bool) -> Frame:
+    def _response(self, t_ns: int, size_bytes: int, payload: Data, *, is_whole: bool) -> Frame:
         correlation_id = _correlation_id(payload)
         asked = self._asked_with(correlation_id)
         if asked is None:
@@ -272,7 +273,7 @@ def _left(row: Frame, t_ns: int, **changes: Fate | str | None) -> Frame:
     return replace(row, t_ns=t_ns, came_ns=None if t_ns == row.t_ns else row.t_ns, **changes)
 
 
-def _correlation_id(response: bytes) -> int:
+def _correlation_id(response: Data) -> int:
     return int.from_bytes(response[:4], signed=True)
 
 

@@ -103,6 +103,8 @@ def test_every_version_is_written_and_read_as_kio_does(api: Api) -> None:
         written = entity_writer(entity)(message)
         assert written == kio_written(message), message
         assert entity_reader(entity)(written, 0) == (message, len(written)) == kio_reader(entity)(written, 0)
+        for data in (memoryview(written), bytearray(written)):
+            assert entity_reader(entity)(data, 0) == (message, len(written))
 
 
 def test_every_cut_is_noticed(api: Api) -> None:

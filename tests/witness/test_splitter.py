@@ -6,16 +6,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.witness.splitter import HEAD_BYTES, FrameSplitter, NotAFrame, Piece
+from harness.witness.splitter import HEAD_BYTES, SMALL_BYTES, FrameSplitter, NotAFrame, Piece
 
 PLACES = st.lists(st.integers(0, 2**16), max_size=30)
+#: Around the size from which on nothing is copied.
+LARGE = st.builds(
+    lambda size, first: bytes([first]) + bytes(range(256)) * (size // 256) + bytes(size % 256),
+    st.integers(SMALL_BYTES - 3, SMALL_BYTES + 3),
+    st.integers(0, 255),
+)
 
 
 def framed(payload: bytes) -> bytes:
     return len(payload).to_bytes(4) + payload
 
 
-@given(payloads=st.lists(st.binary(min_size=4, max_size=200)), places=PLACES)
+@given(payloads=st.lists(st.binary(min_size=4, max_size=200) | LARGE), places=PLACES)
 def test_any_fragmentation_gives_the_same_frames(
     payloads: list[bytes], places: list[int], chunked: Callable[[bytes, list[int]], list[bytes]]
 ) -> None:
