@@ -36,6 +36,9 @@ class Lane:
                 raise EnvironmentProblem(
                     f"lane {self.number}: the proxy of broker {proxy.address.broker} still carries a fault"
                 )
+        if self.witness.armed:
+            names = ", ".join(self.witness.armed)
+            raise EnvironmentProblem(f"lane {self.number}: the witness still acts on frames, by {names}")
 
 
 @dataclass(frozen=True)

@@ -55,6 +55,11 @@ class WitnessLane:
         """How many connections are open now, those of earlier trials included."""
         return len(self._relays)
 
+    @property
+    def armed(self) -> tuple[str, ...]:
+        """The names of the rules that act on frames now."""
+        return tuple(self._rules.armed)
+
     async def open(self, addresses: Sequence[LaneAddress]) -> None:
         """Listen on the ``witness`` address of each. EnvironmentProblem if one is taken; then none is left open."""
         for address in addresses:

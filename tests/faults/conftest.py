@@ -20,7 +20,7 @@ from kio.schema.errors import ErrorCode
 
 from faults.toxiproxy import Toxiproxy
 from harness import registry
-from harness.lane import LiveLane
+from harness.lane import Lane, LiveLane
 from harness.ports import Cluster, FaultKind, LaneAddress, Proxy, ProxyServer
 from harness.ports_block import port_block
 from harness.rows import FaultRow, Frame, FrameKind
@@ -150,7 +150,9 @@ class LaneFault:
     kind: FaultKind
     spec: FaultSpec
     lane: LiveLane
+    bystanders: Sequence[Bystander] = ()
     began_ns: int = field(default_factory=time.monotonic_ns)
+    is_over: bool = False
 
     async def prepare(self) -> None:
         await self.kind.prepare(self.spec, self.lane)
@@ -160,7 +162,14 @@ class LaneFault:
         await self.kind.start(self.spec, self.lane)
 
     async def stop(self) -> None:
+        """The bystanders are served until then."""
+        await self.serves_bystanders()
         await self.kind.stop(self.spec, self.lane)
+        self.is_over = True
+
+    async def serves_bystanders(self) -> None:
+        for bystander in self.bystanders:
+            assert await bystander.is_served()
 
     def hits(self, path: LanePath) -> int:
         window = (self.began_ns, time.monotonic_ns())
@@ -183,7 +192,7 @@ class LanePath:
     upstream: Upstream
     rows: list[Frame] = field(default_factory=list)
     clients: list[Client] = field(default_factory=list)
-    #: Those on this lane and on others whom a fault on single frames of this one must leave alone.
+    #: Those on other lanes, and perhaps on this one, whom a fault on this one must leave alone.
     bystanders: list[Bystander] = field(default_factory=list)
 
     @property
@@ -195,6 +204,33 @@ class LanePath:
         """A fault on this lane alone; ``given`` are its parameters, and ``start_ms``."""
         return fault_on(self.lane, kind, frames, **given)
 
+    @asynccontextmanager
+    async def under(
+        self,
+        kind: str,
+        frames: FrameMatch | None = None,
+        *,
+        hits: int,
+        elsewhere: int | None = 0,
+        **given: int,
+    ) -> AsyncIterator[LaneFault]:
+        """The frame of a control, in which a test starts the fault and stops it, and tells what the two ends see.
+
+        The bystanders are served under the fault and after it, it has hit so many frames or connections here and on
+        their lanes, and this lane is as new. ``elsewhere`` is None for a kind that counts whatever passes: it would
+        count on any lane.
+        """
+        assert self.bystanders, "nobody would notice if it reached too far"
+        fault = replace(self.fault(kind, frames, **given), bystanders=self.bystanders)
+        await fault.prepare()
+        yield fault
+        assert fault.is_over
+        assert fault.hits(self) == hits
+        for path in (bystander.path for bystander in self.bystanders if bystander.path is not self):
+            assert elsewhere is None or fault.hits(path) == elsewhere
+        await fault.serves_bystanders()
+        assert await self.canary()
+
     @property
     def requested(self) -> list[int]:
         """The correlation ids of the requests that passed the witness."""
@@ -205,10 +241,15 @@ class LanePath:
         self.clients.append(client)
         return client
 
-    async def bystander(self) -> Bystander:
+    async def served(self, n: int = 1) -> Client:
         """A connection to this broker that has had an answer."""
         client = await self.connect()
-        assert await client.round_trip(900)
+        assert await client.round_trip(n)
+        return client
+
+    async def bystander(self) -> Bystander:
+        """One of which the broker's ``asked`` does not tell, until it asks again."""
+        client = await self.served(900)
         assert await self.upstream.asked.get() == 900
         return Bystander(self, client)
 
@@ -246,8 +287,9 @@ class LanePath:
             await asyncio.sleep(0)  # a chunk that ends inside a frame is no event
 
     async def canary(self) -> bool:
-        """True if the proxy is as new: nothing on it, and a new connection works."""
-        return await self.proxy.pristine() and await (await self.connect()).round_trip(99)
+        """True if the lane is as new: nothing on its proxy or at its witness, and a new connection works."""
+        await Lane(0, (self.proxy,), self.witness).assert_pristine()
+        return await (await self.connect()).round_trip(99)
 
 
 @dataclass
@@ -298,11 +340,19 @@ def staged(tmp_path: Path) -> Staging:
 
 @pytest.fixture
 def on_stage(staged: Staging) -> Callable[..., None]:
-    """``on_stage(scenario, lanes=1)`` plays a scenario, a coroutine function of the stage, in a loop of its own."""
+    """``on_stage(scenario, lanes=1)`` plays a scenario, a coroutine function of the stage, in a loop of its own.
 
-    def play(scenario: Callable[[Stage], Coroutine[Any, Any, None]], lanes: int = 2) -> None:
+    The first lane has a bystander on every other lane, and ``beside=True`` one of its own, who comes first.
+    """
+
+    def play(
+        scenario: Callable[[Stage], Coroutine[Any, Any, None]], lanes: int = 2, beside: bool = False
+    ) -> None:
         async def main() -> None:
             async with staged(lanes) as stage:
+                victim, *others = stage.paths
+                bystanders = [await path.bystander() for path in ([victim] if beside else []) + others]
+                victim.bystanders.extend(bystanders)
                 await scenario(stage)
 
         asyncio.run(main())

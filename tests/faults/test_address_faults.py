@@ -23,22 +23,17 @@ from harness.rows import FrameKind
 )
 def test_refuse_refuses_until_it_ends(on_stage: Any) -> None:
     async def scenario(stage: Any) -> None:
-        victim, neighbour = stage.paths
-        fault = victim.fault("refuse")
-        client, bystander = await victim.connect(), await neighbour.bystander()
-        assert await client.round_trip(1)
-        await fault.start()
-        assert await client.reader.read() == b""
-        assert await victim.upstream.ends.get() == "fin"
-        for _ in range(3):
-            with pytest.raises(ConnectionRefusedError):
-                await victim.connect()
-        assert await bystander.is_served()
-        await victim.seen(FrameKind.CLOSE)
-        await fault.stop()
-        assert fault.hits(victim) == 1
-        assert fault.hits(neighbour) == 0
-        assert await bystander.is_served() and await victim.canary()
+        victim, _ = stage.paths
+        async with victim.under("refuse", hits=1) as fault:
+            client = await victim.served()
+            await fault.start()
+            assert await client.reader.read() == b""
+            assert await victim.upstream.ends.get() == "fin"
+            for _ in range(3):
+                with pytest.raises(ConnectionRefusedError):
+                    await victim.connect()
+            await victim.seen(FrameKind.CLOSE)
+            await fault.stop()
 
     on_stage(scenario)
 
@@ -66,20 +61,15 @@ def test_a_short_cut_does_not_end_a_long_refusal(on_stage: Any) -> None:
 )
 def test_a_loud_partition_refuses(on_stage: Any) -> None:
     async def scenario(stage: Any) -> None:
-        victim, neighbour = stage.paths
-        fault = victim.fault("partition", loud=1)
-        client, bystander = await victim.connect(), await neighbour.bystander()
-        assert await client.round_trip(1)
-        await fault.start()
-        assert await client.reader.read() == b""
-        assert await victim.upstream.ends.get() == "fin"
-        with pytest.raises(ConnectionRefusedError):
-            await victim.connect()
-        assert await bystander.is_served()
-        await fault.stop()
-        assert fault.hits(victim) == 1
-        assert fault.hits(neighbour) == 0
-        assert await bystander.is_served() and await victim.canary()
+        victim, _ = stage.paths
+        async with victim.under("partition", loud=1, hits=1) as fault:
+            client = await victim.served()
+            await fault.start()
+            assert await client.reader.read() == b""
+            assert await victim.upstream.ends.get() == "fin"
+            with pytest.raises(ConnectionRefusedError):
+                await victim.connect()
+            await fault.stop()
 
     on_stage(scenario)
 
@@ -97,20 +87,16 @@ def test_a_loud_partition_refuses(on_stage: Any) -> None:
 def test_attempts_to_connect_wait_until_it_ends(on_stage: Any) -> None:
     async def scenario(stage: Any) -> None:
         victim, neighbour = stage.paths
-        fault = victim.fault("connect_timeout")
-        client, bystander = await victim.connect(), await neighbour.bystander()
-        assert await client.round_trip(1)
-        await fault.start()
-        assert await client.reader.read() == b""
-        assert await victim.upstream.ends.get() == "fin"
-        connecting = [await neighbour.served_before(victim.connect()) for _ in range(3)]
-        assert await bystander.is_served() and victim.upstream.heard() == [1]
-        await fault.stop()
-        for new in await asyncio.gather(*connecting):
-            assert await new.round_trip(2)
-        assert fault.hits(victim) == 1
-        assert fault.hits(neighbour) == 0
-        assert await bystander.is_served() and await victim.canary()
+        async with victim.under("connect_timeout", hits=1) as fault:
+            client = await victim.served()
+            await fault.start()
+            assert await client.reader.read() == b""
+            assert await victim.upstream.ends.get() == "fin"
+            connecting = [await neighbour.served_before(victim.connect()) for _ in range(3)]
+            assert victim.upstream.heard() == [1]
+            await fault.stop()
+            for new in await asyncio.gather(*connecting):
+                assert await new.round_trip(2)
 
     on_stage(scenario)
 

@@ -89,10 +89,11 @@ TRUE = known(1, 5, 1, 2)
 
 
 def answering(stage: Any) -> Any:
-    """Both lanes, with brokers that answer Produce and Metadata."""
+    """The lane that is meant, a client beside on it and one elsewhere; brokers that answer Produce and Metadata."""
     for path in stage.paths:
         path.upstream.answers = {Api.PRODUCE: PRODUCED, Api.METADATA: TRUE}
-    return stage.paths
+    victim = stage.paths[0]
+    return victim, *(bystander.client for bystander in victim.bystanders)
 
 
 @pytest.mark.control(
@@ -109,26 +110,21 @@ def answering(stage: Any) -> Any:
 )
 def test_one_answer_has_an_error_code_for_one_partition(on_stage: Any) -> None:
     async def scenario(stage: Any) -> None:
-        victim, neighbour = answering(stage)
-        bystander, beside = await neighbour.bystander(), await victim.bystander()
-        client = await victim.connect()
-        fault = victim.fault("error_response", code=6, partition=1, after_append=1)
-        await fault.prepare()
-        await fault.start()
-        assert await bystander.client.exchange(1, PRODUCE) == PRODUCED
-        refused = replace(APPENDED[1], error_code=ErrorCode.not_leader_or_follower, base_offset=i64(-1))
-        told = TopicProduceResponse(name=T, partition_responses=(APPENDED[0], refused))
-        assert await client.exchange(1, PRODUCE) == replace(PRODUCED, responses=(told,))
-        assert victim.upstream.heard() == [1]
-        assert await client.exchange(2, PRODUCE) == PRODUCED
-        assert await beside.client.exchange(3, PRODUCE) == PRODUCED
-        assert await beside.is_served() and await bystander.is_served()
-        await fault.stop()
-        assert fault.hits(victim) == 1
-        assert fault.hits(neighbour) == 0
-        assert await bystander.is_served() and await beside.is_served() and await victim.canary()
+        victim, beside, elsewhere = answering(stage)
+        params = {"code": 6, "partition": 1, "after_append": 1}
+        async with victim.under("error_response", hits=1, **params) as fault:
+            client = await victim.connect()
+            await fault.start()
+            assert await elsewhere.exchange(1, PRODUCE) == PRODUCED
+            refused = replace(APPENDED[1], error_code=ErrorCode.not_leader_or_follower, base_offset=i64(-1))
+            told = TopicProduceResponse(name=T, partition_responses=(APPENDED[0], refused))
+            assert await client.exchange(1, PRODUCE) == replace(PRODUCED, responses=(told,))
+            assert victim.upstream.heard() == [1]
+            assert await client.exchange(2, PRODUCE) == PRODUCED
+            assert await beside.exchange(3, PRODUCE) == PRODUCED
+            await fault.stop()
 
-    on_stage(scenario)
+    on_stage(scenario, beside=True)
 
 
 @pytest.mark.control(
@@ -142,29 +138,24 @@ def test_one_answer_has_an_error_code_for_one_partition(on_stage: Any) -> None:
 )
 def test_the_second_answer_says_another_error(on_stage: Any) -> None:
     async def scenario(stage: Any) -> None:
-        victim, neighbour = answering(stage)
-        bystander, beside = await neighbour.bystander(), await victim.bystander()
-        client = await victim.connect()
-        fault = victim.fault("changed_error", FrameMatch("Produce", first=2), code=59)
-        await fault.prepare()
-        await fault.start()
-        assert await client.exchange(1, PRODUCE) == PRODUCED
-        refused = tuple(
-            replace(part, error_code=ErrorCode.unknown_producer_id, base_offset=i64(-1)) for part in APPENDED
-        )
-        told = TopicProduceResponse(name=T, partition_responses=refused)
-        assert await bystander.client.exchange(1, PRODUCE) == PRODUCED
-        assert await client.exchange(2, PRODUCE) == replace(PRODUCED, responses=(told,))
-        assert await client.exchange(3, PRODUCE) == PRODUCED
-        assert victim.upstream.heard() == [1, 2, 3]
-        assert await beside.client.exchange(4, PRODUCE) == PRODUCED
-        assert await beside.is_served() and await bystander.is_served()
-        await fault.stop()
-        assert fault.hits(victim) == 1
-        assert fault.hits(neighbour) == 0
-        assert await bystander.is_served() and await beside.is_served() and await victim.canary()
+        victim, beside, elsewhere = answering(stage)
+        async with victim.under("changed_error", FrameMatch("Produce", first=2), code=59, hits=1) as fault:
+            client = await victim.connect()
+            await fault.start()
+            assert await client.exchange(1, PRODUCE) == PRODUCED
+            refused = tuple(
+                replace(part, error_code=ErrorCode.unknown_producer_id, base_offset=i64(-1))
+                for part in APPENDED
+            )
+            told = TopicProduceResponse(name=T, partition_responses=refused)
+            assert [await elsewhere.exchange(n, PRODUCE) for n in (1, 2)] == [PRODUCED] * 2
+            assert await client.exchange(2, PRODUCE) == replace(PRODUCED, responses=(told,))
+            assert await client.exchange(3, PRODUCE) == PRODUCED
+            assert victim.upstream.heard() == [1, 2, 3]
+            assert await beside.exchange(4, PRODUCE) == PRODUCED
+            await fault.stop()
 
-    on_stage(scenario)
+    on_stage(scenario, beside=True)
 
 
 @pytest.mark.control(
@@ -182,24 +173,20 @@ def test_the_second_answer_says_another_error(on_stage: Any) -> None:
 )
 def test_answers_say_that_the_client_is_over_its_quota(on_stage: Any) -> None:
     async def scenario(stage: Any) -> None:
-        victim, neighbour = answering(stage)
-        bystander, beside = await neighbour.bystander(), await victim.bystander()
-        client = await victim.connect()
-        fault = victim.fault("throttle", throttle_ms=300)
-        await fault.prepare()
-        await fault.start()
-        throttled = replace(PRODUCED, throttle_time=i32Timedelta.parse(timedelta(milliseconds=300)))
-        assert [await client.exchange(n, PRODUCE) for n in (1, 2)] == [throttled] * 2
-        assert victim.upstream.heard() == [1, 2]
-        assert await client.round_trip(3) and await beside.is_served()
-        assert await bystander.client.exchange(1, PRODUCE) == PRODUCED and await bystander.is_served()
-        await fault.stop()
-        assert fault.hits(victim) == 2
+        victim, _, elsewhere = answering(stage)
+        async with victim.under("throttle", throttle_ms=300, hits=2, elsewhere=None) as fault:
+            client = await victim.connect()
+            await fault.start()
+            throttled = replace(PRODUCED, throttle_time=i32Timedelta.parse(timedelta(milliseconds=300)))
+            assert [await client.exchange(n, PRODUCE) for n in (1, 2)] == [throttled] * 2
+            assert victim.upstream.heard() == [1, 2]
+            assert await client.round_trip(3)
+            assert await elsewhere.exchange(1, PRODUCE) == PRODUCED
+            await fault.stop()
         assert await client.exchange(4, PRODUCE) == PRODUCED
-        assert await bystander.client.exchange(2, PRODUCE) == PRODUCED and await bystander.is_served()
-        assert await beside.is_served() and await victim.canary()
+        assert await elsewhere.exchange(2, PRODUCE) == PRODUCED
 
-    on_stage(scenario)
+    on_stage(scenario, beside=True)
 
 
 @pytest.mark.control(
@@ -213,24 +200,20 @@ def test_answers_say_that_the_client_is_over_its_quota(on_stage: Any) -> None:
 )
 def test_metadata_names_another_leader(on_stage: Any) -> None:
     async def scenario(stage: Any) -> None:
-        victim, neighbour = answering(stage)
-        bystander, beside = await neighbour.bystander(), await victim.bystander()
-        client = await victim.connect()
-        fault = victim.fault("stale_metadata", leader_id=2, epochs_back=3, unnamed_id=2)
-        await fault.prepare()
-        await fault.start()
-        assert [await client.exchange(n, METADATA) for n in (1, 2)] == [known(2, 2, 1)] * 2
-        assert victim.upstream.heard() == [1, 2]
-        assert await client.round_trip(3) and await beside.is_served()
-        assert await bystander.client.exchange(1, METADATA) == TRUE and await bystander.is_served()
-        await fault.stop()
-        assert fault.hits(victim) == 2
-        assert fault.hits(neighbour) == 0
+        victim, _, elsewhere = answering(stage)
+        params = {"leader_id": 2, "epochs_back": 3, "unnamed_id": 2}
+        async with victim.under("stale_metadata", hits=2, **params) as fault:
+            client = await victim.connect()
+            await fault.start()
+            assert [await client.exchange(n, METADATA) for n in (1, 2)] == [known(2, 2, 1)] * 2
+            assert victim.upstream.heard() == [1, 2]
+            assert await client.round_trip(3)
+            assert await elsewhere.exchange(1, METADATA) == TRUE
+            await fault.stop()
         assert await client.exchange(4, METADATA) == TRUE
-        assert await bystander.client.exchange(2, METADATA) == TRUE and await bystander.is_served()
-        assert await beside.is_served() and await victim.canary()
+        assert await elsewhere.exchange(2, METADATA) == TRUE
 
-    on_stage(scenario)
+    on_stage(scenario, beside=True)
 
 
 @pytest.mark.control(
@@ -247,22 +230,18 @@ def test_metadata_names_another_leader(on_stage: Any) -> None:
 )
 def test_an_old_broker_answers_in_version_0(on_stage: Any) -> None:
     async def scenario(stage: Any) -> None:
-        victim, neighbour = stage.paths
-        bystander = await neighbour.bystander()
-        fault = victim.fault("unsupported_version")
-        await fault.prepare()
-        assert await bystander.is_served()
-        client, beside = await victim.connect(), await victim.connect()
-        await fault.start()
-        asked = ApiVersionsRequest(client_software_name="test", client_software_version="1")
-        refused = ApiVersionsResponse(error_code=ErrorCode.unsupported_version, api_keys=())
-        assert await client.exchange(1, asked) == refused
-        assert victim.upstream.heard() == [1]
-        assert await client.round_trip(2) and await beside.round_trip(3)
-        assert await bystander.is_served()
-        await fault.stop()
-        assert fault.hits(victim) == 1
-        assert fault.hits(neighbour) == 0
-        assert await beside.round_trip(4) and await bystander.is_served() and await victim.canary()
+        victim, _ = stage.paths
+        async with victim.under("unsupported_version", hits=1) as fault:
+            [bystander] = victim.bystanders
+            assert await bystander.is_served()
+            client, beside = await victim.connect(), await victim.connect()
+            await fault.start()
+            asked = ApiVersionsRequest(client_software_name="test", client_software_version="1")
+            refused = ApiVersionsResponse(error_code=ErrorCode.unsupported_version, api_keys=())
+            assert await client.exchange(1, asked) == refused
+            assert victim.upstream.heard() == [1]
+            assert await client.round_trip(2) and await beside.round_trip(3)
+            await fault.stop()
+            assert await beside.round_trip(4)
 
     on_stage(scenario)

@@ -18,22 +18,15 @@ from harness.rows import FrameKind
 )
 def test_disconnect_ends_live_connections_and_refuses_until_it_ends(on_stage: Any) -> None:
     async def scenario(stage: Any) -> None:
-        victim, neighbour = stage.paths
-        fault = victim.fault("disconnect")
-        clients = [await victim.connect() for _ in range(3)]
-        bystander = await neighbour.bystander()
-        for client in clients:
-            assert await client.round_trip(1)
-        await fault.start()
-        assert [await client.reader.read() for client in clients] == [b"", b"", b""]
-        assert [await victim.upstream.ends.get() for _ in clients] == ["fin", "fin", "fin"]
-        with pytest.raises(ConnectionRefusedError):
-            await victim.connect()
-        assert await bystander.is_served()
-        await fault.stop()
-        assert fault.hits(victim) == 3
-        assert fault.hits(neighbour) == 0
-        assert await bystander.is_served() and await victim.canary()
+        victim, _ = stage.paths
+        async with victim.under("disconnect", hits=3) as fault:
+            clients = [await victim.served() for _ in range(3)]
+            await fault.start()
+            assert [await client.reader.read() for client in clients] == [b"", b"", b""]
+            assert [await victim.upstream.ends.get() for _ in clients] == ["fin", "fin", "fin"]
+            with pytest.raises(ConnectionRefusedError):
+                await victim.connect()
+            await fault.stop()
 
     on_stage(scenario)
 
@@ -46,27 +39,18 @@ def test_disconnect_ends_live_connections_and_refuses_until_it_ends(on_stage: An
 )
 def test_reset_resets_live_connections_on_both_sides(on_stage: Any) -> None:
     async def scenario(stage: Any) -> None:
-        victim, neighbour = stage.paths
-        fault = victim.fault("reset")
-        await fault.prepare()
-        clients = [await victim.connect() for _ in range(3)]
-        bystander = await neighbour.bystander()
-        for client in clients:
-            assert await client.round_trip(1)
-        await fault.start()
-        for client in clients:
-            with pytest.raises(ConnectionResetError):
-                await client.reader.read()
-        assert [await victim.upstream.ends.get() for _ in clients] == ["rst", "rst", "rst"]
-        with pytest.raises(ConnectionRefusedError):
-            await victim.connect()
-        assert await bystander.is_served()
-        await fault.stop()
-        assert fault.hits(victim) == 3
-        assert fault.hits(neighbour) == 0
-        assert await bystander.is_served() and await victim.canary()
-        late = await victim.connect()
-        assert await late.round_trip(3)
+        victim, _ = stage.paths
+        async with victim.under("reset", hits=3) as fault:
+            clients = [await victim.served() for _ in range(3)]
+            await fault.start()
+            for client in clients:
+                with pytest.raises(ConnectionResetError):
+                    await client.reader.read()
+            assert [await victim.upstream.ends.get() for _ in clients] == ["rst", "rst", "rst"]
+            with pytest.raises(ConnectionRefusedError):
+                await victim.connect()
+            await fault.stop()
+        late = await victim.served(3)
         late.writer.close()
         assert await victim.upstream.ends.get() == "fin"
 
@@ -95,22 +79,15 @@ def test_a_reset_prepared_and_never_started_is_undone_by_stop(on_stage: Any) -> 
 )
 def test_idle_connections_are_killed(on_stage: Any) -> None:
     async def scenario(stage: Any) -> None:
-        victim, neighbour = stage.paths
-        fault = victim.fault("idle_kill", idle_ms=20)
-        clients = [await victim.connect() for _ in range(3)]
-        bystander = await neighbour.bystander()
-        for client in clients:
-            assert await client.round_trip(1)
-        await fault.start()
-        assert [await client.reader.read() for client in clients] == [b""] * 3
-        assert [await victim.upstream.ends.get() for _ in clients] == ["fin"] * 3
-        assert await (await victim.connect()).reader.read() == b""
-        assert await bystander.is_served()
-        await fault.stop()
-        await victim.seen(FrameKind.CLOSE, 4)
-        assert fault.hits(victim) == 4
-        assert fault.hits(neighbour) == 0
-        assert await bystander.is_served() and await victim.canary()
+        victim, _ = stage.paths
+        async with victim.under("idle_kill", idle_ms=20, hits=4) as fault:
+            clients = [await victim.served() for _ in range(3)]
+            await fault.start()
+            assert [await client.reader.read() for client in clients] == [b""] * 3
+            assert [await victim.upstream.ends.get() for _ in clients] == ["fin"] * 3
+            assert await (await victim.connect()).reader.read() == b""
+            await fault.stop()
+            await victim.seen(FrameKind.CLOSE, 4)
 
     on_stage(scenario)
 
@@ -127,27 +104,20 @@ def test_idle_connections_are_killed(on_stage: Any) -> None:
 def test_a_client_that_is_not_told(on_stage: Any) -> None:
     async def scenario(stage: Any) -> None:
         victim, neighbour = stage.paths
-        fault = victim.fault("half_open")
-        clients = [await victim.connect() for _ in range(2)]
-        bystander = await neighbour.bystander()
-        for client in clients:
-            assert await client.round_trip(1)
-        await fault.start()
-        assert [await victim.upstream.ends.get() for _ in clients] == ["fin", "fin"]
-        clients[0].ask(2)
-        reading = [await neighbour.served_before(client.reader.read()) for client in clients]
-        assert await bystander.is_served()
-        new = await victim.connect()
-        assert await new.round_trip(3)
-        assert not any(task.done() for task in reading)
-        assert fault.hits(victim) == 2
-        assert fault.hits(neighbour) == 0
-        await fault.stop()
-        assert await reading[1] == b""
-        assert await asyncio.gather(reading[0], return_exceptions=True)
-        assert await new.round_trip(4)
-        assert victim.upstream.heard() == [1, 1, 3, 4]
-        assert await bystander.is_served() and await victim.canary()
+        async with victim.under("half_open", hits=2) as fault:
+            clients = [await victim.served() for _ in range(2)]
+            await fault.start()
+            assert [await victim.upstream.ends.get() for _ in clients] == ["fin", "fin"]
+            clients[0].ask(2)
+            reading = [await neighbour.served_before(client.reader.read()) for client in clients]
+            new = await victim.served(3)
+            assert not any(task.done() for task in reading)
+            assert fault.hits(victim) == 2
+            await fault.stop()
+            assert await reading[1] == b""
+            assert await asyncio.gather(reading[0], return_exceptions=True)
+            assert await new.round_trip(4)
+            assert victim.upstream.heard() == [1, 1, 3, 4]
 
     on_stage(scenario)
 
@@ -163,23 +133,19 @@ def test_a_client_that_is_not_told(on_stage: Any) -> None:
 )
 def test_a_broker_that_is_not_told(on_stage: Any) -> None:
     async def scenario(stage: Any) -> None:
-        victim, neighbour = stage.paths
-        fault = victim.fault("half_open", unaware_broker=1)
-        client, bystander = await victim.connect(), await neighbour.bystander()
-        assert await client.round_trip(1)
-        await fault.start()
-        assert await client.reader.read() == b""
-        new = await victim.connect()
-        assert await new.round_trip(2) and await bystander.is_served()
-        victim.upstream.writers[0].write(victim.unasked)
-        await victim.seen(FrameKind.RESPONSE, 3)
-        assert victim.upstream.ends.empty()
-        assert not [row for row in victim.rows if row.kind is FrameKind.CLOSE]
-        await fault.stop()
-        assert await victim.upstream.ends.get() == "fin"
-        await victim.seen(FrameKind.CLOSE)
-        assert fault.hits(victim) == 1
-        assert fault.hits(neighbour) == 0
-        assert await new.round_trip(3) and await bystander.is_served() and await victim.canary()
+        victim, _ = stage.paths
+        async with victim.under("half_open", unaware_broker=1, hits=1) as fault:
+            client = await victim.served()
+            await fault.start()
+            assert await client.reader.read() == b""
+            new = await victim.served(2)
+            victim.upstream.writers[0].write(victim.unasked)
+            await victim.seen(FrameKind.RESPONSE, 3)
+            assert victim.upstream.ends.empty()
+            assert not [row for row in victim.rows if row.kind is FrameKind.CLOSE]
+            await fault.stop()
+            assert await victim.upstream.ends.get() == "fin"
+            await victim.seen(FrameKind.CLOSE)
+            assert await new.round_trip(3)
 
     on_stage(scenario)

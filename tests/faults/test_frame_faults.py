@@ -30,11 +30,10 @@ def on_lane(on_stage: Any) -> Callable[..., None]:
     def play(scenario: Callable[[Any], Coroutine[Any, Any, None]]) -> None:
         async def beside_a_neighbour(stage: Any) -> None:
             victim, neighbour = stage.paths
-            victim.bystanders = [await path.bystander() for path in stage.paths]
             await scenario(victim)
             assert not any(row.fault for row in neighbour.rows)
 
-        on_stage(beside_a_neighbour)
+        on_stage(beside_a_neighbour, beside=True)
 
     return play
 
@@ -43,19 +42,16 @@ def on_lane(on_stage: Any) -> Callable[..., None]:
 async def under(
     path: Any, kind: str, match: FrameMatch | None = None, *, hits: int, **params: int
 ) -> AsyncIterator[None]:
-    """The fault in effect; it has hit so many frames and the bystanders never, and then the lane is as new."""
-    fault = path.fault(kind, match or FrameMatch(API), **params)
-    await fault.prepare()
-    await fault.start()
-    yield
-    for bystander in path.bystanders:
-        assert await bystander.is_served()
-    await fault.stop()
-    await fault.stop()
-    for bystander in path.bystanders:
-        assert await bystander.is_served()
-    assert await path.canary()
-    assert fault.hits(path) == hits
+    """The fault in effect, on ApiVersions if nothing else is said; it is stopped more than once."""
+    async with path.under(kind, match or FrameMatch(API), hits=hits, **params) as fault:
+        await fault.start()
+        for bystander in path.bystanders:
+            # elsewhere, so that more frames pass there than a rule waits for before it acts
+            assert bystander.path is path or await bystander.is_served()
+        yield
+        await fault.stop()
+        await fault.stop()
+    assert fault.hits(path) == hits  # nor has the canary met it
 
 
 async def at_end(client: Any) -> bytes:

@@ -20,20 +20,16 @@ HOLD_MS = 600_000
 def test_latency_holds_requests_until_it_ends(on_stage: Any) -> None:
     async def scenario(stage: Any) -> None:
         victim, neighbour = stage.paths
-        fault = victim.fault("latency", upstream_ms=HOLD_MS)
-        client, bystander = await victim.connect(), await neighbour.bystander()
-        assert await client.round_trip(1)
-        await fault.start()
-        client.ask(2)
-        answer = await neighbour.served_before(client.answer())
-        assert await bystander.is_served()
-        assert victim.upstream.heard() == [1]
-        assert fault.hits(victim) == 0
-        await fault.stop()
-        assert await answer == 2
-        assert victim.upstream.heard() == [2]
-        assert fault.hits(victim) == 1
-        assert await bystander.is_served() and await victim.canary()
+        async with victim.under("latency", upstream_ms=HOLD_MS, hits=1, elsewhere=None) as fault:
+            client = await victim.served()
+            await fault.start()
+            client.ask(2)
+            answer = await neighbour.served_before(client.answer())
+            assert victim.upstream.heard() == [1]
+            assert fault.hits(victim) == 0
+            await fault.stop()
+            assert await answer == 2
+            assert victim.upstream.heard() == [2]
 
     on_stage(scenario)
 
@@ -47,19 +43,16 @@ def test_latency_holds_requests_until_it_ends(on_stage: Any) -> None:
 def test_latency_holds_responses_until_it_ends(on_stage: Any) -> None:
     async def scenario(stage: Any) -> None:
         victim, neighbour = stage.paths
-        fault = victim.fault("latency", downstream_ms=HOLD_MS)
-        client, bystander = await victim.connect(), await neighbour.bystander()
-        await fault.start()
-        for n in (1, 2, 3):
-            client.ask(n)
-        await victim.seen(FrameKind.RESPONSE, 3)
-        assert victim.upstream.heard() == [1, 2, 3]
-        answer = await neighbour.served_before(client.answer())
-        assert await bystander.is_served()
-        await fault.stop()
-        assert [await answer, await client.answer(), await client.answer()] == [1, 2, 3]
-        assert fault.hits(victim) == 3
-        assert await bystander.is_served() and await victim.canary()
+        async with victim.under("latency", downstream_ms=HOLD_MS, hits=3, elsewhere=None) as fault:
+            client = await victim.connect()
+            await fault.start()
+            for n in (1, 2, 3):
+                client.ask(n)
+            await victim.seen(FrameKind.RESPONSE, 3)
+            assert victim.upstream.heard() == [1, 2, 3]
+            answer = await neighbour.served_before(client.answer())
+            await fault.stop()
+            assert [await answer, await client.answer(), await client.answer()] == [1, 2, 3]
 
     on_stage(scenario)
 
@@ -106,35 +99,38 @@ def test_latencies_overlap_and_add_up(on_stage: Any) -> None:
         "of 400 requests some are missing until the fault ends (slow upstream), or all are there at once "
         "(slow downstream)"
     ),
-    untouched="neighbour lane: an open connection and new ones, meanwhile and afterwards",
+    untouched=(
+        "neighbour lane: the same 400 answers are all there meanwhile; an open connection and new ones, "
+        "meanwhile and afterwards"
+    ),
 )
 def test_bandwidth_slows_one_direction_until_it_ends(on_stage: Any, stream: str) -> None:
     """A hundred frames at their slowest take seconds; at the end all of them are there at once."""
 
     async def scenario(stage: Any) -> None:
         victim, neighbour = stage.paths
-        fault = victim.fault("bandwidth", **{f"{stream}_bytes_per_s": 1_000})
-        client, bystander = await victim.connect(), await neighbour.bystander()
-        assert await client.round_trip(0)
-        await fault.start()
-        for n in range(1, 401):
-            client.ask(n)
+        rate = {f"{stream}_bytes_per_s": 1_000}
+        async with victim.under("bandwidth", hits=400, elsewhere=None, **rate) as fault:
+            client, same = await victim.served(0), await neighbour.served(0)
+            await fault.start()
+            for n in range(1, 401):
+                client.ask(n)
+                same.ask(n)
 
-        async def all_answered() -> list[int]:
-            return [await client.answer() for _ in range(400)]
+            async def all_answered(by: Any) -> list[int]:
+                return [await by.answer() for _ in range(400)]
 
-        answers = await neighbour.served_before(all_answered())
-        assert await bystander.is_served()
-        if stream == "downstream":
-            await victim.seen(FrameKind.RESPONSE, 401)
+            answers = await neighbour.served_before(all_answered(client))
+            assert await all_answered(same) == list(range(1, 401))
             assert not answers.done()
-        heard = victim.upstream.heard()
-        assert (len(heard) < 401) == (stream == "upstream")
-        await fault.stop()
-        assert await answers == list(range(1, 401))
-        assert heard + victim.upstream.heard() == list(range(401))
-        assert fault.hits(victim) == 400
-        assert await bystander.is_served() and await victim.canary()
+            if stream == "downstream":
+                await victim.seen(FrameKind.RESPONSE, 401)
+                assert not answers.done()
+            heard = victim.upstream.heard()
+            assert (len(heard) < 401) == (stream == "upstream")
+            await fault.stop()
+            assert await answers == list(range(1, 401))
+            assert heard + victim.upstream.heard() == list(range(401))
 
     on_stage(scenario)
 
@@ -148,18 +144,17 @@ def test_bandwidth_slows_one_direction_until_it_ends(on_stage: Any, stream: str)
 def test_slices_go_one_after_the_other_upstream(on_stage: Any) -> None:
     async def scenario(stage: Any) -> None:
         victim, neighbour = stage.paths
-        fault = victim.fault("slicer", size_bytes=1, delay_us=60_000_000)
-        client, bystander = await victim.connect(), await neighbour.bystander()
-        await fault.start()
-        client.ask(1)
-        assert await victim.upstream.firsts_bytes.get() == 1
-        answer = await neighbour.served_before(client.answer())
-        assert await bystander.is_served() and not victim.upstream.heard()
-        await fault.stop()
-        assert await answer == 1
-        assert victim.upstream.heard() == [1]
-        assert fault.hits(victim) == 2
-        assert await bystander.is_served() and await victim.canary()
+        slices = {"size_bytes": 1, "delay_us": 60_000_000}
+        async with victim.under("slicer", hits=2, elsewhere=None, **slices) as fault:
+            client = await victim.connect()
+            await fault.start()
+            client.ask(1)
+            assert await victim.upstream.firsts_bytes.get() == 1
+            answer = await neighbour.served_before(client.answer())
+            assert not victim.upstream.heard()
+            await fault.stop()
+            assert await answer == 1
+            assert victim.upstream.heard() == [1]
 
     on_stage(scenario)
 
@@ -173,18 +168,17 @@ def test_slices_go_one_after_the_other_upstream(on_stage: Any) -> None:
 def test_slices_go_one_after_the_other_downstream(on_stage: Any) -> None:
     async def scenario(stage: Any) -> None:
         victim, neighbour = stage.paths
-        fault = victim.fault("slicer", size_bytes=1, delay_us=60_000_000)
-        client, bystander = await victim.connect(), await neighbour.bystander()
-        assert await client.round_trip(1)
-        await fault.start()
-        (writer,) = victim.upstream.writers
-        writer.write(b"0123456789")
-        assert await client.reader.read(100) == b"0"
-        rest = await neighbour.served_before(client.reader.readexactly(9))
-        assert await bystander.is_served() and victim.upstream.ends.empty()
-        await fault.stop()
-        assert await rest == b"123456789"
-        assert await bystander.is_served() and await victim.canary()
+        slices = {"size_bytes": 1, "delay_us": 60_000_000}
+        async with victim.under("slicer", hits=0, elsewhere=None, **slices) as fault:  # no frame is whole
+            client = await victim.served()
+            await fault.start()
+            (writer,) = victim.upstream.writers
+            writer.write(b"0123456789")
+            assert await client.reader.read(100) == b"0"
+            rest = await neighbour.served_before(client.reader.readexactly(9))
+            assert victim.upstream.ends.empty()
+            await fault.stop()
+            assert await rest == b"123456789"
 
     on_stage(scenario)
 
@@ -198,19 +192,16 @@ def test_slices_go_one_after_the_other_downstream(on_stage: Any) -> None:
 def test_late_responses_arrive_when_the_gate_opens(on_stage: Any) -> None:
     async def scenario(stage: Any) -> None:
         victim, neighbour = stage.paths
-        fault = victim.fault("late_response")
-        client, bystander = await victim.connect(), await neighbour.bystander()
-        assert await client.round_trip(0)
-        await fault.start()
-        for n in (1, 2, 3):
-            client.ask(n)
-        await victim.seen(FrameKind.RESPONSE, 4)
-        assert victim.upstream.heard() == [0, 1, 2, 3]
-        first = await neighbour.served_before(client.answer())
-        assert await bystander.is_served()
-        await fault.stop()
-        assert [await first, await client.answer(), await client.answer()] == [1, 2, 3]
-        assert fault.hits(victim) == 3
-        assert await client.round_trip(4) and await bystander.is_served() and await victim.canary()
+        async with victim.under("late_response", hits=3, elsewhere=None) as fault:
+            client = await victim.served(0)
+            await fault.start()
+            for n in (1, 2, 3):
+                client.ask(n)
+            await victim.seen(FrameKind.RESPONSE, 4)
+            assert victim.upstream.heard() == [0, 1, 2, 3]
+            first = await neighbour.served_before(client.answer())
+            await fault.stop()
+            assert [await first, await client.answer(), await client.answer()] == [1, 2, 3]
+        assert await client.round_trip(4)
 
     on_stage(scenario)

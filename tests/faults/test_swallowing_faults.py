@@ -19,25 +19,20 @@ from harness.rows import FrameKind
 def test_dropped_responses_never_arrive_and_the_connection_ends(on_stage: Any) -> None:
     async def scenario(stage: Any) -> None:
         victim, neighbour = stage.paths
-        fault = victim.fault("dropped_response")
-        old = await victim.connect()
-        bystander = await neighbour.bystander()
-        assert await old.round_trip(1)
-        assert await victim.upstream.asked.get() == 1
-        await fault.start()
-        new = await victim.connect()
-        old.ask(2)
-        new.ask(3)
-        assert {await victim.upstream.asked.get() for _ in range(2)} == {2, 3}
-        await victim.seen(FrameKind.RESPONSE, 3)
-        reading = [await neighbour.served_before(client.reader.read()) for client in (old, new)]
-        assert await bystander.is_served()
-        assert victim.upstream.ends.empty()
-        await fault.stop()
-        assert [await end for end in reading] == [b"", b""]
-        assert [await victim.upstream.ends.get() for _ in range(2)] == ["fin", "fin"]
-        assert fault.hits(victim) == 2
-        assert await bystander.is_served() and await victim.canary()
+        async with victim.under("dropped_response", hits=2, elsewhere=None) as fault:
+            old = await victim.served()
+            assert await victim.upstream.asked.get() == 1
+            await fault.start()
+            new = await victim.connect()
+            old.ask(2)
+            new.ask(3)
+            assert {await victim.upstream.asked.get() for _ in range(2)} == {2, 3}
+            await victim.seen(FrameKind.RESPONSE, 3)
+            reading = [await neighbour.served_before(client.reader.read()) for client in (old, new)]
+            assert victim.upstream.ends.empty()
+            await fault.stop()
+            assert [await end for end in reading] == [b"", b""]
+            assert [await victim.upstream.ends.get() for _ in range(2)] == ["fin", "fin"]
 
     on_stage(scenario)
 
@@ -88,24 +83,20 @@ def test_latency_and_dropped_responses_overlap(
 def test_dropped_requests_never_arrive_and_the_connection_ends(on_stage: Any) -> None:
     async def scenario(stage: Any) -> None:
         victim, neighbour = stage.paths
-        fault = victim.fault("dropped_request")
-        old, bystander = await victim.connect(), await neighbour.bystander()
-        assert await old.round_trip(1)
-        await fault.start()
-        new = await victim.connect()
-        old.ask(2)
-        new.ask(3)
-        for client in (old, new):
-            await client.taken()
-        reading = [await neighbour.served_before(client.reader.read()) for client in (old, new)]
-        assert await bystander.is_served()
-        assert victim.upstream.ends.empty()
-        await fault.stop()
-        assert [await end for end in reading] == [b"", b""]
-        assert [await victim.upstream.ends.get() for _ in range(2)] == ["fin", "fin"]
-        assert victim.upstream.heard() == [1]
-        assert fault.hits(victim) == 2
-        assert await bystander.is_served() and await victim.canary()
+        async with victim.under("dropped_request", hits=2) as fault:
+            old = await victim.served()
+            await fault.start()
+            new = await victim.connect()
+            old.ask(2)
+            new.ask(3)
+            for client in (old, new):
+                await client.taken()
+            reading = [await neighbour.served_before(client.reader.read()) for client in (old, new)]
+            assert victim.upstream.ends.empty()
+            await fault.stop()
+            assert [await end for end in reading] == [b"", b""]
+            assert [await victim.upstream.ends.get() for _ in range(2)] == ["fin", "fin"]
+            assert victim.upstream.heard() == [1]
 
     on_stage(scenario)
 
@@ -127,23 +118,21 @@ def test_silent_partitions_swallow_both_ways_or_one(on_stage: Any, ways: tuple[i
     async def scenario(stage: Any) -> None:
         victim, neighbour = stage.paths
         upstream, downstream = ways
-        fault = victim.fault("partition", upstream=upstream, downstream=downstream)
-        client, bystander = await victim.connect(), await neighbour.bystander()
-        assert await client.round_trip(1)
-        await fault.start()
-        client.ask(2)
-        await client.taken()
-        reading = await neighbour.served_before(client.reader.read())
-        if upstream:
-            victim.upstream.writers[0].write(victim.unasked)
-        await victim.seen(FrameKind.RESPONSE, 2)
-        assert victim.upstream.ends.empty() and await bystander.is_served()
-        await fault.stop()
-        assert await reading == (b"" if downstream else victim.unasked)
-        assert await victim.upstream.ends.get() == "fin"
-        assert victim.upstream.heard() == ([1] if upstream else [1, 2])
-        assert fault.hits(victim) == 1
-        assert await bystander.is_served() and await victim.canary()
+        params = {"upstream": upstream, "downstream": downstream}
+        async with victim.under("partition", hits=1, elsewhere=0 if upstream else None, **params) as fault:
+            client = await victim.served()
+            await fault.start()
+            client.ask(2)
+            await client.taken()
+            reading = await neighbour.served_before(client.reader.read())
+            if upstream:
+                victim.upstream.writers[0].write(victim.unasked)
+            await victim.seen(FrameKind.RESPONSE, 2)
+            assert victim.upstream.ends.empty()
+            await fault.stop()
+            assert await reading == (b"" if downstream else victim.unasked)
+            assert await victim.upstream.ends.get() == "fin"
+            assert victim.upstream.heard() == ([1] if upstream else [1, 2])
 
     on_stage(scenario)
 
@@ -158,35 +147,28 @@ def test_silent_partitions_swallow_both_ways_or_one(on_stage: Any, ways: tuple[i
 def test_ghost_requests_arrive_after_the_client_has_left(on_stage: Any, leaves_by: str) -> None:
     async def scenario(stage: Any) -> None:
         victim, neighbour = stage.paths
-        fault = victim.fault("ghost_request")
-        leaver, stayer, bystander = (
-            await victim.connect(),
-            await victim.connect(),
-            await neighbour.bystander(),
-        )
-        for client in (leaver, stayer):
-            assert await client.round_trip(0)
-            assert await victim.upstream.asked.get() == 0
-        await fault.start()
-        leaver.ask(1)
-        stayer.ask(2)
-        if leaves_by == "fin":
-            leaver.writer.close()
-        else:
-            await leaver.taken()
-            leaver.writer.get_extra_info("socket").setsockopt(
-                socket.SOL_SOCKET, socket.SO_LINGER, b"\x01\0\0\0" + bytes(4)
-            )
-            leaver.writer.transport.abort()
-        arrived = await neighbour.served_before(victim.upstream.asked.get())
-        answer = await neighbour.served_before(stayer.answer())
-        assert victim.upstream.ends.empty() and await bystander.is_served()
-        await fault.stop()
-        assert await answer == 2
-        ended_by = await victim.upstream.ends.get()
-        assert ended_by in ("fin", "rst")  # RST to the ghost's answer, which nobody takes
-        assert {await arrived, *victim.upstream.heard()} == {1, 2}
-        assert fault.hits(victim) == 1
-        assert await stayer.round_trip(3) and await bystander.is_served() and await victim.canary()
+        async with victim.under("ghost_request", hits=1) as fault:
+            leaver, stayer = await victim.served(0), await victim.served(0)
+            assert victim.upstream.heard() == [0, 0]
+            await fault.start()
+            leaver.ask(1)
+            stayer.ask(2)
+            if leaves_by == "fin":
+                leaver.writer.close()
+            else:
+                await leaver.taken()
+                leaver.writer.get_extra_info("socket").setsockopt(
+                    socket.SOL_SOCKET, socket.SO_LINGER, b"\x01\0\0\0" + bytes(4)
+                )
+                leaver.writer.transport.abort()
+            arrived = await neighbour.served_before(victim.upstream.asked.get())
+            answer = await neighbour.served_before(stayer.answer())
+            assert victim.upstream.ends.empty()
+            await fault.stop()
+            assert await answer == 2
+            ended_by = await victim.upstream.ends.get()
+            assert ended_by in ("fin", "rst")  # RST to the ghost's answer, which nobody takes
+            assert {await arrived, *victim.upstream.heard()} == {1, 2}
+            assert await stayer.round_trip(3)
 
     on_stage(scenario)

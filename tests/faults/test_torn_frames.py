@@ -24,33 +24,28 @@ from harness.rows import FrameKind
 )
 def test_a_response_is_torn_at_its_byte(on_stage: Any, at_byte: int, reset: int) -> None:
     async def scenario(stage: Any) -> None:
-        victim, neighbour = stage.paths
+        victim, _ = stage.paths
         assert at_byte < victim.response_bytes
-        fault = victim.fault("torn_frame", at_byte=at_byte, reset=reset)
-        await fault.prepare()
         loop = asyncio.get_running_loop()
-        with socket.socket() as torn:  # without a buffer in which RST would overtake the bytes
-            torn.setblocking(False)
-            await loop.sock_connect(torn, victim.proxy.address.advertised)
-            spared, bystander = await victim.connect(), await neighbour.bystander()
-            assert await spared.round_trip(1)
-            await fault.start()
-            await loop.sock_sendall(torn, victim.request_of(7))
-            got = b""
-            try:
-                while data := await loop.sock_recv(torn, 100):
-                    got += data
-                assert not reset
-            except ConnectionResetError:
-                assert reset
-        assert len(got) == at_byte
-        assert await bystander.is_served()
-        await fault.stop()
-        assert await victim.upstream.ends.get() == ("rst" if reset else "fin")
-        assert victim.upstream.heard() == [1, 7]
-        assert fault.hits(victim) == 1
-        assert fault.hits(neighbour) == 0
-        assert await spared.round_trip(3) and await bystander.is_served() and await victim.canary()
+        async with victim.under("torn_frame", at_byte=at_byte, reset=reset, hits=1) as fault:
+            with socket.socket() as torn:  # without a buffer in which RST would overtake the bytes
+                torn.setblocking(False)
+                await loop.sock_connect(torn, victim.proxy.address.advertised)
+                spared = await victim.served()
+                await fault.start()
+                await loop.sock_sendall(torn, victim.request_of(7))
+                got = b""
+                try:
+                    while data := await loop.sock_recv(torn, 100):
+                        got += data
+                    assert not reset
+                except ConnectionResetError:
+                    assert reset
+            assert len(got) == at_byte
+            await fault.stop()
+            assert await victim.upstream.ends.get() == ("rst" if reset else "fin")
+            assert victim.upstream.heard() == [1, 7]
+            assert await spared.round_trip(3)
 
     on_stage(scenario)
 
@@ -67,27 +62,19 @@ def test_a_response_is_torn_at_its_byte(on_stage: Any, at_byte: int, reset: int)
 )
 def test_a_request_is_torn_at_its_byte(on_stage: Any, at_byte: int) -> None:
     async def scenario(stage: Any) -> None:
-        victim, neighbour = stage.paths
-        fault = victim.fault("torn_frame", upstream=1, at_byte=at_byte)
-        torn, spared, bystander = (
-            await victim.connect(),
-            await victim.connect(),
-            await neighbour.bystander(),
-        )
-        assert await torn.round_trip(1) and await spared.round_trip(1)
-        await fault.start()
-        torn.ask(2)
-        assert await torn.reader.read() == b""
-        assert await bystander.is_served()
-        await victim.seen(FrameKind.OPAQUE if at_byte else FrameKind.CLOSE)
-        pieces_bytes = [row.size_bytes for row in victim.rows if row.kind is FrameKind.OPAQUE]
-        assert pieces_bytes == [at_byte] * (at_byte > 0)
-        assert await victim.upstream.ends.get() == ("fin inside a request" if at_byte else "fin")
-        assert victim.upstream.heard() == [1, 1]
-        await fault.stop()
-        assert fault.hits(victim) == 1
-        assert fault.hits(neighbour) == 0
-        assert await spared.round_trip(3) and await bystander.is_served() and await victim.canary()
+        victim, _ = stage.paths
+        async with victim.under("torn_frame", upstream=1, at_byte=at_byte, hits=1) as fault:
+            torn, spared = await victim.served(), await victim.served()
+            await fault.start()
+            torn.ask(2)
+            assert await torn.reader.read() == b""
+            await victim.seen(FrameKind.OPAQUE if at_byte else FrameKind.CLOSE)
+            pieces_bytes = [row.size_bytes for row in victim.rows if row.kind is FrameKind.OPAQUE]
+            assert pieces_bytes == [at_byte] * (at_byte > 0)
+            assert await victim.upstream.ends.get() == ("fin inside a request" if at_byte else "fin")
+            assert victim.upstream.heard() == [1, 1]
+            await fault.stop()
+            assert await spared.round_trip(3)
 
     on_stage(scenario)
 

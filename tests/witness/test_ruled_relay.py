@@ -39,8 +39,10 @@ async def asked(ends: Any, make: Any, *numbers: int) -> None:
         assert await ends.broker_in.readexactly(len(make.versions(n))) == make.versions(n)
 
 
-async def kept(ends: Any, make: Any, *numbers: int) -> None:
-    """The answers of those numbers wait in the witness."""
+async def kept(ends: Any, make: Any, action: Action, *numbers: int) -> None:
+    """Under the rule "r" the answers to requests of those numbers wait in the witness."""
+    await asked(ends, make, *numbers)
+    ends.lane.arm("r", FrameMatch(API), action)
     for n in numbers:
         ends.broker_out.write(make.versions_told(n))
     waiting_bytes = sum(len(make.versions_told(n)) for n in numbers)
@@ -91,9 +93,7 @@ def test_what_waits_when_a_connection_is_reset_never_passed(
 ) -> None:
     async def scenario(ends: Any) -> None:
         relay = relay_of(ends)
-        await asked(ends, make, *numbers)
-        ends.lane.arm("r", FrameMatch(API), action)
-        await kept(ends, make, *numbers)
+        await kept(ends, make, action, *numbers)
         reset(getattr(ends, who))
         await ends.lane.idle.wait()
         assert relay.broker.alarm is None
@@ -140,9 +140,7 @@ def test_behind_a_rule_that_ends_the_connection_nothing_passes(end: Action, make
 
 def test_a_lane_that_closes_tells_what_it_kept(make: Any, play: Play) -> None:
     async def scenario(ends: Any) -> None:
-        await asked(ends, make, 1)
-        ends.lane.arm("r", FrameMatch(API), HOLD)
-        await kept(ends, make, 1)
+        await kept(ends, make, HOLD, 1)
         await ends.lane.close()
         assert responses(ends.rows) == [(1, "r", "stopped")]
 
@@ -172,9 +170,7 @@ def test_rows_are_told_in_the_order_of_what_happened(make: Any, play: Play) -> N
 
 def test_a_frame_that_was_to_be_overtaken_goes_on_when_the_rule_is_gone(make: Any, play: Play) -> None:
     async def scenario(ends: Any) -> None:
-        await asked(ends, make, 1)
-        ends.lane.arm("r", FrameMatch(API), SWAP)
-        await kept(ends, make, 1)
+        await kept(ends, make, SWAP, 1)
         ends.lane.disarm("r")
         await received(ends, make, 1)
         assert responses(ends.rows) == [(1, "r", "late")]
@@ -184,9 +180,7 @@ def test_a_frame_that_was_to_be_overtaken_goes_on_when_the_rule_is_gone(make: An
 
 def test_what_an_end_releases_is_told_behind_it(make: Any, play: Play) -> None:
     async def scenario(ends: Any) -> None:
-        await asked(ends, make, 1)
-        ends.lane.arm("r", FrameMatch(API), SWAP)
-        await kept(ends, make, 1)
+        await kept(ends, make, SWAP, 1)
         ends.broker_out.write_eof()
         await received(ends, make, 1)
         assert [row.kind.value for row in ends.rows] == ["open", "request", "close", "response"]
@@ -197,9 +191,7 @@ def test_what_an_end_releases_is_told_behind_it(make: Any, play: Play) -> None:
 
 def test_a_late_answer_says_that_its_client_had_closed(make: Any, play: Play) -> None:
     async def scenario(ends: Any) -> None:
-        await asked(ends, make, 1)
-        ends.lane.arm("r", FrameMatch(API), HOLD)
-        await kept(ends, make, 1)
+        await kept(ends, make, HOLD, 1)
         ends.client_out.write_eof()
         await ends.rows_until(FrameKind.CLOSE)
         ends.lane.disarm("r")
