@@ -1,7 +1,7 @@
 """Hypothesis in all tests: no deadlines, for a busy machine is no defect; what is slow shows in ``--durations``.
 
 How much is tried is the profile's: ``--hypothesis-profile=quick`` for the fast tier, ``thorough`` for a night. Of two
-processes (``-n 2``) one has all tests with a JVM, which mostly wait, and the other has the rest.
+processes (``-n 2``) one has all tests with brokers, which mostly wait, and the other has the rest.
 """
 
 from __future__ import annotations
@@ -22,14 +22,21 @@ settings.register_profile("thorough", max_examples=2_000, **_ANY_MACHINE)
 settings.load_profile("usual")
 
 
-class JvmApart(LoadScopeScheduling):
-    """All files with a test that starts a JVM go to one process: clusters would only be in each other's way.
+#: Where the JVM is Spark's, which a file starts once, and no broker's.
+SPARK = "tests/reports/"
+
+
+class BrokersApart(LoadScopeScheduling):
+    """All files with a test that starts brokers go to one process: clusters would only be in each other's way.
 
     xdist's own groups do the same by a mark, but not with this pytest, which ignores the name that it gives to a test.
     """
 
     def _split_scope(self, nodeid: str) -> str:
-        return "jvm" if _starts_jvm(nodeid.partition("::")[0]) else nodeid
+        path = nodeid.partition("::")[0]
+        if not _starts_jvm(path):
+            return nodeid
+        return path if path.startswith(SPARK) else "brokers"
 
 
 @cache
@@ -37,6 +44,6 @@ def _starts_jvm(path: str) -> bool:
     return "mark.jvm" in Path(path).read_text()
 
 
-def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> JvmApart:
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> BrokersApart:
     """Instead of the one that ``--dist`` names."""
-    return JvmApart(config, log)
+    return BrokersApart(config, log)

@@ -34,9 +34,10 @@ class Opinion:
 
 
 class _Ruling(NamedTuple):
-    """One requirement as judged, and the opinion that decided it."""
+    """One requirement as judged, by whom, and the opinion that decided it."""
 
     requirement: Requirement
+    checks: list[str]
     decisive: Opinion
     findings: tuple[Finding, ...] = ()
 
@@ -137,29 +138,30 @@ def _rulings(
     evidence: Evidence, scenario: Scenario, checks: Mapping[str, Check], bitten: Opinion
 ) -> tuple[_Ruling, ...]:
     """One ruling a requirement, by id: the worst opinion of its checks, and no pass for a fault that did not bite."""
-    asked: dict[str, tuple[Requirement, list[Opinion]]] = {}
+    asked: dict[str, tuple[Requirement, list[str], list[Opinion]]] = {}
     for _, check in sorted(checks.items()):
         if "trace" in check.channels and not evidence.trace:
             continue
         if requirements := relevant(check, evidence.record.spec.guarantee):
             opinion = _ask(check, evidence)
             for requirement in requirements:
-                _, objections = asked.setdefault(requirement.id, (requirement, []))
+                _, names, objections = asked.setdefault(requirement.id, (requirement, [], []))
+                names.append(check.name)
                 if opinion is not _PASS:
                     objections.append(opinion)
     return tuple(
         [
-            _rule(requirement, objections) if objections else _Ruling(requirement, bitten)
-            for _, (requirement, objections) in sorted(asked.items())
+            _rule(requirement, names, objections) if objections else _Ruling(requirement, names, bitten)
+            for _, (requirement, names, objections) in sorted(asked.items())
         ]
     )
 
 
-def _rule(requirement: Requirement, objections: list[Opinion]) -> _Ruling:
+def _rule(requirement: Requirement, names: list[str], objections: list[Opinion]) -> _Ruling:
     verdict = worst([opinion.verdict for opinion in objections])
     decisive = next(opinion for opinion in objections if opinion.verdict is verdict)
     findings = tuple([each for opinion in objections for each in opinion.findings])
-    return _Ruling(requirement, decisive, findings)
+    return _Ruling(requirement, names, decisive, findings)
 
 
 def _summary(rulings: tuple[_Ruling, ...], bitten: Opinion) -> tuple[Verdict, str]:
@@ -195,8 +197,10 @@ def _verdict(
         reason=reason,
         requirements=tuple(
             [
-                RequirementVerdict(requirement.id, requirement.level, decisive.verdict, findings)
-                for requirement, decisive, findings in rulings
+                RequirementVerdict(
+                    requirement.id, requirement.level, decisive.verdict, findings, tuple(names)
+                )
+                for requirement, names, decisive, findings in rulings
             ]
         ),
         faults=tuple(

@@ -193,12 +193,13 @@ MAX_SAMPLES = 16
 
 
 class RequirementVerdict(msgspec.Struct, frozen=True):
-    """The judgement of one behaviour id in one trial."""
+    """The judgement of one behaviour id in one trial, by these ``checks``: who tells no trace is not asked by all."""
 
     id: str
     level: str
     verdict: str
     findings: tuple[Finding, ...] = ()
+    checks: tuple[str, ...] = ()
 
 
 class FaultVerdict(msgspec.Struct, frozen=True):

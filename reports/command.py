@@ -91,5 +91,6 @@ def _texts() -> Texts:
     for check in registry.checks().values():
         for requirement in check.requirements:
             requirements.setdefault(requirement.id, []).append(f"{check.name}: {check.summary}")
+    checks = {check.name: check.summary for check in registry.checks().values()}
     scenarios = {name: scenario.summary for name, scenario in registry.table("scenarios").items()}
-    return Texts({id_: " ".join(sentences) for id_, sentences in requirements.items()}, scenarios)
+    return Texts({id_: " ".join(sentences) for id_, sentences in requirements.items()}, checks, scenarios)

@@ -33,9 +33,10 @@ ASSETS = ("style.css", "report.js")
 
 @dataclass(frozen=True)
 class Texts:
-    """What the registered parts say of themselves: requirement id -> what it forbids, scenario -> its summary."""
+    """What the registered parts say of themselves: requirement id -> what it forbids, check and scenario -> summary."""
 
     requirements: Mapping[str, str]
+    checks: Mapping[str, str]
     scenarios: Mapping[str, str]
 
 

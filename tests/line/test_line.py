@@ -67,7 +67,9 @@ def test_spark_agrees_and_the_report_is_there(line, matrix):
 def test_a_verdict_that_was_tampered_with_is_a_disagreement(line, matrix, tmp_path):
     run = tmp_path / Path(matrix["run"]).name
     shutil.copytree(line.folder / matrix["run"], run)
-    path = min(run.glob("trials/*/verdict.json"))
+    path, *others = sorted(run.glob("trials/*/verdict.json"))
+    for other in others:  # one is enough
+        shutil.rmtree(other.parent)
     verdict = json.loads(path.read_text())
     verdict["delivery"]["lost"] += 1
     path.write_text(json.dumps(verdict))

@@ -13,6 +13,8 @@ pytestmark = pytest.mark.jvm
 
 #: The mutants that are tried with real brokers; the others are caught in virtual time alone.
 LIVE = {name: mutant for name, mutant in MUTANTS.items() if mutant.scenario}
+#: A third of the profile's, and still thrice the request's.
+DELIVERY_TIMEOUT_MS = 10_000
 
 
 @pytest.fixture(scope="module")
@@ -23,6 +25,8 @@ def trials(line, tmp_path_factory):
     argv = [word for name in names for word in ("-c", name)]
     plan = line.json("run", *scenarios, *argv, "--seed", "7", "--dry-run")
     plan["trials"] = [spec for spec in plan["trials"] if _is_wanted(spec)]
+    for spec in plan["trials"]:  # to wait for it in vain is what some of them are caught by
+        spec["config"]["delivery.timeout.ms"] = DELIVERY_TIMEOUT_MS
     path = tmp_path_factory.mktemp("mutants") / "plan.json"
     path.write_text(json.dumps(plan))
     return line.json("replay", str(path), "-j", "16", code=1)["verdicts"]

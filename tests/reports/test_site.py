@@ -31,7 +31,11 @@ Stories = Callable[..., Any]
 Runs = Callable[..., RunStore]
 Analyses = Callable[..., Analysis]
 
-TEXTS = Texts({"E2E-DEL-01": "lost: acknowledged and gone."}, {"produce/calm": "No fault at all."})
+TEXTS = Texts(
+    {"E2E-DEL-01": "lost: acknowledged and gone."},
+    {"lost": "Acknowledged and gone.", "deadlines": "Too late."},
+    {"produce/calm": "No fault at all."},
+)
 HOSTILE = "</script><script>alert(1)</script><img src=x onerror='alert(2)'>\"&"
 
 
@@ -196,13 +200,24 @@ def test_a_page_shows_the_capture_where_there_was_one(
     assert "capture" not in found["not.html"].text
 
 
+def test_a_page_names_the_checks_that_were_asked_and_no_other(
+    small: Stories, run_of: Runs, analysis_of: Analyses
+) -> None:
+    story = small("one")
+    story.requirements = (RequirementVerdict("E2E-DEL-01", "MUST", "pass", (), ("lost",)),)
+    store = run_of(story)
+    write_site(store, analysis_of(store), TEXTS, store.folder / "report")
+    text = pages(store.folder / "report" / "trials")["one.html"].text
+    assert "lost: Acknowledged and gone." in text and "deadlines" not in text
+
+
 def test_nothing_that_a_client_says_becomes_markup(
     small: Stories, run_of: Runs, analysis_of: Analyses
 ) -> None:
     def harmless(bad: str) -> dict[str, Any]:
         story = small("one", client=ClientRef("mine", bad))
         finding = Finding(bad, bad, 1, ({bad: bad, "n": 3},))
-        story.requirements = (RequirementVerdict(bad, bad, "fail", (finding,)),)
+        story.requirements = (RequirementVerdict(bad, bad, "fail", (finding,), (bad,)),)
         story.verdict, story.reason = "fail", bad
         story.history = [
             structs.replace(event, applied={bad: (bad, bad)}) if isinstance(event, Configured) else event
@@ -211,7 +226,10 @@ def test_nothing_that_a_client_says_becomes_markup(
         story.frames = [structs.replace(frame, note=bad, api=bad, client_id=bad) for frame in story.frames]
         store = run_of(story)
         write_site(
-            store, analysis_of(store), Texts({bad: bad}, {story.spec.scenario: bad}), store.folder / "report"
+            store,
+            analysis_of(store),
+            Texts({bad: bad}, {bad: bad}, {story.spec.scenario: bad}),
+            store.folder / "report",
         )
         return pages(store.folder / "report")
 
