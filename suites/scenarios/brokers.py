@@ -113,7 +113,7 @@ PAUSED_TOO_LONG = _scenario(
     "paused-too-long",
     "All brokers stand still for longer than the delivery timeout.",
     _once("broker_pause", 11_000, one=False),
-    consequence.held_up,
+    consequence.outwaited,
     "PRD-EXP-01",
     "PRD-EXP-02",
     "PRD-EXP-03",

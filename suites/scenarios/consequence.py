@@ -82,12 +82,21 @@ def held_up(evidence: Evidence) -> Consequence:
 
 def stalled(evidence: Evidence) -> Consequence:
     """Records that had no result for as long as request.timeout.ms."""
-    timeout_ns = int(evidence.record.spec.config["request.timeout.ms"]) * NS_PER_MS
+    return _without_result(evidence, "request.timeout.ms")
+
+
+def outwaited(evidence: Evidence) -> Consequence:
+    """Records that had no result for as long as delivery.timeout.ms: the client had to give them up."""
+    return _without_result(evidence, "delivery.timeout.ms")
+
+
+def _without_result(evidence: Evidence, limit: str) -> Consequence:
+    timeout_ns = int(evidence.record.spec.config[limit]) * NS_PER_MS
     count = sum(
         send.complete_ns is None or send.complete_ns - send.invoke_ns >= timeout_ns
         for send in evidence.sends.values()
     )
-    return Consequence(count, "records waited for as long as request.timeout.ms")
+    return Consequence(count, f"records waited for as long as {limit}")
 
 
 def cut_under_way(evidence: Evidence) -> Consequence:

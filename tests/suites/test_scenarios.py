@@ -270,6 +270,15 @@ def test_a_record_stalls_for_as_long_as_a_request_may_take(story, took_ms, count
     assert consequence.stalled(told.evidence()).count == count
 
 
+@pytest.mark.parametrize(("took_ms", "count"), [(29_900, 0), (30_000, 1), (None, 1)])
+def test_a_record_outwaits_its_delivery_timeout(story, took_ms, count):
+    told = story()
+    told.call(0)
+    if took_ms is not None:
+        told.result(0, at_ms=took_ms)
+    assert consequence.outwaited(told.evidence()).count == count
+
+
 def test_what_was_answered_outside_the_window_was_not_dropped(story):
     told = story()
     told.fault("dropped_response", 500, 900)
