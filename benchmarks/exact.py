@@ -1,4 +1,4 @@
-"""How exact a fault on a single frame is: "the third Produce answer for partition 0", in many trials of two clients.
+"""How exact a fault on a single frame is: "p1's third Produce answer for partition 0", in many trials of two clients.
 
     .venv/bin/python -m benchmarks.exact [--trials 100] [--json]
 
@@ -20,7 +20,7 @@ import msgspec
 from msgspec.structs import replace
 
 from harness import registry
-from harness.evidence import Evidence
+from harness.evidence import PRODUCER, Evidence
 from harness.plan import make_plan
 from harness.rows import Frame, FrameKind
 from harness.spec import ClientRef, Elapsed, FaultSpec, FrameMatch, Plan, Workload
@@ -28,7 +28,10 @@ from harness.store import RunStore
 
 NTH, PARTITION = 3, 0
 FAULT = FaultSpec(
-    "dropped_frame", Elapsed(0), 1_500, frames=FrameMatch("Produce", first=NTH, partition=PARTITION)
+    "dropped_frame",
+    Elapsed(0),
+    1_500,
+    frames=FrameMatch("Produce", first=NTH, client_id=PRODUCER, partition=PARTITION),
 )
 WORKLOAD = Workload(records=600, chunk=30, interval_ms=75)
 CLIENTS = ("reference", "confluent-kafka")
@@ -64,7 +67,8 @@ def is_exact(evidence: Evidence) -> bool:
 
 def _is_meant(frame: Frame, since_ns: int) -> bool:
     is_answer = frame.kind is FrameKind.RESPONSE and frame.api == "Produce" and frame.t_ns >= since_ns
-    return is_answer and any(part.partition == PARTITION for part in frame.produce)
+    is_meant = is_answer and frame.client_id == PRODUCER
+    return is_meant and any(part.partition == PARTITION for part in frame.produce)
 
 
 def main(argv: list[str]) -> int:

@@ -1,10 +1,11 @@
-"""Any value of any of Kafka's messages, for tests of whatever reads or changes them."""
+"""For tests of whatever reads or changes bytes: any value of any of Kafka's messages, and any way to cut a stream."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import MISSING, fields, is_dataclass
 from datetime import UTC, datetime, timedelta
+from itertools import pairwise
 from types import NoneType, UnionType
 from typing import Any, get_args, get_origin
 
@@ -59,3 +60,14 @@ def any_message(entity: Any) -> st.SearchStrategy[Any]:
 def messages() -> Callable[[Any], st.SearchStrategy[Any]]:
     """From one of kio's classes to the strategy of its values; test modules cannot import each other."""
     return any_message
+
+
+@pytest.fixture(scope="session")
+def chunked() -> Callable[[bytes, list[int]], list[bytes]]:
+    """Cut bytes at the given places (taken modulo the length)."""
+
+    def cut(data: bytes, places: list[int]) -> list[bytes]:
+        at = sorted({place % (len(data) + 1) for place in places} | {0, len(data)})
+        return [data[low:high] for low, high in pairwise(at)]
+
+    return cut

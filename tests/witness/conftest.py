@@ -10,7 +10,6 @@ from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
 from datetime import timedelta
-from itertools import pairwise
 from typing import Any, get_args, get_type_hints
 from uuid import UUID
 
@@ -98,17 +97,6 @@ class Frames:
 @pytest.fixture(scope="session")
 def make() -> Frames:
     return Frames()
-
-
-@pytest.fixture(scope="session")
-def chunked() -> Callable[[bytes, list[int]], list[bytes]]:
-    """Cut bytes at the given places (taken modulo the length)."""
-
-    def cut(data: bytes, places: list[int]) -> list[bytes]:
-        at = sorted({place % (len(data) + 1) for place in places} | {0, len(data)})
-        return [data[low:high] for low, high in pairwise(at)]
-
-    return cut
 
 
 @dataclass
