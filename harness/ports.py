@@ -69,6 +69,9 @@ class Cluster(Protocol):
     async def leader(self, topic: str, partition: int) -> int:
         """Which node leads a partition."""
 
+    async def in_sync(self, topic: str) -> None:
+        """Return once every broker that is up says that all replicas of the topic are in sync."""
+
     def came_to(self, lane: int) -> list[tuple[int, int]]:
         """(Node id, port it came from) of each connection to a lane's listeners since the last call, ours left out."""
 

@@ -104,6 +104,15 @@ class Admin:
         for partition, leader in leaders.items():
             await self._list_offsets(topic, partition, LATEST, leader)
 
+    async def all_in_sync(self, topic: str) -> None:
+        """NotYet: a node says that a replica is behind, or it does not answer."""
+        for node_id in self._up():
+            [found] = (await self.metadata(node_id, topic)).topics
+            require(found.error_code, f"asking for {topic!r}")
+            for part in found.partitions:
+                if behind := set(part.replica_nodes) - set(part.isr_nodes):
+                    raise NotYet(f"{topic}-{part.partition_index} is not in sync on {sorted(behind)}")
+
     async def partitions(self, topic: str) -> list[int]:
         """The partitions of a topic, in order. NotYet: one has no leader at the moment."""
         return sorted(await self._leaders(topic))

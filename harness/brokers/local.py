@@ -115,6 +115,11 @@ class LocalCluster:
         what = f"finding the leader of {topic}-{partition}"
         return await insist(what, TIMEOUT_S, lambda: self.admin.leader(topic, partition))
 
+    async def in_sync(self, topic: str) -> None:
+        """Return once every node that is up says that all replicas of the topic are in sync. KafkaTrialError: never."""
+        what = f"having all replicas of {topic!r} in sync"
+        await insist(what, START_TIMEOUT_S, lambda: self.admin.all_in_sync(topic))
+
     async def read_log(self, topic: str) -> list[LogRecord]:
         """Every record of the topic, in order of partition and offset (:mod:`harness.brokers.log_reader`)."""
         return await read_log(self.admin, topic)

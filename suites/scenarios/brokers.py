@@ -13,10 +13,8 @@ from harness.spec import Elapsed, FaultSpec, FrameSeen, Workload
 from suites.scenarios import consequence, heard, told, ways
 from suites.scenarios.situation import BOTH_WORLDS, LIVE, NODES, Schedule, situation
 
-#: From one broker's going to the next one's: it has to be back, and in sync, in between.
-STEP_MS = 10_000
 #: What has to be done meanwhile: 10,000 records over the whole of a rolling restart.
-LONG = Workload(records=10_000, chunk=100, interval_ms=330)
+LONG = Workload(records=10_000, chunk=100, interval_ms=400)
 
 
 _scenario = partial(situation, "broker", alone=True, each_fault=False, worlds=LIVE)
@@ -34,11 +32,7 @@ def _once(kind: str, duration_ms: int, *, one: bool = True, **params: int) -> Sc
 
 
 def _rolling(dice: Dice) -> tuple[FaultSpec, ...]:
-    first = dice.between(1_000, 2_000)
-    return tuple(
-        FaultSpec("broker_restart", Elapsed(first + STEP_MS * index), 500, brokers=(node_id,))
-        for index, node_id in enumerate(NODES)
-    )
+    return (FaultSpec("broker_restart", Elapsed(dice.between(1_000, 2_000)), 500, {"one_by_one": 1}),)
 
 
 ROLLING_RESTART = _scenario(

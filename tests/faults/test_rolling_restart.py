@@ -1,0 +1,99 @@
+"""A rolling restart: one broker at a time is down, and the next goes when all is as it was."""
+
+from __future__ import annotations
+
+import asyncio
+from itertools import chain
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from harness.lane import LiveLane
+from harness.registry import fault
+from harness.spec import Elapsed, FaultSpec
+
+ROLLING = FaultSpec("broker_restart", Elapsed(0), 500, {"one_by_one": 1})
+
+
+class Door:
+    """The proxy of one broker."""
+
+    def __init__(self, nodes: Nodes, node_id: int) -> None:
+        self._nodes = nodes
+        self.address = SimpleNamespace(broker=node_id)
+
+    async def disable(self) -> None:
+        await self._nodes.do("disable", self.address.broker)
+        self._nodes.shut.add(self.address.broker)
+
+    async def enable(self) -> None:
+        await self._nodes.do("enable", self.address.broker)
+        self._nodes.shut.discard(self.address.broker)
+
+
+class Nodes:
+    """A cluster and its proxies that note what is done to them; ``fails_at`` is what cannot be done."""
+
+    def __init__(self, fails_at: tuple[str, int] | None = None) -> None:
+        self.did: list[tuple[str, int]] = []
+        self.down: set[int] = set()
+        self.shut: set[int] = set()
+        self.fails_at = fails_at
+        self.proxies = tuple(Door(self, node_id) for node_id in (1, 2, 3))
+
+    @property
+    def up(self) -> tuple[int, ...]:
+        return tuple(node_id for node_id in (1, 2, 3) if node_id not in self.down)
+
+    async def do(self, what: str, node_id: int) -> None:
+        if (what, node_id) == self.fails_at:
+            self.fails_at = None
+            raise OSError(what)
+        self.did.append((what, node_id))
+
+    async def stop(self, node_id: int) -> None:
+        assert not self.down, "two brokers are down"
+        await self.do("stop", node_id)
+        self.down.add(node_id)
+
+    async def restart(self, node_id: int) -> None:
+        await self.do("restart", node_id)
+        self.down.discard(node_id)
+
+    async def in_sync(self, topic: str) -> None:
+        assert not self.down
+        await self.do(f"in sync: {topic}", 0)
+
+
+def lane(nodes: Any) -> LiveLane:
+    return LiveLane(nodes.proxies, None, nodes, "t")  # type: ignore[arg-type]
+
+
+def test_each_is_back_and_in_sync_before_the_next_one_goes() -> None:
+    nodes = Nodes()
+    kind = fault("broker_restart")
+    asyncio.run(kind.start(ROLLING, lane(nodes)))
+    turns = [
+        [("stop", n), ("disable", n), ("restart", n), ("enable", n), ("in sync: t", 0)] for n in (1, 2, 3)
+    ]
+    assert nodes.did == [*chain(*turns)]
+    asyncio.run(kind.stop(ROLLING, lane(nodes)))
+    assert {what for what, _ in nodes.did[15:]} <= {"enable"}
+
+
+@pytest.mark.parametrize("fails_at", [("restart", 2), ("disable", 2), ("in sync: t", 0)])
+def test_what_breaks_off_in_the_middle_is_brought_back_at_the_end(fails_at: tuple[str, int]) -> None:
+    nodes = Nodes(fails_at)
+    kind = fault("broker_restart")
+    with pytest.raises(OSError, match=fails_at[0]):
+        asyncio.run(kind.start(ROLLING, lane(nodes)))
+    asyncio.run(kind.stop(ROLLING, lane(nodes)))
+    assert not nodes.down and not nodes.shut
+
+
+def test_all_at_once_go_at_once() -> None:
+    nodes = Nodes()
+    nodes.stop = lambda node_id: nodes.do("stop", node_id)  # type: ignore[method-assign]
+    asyncio.run(fault("broker_restart").start(FaultSpec("broker_restart", Elapsed(0), 500), lane(nodes)))
+    assert [what for what, _ in nodes.did] == ["stop"] * 3 + ["disable"] * 3
