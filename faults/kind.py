@@ -39,6 +39,8 @@ class Fault:
     params: tuple[FaultParam, ...] = ()
     #: True where it harms more than its own lane: a trial with it has its cluster to itself.
     alone: bool = False
+    #: True where it acts on the single frames that the spec names.
+    of_frames: bool = False
 
     def check(self, spec: FaultSpec, world: str) -> None:
         """Check the parameters before anything runs. UsageError, in one sentence."""
@@ -48,7 +50,14 @@ class Fault:
         """Nothing has to be there before the client."""
 
     def values(self, spec: FaultSpec) -> dict[str, int]:
-        """The value of every parameter, defaults filled in. UsageError for an unknown name or one out of bounds."""
+        """The value of every parameter, defaults filled in. UsageError for an unknown name or one out of bounds.
+
+        And for frames that are named to a kind that would not look at them.
+        """
+        if spec.frames is not None and not self.of_frames:
+            raise UsageError(
+                f"fault {self.name!r} does not act on single frames: leave 'frames' out, or take a kind that does"
+            )
         known = {param.name: param for param in self.params}
         for name, value in spec.params.items():
             if name not in known:

@@ -8,6 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from difflib import get_close_matches
+from heapq import nsmallest
+
+#: A table that is longer is not told whole, but so many of it.
+MANY, HANDFUL = 12, 5
+#: Which lists of the command line have the names of a kind.
+LISTS = {
+    "broker": "brokers",
+    "check": "checks",
+    "client": "clients|mutants",
+    "fault": "faults",
+    "id": "clients|mutants|brokers|faults|scenarios|checks",
+    "mutant": "mutants",
+    "scenario": "scenarios",
+}
 
 
 class KafkaTrialError(Exception):
@@ -45,11 +59,16 @@ class NothingSelected(KafkaTrialError):
 
 
 def unknown(what: str, name: str, known: Iterable[str]) -> UsageError:
-    """The error for a name that is not in a table, with a did-you-mean or the whole table."""
+    """The error for a name that is not in a table: with a did-you-mean, the table, or some of a long one."""
     names = sorted(map(str, known))
-    close = get_close_matches(name, names, n=1, cutoff=0.6)
-    instead = f"did you mean {close[0]!r}?" if close else f"known: {', '.join(names) or 'none'}"
-    return UsageError(f"unknown {what} {name!r}; {instead}")
+    if close := get_close_matches(name, names, n=1, cutoff=0.6):
+        return UsageError(f"unknown {what} {name!r}; did you mean {close[0]!r}?")
+    if len(names) <= MANY:
+        return UsageError(f"unknown {what} {name!r}; known: {', '.join(names) or 'none'}")
+    # The plain ones are short; those that are long are variations of something.
+    some = ", ".join(sorted(nsmallest(HANDFUL, names, key=len)))
+    hint = f"kafka-trial list {LISTS[what]} shows what there is" if what in LISTS else None
+    return UsageError(f"unknown {what} {name!r}; some of {len(names)} are {some}", hint=hint)
 
 
 def first_of(group: BaseExceptionGroup[BaseException]) -> KafkaTrialError | None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from harness.dice import Dice
+from harness.names import made_of
 from harness.outcome import Guarantee
 from harness.scenario import Scenario
 from harness.spec import ClientRef, Plan, TrialSpec
@@ -76,7 +77,7 @@ def _trial(scenario: Scenario, guarantee: Guarantee, client: ClientRef, broker: 
         workload = scenario.draw_workload(Dice(seed, f"{name}/workload"))
     label = "-".join((name.replace("/", "-"), guarantee, str(client), broker.replace(":", "-"), f"s{seed}"))
     return TrialSpec(
-        trial=label.replace("/", "_"),
+        trial=made_of(label),
         client=client,
         broker=broker,
         scenario=name,

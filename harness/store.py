@@ -21,6 +21,7 @@ from harness.capture.rows import TcpFact
 from harness.contract import AnyEvent
 from harness.errors import EnvironmentProblem, UsageError
 from harness.evidence import Evidence, passed_and_stopped
+from harness.names import component, folder_name
 from harness.rows import SCHEMA_VERSION, FaultRow, Frame, LogRecord, TrialRecord, TrialVerdict
 from harness.spec import Plan
 
@@ -120,7 +121,7 @@ class RunStore:
     @classmethod
     def create(cls, out_dir: Path, record: RunRecord) -> RunStore:
         """A new folder for ``record`` under ``out_dir``, and the ``latest`` pointer to it."""
-        store = cls(out_dir / record.run_id)
+        store = cls(out_dir / folder_name(record.run_id, "run"))
         write_json(store.folder / RUN, record)
         write_whole(out_dir / "latest", f"{record.run_id}\n".encode())
         return store
@@ -133,7 +134,7 @@ class RunStore:
                 f"{path} is not a folder of a run", hint="kafka-trial run prints the folder of its run"
             )
         if not (path / RUN).exists() and (path / "latest").is_file():
-            path = path / (path / "latest").read_text(errors="replace").strip()
+            path = path / folder_name((path / "latest").read_text(errors="replace").strip(), "run")
         if not (path / RUN).exists():
             raise UsageError(
                 f"{path} is not a run: it has no {RUN}", hint="kafka-trial run prints the folder of its run"
@@ -156,7 +157,9 @@ class RunStore:
     @property
     def record(self) -> RunRecord:
         """What was planned, and how the run ended."""
-        return read_json(self.folder / RUN, RunRecord)
+        record = read_json(self.folder / RUN, RunRecord)
+        folder_name(record.run_id, "run")
+        return record
 
     def replace_plan(self, plan: Plan) -> None:
         """Write down another plan: of a run that keeps only some of its trials, what it kept."""
@@ -167,8 +170,8 @@ class RunStore:
         write_json(self.folder / RUN, msgspec.structs.replace(self.record, stop_reason=reason))
 
     def trial_folder(self, trial: str) -> Path:
-        """Where a trial's files are."""
-        return self.folder / "trials" / trial
+        """Where a trial's files are. UsageError for a name that leads elsewhere."""
+        return self.folder / "trials" / component(trial, "trial")
 
     def finished(self, trial: str) -> bool:
         """True if the trial was collected and judged."""

@@ -9,7 +9,8 @@ from typing import Annotated, Any
 import msgspec
 import typer
 
-from harness import schedule
+from harness import asked, registry
+from harness.brokers.scripted.releases import release
 from harness.campaign import install
 from harness.cli import select
 from harness.cli.output import print_json, run_document
@@ -19,6 +20,7 @@ from harness.errors import UsageError
 from harness.outcome import Verdict, exit_code
 from harness.rows import TrialVerdict
 from harness.simulated.judged import is_simulated, try_spec
+from harness.simulated.ports import SimulatedClientKind
 from harness.simulated.trial import broker_of
 from harness.spec import Plan, TrialSpec
 from harness.store import TRIAL, RunStore
@@ -56,6 +58,7 @@ def replay(
     [world] = worlds
     for spec in plan.trials:
         _check(spec, world)
+    asked.check(plan, world)
     if world == "live":
         clients = install(spec.client for spec in plan.trials)
         store = RunStore.create(out_dir, new_record(plan, jobs, capture=capture))
@@ -101,6 +104,10 @@ def _read(trial: str) -> Plan:
 def _check(spec: TrialSpec, world: str) -> None:
     if world == "live":
         select.brokers([spec.broker])
-    else:
-        broker_of(spec.broker)
-    schedule.check([spec], world)
+        return
+    version, _ = broker_of(spec.broker)
+    release(version)
+    if not isinstance(registry.client(spec.client.name), SimulatedClientKind):
+        raise UsageError(
+            f"client {spec.client.name!r} cannot run in the simulated world; reference and its mutants can"
+        )

@@ -17,7 +17,7 @@ from typing import Annotated, Any
 import typer
 from rich.markup import escape
 
-from harness import schedule
+from harness import asked
 from harness.campaign import Campaign, install
 from harness.cli import select
 from harness.cli.output import print_json, run_document
@@ -91,7 +91,7 @@ def run(
         )
         if not plan.trials:
             raise NothingSelected("the plan is empty")
-        schedule.check(plan.trials, "live")
+        asked.check(plan, "live")
         if dry_run:
             return _print_plan(plan, as_json)
         # Before there is a folder: a version that does not exist should leave nothing behind.

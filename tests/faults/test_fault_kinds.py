@@ -14,7 +14,7 @@ from harness import registry
 from harness.errors import UsageError
 from harness.ports import FaultKind
 from harness.rows import FaultRow
-from harness.spec import Elapsed, FaultSpec
+from harness.spec import Elapsed, FaultSpec, FrameMatch
 
 
 def works_on_proxies(kind: FaultKind) -> bool:
@@ -110,6 +110,17 @@ def test_parameters_are_checked_before_anything_runs(name: str, params: dict[str
     fault = FaultSpec(name, Elapsed(0), 1_000, params)
     with pytest.raises(UsageError, match=said):
         registry.fault(name).check(fault, "live")
+
+
+@pytest.mark.parametrize(
+    "name", [name for name, kind in registry.table("faults").items() if not isinstance(kind, FrameFault)]
+)
+def test_frames_are_named_to_no_kind_that_would_not_look_at_them(name: str) -> None:
+    kind = registry.fault(name)
+    fault = FaultSpec(name, Elapsed(0), 1_000, frames=FrameMatch("Produce"))
+    for world in kind.worlds:
+        with pytest.raises(UsageError, match="does not act on single frames: leave 'frames' out"):
+            kind.check(fault, world)
 
 
 @pytest.mark.parametrize("name", registry.names("faults"))

@@ -11,6 +11,8 @@ from typing import IO
 
 import pytest
 
+from harness import registry
+from harness.cli.explain import seen_by
 from harness.cli.main import call
 
 
@@ -25,7 +27,12 @@ def told(capsys) -> tuple[str, str]:
     [
         (["run", "produce/clam"], 2, "unknown scenario 'produce/clam'; did you mean 'produce/calm'?"),
         (["run", "-c", "refrence"], 2, "unknown client 'refrence'; did you mean 'reference'?"),
-        (["run", "-c", "zzz"], 2, "unknown client 'zzz'; known: confluent-kafka, "),
+        (["run", "-c", "zzz"], 2, "hint: kafka-trial list clients|mutants shows what there is"),
+        (
+            ["explain", "nonsense"],
+            2,
+            "hint: kafka-trial list clients|mutants|brokers|faults|scenarios|checks shows",
+        ),
         (["run", "-c", "reference@"], 2, "client 'reference@' has no version after the @; try reference@"),
         (["run", "-c", "reference@99.0", "--out-dir", "{tmp}"], 2, "99.0"),
         (["run", "-b", "lokal:4.3.1x1"], 2, "unknown broker 'lokal'; did you mean 'local'?"),
@@ -74,6 +81,27 @@ def test_everything_that_is_listed_is_explained(capsys):
         for row in json.loads(told(capsys)[0]):
             assert call(["explain", row["name"]]) == 0
             assert len(told(capsys)[0].splitlines()) >= 3, row["name"]
+
+
+@pytest.mark.parametrize("kind", registry.table("faults").values(), ids=lambda kind: kind.name)
+def test_the_page_of_a_fault_says_who_sees_it(kind):
+    assert seen_by(kind)
+
+
+@pytest.mark.parametrize("name", ["throttle", "partition", "broker_kill"])
+def test_a_fault_is_explained_with_its_worlds_its_observers_and_its_parameters(capsys, name):
+    kind = registry.fault(name)
+    assert call(["explain", name]) == 0
+    lines = told(capsys)[0].splitlines()
+    assert f"worlds: {', '.join(sorted(kind.worlds))}" in lines
+    [seen] = [line for line in lines if line.startswith("seen by: ")]
+    assert set(seen.removeprefix("seen by: ").split(", ")) <= {"client", "witness", "broker"}
+    assert ("parameters: none" in lines) == (not kind.params)
+    for param in kind.params:
+        assert (
+            f"  {param.name}: {param.low} to {param.high}, {param.default} if not given: {param.what}"
+            in lines
+        )
 
 
 @pytest.mark.long

@@ -1,0 +1,33 @@
+"""A name that is not in a table: what is near, else the table, else some of it and the command that has it all."""
+
+from __future__ import annotations
+
+import pytest
+
+from harness.errors import HANDFUL, MANY, unknown
+
+LONG = [f"scenario/{'x' * n}" for n in range(1, MANY + 2)]
+
+
+@pytest.mark.parametrize(
+    ("known", "said", "hint"),
+    [
+        (["calm", "latency"], "unknown scenario 'clam'; did you mean 'calm'?", None),
+        (["calm", *LONG], "unknown scenario 'clam'; did you mean 'calm'?", None),
+        (["b", "a"], "unknown scenario 'clam'; known: a, b", None),
+        ([], "unknown scenario 'clam'; known: none", None),
+        (
+            LONG,
+            f"unknown scenario 'clam'; some of {len(LONG)} are {', '.join(LONG[:HANDFUL])}",
+            "kafka-trial list scenarios shows what there is",
+        ),
+    ],
+)
+def test_an_unknown_name_is_answered_with_what_helps(known: list[str], said: str, hint: str | None) -> None:
+    error = unknown("scenario", "clam", known)
+    assert (str(error), error.hint) == (said, hint)
+
+
+def test_a_long_table_without_a_list_of_its_own_has_no_hint() -> None:
+    error = unknown("setting", "clam", LONG)
+    assert "some of" in str(error) and error.hint is None
