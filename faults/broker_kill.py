@@ -26,8 +26,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from faults.broker_down import bring_back, hung_up, take_down
+from faults.broker_down import bring_back, downs, hung_up, take_down
 from faults.broker_fault import BrokerFault, nodes
+from faults.kind import toxic_name
 from harness.lane import LiveLane
 from harness.ports import FaultKind
 from harness.rows import FaultRow, Frame
@@ -52,12 +53,13 @@ class BrokerKill(BrokerFault):
     def begin(self, spec: FaultSpec, lane: SimulatedLane) -> None:
         """Kill them."""
         for node_id in nodes(spec, lane):
+            downs(lane, node_id).add(toxic_name(spec), True)
             lane.cluster.kill(node_id, lane.now_ns)
 
     def end(self, spec: FaultSpec, lane: SimulatedLane) -> None:
         """Start them again."""
         for node_id in nodes(spec, lane):
-            if not lane.cluster.accepts(node_id):
+            if not downs(lane, node_id).drop(toxic_name(spec)) and not lane.cluster.accepts(node_id):
                 lane.cluster.restart(node_id, lane.now_ns)
 
     def hits(self, row: FaultRow, frames: Sequence[Frame]) -> int:

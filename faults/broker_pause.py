@@ -23,9 +23,11 @@ does after ``broker.session.timeout.ms``, 9 s, and lets others lead.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 from faults.broker_fault import BrokerFault, live_nodes, nodes
-from faults.kind import each, passed
+from faults.kind import each, passed, toxic_name
+from faults.wanted import Wanted, wanted
 from harness.lane import LiveLane
 from harness.ports import FaultKind
 from harness.rows import FaultRow, Frame, FrameKind
@@ -43,27 +45,51 @@ class BrokerPause(BrokerFault):
 
     async def start(self, spec: FaultSpec, lane: LiveLane) -> None:
         """Stop them."""
-        await each(live_nodes(spec, lane), lane.cluster.pause)
+
+        async def stop(node_id: int) -> None:
+            await _pauses(lane, node_id).put(toxic_name(spec), True, lambda _: _pause(lane, node_id))
+
+        await each(live_nodes(spec, lane), stop)
 
     async def stop(self, spec: FaultSpec, lane: LiveLane) -> None:
         """Have them go on."""
-        await each(live_nodes(spec, lane), lane.cluster.resume)
+
+        async def go_on(node_id: int) -> None:
+            await _pauses(lane, node_id).take_back(toxic_name(spec), partial(_resume, lane, node_id))
+
+        await each(live_nodes(spec, lane), go_on)
 
     def begin(self, spec: FaultSpec, lane: SimulatedLane) -> None:
         """Stop them."""
         until_ns = lane.now_ns + spec.duration_ms * _NS_PER_MS
         for node_id in nodes(spec, lane):
+            _pauses(lane, node_id).add(toxic_name(spec), True)
             if lane.cluster.accepts(node_id):
                 lane.cluster.pause(node_id, until_ns)
 
     def end(self, spec: FaultSpec, lane: SimulatedLane) -> None:
         """Have them go on."""
         for node_id in nodes(spec, lane):
-            lane.cluster.resume(node_id)
+            if not _pauses(lane, node_id).drop(toxic_name(spec)):
+                lane.cluster.resume(node_id)
 
     def hits(self, row: FaultRow, frames: Sequence[Frame]) -> int:
         """Requests that had to wait."""
         return sum(1 for _ in passed(row, frames, (FrameKind.REQUEST,)))
+
+
+def _pauses(lane: LiveLane | SimulatedLane, node_id: int) -> Wanted[bool]:
+    return wanted(lane.cluster, ("paused", node_id))
+
+
+async def _pause(lane: LiveLane, node_id: int) -> None:
+    if node_id in lane.cluster.up:  # it may stand still already
+        await lane.cluster.pause(node_id)
+
+
+async def _resume(lane: LiveLane, node_id: int, is_paused: bool | None) -> None:
+    if not is_paused:
+        await lane.cluster.resume(node_id)
 
 
 FAULT: FaultKind = BrokerPause()

@@ -1,9 +1,9 @@
 """The broker answers with an error code.
 
 ## What it does
-The next ``count`` answers of the API ``api`` say the error ``code``: of all partitions that they speak about, or of
-``partition`` alone. Nothing is done otherwise, unless ``after_append`` is 1: then Produce has appended the batch
-first. What is left of them at the fault's end is not given any more.
+The next ``count`` answers of the API ``api`` say the error ``code``: of all partitions that they speak about, or, of
+Produce, of ``partition`` alone. Nothing is done otherwise, unless ``after_append`` is 1: then Produce has appended the
+batch first. What is left of them at the fault's end is not given any more.
 
 ## What it probes
 What the client makes of each code: whether it retries, with fresh metadata or a new producer id, gives up on the
@@ -15,7 +15,8 @@ the broker has done what was asked, so ``after_append`` has to be 1 for Produce.
 brokers put it there themselves.
 
 ## Where it is seen
-A hit is an answer of that API with that code during the fault.
+At the witness: a hit is an answer of that API with that code during the fault, one that the broker gave for reasons of
+its own included.
 
 ## What it cannot do
 Make the broker mean it: behind an injected NOT_LEADER_OR_FOLLOWER it still leads.
@@ -54,8 +55,13 @@ class ErrorResponse(WitnessFault):
     )
 
     def check(self, spec: FaultSpec, world: str) -> None:
-        """UsageError for a Produce that a real broker would have to leave undone."""
+        """UsageError for one partition of an API without, and for what a real broker would have to leave undone."""
         values = self.values(spec)
+        if values["partition"] != -1 and values["api"] != Api.PRODUCE:
+            raise UsageError(
+                f"fault {self.name!r} fails one partition of Produce alone: leave out partition, or set api to "
+                f"{int(Api.PRODUCE)}"
+            )
         if world == "live" and values["api"] == Api.PRODUCE and not values["after_append"]:
             raise UsageError(
                 f"fault {self.name!r} on a real broker comes after the append: set after_append to 1"
@@ -95,6 +101,7 @@ class ErrorResponse(WitnessFault):
             count,
             None if values["partition"] == -1 else values["partition"],
             bool(values["after_append"]),
+            toxic_name(spec),
         )
 
 

@@ -13,7 +13,7 @@ record that is too large alone.
 By changing the topic's settings: through the controller in the live world, in the scripted cluster in the simulated.
 
 ## Where it is seen
-A hit is an answer with MESSAGE_TOO_LARGE.
+At the witness: a hit is an answer with MESSAGE_TOO_LARGE during the fault.
 
 ## What it cannot do
 Tell the client the limit: no answer says it.
@@ -26,6 +26,8 @@ from collections.abc import Sequence
 from kio.schema.errors import ErrorCode
 
 from faults.broker_fault import BrokerFault, errors
+from faults.kind import toxic_name
+from faults.wanted import Wanted, wanted
 from harness.lane import LiveLane
 from harness.ports import FaultKind, FaultParam
 from harness.rows import FaultRow, Frame
@@ -47,19 +49,20 @@ class MessageSizeLimit(BrokerFault):
 
     async def start(self, spec: FaultSpec, lane: LiveLane) -> None:
         """Set the limit."""
-        await lane.cluster.alterations.alter_topic(lane.topic, LIMIT, str(self.values(spec)["bytes"]))
+        limit = str(self.values(spec)["bytes"])
+        await _limits(lane).put(toxic_name(spec), limit, lambda limit: _alter(lane, limit))
 
     async def stop(self, spec: FaultSpec, lane: LiveLane) -> None:
         """Take the limit away."""
-        await lane.cluster.alterations.alter_topic(lane.topic, LIMIT, None)
+        await _limits(lane).take_back(toxic_name(spec), lambda limit: _alter(lane, limit))
 
     def begin(self, spec: FaultSpec, lane: SimulatedLane) -> None:
         """Set the limit."""
-        self._set(lane, str(self.values(spec)["bytes"]))
+        self._set(lane, _limits(lane).add(toxic_name(spec), str(self.values(spec)["bytes"])))
 
     def end(self, spec: FaultSpec, lane: SimulatedLane) -> None:
         """Take the limit away."""
-        self._set(lane, None)
+        self._set(lane, _limits(lane).drop(toxic_name(spec)))
 
     def hits(self, row: FaultRow, frames: Sequence[Frame]) -> int:
         """Answers that found a batch too large."""
@@ -68,6 +71,14 @@ class MessageSizeLimit(BrokerFault):
     def _set(self, lane: SimulatedLane, limit: str | None) -> None:
         if lane.cluster.has_topic(lane.topic):
             lane.cluster.alter_config(lane.topic, {LIMIT: limit})
+
+
+def _limits(lane: LiveLane | SimulatedLane) -> Wanted[str]:
+    return wanted(lane.cluster, (LIMIT, lane.topic))
+
+
+async def _alter(lane: LiveLane, limit: str | None) -> None:
+    await lane.cluster.alterations.alter_topic(lane.topic, LIMIT, limit)
 
 
 FAULT: FaultKind = MessageSizeLimit()

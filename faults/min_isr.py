@@ -15,7 +15,7 @@ in good order, their proxies disabled; at the end they start again. In the simul
 takes them out of the ISR.
 
 ## Where it is seen
-A hit is an answer with NOT_ENOUGH_REPLICAS, or with NOT_ENOUGH_REPLICAS_AFTER_APPEND.
+At the witness: a hit is an answer with NOT_ENOUGH_REPLICAS, or with NOT_ENOUGH_REPLICAS_AFTER_APPEND, during the fault.
 
 ## What it cannot do
 Make the leader fall behind itself; it leads on, alone.
@@ -30,6 +30,8 @@ from msgspec.structs import replace
 
 from faults.broker_down import bring_back, take_down
 from faults.broker_fault import BrokerFault, errors, nodes
+from faults.kind import toxic_name
+from faults.wanted import wanted
 from harness.lane import LiveLane
 from harness.ports import FaultKind
 from harness.rows import FaultRow, Frame
@@ -49,29 +51,39 @@ class MinIsr(BrokerFault):
         """Ask for all replicas, and take some away."""
         if len(lane.cluster.node_ids) == 1:
             return
-        await lane.cluster.alterations.alter_topic(lane.topic, LIMIT, str(len(lane.cluster.node_ids)))
+        await wanted(lane.cluster, (LIMIT, lane.topic)).put(
+            toxic_name(spec), str(len(lane.cluster.node_ids)), lambda least: _alter(lane, least)
+        )
         await take_down(spec, lane, lane.cluster.stop)
 
     async def stop(self, spec: FaultSpec, lane: LiveLane) -> None:
         """Have all replicas back, and ask for as few as before."""
         await bring_back(spec, lane)
-        await lane.cluster.alterations.alter_topic(lane.topic, LIMIT, None)
+        await wanted(lane.cluster, (LIMIT, lane.topic)).take_back(
+            toxic_name(spec), lambda least: _alter(lane, least)
+        )
 
     def begin(self, spec: FaultSpec, lane: SimulatedLane) -> None:
         """Have them fall behind."""
         for node_id in nodes(spec, lane):
+            wanted(lane.cluster, ("behind", node_id)).add(toxic_name(spec), True)
             lane.cluster.drop_from_isr(node_id)
 
     def end(self, spec: FaultSpec, lane: SimulatedLane) -> None:
         """Have them catch up."""
         for node_id in nodes(spec, lane):
-            lane.cluster.return_to_isr(node_id)
+            if not wanted(lane.cluster, ("behind", node_id)).drop(toxic_name(spec)):
+                lane.cluster.return_to_isr(node_id)
 
     def hits(self, row: FaultRow, frames: Sequence[Frame]) -> int:
         """Answers that ask for more replicas; they come from the leaders, whoever fell behind."""
         codes = (ErrorCode.not_enough_replicas, ErrorCode.not_enough_replicas_after_append)
         anywhere = replace(row, spec=replace(row.spec, brokers=()))
         return errors(anywhere, frames, codes)
+
+
+async def _alter(lane: LiveLane, least: str | None) -> None:
+    await lane.cluster.alterations.alter_topic(lane.topic, LIMIT, least)
 
 
 FAULT: FaultKind = MinIsr()

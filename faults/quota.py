@@ -14,7 +14,7 @@ In the live world by a client quota (``producer_byte_rate`` of the default clien
 eleven seconds. In the simulated world there is ``throttle`` instead.
 
 ## Where it is seen
-Answers say a throttle time: a hit is such an answer during the fault.
+Answers say a throttle time: a hit is such an answer that passes the witness during the fault.
 
 ## What it cannot do
 Throttle at once: the first seconds may pass, as no more than the quota's window has been sent.
@@ -25,7 +25,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from faults.broker_fault import BrokerFault
-from faults.kind import passed
+from faults.kind import passed, toxic_name
+from faults.wanted import wanted
 from harness.lane import LiveLane
 from harness.ports import FaultKind, FaultParam
 from harness.rows import FaultRow, Frame, FrameKind
@@ -46,11 +47,16 @@ class Quota(BrokerFault):
 
     async def start(self, spec: FaultSpec, lane: LiveLane) -> None:
         """Set the quota."""
-        await lane.cluster.alterations.alter_quota(RATE, self.values(spec)["bytes_per_s"])
+        rate = self.values(spec)["bytes_per_s"]
+        await wanted(lane.cluster, RATE).put(
+            toxic_name(spec), rate, lambda rate: lane.cluster.alterations.alter_quota(RATE, rate)
+        )
 
     async def stop(self, spec: FaultSpec, lane: LiveLane) -> None:
         """Take it back."""
-        await lane.cluster.alterations.alter_quota(RATE, None)
+        await wanted(lane.cluster, RATE).take_back(
+            toxic_name(spec), lambda rate: lane.cluster.alterations.alter_quota(RATE, rate)
+        )
 
     def hits(self, row: FaultRow, frames: Sequence[Frame]) -> int:
         """Answers that said to hold back."""

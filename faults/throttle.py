@@ -13,7 +13,8 @@ In the live world by the witness, which puts the time into the broker's answers;
 the simulated world the scripted brokers find the quota exceeded each time.
 
 ## Where it is seen
-A hit is an answer of that API during the fault.
+At the witness: a hit is an answer of that API during the fault that says a throttle time. The client sees the time in
+the answer.
 
 ## What it cannot do
 Depend on how much the client really sends.
@@ -60,15 +61,16 @@ class Throttle(WitnessFault):
     def begin(self, spec: FaultSpec, lane: SimulatedLane) -> None:
         """Throttle."""
         values = self.values(spec)
-        lane.cluster.set_throttle_ms(values["api"], values["throttle_ms"])
+        lane.cluster.set_throttle_ms(values["api"], values["throttle_ms"], toxic_name(spec))
 
     def end(self, spec: FaultSpec, lane: SimulatedLane) -> None:
         """Throttle no more."""
-        lane.cluster.set_throttle_ms(self.values(spec)["api"], 0)
+        lane.cluster.set_throttle_ms(self.values(spec)["api"], 0, toxic_name(spec))
 
     def hits(self, row: FaultRow, frames: Sequence[Frame]) -> int:
-        """Answers that said so."""
-        return sum(1 for _ in responses(row, frames, self.values(row.spec)["api"]))
+        """Answers that said a throttle time."""
+        answers = responses(row, frames, self.values(row.spec)["api"])
+        return sum(frame.throttle_ms > 0 for frame in answers)
 
 
 FAULT: FaultKind = Throttle()

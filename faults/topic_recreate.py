@@ -12,7 +12,7 @@ for the old one: by its id, by leader epochs that are lower than before, by sequ
 By deleting and creating it: through the controller in the live world, in the scripted cluster in the simulated.
 
 ## Where it is seen
-A hit is an answer that says during the fault that there is no such topic, by name or by id.
+At the witness: a hit is an answer that says during the fault that there is no such topic, by name or by id.
 
 ## What it cannot do
 Delete at one moment on all brokers: a real one may know of it some milliseconds later than another. What was in the
@@ -26,6 +26,8 @@ from collections.abc import Sequence
 from kio.schema.errors import ErrorCode
 
 from faults.broker_fault import BrokerFault, errors
+from faults.kind import toxic_name
+from faults.wanted import Wanted, wanted
 from harness.lane import LiveLane
 from harness.ports import FaultKind
 from harness.rows import FaultRow, Frame
@@ -41,26 +43,37 @@ class TopicRecreate(BrokerFault):
 
     async def start(self, spec: FaultSpec, lane: LiveLane) -> None:
         """Delete it."""
-        await lane.cluster.alterations.delete_topic(lane.topic)
+        await _absences(lane).put(
+            toxic_name(spec), True, lambda _: lane.cluster.alterations.delete_topic(lane.topic)
+        )
 
     async def stop(self, spec: FaultSpec, lane: LiveLane) -> None:
         """Create it again."""
-        if not await lane.cluster.partitions(lane.topic):
-            await lane.cluster.create_topic(lane.topic, lane.partitions)
+        await _absences(lane).take_back(toxic_name(spec), lambda is_absent: _create(lane, is_absent))
 
     def begin(self, spec: FaultSpec, lane: SimulatedLane) -> None:
         """Delete it."""
+        _absences(lane).add(toxic_name(spec), True)
         if lane.cluster.has_topic(lane.topic):
             lane.cluster.delete_topic(lane.topic)
 
     def end(self, spec: FaultSpec, lane: SimulatedLane) -> None:
         """Create it again."""
-        if not lane.cluster.has_topic(lane.topic):
+        if not _absences(lane).drop(toxic_name(spec)) and not lane.cluster.has_topic(lane.topic):
             lane.cluster.recreate_topic(lane.topic)
 
     def hits(self, row: FaultRow, frames: Sequence[Frame]) -> int:
         """Answers that know no such topic."""
         return errors(row, frames, (ErrorCode.unknown_topic_or_partition, ErrorCode.unknown_topic_id))
+
+
+def _absences(lane: LiveLane | SimulatedLane) -> Wanted[bool]:
+    return wanted(lane.cluster, ("absent", lane.topic))
+
+
+async def _create(lane: LiveLane, is_absent: bool | None) -> None:
+    if not is_absent and not await lane.cluster.partitions(lane.topic):
+        await lane.cluster.create_topic(lane.topic, lane.partitions)
 
 
 FAULT: FaultKind = TopicRecreate()

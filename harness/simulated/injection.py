@@ -33,6 +33,7 @@ class SimulatedInjector:
         self._waiting: dict[int, Callable[[], None]] = {}
         self._until: dict[int, Callable[[], None]] = {}
         self._listening: list[Callable[[Any], None]] = []
+        self._load_ns = 0
 
     @property
     def holding(self) -> bool:
@@ -52,6 +53,7 @@ class SimulatedInjector:
 
     def run(self) -> None:
         """The load begins now: have each fault begin, or end, when its trigger comes."""
+        self._load_ns = self._lane.now_ns
         for row in self._rows:
             if row.spec.start != PhaseBegan("startup"):
                 self._when(row.spec.start, self._waiting, row.index, partial(self._begin, row.index))
@@ -97,27 +99,28 @@ class SimulatedInjector:
         """Have ``act`` called when the trigger comes; until then ``waits[index]`` calls it off."""
         scheduler = self._lane.scheduler
 
-        def due(at_ns: int, then: Callable[[], None]) -> None:
+        def due(after_load_ms: int, then: Callable[[], None]) -> None:
+            at_ns = max(scheduler.now_ns, self._load_ns + after_load_ms * NS_PER_MS)
             waits[index] = scheduler.at(at_ns, then).cancel
 
         match trigger:
             case PhaseBegan():
-                due(scheduler.now_ns, act)
+                due(0, act)
             case Elapsed():
-                due(scheduler.now_ns + trigger.ms * NS_PER_MS, act)
+                due(trigger.ms, act)
             case FrameSeen() | ClientTold():
                 counter = TriggerCounter(trigger)
 
                 def look(event: Frame | AnyEvent) -> None:
                     if counter.feed(event):
                         self._unwatch(look)
-                        due(scheduler.now_ns, act)
+                        due(0, act)
 
                 def listen() -> None:
                     self._watch(look)
                     waits[index] = partial(self._unwatch, look)
 
-                due(scheduler.now_ns + trigger.after_ms * NS_PER_MS, listen)
+                due(trigger.after_ms, listen)
 
     def _watch(self, look: Callable[[Any], None]) -> None:
         self._network.watch(look)

@@ -11,6 +11,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
+from msgspec.structs import replace
+
 from harness.rows import Fate, Frame
 from harness.units import NS_PER_MS
 from harness.wire.frames import SIZE_BYTES, frame
@@ -65,6 +67,12 @@ class Action:
 
     fate: Fate
     steps: Callable[[bytes, Frame], list[Step]]
+
+
+def spared(row: Frame, why: str) -> Frame:
+    """The row of a frame that a rule took and nothing became of: no fault has acted on it."""
+    note = "; ".join(filter(None, (row.note, f"not changed: {why}")))
+    return replace(row, fault=None, fate=None, note=note)
 
 
 DROP: Final = Action(Fate.STOPPED, lambda data, _: [])

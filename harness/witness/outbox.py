@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 
 from harness.rows import Frame
-from harness.witness.actions import Behind, End, Held, Step, Wait, Write
+from harness.witness.actions import Behind, End, Held, Step, Wait, Write, spared
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,11 +26,18 @@ class Finish:
     """The sender will send no more."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Alone:
+    """As :class:`Told`, of a frame that was to be overtaken, and was not: if it passes, the rule changed nothing."""
+
+    row: Frame
+
+
 class Outbox:
     """``due_ns`` is when to look again; None while it is empty, or held until a rule is disarmed."""
 
     def __init__(self) -> None:
-        self._steps: deque[Step | Told | Finish] = deque()
+        self._steps: deque[Step | Told | _Alone | Finish] = deque()
         self._behind: list[Write | Told] = []
         self._behind_by: str | None = None
         self.due_ns: int | None = None
@@ -43,7 +50,12 @@ class Outbox:
 
     def add(self, steps: Iterable[Step], *rows: Frame) -> None:
         """The steps of one frame, behind all that are there; its ``rows`` are told when it has passed."""
-        overtaken, self._behind = self._behind, []
+        steps = list(steps)
+        overtaken: list[Write | Told | _Alone] = [*self._behind]
+        self._behind = []
+        # Behind an End nothing passes, so nothing has to be said of it.
+        if not any(isinstance(step, Write | End) for step in steps):
+            overtaken = [_Alone(step.row) if isinstance(step, Told) else step for step in overtaken]
         told = [Told(row) for row in rows]
         for step in steps:
             match step:
@@ -66,7 +78,7 @@ class Outbox:
 
     def clear(self) -> list[Frame]:
         """Nothing passes any more: the rows of what still waited."""
-        left = [step.row for step in (*self._steps, *self._behind) if isinstance(step, Told)]
+        left = [step.row for step in (*self._steps, *self._behind) if isinstance(step, Told | _Alone)]
         self._steps.clear()
         self._behind.clear()
         self.due_ns, self.waiting_bytes = None, 0
@@ -92,7 +104,9 @@ class Outbox:
             step = self._steps.popleft()
             if isinstance(step, Write):
                 self.waiting_bytes -= len(step.data)
-            if isinstance(step, Write | Told | End | Finish):
+            if isinstance(step, _Alone):
+                yield Told(spared(step.row, "no other came to overtake it"))
+            elif isinstance(step, Write | Told | End | Finish):
                 yield step
             if isinstance(step, End):
                 return

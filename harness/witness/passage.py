@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from harness.rows import Fate, Frame
 from harness.wire.frames import SIZE_BYTES
-from harness.witness.actions import End, Write
+from harness.witness.actions import End, Write, spared
 from harness.witness.gate import Gate
 from harness.witness.outbox import Finish, Outbox, Told
 from harness.witness.rewrites import CannotRewrite
@@ -117,9 +117,11 @@ class Passage:
         try:
             steps = rule.action.steps(piece, row)
         except CannotRewrite as why:
-            self._outbox.add([Write(piece)], replace(rows[0], note=f"not changed: {why}"))
+            self._outbox.add([Write(piece)], spared(row, str(why)))
             return
         match row.fate, steps:
+            case _, [Write(data)] if data == piece:
+                row = spared(row, "it passed as it came")
             case Fate.CHANGED, [Write(data)]:
                 row = self._transcript.changed(row, data[SIZE_BYTES:])
         self._outbox.add(steps, row)

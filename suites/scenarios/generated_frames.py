@@ -61,7 +61,9 @@ def _fault(
 ) -> FaultSpec:
     kind = dice.choice(sorted(KINDS))
     directions, params = KINDS[kind]
-    match = FrameMatch(dice.choice(apis), dice.choice(directions), dice.between(*first), dice.between(*COUNT))
+    # Of neighbours that are to go behind the next one, only the last can.
+    count = 1 if kind == "swapped_responses" else dice.between(*COUNT)
+    match = FrameMatch(dice.choice(apis), dice.choice(directions), dice.between(*first), count)
     return FaultSpec(kind, start, dice.between(least_ms, LONGEST_MS), params(dice), frames=match)
 
 

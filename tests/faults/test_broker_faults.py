@@ -97,7 +97,7 @@ def state(cluster):
         {name: (t.settings, len(t.partitions)) for name, t in inner.topics.items()},
         [set(p.isr) for _, p in inner.partitions()],
         [p.lagging for _, p in inner.partitions()],
-        inner.throttle_ms,
+        inner.throttles_ms,
         inner.injected,
         inner.out_of_sync,
     )
@@ -233,7 +233,7 @@ HITS = {
     "topic_growth": (frame(api=Api.METADATA), frame()),
     "min_isr": (frame(error_codes=(19,)), frame(error_codes=(6,))),
     "message_size_limit": (frame(error_codes=(10,)), frame(error_codes=(6,))),
-    "throttle": (frame(), frame(api=Api.METADATA)),
+    "throttle": (frame(throttle_ms=300), frame(), frame(api=Api.METADATA, throttle_ms=300)),
     "error_response": (frame(error_codes=(6,)), frame(api=Api.METADATA, error_codes=(6,))),
     "producer_id_expiry": (
         frame(FrameKind.REQUEST, produce=(BATCH, PLAIN)),
@@ -245,12 +245,12 @@ HITS = {
 
 @pytest.mark.parametrize("name", KINDS)
 def test_a_hit_is_what_shows_the_fault_while_it_lasts(name):
-    hit, miss = HITS[name]
+    hit, *misses = HITS[name]
     before, after = (
         Frame(**{**{f: getattr(hit, f) for f in hit.__struct_fields__}, "t_ns": t}) for t in (999, 2_001)
     )
     fault = fault_kind(name)
-    assert fault.hits(row(name), [before, hit, miss, miss, after]) == 1
+    assert fault.hits(row(name), [before, hit, *misses, *misses, after]) == 1
     assert fault.simulated_hits(row(name), [hit], lane()) == 1
     elsewhere = name == "min_isr"  # the leaders answer, whoever fell behind
     assert fault.hits(row(name, brokers=(2,)), [hit]) == elsewhere

@@ -119,6 +119,26 @@ def test_the_true_client_bears_it(fault: FaultSpec) -> None:
     assert len(evidence.log) == LOAD.records
 
 
+@pytest.mark.parametrize(
+    "fault",
+    [
+        on("changed_error", code=0),
+        on("sliced_frame", size_bytes=1_048_576),
+        on("sliced_frame", "request", size_bytes=1_048_576),
+        FaultSpec("stale_metadata", PhaseBegan("startup"), FOR_LONG_MS, {"leader_id": 1}),
+        replace_duration(on("swapped_responses", first=1), 1_500),
+    ],
+    ids=lambda fault: f"{fault.kind}",
+)
+def test_what_changed_nothing_hit_nothing(fault: FaultSpec) -> None:
+    """With one broker, which leads; and one answer in a second, so that no other can overtake it."""
+    evidence, verdict = try_spec(trial(fault))
+    [row] = evidence.faults
+    assert (row.hits, verdict.verdict) == (0, Verdict.NOT_EXERCISED)
+    assert all(frame.fault is None and frame.fate is None for frame in evidence.frames)
+    assert any((frame.note or "").startswith("not changed: ") for frame in evidence.frames)
+
+
 KINDS = {
     "dropped_frame": ({"end": st.integers(0, 2)}, ("request", "response")),
     "late_frame": ({"delay_ms": st.integers(1, 5_000)}, ("request", "response")),

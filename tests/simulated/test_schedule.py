@@ -100,6 +100,12 @@ def test_one_ends_when_its_last_trigger_comes_or_its_time_is_over() -> None:
     assert second.effective_ns == (load_ns(evidence), load_ns(evidence) + 900 * NS_PER_MS)
 
 
+def test_an_end_by_the_clock_counts_from_the_load_as_the_beginning_does() -> None:
+    evidence = run(refuse(Elapsed(300), 9_000, until=Elapsed(1_200)))
+    [row] = evidence.faults
+    assert row.effective_ns == tuple(load_ns(evidence) + ms * NS_PER_MS for ms in (300, 1_200))
+
+
 def test_a_fault_of_the_startup_may_end_by_a_frame() -> None:
     seen = FrameSeen("Produce", "response")
     evidence = run(FaultSpec("latency", PhaseBegan("startup"), 60_000, {"upstream_ms": 5}, until=seen))
@@ -127,7 +133,10 @@ def test_a_trigger_that_never_comes_leaves_no_window() -> None:
         (refuse(ClientTold("acks")), "unknown event of a client.*known: fail, info, invoke, ok"),
         (refuse(Elapsed(0), until=ClientTold(nth=0)), "nth of fault 'refuse' must be 1 or more"),
         (refuse(PhaseBegan("heal")), "unknown phase with faults.*known: load, startup"),
-        (FaultSpec("refuse", Elapsed(0), 1, frames=FrameMatch("Produce", partition=7)), "names partition 7"),
+        (
+            FaultSpec("held_frame", Elapsed(0), 1, frames=FrameMatch("Produce", partition=7)),
+            "names partition 7",
+        ),
     ],
 )
 def test_what_cannot_be_carried_out_is_refused_in_one_sentence(fault: FaultSpec, said: str) -> None:

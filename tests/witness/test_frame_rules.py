@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.rows import Frame, FrameKind, ProducePart
+from harness.rows import Fate, Frame, FrameKind, ProducePart
 from harness.spec import FrameMatch
 from harness.witness import actions
 from harness.witness.actions import Behind, End, Held, Wait, Write
@@ -39,6 +39,10 @@ def row(n: int = 1, **fields: Any) -> Frame:
 def pieces(data: bytes, cuts: list[int]) -> list[bytes]:
     places = sorted({0, len(data), *(cut % (len(data) + 1) for cut in cuts)})
     return [data[a:b] for a, b in pairwise(places)]
+
+
+def spared(n: int) -> Frame:
+    return row(n, note="not changed: no other came to overtake it")
 
 
 # the gate
@@ -200,8 +204,24 @@ def test_a_frame_waits_for_the_next_one_as_long_as_its_rule_is_armed() -> None:
     outbox.add([Held("hold"), Write(b"one")])
     outbox.add([Behind(b"two", "swap")], row(2))
     assert not list(outbox.due(1, {"hold"}))
-    assert list(outbox.due(2, ())) == [Write(b"one"), Write(b"two"), Told(row(2))]
+    assert list(outbox.due(2, ())) == [Write(b"one"), Write(b"two"), Told(spared(2))]
     assert outbox.is_empty
+
+
+@pytest.mark.parametrize("steps", [[], [Behind(b"two", "swap")]], ids=["gone", "kept too"])
+def test_a_frame_of_which_nothing_passes_before_it_overtakes_none(steps: list[actions.Step]) -> None:
+    outbox = Outbox()
+    outbox.add([Behind(b"one", "swap")], row(1, fault="swap", fate=Fate.LATE))
+    outbox.add(steps, row(2))
+    assert Told(spared(1)) in list(outbox.due(1, {"swap"}))
+
+
+@pytest.mark.parametrize("steps", [[Write(b"two")], [Wait(0), Write(b"two")], [Held("other"), Write(b"two")]])
+def test_a_frame_that_was_overtaken_was_acted_on(steps: list[actions.Step]) -> None:
+    outbox, late = Outbox(), row(1, fault="swap", fate=Fate.LATE)
+    outbox.add([Behind(b"one", "swap")], late)
+    outbox.add(steps, row(2))
+    assert [step.row for step in outbox.due(1, ()) if isinstance(step, Told)] == [row(2), late]
 
 
 def test_an_end_is_the_last_and_what_is_behind_it_was_not_passed_on() -> None:

@@ -13,9 +13,20 @@ import pytest
 
 from harness.rows import Frame, FrameKind
 from harness.spec import FrameMatch
-from harness.witness.actions import DROP, HOLD, SWAP, Action, delay, drop_and_end, rewritten, tear
+from harness.witness.actions import (
+    DROP,
+    HOLD,
+    SWAP,
+    Action,
+    changed,
+    delay,
+    drop_and_end,
+    rewritten,
+    slices,
+    tear,
+)
 from harness.witness.relay import Relay
-from harness.witness.rewrites import other_correlation_id
+from harness.witness.rewrites import error_code, other_correlation_id, throttle_time
 
 Play = Callable[[Callable[[Any], Coroutine[Any, Any, None]]], None]
 API = "ApiVersions"
@@ -173,7 +184,48 @@ def test_a_frame_that_was_to_be_overtaken_goes_on_when_the_rule_is_gone(make: An
         await kept(ends, make, SWAP, 1)
         ends.lane.disarm("r")
         await received(ends, make, 1)
-        assert responses(ends.rows) == [(1, "r", "late")]
+        assert responses(ends.rows) == [(1, None, None)]
+        assert ends.rows[-1].note == "not changed: no other came to overtake it"
+
+    play(scenario)
+
+
+def test_a_frame_that_was_overtaken_says_so(make: Any, play: Play) -> None:
+    async def scenario(ends: Any) -> None:
+        await kept(ends, make, SWAP, 1)
+        await asked(ends, make, 2)
+        ends.broker_out.write(make.versions_told(2))
+        await received(ends, make, 2, 1)
+        assert responses(ends.rows) == [(2, None, None), (1, "r", "late")]
+
+    play(scenario)
+
+
+@pytest.mark.parametrize(
+    "action",
+    [
+        slices(1_000, 0),
+        changed(error_code(0)),
+        changed(throttle_time(0)),
+        rewritten(lambda payload, _: payload),
+    ],
+    ids=["one piece", "the same code", "the same time", "the same bytes"],
+)
+def test_a_frame_that_passes_as_it_came_was_not_acted_on(action: Action, make: Any, play: Play) -> None:
+    """The rule has counted it all the same: the next one is not taken."""
+
+    async def scenario(ends: Any) -> None:
+        await asked(ends, make, 1, 2)
+        ends.lane.arm("r", FrameMatch(API), action)
+        ends.lane.arm("next", FrameMatch(API, first=2), DROP)
+        for n in (1, 2):
+            ends.broker_out.write(make.versions_told(n))
+        await received(ends, make, 1)
+        await until(lambda: len(responses(ends.rows)) == 2)
+        assert responses(ends.rows) == [(1, None, None), (2, "next", "stopped")]
+        assert [row.note for row in ends.rows if row.correlation_id == 1][
+            -1
+        ] == "not changed: it passed as it came"
 
     play(scenario)
 
@@ -184,6 +236,7 @@ def test_what_an_end_releases_is_told_behind_it(make: Any, play: Play) -> None:
         ends.broker_out.write_eof()
         await received(ends, make, 1)
         assert [row.kind.value for row in ends.rows] == ["open", "request", "close", "response"]
+        assert responses(ends.rows) == [(1, None, None)]
         assert told_in_order(ends.rows)
 
     play(scenario)

@@ -73,7 +73,7 @@ class ScriptedCluster(ClusterControls):
             return Answer(None, until_ns if until_ns > now_ns else now_ns + _PAUSE_LOOK_NS, again=True)
         if self._muted_until_ns:
             now_ns = max(now_ns, self._muted_until_ns.pop((node_id, conn), now_ns))
-        is_cacheable = payload[:2] in _CACHEABLE and not (state.injected or state.throttle_ms)
+        is_cacheable = payload[:2] in _CACHEABLE and not (state.injected or state.throttles_ms)
         key, generation = payload[:4] + payload[8:] if is_cacheable else b"", state.generation
         if is_cacheable and (cached := state.cached.get(key)) is not None:
             return Answer(cached[:4] + payload[_CORRELATION] + cached[8:], now_ns)
@@ -98,7 +98,7 @@ class ScriptedCluster(ClusterControls):
             return api_versions.unsupported(state, header, now_ns)
         if handler is None or not low <= header.api_version <= high:
             raise Closed(f"{api_name(header.api_key)} version {header.api_version} is not answered")
-        throttle_ms = state.throttle_ms.get(header.api_key, 0)
+        throttle_ms = state.throttle_ms(header.api_key) if state.throttles_ms else 0
         now_ms = state.wall_ms_at_zero + now_ns // NS_PER_MS
         answer = handler(state, Request(node_id, header, body, now_ns, now_ms, throttle_ms))
         if throttle_ms:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 
 from kio.schema.errors import ErrorCode
 
@@ -215,31 +215,40 @@ class ClusterControls:
         for _, partition in self._state.partitions():
             partition.log.producer_state.expire_all()
 
-    def set_throttle_ms(self, api: int, throttle_ms: int) -> None:
-        """Every answer of an API says this throttle time, and the connection is left unread for as long; 0 ends it."""
+    def set_throttle_ms(self, api: int, throttle_ms: int, by: Hashable = "") -> None:
+        """Every answer of an API says this throttle time, and the connection is left unread for as long; 0 ends it.
+
+        Several may want that, each ``by`` its own name: the one that was first has its way until it ends.
+        """
         if throttle_ms:
-            self._state.throttle_ms[int(api)] = throttle_ms
+            self._state.throttles_ms[int(api), by] = throttle_ms
         else:
-            self._state.throttle_ms.pop(int(api), None)
+            self._state.throttles_ms.pop((int(api), by), None)
 
     def inject_error(
-        self, api: int, code: int, count: int, partition: int | None = None, after_append: bool = False
+        self,
+        api: int,
+        code: int,
+        count: int,
+        partition: int | None = None,
+        after_append: bool = False,
+        by: Hashable = "",
     ) -> None:
         """The next ``count`` answers of an API say ``code``, for one ``partition`` or for all that they speak about.
 
         Produce and Metadata alone have partitions. ``after_append``: Produce appends first. A count of 0 takes
-        it back.
+        it back; what others want, ``by`` other names, stays.
         """
         self._state.injected = [
             error
             for error in self._state.injected
-            if (error.api, error.code, error.partition) != (int(api), code, partition)
+            if (error.by, error.api, error.code, error.partition) != (by, int(api), code, partition)
         ]
         if code not in {int(each) for each in ErrorCode}:
             raise UsageError(f"{code} is no error code of Kafka's")
         if count > 0:
             self._state.injected.append(
-                InjectedError(int(api), ErrorCode(code), count, partition, after_append)
+                InjectedError(int(api), ErrorCode(code), count, partition, after_append, by)
             )
 
     def _catch_up(self, partition: Partition) -> None:

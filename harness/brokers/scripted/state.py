@@ -5,7 +5,7 @@ Whatever changes what Metadata says calls :meth:`ClusterState.changed`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 from uuid import UUID
@@ -37,13 +37,17 @@ class BrokerNode:
 
 @dataclass(slots=True)
 class InjectedError:
-    """The next ``left`` answers of an API, or of one partition of Produce and Metadata, say ``code``."""
+    """The next ``left`` answers of an API, or of one partition of Produce and Metadata, say ``code``.
+
+    ``by`` names who wants it.
+    """
 
     api: int
     code: ErrorCode
     left: int
     partition: int | None
     after_append: bool
+    by: Hashable
 
 
 @dataclass(slots=True)
@@ -88,7 +92,8 @@ class ClusterState:
         self.topics_by_id: dict[UUID, Topic] = {}
         self.transactions: dict[str, TransactionalProducer] = {}
         self.injected: list[InjectedError] = []
-        self.throttle_ms: dict[int, int] = {}
+        #: By API and by the name of who wants it.
+        self.throttles_ms: dict[tuple[int, Hashable], int] = {}
         self.cached: dict[bytes, bytes] = {}
         self.generation = 0
         self.wall_ms_at_zero = wall_ms_at_zero
@@ -121,6 +126,10 @@ class ClusterState:
         node.producer_ids_left -= 1
         node.next_producer_id += 1
         return node.next_producer_id - 1
+
+    def throttle_ms(self, api: int) -> int:
+        """The throttle time that an answer is to say: of those that are wanted the first."""
+        return next((ms for (throttled, _), ms in self.throttles_ms.items() if throttled == api), 0)
 
     def take_error(self, api: int, partitions: frozenset[int] | None = None) -> InjectedError | None:
         """The error that an answer is to give, used up by this; ``partitions`` are those it speaks about."""

@@ -1,0 +1,29 @@
+"""What may be asked of ``error_response``: a partition of Produce alone, for no other answer is read by partition."""
+
+from __future__ import annotations
+
+import pytest
+
+from harness.errors import UsageError
+from harness.registry import fault as fault_kind
+from harness.spec import Elapsed, FaultSpec
+from harness.wire.apis import Api
+
+FAULT = fault_kind("error_response")
+
+
+def asked(api: Api, **params: int) -> FaultSpec:
+    return FaultSpec("error_response", Elapsed(0), 1_000, {"api": api, "after_append": 1, **params})
+
+
+@pytest.mark.parametrize("world", ["live", "simulated"])
+@pytest.mark.parametrize("api", [Api.METADATA, Api.INIT_PRODUCER_ID, Api.API_VERSIONS])
+def test_a_partition_of_another_api_is_refused(api: Api, world: str) -> None:
+    FAULT.check(asked(api), world)
+    with pytest.raises(UsageError, match="one partition of Produce alone: leave out partition"):
+        FAULT.check(asked(api, partition=0), world)
+
+
+@pytest.mark.parametrize("world", ["live", "simulated"])
+def test_a_partition_of_produce_may_fail_alone(world: str) -> None:
+    FAULT.check(asked(Api.PRODUCE, partition=1), world)

@@ -1,0 +1,264 @@
+"""Two faults of brokers that overlap: with the end of one, in whatever order, the other is in effect as before."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+from kio.schema.api_versions.v3 import ApiVersionsRequest
+from kio.schema.errors import ErrorCode
+
+from harness.brokers.scripted.cluster import ScriptedCluster
+from harness.dice import Dice
+from harness.lane import LiveLane
+from harness.registry import fault as fault_kind
+from harness.rows import FaultRow, Frame, FrameKind
+from harness.spec import Elapsed, FaultSpec
+from harness.wire.apis import Api
+from harness.wire.messages import decode_response, encode_request
+
+ASKED = ApiVersionsRequest(client_software_name="c", client_software_version="1")
+
+
+def pair(
+    kind: str, first: dict[str, int] | None = None, second: dict[str, int] | None = None
+) -> list[FaultSpec]:
+    """Two of a kind, the one longer than the other."""
+    return [
+        FaultSpec(kind, Elapsed(0), 5_000, first or {}, (2,)),
+        FaultSpec(kind, Elapsed(1_000), 9_000, second or first or {}, (2,)),
+    ]
+
+
+# in the simulated world
+
+
+@dataclass
+class Scripted:
+    """A lane with nothing but brokers."""
+
+    cluster: ScriptedCluster = field(
+        default_factory=lambda: ScriptedCluster("4.3.1", {n: ("b", n) for n in (1, 2, 3)}, Dice(1, "c"))
+    )
+    topic: str = "t"
+    now_ns: int = 1_000_000
+
+    def __post_init__(self) -> None:
+        self.cluster.create_topic("t", 1)
+
+    def on(self, spec: FaultSpec) -> Any:
+        return (SimpleNamespace(node_id=node_id) for node_id in spec.brokers)
+
+    def told(self, node_id: int = 1) -> Any:
+        """What a broker answers; None: nothing."""
+        answer = self.cluster.handle(node_id, 1, encode_request(ASKED, 1, "c")[4:], self.now_ns)
+        if answer.frame is None:
+            return None
+        return decode_response(answer.frame[4:], ASKED.__api_key__, ASKED.__version__)[1]
+
+
+NEVER = 10**6
+VERSIONS = int(Api.API_VERSIONS)
+HOLDS: dict[str, tuple[dict[str, int], Callable[[Scripted], bool]]] = {
+    "broker_kill": ({}, lambda it: not it.cluster.accepts(2)),
+    "broker_pause": ({}, lambda it: it.told(2) is None),
+    "error_response": (
+        {"api": VERSIONS, "code": 41, "count": NEVER},
+        lambda it: it.told().error_code is ErrorCode(41),
+    ),
+    "message_size_limit": ({"bytes": 99}, lambda it: it.cluster.config("t") == {"max.message.bytes": "99"}),
+    "min_isr": ({}, lambda it: 2 not in it.cluster._state.topics["t"].partitions[0].isr),
+    "throttle": ({"api": VERSIONS, "throttle_ms": 7}, lambda it: bool(it.told().throttle_time)),
+    "topic_recreate": ({}, lambda it: not it.cluster.has_topic("t")),
+}
+
+
+@pytest.mark.parametrize("kind", HOLDS)
+@pytest.mark.parametrize("is_first_over_first", [True, False])
+def test_scripted_brokers_stay_as_the_other_fault_wants_them(kind: str, is_first_over_first: bool) -> None:
+    it, fault, (params, holds) = Scripted(), cast(Any, fault_kind(kind)), HOLDS[kind]
+    over, still = pair(kind, params)[:: 1 if is_first_over_first else -1]
+    for spec in pair(kind, params):
+        fault.begin(spec, it)
+        assert holds(it)
+    fault.end(over, it)
+    fault.end(over, it)
+    assert holds(it)
+    fault.end(still, it)
+    assert not holds(it)
+
+
+def test_of_two_throttles_the_first_is_told_and_then_the_other() -> None:
+    it, fault = Scripted(), cast(Any, fault_kind("throttle"))
+    first, second = pair("throttle", *({"api": VERSIONS, "throttle_ms": ms} for ms in (300, 100)))
+    said_ms = []
+    for change, spec in (
+        (fault.begin, first),
+        (fault.begin, second),
+        (fault.end, first),
+        (fault.end, second),
+    ):
+        change(spec, it)
+        said_ms.append(it.told().throttle_time.total_seconds() * 1_000)
+    assert said_ms == [300, 300, 100, 0]
+
+
+def test_only_an_answer_that_says_a_throttle_time_is_a_hit() -> None:
+    spec = FaultSpec("throttle", Elapsed(0), 5_000)
+    row = FaultRow(0, spec, (0, 9), (0, 9))
+    plain = Frame(t_ns=5, lane=0, broker=1, conn=1, kind=FrameKind.RESPONSE, api_key=int(Api.PRODUCE))
+    said = Frame(**{name: getattr(plain, name) for name in plain.__struct_fields__} | {"throttle_ms": 1})
+    assert fault_kind("throttle").hits(row, [plain, said, plain]) == 1
+
+
+# in the live world
+
+
+class Brokers:
+    """A cluster that does what it is told, some of it slowly; it is its own administration."""
+
+    node_ids = (1, 2, 3)
+
+    def __init__(self) -> None:
+        self.settings: dict[str, Any] = {}
+        self.down: set[int] = set()
+        self.paused: set[int] = set()
+        self.topics = {"t"}
+
+    @property
+    def alterations(self) -> Brokers:
+        return self
+
+    @property
+    def up(self) -> tuple[int, ...]:
+        return tuple(node for node in self.node_ids if node not in self.down | self.paused)
+
+    async def _set(self, name: str, value: Any) -> None:
+        for _ in range(1 if value else 5):  # to take something back takes longer than to set it
+            await asyncio.sleep(0)
+        self.settings.pop(name, None)
+        if value is not None:
+            self.settings[name] = value
+
+    async def alter_topic(self, topic: str, name: str, value: str | None) -> None:
+        await self._set(f"{topic} {name}", value)
+
+    async def alter_brokers(self, name: str, value: str | None) -> None:
+        await self._set(name, value)
+
+    async def forget_producers(self, topic: str, partition: int) -> None:
+        assert self.settings["producer.id.expiration.ms"] == "1"
+
+    async def alter_quota(self, name: str, value: float | None) -> None:
+        await self._set(name, value)
+
+    async def partitions(self, topic: str) -> list[int]:
+        return [0] if topic in self.topics else []
+
+    async def delete_topic(self, topic: str) -> None:
+        self.topics.discard(topic)
+
+    async def create_topic(self, topic: str, partitions: int) -> None:
+        await asyncio.sleep(0)
+        self.topics.add(topic)
+
+    async def kill(self, node_id: int) -> None:
+        self.down.add(node_id)
+
+    stop = kill
+
+    async def restart(self, node_id: int) -> None:
+        for _ in range(5):
+            await asyncio.sleep(0)
+        self.down.discard(node_id)
+
+    async def pause(self, node_id: int) -> None:
+        assert node_id in self.up, "a process that is stopped is not stopped again"
+        self.paused.add(node_id)
+
+    async def resume(self, node_id: int) -> None:
+        self.paused.discard(node_id)
+
+
+@dataclass(eq=False)
+class Door:
+    """A proxy that is open or not."""
+
+    address: Any
+    is_open: bool = True
+
+    async def disable(self) -> None:
+        self.is_open = False
+
+    async def enable(self) -> None:
+        self.is_open = True
+
+
+def live() -> tuple[LiveLane, Brokers]:
+    brokers = Brokers()
+    doors = tuple(Door(SimpleNamespace(broker=node)) for node in brokers.node_ids)
+    return LiveLane(cast(Any, doors), cast(Any, None), cast(Any, brokers), "t"), brokers
+
+
+LIVE: dict[str, tuple[dict[str, int], dict[str, int], Callable[[Brokers], Any]]] = {
+    "broker_kill": ({}, {}, lambda it: it.down),
+    "broker_pause": ({}, {}, lambda it: it.paused),
+    "broker_restart": ({}, {}, lambda it: it.down),
+    "message_size_limit": ({"bytes": 99}, {"bytes": 199}, lambda it: it.settings),
+    "min_isr": ({}, {}, lambda it: (it.settings, it.down)),
+    "producer_id_expiry": ({}, {}, lambda it: it.settings),
+    "quota": ({"bytes_per_s": 99}, {"bytes_per_s": 199}, lambda it: it.settings),
+    "topic_recreate": ({}, {}, lambda it: it.topics),
+}
+
+
+async def seen(shows: Callable[[Brokers], Any], *begun: FaultSpec) -> Any:
+    """How it looks while nothing but these is in effect."""
+    lane, brokers = live()
+    for spec in begun:
+        await fault_kind(spec.kind).start(spec, lane)
+    return shows(brokers)
+
+
+@pytest.mark.parametrize("kind", LIVE)
+@pytest.mark.parametrize("is_first_over_first", [True, False])
+def test_brokers_stay_as_the_other_fault_wants_them(kind: str, is_first_over_first: bool) -> None:
+    first_params, second_params, shows = LIVE[kind]
+    specs = pair(kind, first_params, second_params)
+
+    async def scenario() -> None:
+        (lane, brokers), fault = live(), fault_kind(kind)
+        over, still = specs[:: 1 if is_first_over_first else -1]
+        for spec in specs:
+            await fault.start(spec, lane)
+            assert shows(brokers) == await seen(shows, spec)  # of two values the later one holds
+        await fault.stop(over, lane)
+        await fault.stop(over, lane)
+        assert shows(brokers) == await seen(shows, still)
+        assert all(door.is_open for door in cast(Any, lane.proxies)) == (not brokers.down)
+        await fault.stop(still, lane)
+        assert shows(brokers) == await seen(shows)
+        assert all(door.is_open for door in cast(Any, lane.proxies))
+
+    asyncio.run(scenario())
+
+
+@pytest.mark.parametrize("kind", LIVE)
+def test_a_fault_that_begins_while_another_ends_is_in_effect(kind: str) -> None:
+    """Whichever of the two the brokers would be done with first."""
+    first_params, second_params, shows = LIVE[kind]
+    over, begun = pair(kind, first_params, second_params)
+
+    async def scenario() -> None:
+        (lane, brokers), fault = live(), fault_kind(kind)
+        await fault.start(over, lane)
+        await asyncio.gather(fault.stop(over, lane), fault.start(begun, lane))
+        assert shows(brokers) == await seen(shows, begun)
+        await fault.stop(begun, lane)
+        assert shows(brokers) == await seen(shows)
+
+    asyncio.run(scenario())
