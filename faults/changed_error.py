@@ -11,11 +11,11 @@ as it was: what was refused under one name is refused under another.
 By the witness, which changes the answer in the version that the client speaks.
 
 ## Where it is seen
-The row of the answer says that it was changed, and by which fault: a hit is such a row.
+At the witness the row of the answer says that it was changed, and by which fault: a hit is such a row.
 
 ## What it cannot do
 Undo what was done: a batch that was appended is in the log, whatever its answer says. Such answers are better left to
-``error_response``.
+``error_response``. Hit an answer that says just that already: it passes as it came.
 """
 
 from __future__ import annotations

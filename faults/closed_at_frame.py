@@ -12,8 +12,8 @@ the end right behind a whole answer, whose request must not be sent again.
 By the witness, which closes both of its sockets.
 
 ## Where it is seen
-The connection ends with neither side as the one who ended it. The row of the frame says whether it was stopped, and
-by which fault: a hit is such a row.
+At the witness the connection ends with neither side as the one who ended it. The row of the frame says whether it was
+stopped, and by which fault: a hit is such a row.
 
 ## What it cannot do
 Reset the client: the witness's RST reaches the broker, but Toxiproxy, which stands between, passes it on to the client

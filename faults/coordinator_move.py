@@ -14,7 +14,7 @@ In the live world as ``leader_move``: another replica becomes the preferred one 
 the scripted brokers agree on the next broker for every key, at once.
 
 ## Where it is seen
-The old coordinator answers NOT_COORDINATOR: a hit is such an answer during the fault.
+The old coordinator answers NOT_COORDINATOR: a hit is such an answer that passes the witness during the fault.
 
 ## What it cannot do
 Touch a producer without a transactional id: its id comes from any broker, and it has no coordinator.

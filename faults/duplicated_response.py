@@ -11,7 +11,7 @@ complete a request with it is not.
 By the witness, which writes the frame twice.
 
 ## Where it is seen
-The row of the response says which fault it met: a hit is such a row.
+At the witness the row of the response says which fault it met: a hit is such a row.
 
 ## What it cannot do
 Come from a real broker: it is what a broken middlebox does.

@@ -24,6 +24,7 @@ class FrameFault(Fault):
     """The defaults: ``frames`` of the spec are meant; :meth:`action` is what a kind does with them."""
 
     worlds = BOTH_WORLDS
+    of_frames = True
     #: The directions in which the kind can act.
     directions: tuple[str, ...] = DIRECTIONS
 

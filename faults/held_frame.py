@@ -13,8 +13,8 @@ By the witness, which keeps the frame. A FIN waits behind it, so that the broker
 that nobody waits for its answer.
 
 ## Where it is seen
-The row of the frame has the time at which it was passed on, and says that it was late, and by which fault: a hit is
-such a row.
+At the witness the row of the frame has the time at which it was passed on, and says that it was late, and by which
+fault: a hit is such a row.
 
 ## What it cannot do
 Hold a frame back from somebody who resets the connection meanwhile: then it is gone, its row says that it was stopped,

@@ -12,8 +12,8 @@ that was late; one slow broker or one slow API, where the client's clocks are fo
 By the witness, which keeps the frame for so long.
 
 ## Where it is seen
-The row of the frame has the time at which it was passed on, and says that it was late, and by which fault: a hit is
-such a row.
+At the witness the row of the frame has the time at which it was passed on, and says that it was late, and by which
+fault: a hit is such a row.
 
 ## What it cannot do
 Let what is behind the frame overtake it (that is ``swapped_responses``).

@@ -15,7 +15,8 @@ when the new leader leads, and brokers hear of it one after the other. In the si
 elect at once, and all of them know it at once. Followers that are in sync have everything, so that nothing is lost.
 
 ## Where it is seen
-The old leader answers Produce with NOT_LEADER_OR_FOLLOWER: a hit is such an answer during the fault.
+The old leader answers Produce with NOT_LEADER_OR_FOLLOWER: a hit is such an answer that passes the witness during the
+fault.
 
 ## What it cannot do
 Leave some brokers with old metadata; lose what was not replicated (for that a follower must be paused first).

@@ -13,7 +13,8 @@ By DeleteRecords up to the high watermark, once that is the log's end; in the si
 partitions.
 
 ## Where it is seen
-A hit is a Produce answer during the fault: it says the new log start offset.
+The brokers' log begins later than it did: that is the proof. The client is told of it by every Produce answer, whose
+log start offset is in no row: a hit is a Produce answer that passes the witness during the fault.
 
 ## What it cannot do
 Leave the records for who reads the log afterwards: evidence that is to tell this from a loss must read the deleted
@@ -50,7 +51,7 @@ class LogTrim(BrokerFault):
             lane.cluster.trim(lane.topic, partition)
 
     def hits(self, row: FaultRow, frames: Sequence[Frame]) -> int:
-        """Answers that say the new log start offset."""
+        """Produce answers during the fault, each of which says a log start offset; which one no row tells."""
         return sum(1 for _ in responses(row, frames, Api.PRODUCE))
 
 

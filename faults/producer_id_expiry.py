@@ -13,7 +13,9 @@ In the live world ``producer.id.expiration.ms`` is 1 for the duration; the broke
 world the scripted partitions forget when the fault begins, once.
 
 ## Where it is seen
-A hit is a batch of an idempotent producer that arrived during the fault.
+At the witness: a hit is a batch of an idempotent producer that arrived during the fault. That its producer was
+forgotten no row says: the fault asks the brokers (DescribeProducers), and fails where they go on remembering. So a
+batch behind the fault goes on unknown if its producer was known before.
 
 ## What it cannot do
 Take the ids from the producers, or be seen in an answer: the brokers have nothing to object to. A batch that was
@@ -22,10 +24,12 @@ appended before and is sent again after it is stored twice, as on a real broker.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 
 from faults.broker_fault import BrokerFault
-from faults.kind import passed
+from faults.kind import passed, toxic_name
+from faults.wanted import wanted
 from harness.errors import UsageError
 from harness.lane import LiveLane
 from harness.ports import FaultKind
@@ -51,19 +55,26 @@ class ProducerIdExpiry(BrokerFault):
             raise UsageError(f"fault {self.name!r} lasts at least {LEAST_MS} ms, not {spec.duration_ms}")
 
     async def start(self, spec: FaultSpec, lane: LiveLane) -> None:
-        """Forget whatever is older than a millisecond."""
-        await lane.cluster.alterations.alter_brokers(EXPIRATION, "1")
+        """Forget whatever is older than a millisecond, and see that every partition has forgotten everybody once."""
+        await wanted(lane.cluster, EXPIRATION).put(
+            toxic_name(spec), "1", lambda ms: lane.cluster.alterations.alter_brokers(EXPIRATION, ms)
+        )
+        partitions = await lane.cluster.partitions(lane.topic)
+        forget = lane.cluster.alterations.forget_producers
+        await asyncio.gather(*(forget(lane.topic, partition) for partition in partitions))
 
     async def stop(self, spec: FaultSpec, lane: LiveLane) -> None:
         """Remember as long as before."""
-        await lane.cluster.alterations.alter_brokers(EXPIRATION, None)
+        await wanted(lane.cluster, EXPIRATION).take_back(
+            toxic_name(spec), lambda ms: lane.cluster.alterations.alter_brokers(EXPIRATION, ms)
+        )
 
     def begin(self, spec: FaultSpec, lane: SimulatedLane) -> None:
         """Forget."""
         lane.cluster.expire_producers(lane.now_ns)
 
     def hits(self, row: FaultRow, frames: Sequence[Frame]) -> int:
-        """Batches that found nothing remembered, or what has been remembered since."""
+        """Batches with a producer id that arrived meanwhile."""
         requests = passed(row, frames, (FrameKind.REQUEST,))
         parts = (part for frame in requests for part in frame.produce)
         return sum(1 for part in parts if part.producer_id is not None and part.producer_id >= 0)

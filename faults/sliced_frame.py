@@ -11,11 +11,12 @@ its request timeout while bytes keep coming.
 By the witness, which writes each piece by itself; there is no delay of small packets on its sockets.
 
 ## Where it is seen
-The frame arrives whole at the other end, only later; its row has the time of its last piece, and says that it was
-late, and by which fault: a hit is such a row.
+The frame arrives whole at the other end, only later; its row at the witness has the time of its last piece, and says
+that it was late, and by which fault: a hit is such a row.
 
 ## What it cannot do
-Keep the network from joining pieces that follow each other without a gap.
+Keep the network from joining pieces that follow each other without a gap. A frame that is no longer than a piece passes
+as it came, and is no hit.
 """
 
 from __future__ import annotations

@@ -14,11 +14,12 @@ it waits for a leader whose address nobody has told it, as for one that is not a
 By the witness, which changes the answer in the version that the client speaks.
 
 ## Where it is seen
-The row of the answer says that it was changed, and by which fault: a hit is such a row.
+At the witness the row of the answer says that it was changed, and by which fault: a hit is such a row.
 
 ## What it cannot do
 Reach what the client has learned already, or from a Produce answer (KIP-951). A topic's epochs begin at 0: there is no
-older one to name before a leader has moved.
+older one to name before a leader has moved. Hit an answer that says all that already, as where ``leader_id`` leads: it
+passes as it came.
 """
 
 from __future__ import annotations

@@ -11,12 +11,14 @@ A broker answers in order, so a client may also call the connection broken; it m
 By the witness, which keeps the response until another has passed, or the broker or the fault has ended.
 
 ## Where it is seen
-The row of the response has the time at which it was passed on, and says that it was late, and by which fault: a hit
-is such a row.
+At the witness the row of the response has the time at which it was passed on, and says that it was late, and by which
+fault: a hit is such a row.
 
 ## What it cannot do
-Change places with an answer that never comes: a client that waits for this one alone waits until the fault ends. A
-response that the connection's end finds waiting is gone: its row says that it was stopped, and it is no hit.
+Change places with an answer that never comes: a client that waits for this one alone waits until the fault ends. That
+response was not overtaken, and is no hit; nor is the first of two that are meant and follow each other: it is passed on
+when the second comes, which is kept in its place. A response that the connection's end finds waiting is gone: its row
+says that it was stopped, and it is no hit.
 """
 
 from __future__ import annotations

@@ -11,7 +11,9 @@ what it had in hand for the old ones in order.
 Through the controller in the live world, in the scripted cluster in the simulated.
 
 ## Where it is seen
-A hit is a Metadata answer during the fault: the first that a client can know it by.
+The brokers tell of the new partitions, and the first that a client can know them by is a Metadata answer: a hit is one
+that passes the witness during the fault, whatever it is about. That the topic grew shows at the witness in the Produce
+requests for the new partitions.
 
 ## What it cannot do
 Keep the promise that one key stays in one partition: nobody can whose topic grows.
@@ -49,7 +51,7 @@ class TopicGrowth(BrokerFault):
             cluster.add_partitions(lane.topic, cluster.partition_count(lane.topic) + more)
 
     def hits(self, row: FaultRow, frames: Sequence[Frame]) -> int:
-        """Metadata answers that show it."""
+        """Metadata answers during the fault, from the first of which a client can know it."""
         return sum(1 for _ in responses(row, frames, Api.METADATA))
 
 

@@ -13,7 +13,7 @@ it by its own version finds garbage.
 By the witness, which passes on such an answer in place of the broker's.
 
 ## Where it is seen
-The row of the answer says that it was changed, and by which fault: a hit is such a row.
+At the witness the row of the answer says that it was changed, and by which fault: a hit is such a row.
 
 ## What it cannot do
 Make the broker old: what it says in version 0 is what it can.

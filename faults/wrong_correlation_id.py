@@ -11,7 +11,7 @@ closes the connection.
 By the witness, which changes the four bytes.
 
 ## Where it is seen
-The row of the response says that it was changed, and by which fault: a hit is such a row.
+At the witness the row of the response says that it was changed, and by which fault: a hit is such a row.
 
 ## What it cannot do
 Be the id of another request that waits: that is ``swapped_responses``.

@@ -24,6 +24,8 @@ from kio.schema.create_partitions.v3.request import CreatePartitionsAssignment, 
 from kio.schema.delete_records.v2 import DeleteRecordsRequest, DeleteRecordsResponse
 from kio.schema.delete_records.v2.request import DeleteRecordsPartition, DeleteRecordsTopic
 from kio.schema.delete_topics.v5 import DeleteTopicsRequest, DeleteTopicsResponse
+from kio.schema.describe_producers.v0 import DescribeProducersRequest, DescribeProducersResponse
+from kio.schema.describe_producers.v0.request import TopicRequest
 from kio.schema.elect_leaders.v2 import ElectLeadersRequest, ElectLeadersResponse
 from kio.schema.elect_leaders.v2.request import TopicPartitions
 from kio.schema.errors import ErrorCode
@@ -100,6 +102,21 @@ class Alterations:
     async def alter_brokers(self, name: str, value: str | None) -> None:
         """Set a dynamic setting of all brokers, or (None) take it back."""
         await self._alter(_BROKER, "", name, value)
+
+    async def forget_producers(self, topic: str, partition: int) -> None:
+        """Wait until the leader remembers no producer of a partition, as it must where none is remembered for long."""
+        asked = TopicRequest(name=TopicName(topic), partition_indexes=(i32(partition),))
+        request = DescribeProducersRequest(topics=(asked,))
+
+        async def forgotten() -> None:
+            leader = await self._admin.leader(topic, partition)
+            answer = await self._admin.ask(request, DescribeProducersResponse, leader)
+            [found] = answer.topics[0].partitions
+            require(found.error_code, f"asking for the producers of {topic}-{partition}")
+            if found.active_producers:
+                raise NotYet(f"the leader of {topic}-{partition} remembers {len(found.active_producers)}")
+
+        await insist(f"forgetting the producers of {topic}-{partition}", TIMEOUT_S, forgotten)
 
     async def alter_quota(self, name: str, value: float | None) -> None:
         """Set a quota of the default client id, on all brokers, or (None) take it back."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from inspect import getdoc
 from itertools import product
@@ -16,9 +17,13 @@ from harness.cli.output import print_json
 from harness.errors import unknown
 from harness.judge import relevant
 from harness.outcome import Verdict
+from harness.ports import FaultKind
 from harness.scenario import Scenario
 
 WIDTH = 120
+#: Who can see a fault: the section of its page that says so names at least one of them.
+SIDES = ("client", "witness", "broker")
+SEEN = "## Where it is seen\n"
 VERDICTS = {
     Verdict.PASS: "Every requirement that was judged holds, and the fault was seen to bite.",
     Verdict.FAIL: "At least one requirement is violated; the findings say by which rows.",
@@ -57,7 +62,8 @@ def _pages() -> dict[str, str]:
     pages = {str(verdict): f"{verdict}\n\n{text}" for verdict, text in VERDICTS.items()}
     for group in ("brokers", "clients", "faults", "checks", "scenarios"):
         for name, entry in registry.table(group).items():
-            pages[name] = f"{name} ({group[:-1]})\n\n{entry.summary}\n\n{_body(entry)}".rstrip()
+            facts = _facts(entry) if group == "faults" else ""
+            pages[name] = f"{name} ({group[:-1]})\n\n{entry.summary}\n\n{facts}{_body(entry)}".rstrip()
     for check in registry.checks().values():
         for requirement in check.requirements:
             title = f"{requirement.id} ({requirement.level})\n"
@@ -73,6 +79,24 @@ def page_of(entry: Any) -> str:
     """The published page of a fault, check or other registered object: the docstring of its module."""
     module = sys.modules[entry.find.__module__ if isinstance(entry, Check) else type(entry).__module__]
     return getdoc(module) or ""
+
+
+def seen_by(kind: FaultKind) -> list[str]:
+    """The sides that see a fault, by its page."""
+    _, _, seen = page_of(kind).partition(SEEN)
+    return [side for side in SIDES if re.search(rf"\b{side}", seen.partition("\n## ")[0])]
+
+
+def _facts(kind: FaultKind) -> str:
+    """What a plan must know of a fault: where it can be had, who sees it, and each parameter."""
+    params = [f"  {p.name}: {p.low} to {p.high}, {p.default} if not given: {p.what}" for p in kind.params]
+    lines = (
+        f"worlds: {', '.join(sorted(kind.worlds))}",
+        f"seen by: {', '.join(seen_by(kind))}",
+        "parameters:" if params else "parameters: none",
+        *params,
+    )
+    return "\n".join(lines) + "\n\n"
 
 
 def _body(entry: Any) -> str:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import cache
 from inspect import getdoc
 
 from harness import registry
-from harness.cli.explain import page_of
+from harness.cli.explain import page_of, seen_by
+from harness.dice import Dice
 from harness.ports import FaultKind
+from harness.scenario import Scenario
 from pages.controls import Control, controls, twins
 from pages.markdown import table
 from pages.registered import chapter, lowered
@@ -15,6 +18,7 @@ from pages.registered import chapter, lowered
 HEAD = (
     "kind",
     "worlds",
+    "seen by",
     "a hit, by the witness's rows",
     "positive control: seen by the client",
     "positive control: seen by the broker",
@@ -22,6 +26,9 @@ HEAD = (
     "control",
     "simulated twin",
 )
+
+#: So many schedules of a scenario are looked at for its kinds of fault.
+SEEDS = 8
 
 ABOUT = """\
 Every kind has its controls among the tests, and `make test` runs them in the live world: real Toxiproxy and real
@@ -48,6 +55,7 @@ def _row(kind: FaultKind, control: Control) -> tuple[str, ...]:
     return (
         f"[{kind.name}](#{kind.name})",
         _worlds(kind),
+        ", ".join(seen_by(kind)),
         " ".join((getdoc(kind.hits) or "").split()),
         control.client,
         control.broker,
@@ -61,7 +69,32 @@ def _section(kind: FaultKind) -> str:
     rows = [(f"`{p.name}`", p.default, f"{p.low} to {p.high}", p.what) for p in kind.params]
     params = table(("parameter", "default", "range", "what"), rows) if rows else "No parameters.\n"
     shown = _links(control.place.link for control in controls() if control.kind == kind.name)
-    return f"Worlds: {_worlds(kind)}. Controls: {shown}.\n\n{params}\n{lowered(page_of(kind))}"
+    facts = f"Worlds: {_worlds(kind)}. Seen by: {', '.join(seen_by(kind))}. Controls: {shown}."
+    return f"{facts}\n\n{_proof(kind)}\n\n{params}\n{lowered(page_of(kind))}"
+
+
+def _proof(kind: FaultKind) -> str:
+    """How a trial is known to have met it, by the scenarios about it."""
+    proofs: dict[str, list[str]] = {}
+    for scenario in registry.table("scenarios").values():
+        if kind.name in _kinds(scenario.name) and not scenario.on_request:
+            told, _, _ = (getdoc(scenario.consequence) or "").partition("\n\n")
+            proofs.setdefault(" ".join(told.split()), []).append(_scenario(scenario))
+    if not proofs:
+        return "No scenario is about it: in a trial its hits alone show it."
+    lines = (f"- {told} ({_links(scenarios)})" for told, scenarios in proofs.items())
+    return "\n".join(["Besides its hits, what shows in a trial with it:", "", *lines])
+
+
+@cache
+def _kinds(name: str) -> frozenset[str]:
+    """The kinds of fault that a scenario draws."""
+    drawn = (registry.scenario(name).schedule(Dice(seed, "faults")) for seed in range(SEEDS))
+    return frozenset(fault.kind for faults in drawn for fault in faults)
+
+
+def _scenario(scenario: Scenario) -> str:
+    return f"[{scenario.name}](scenarios.md#{scenario.name.replace('/', '')})"
 
 
 def _worlds(kind: FaultKind) -> str:

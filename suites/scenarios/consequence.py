@@ -14,9 +14,8 @@ from harness.rows import FrameKind
 from harness.scenario import Consequence
 from harness.units import NS_PER_MS
 from suites.checks.attempts import PRODUCE, Attempt, attempts, batch_place, sent_again
+from suites.scenarios.effective import GRACE_NS, meets, windows
 
-#: A connection that a fault ended is seen to end at the latest so long after the fault was over.
-GRACE_NS = 500 * NS_PER_MS
 #: How much longer than linger.ms a record may stay in the client before it is sent.
 LINGER_SLACK_NS = 20 * NS_PER_MS
 #: A record that is called so long before a fault's end has its result by then, if nothing is in its way.
@@ -52,8 +51,7 @@ def delayed(evidence: Evidence) -> Consequence:
 
 def slowed(evidence: Evidence) -> Consequence:
     """Records of a fault's time that waited for a quarter of a second, and three times as long as those before it."""
-    windows = [row.effective_ns for row in evidence.faults if row.effective_ns is not None]
-    first_ns = min((begin for begin, _ in windows), default=0)
+    first_ns = min((begin for begin, _ in windows(evidence)), default=0)
     in_peace = [
         wait_ns
         for send in evidence.sends.values()
@@ -61,7 +59,8 @@ def slowed(evidence: Evidence) -> Consequence:
     ]
     least_ns = max(SLOW_NS, TIMES_SLOWER * median(in_peace or [0]))
     count = sum(
-        (_wait_ns(send) or 0) >= least_ns and any(begin <= send.invoke_ns <= end for begin, end in windows)
+        (_wait_ns(send) or 0) >= least_ns
+        and any(begin <= send.invoke_ns <= end for begin, end in windows(evidence))
         for send in evidence.sends.values()
     )
     return Consequence(count, "records waited longer than in peace")
@@ -69,11 +68,10 @@ def slowed(evidence: Evidence) -> Consequence:
 
 def held_up(evidence: Evidence) -> Consequence:
     """Records that were called during a fault, some while before its end, and had no result until it was over."""
-    windows = [row.effective_ns for row in evidence.faults if row.effective_ns is not None]
     count = sum(
         any(
             begin <= send.invoke_ns <= end - IN_TIME_NS and (send.complete_ns or end) >= end
-            for begin, end in windows
+            for begin, end in windows(evidence)
         )
         for send in evidence.sends.values()
     )
@@ -81,19 +79,20 @@ def held_up(evidence: Evidence) -> Consequence:
 
 
 def stalled(evidence: Evidence) -> Consequence:
-    """Records that had no result for as long as request.timeout.ms."""
+    """Records that had no result for as long as request.timeout.ms, with a fault in that time."""
     return _without_result(evidence, "request.timeout.ms")
 
 
 def outwaited(evidence: Evidence) -> Consequence:
-    """Records that had no result for as long as delivery.timeout.ms: the client had to give them up."""
+    """Records that had no result for as long as delivery.timeout.ms, with a fault in that time: they were given up."""
     return _without_result(evidence, "delivery.timeout.ms")
 
 
 def _without_result(evidence: Evidence, limit: str) -> Consequence:
     timeout_ns = int(evidence.record.spec.config[limit]) * NS_PER_MS
     count = sum(
-        send.complete_ns is None or send.complete_ns - send.invoke_ns >= timeout_ns
+        (send.complete_ns is None or send.complete_ns - send.invoke_ns >= timeout_ns)
+        and meets(evidence, send.invoke_ns, send.invoke_ns + timeout_ns)
         for send in evidence.sends.values()
     )
     return Consequence(count, f"records waited for as long as {limit}")
@@ -109,9 +108,9 @@ def cut_under_way(evidence: Evidence) -> Consequence:
     beds = (params for _, _, params in _effective(evidence, "latency"))
     round_trip_ns = sum(sum(params.values()) for params in beds) * NS_PER_MS
     lingering_ns = int(evidence.record.spec.config["linger.ms"]) * NS_PER_MS + LINGER_SLACK_NS
-    windows = [(begin, end + GRACE_NS) for begin, end, _ in _effective(evidence, "disconnect", "reset")]
+    spans = [(begin, end + GRACE_NS) for begin, end, _ in _effective(evidence, "disconnect", "reset")]
     ends = {attempt.closed_ns for attempt in attempts(evidence) if attempt.closed_ns is not None}
-    cuts = [end_ns for end_ns in ends if any(begin <= end_ns <= end for begin, end in windows)]
+    cuts = [end_ns for end_ns in ends if any(begin <= end_ns <= end for begin, end in spans)]
 
     def caught(send: Send, cut_ns: int) -> bool:
         answered_later = send.complete_ns is None or send.complete_ns >= cut_ns + round_trip_ns
@@ -142,7 +141,7 @@ def answers_held_back(evidence: Evidence) -> Consequence:
 
 
 def _did_without(evidence: Evidence, kind: str, how: str) -> Consequence:
-    windows = [(begin, end) for begin, end, _ in _effective(evidence, kind)]
+    spans = [(begin, end) for begin, end, _ in _effective(evidence, kind)]
     made = attempts(evidence)
     again, acked = sent_again(made), delivery.acknowledged(evidence)
     unsettled = {
@@ -153,7 +152,7 @@ def _did_without(evidence: Evidence, kind: str, how: str) -> Consequence:
     }
 
     def unheard(attempt: Attempt) -> bool:
-        return attempt.answered_ns is not None and any(b <= attempt.answered_ns <= e for b, e in windows)
+        return attempt.answered_ns is not None and any(b <= attempt.answered_ns <= e for b, e in spans)
 
     count = sum(unheard(attempt) and (attempt in again or attempt.place in unsettled) for attempt in made)
     return Consequence(count, f"Produce answers were {how} and their records sent again or given up")

@@ -1,8 +1,8 @@
 """What clients heard of their requests, or did not: answers that never came, came late, came twice, came from nobody.
 
-Pure counts, each of what passed the witness and of what the client did about it. That a client did something about a
-silence shows in its asking the partition again, or in a record that it gave up: what a good client does, and what a
-bad one does.
+Pure counts, each of what passed the witness while a fault was in effect, and of what the client did about it. That a
+client did something about a silence shows in its asking the partition again, or in a record that it gave up: what a
+good client does, and what a bad one does.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from harness.rows import Fate, Frame, FrameKind
 from harness.scenario import Consequence
 from harness.units import NS_PER_MS
 from suites.checks.attempts import PRODUCE, Attempt, attempts
+from suites.scenarios.effective import during, meets
 
 #: Two clocks, the client's and the witness's, begin to count a request's time a little apart.
 SLACK_NS = 200 * NS_PER_MS
@@ -22,14 +23,21 @@ IN_PIECES_NS = 20 * NS_PER_MS
 
 def unanswered(evidence: Evidence) -> Consequence:
     """Produce requests to which no answer ever passed, and whose partition was asked again, or its records given up."""
-    count = sum(attempt.answered_ns is None for attempt in resumed(evidence))
+    count = sum(
+        attempt.answered_ns is None and meets(evidence, *_due(evidence, attempt))
+        for attempt in resumed(evidence)
+    )
     return Consequence(count, "Produce requests had no answer, and were sent again or given up")
 
 
 def unasked(evidence: Evidence) -> Consequence:
     """Produce requests that never passed to the broker, and whose partition was asked later, or records given up."""
     asked = attempts(evidence)
-    lost = [frame for frame in evidence.stopped if frame.kind is FrameKind.REQUEST and frame.api == PRODUCE]
+    lost = [
+        frame
+        for frame in evidence.stopped
+        if frame.kind is FrameKind.REQUEST and frame.api == PRODUCE and during(evidence, frame.t_ns)
+    ]
     count = sum(
         any(each.part.partition == part.partition and each.sent_ns > frame.t_ns for each in asked)
         or given_up_over(evidence, frame.t_ns)
@@ -63,6 +71,7 @@ def ghosts(evidence: Evidence) -> Consequence:
     """Produce requests that came to the broker when their client had left, and was asking by another connection."""
     count = sum(
         attempt.closed_ns is not None
+        and during(evidence, attempt.sent_ns)
         and attempt.closed_ns <= attempt.sent_ns + SLACK_NS
         and (attempt.answered_ns is None or attempt.answered_ns >= attempt.closed_ns)
         and any(
@@ -84,7 +93,8 @@ def out_of_turn(evidence: Evidence) -> Consequence:
         if frame.kind is FrameKind.REQUEST:
             asked[request] = index
         elif frame.kind is FrameKind.RESPONSE and request in asked:
-            count += frame.api == PRODUCE and asked[request] < latest.get(frame.conn, -1)
+            behind = asked[request] < latest.get(frame.conn, -1)
+            count += frame.api == PRODUCE and behind and during(evidence, frame.t_ns)
             latest[frame.conn] = max(latest.get(frame.conn, -1), asked[request])
     return Consequence(count, "Produce answers passed out of their turn")
 
@@ -103,7 +113,7 @@ def from_nobody(evidence: Evidence) -> Consequence:
     strange = sum(
         (frame.conn, frame.correlation_id) not in asked
         for frame in evidence.frames
-        if frame.kind is FrameKind.RESPONSE
+        if frame.kind is FrameKind.RESPONSE and during(evidence, frame.t_ns)
     )
     return Consequence(strange, "answers passed that nobody had asked for")
 
@@ -139,10 +149,20 @@ def _was_under_way(send: Send, t_ns: int) -> bool:
 
 
 def _is_overdue(evidence: Evidence, attempt: Attempt) -> bool:
-    timeout_ns = int(evidence.record.spec.config["request.timeout.ms"]) * NS_PER_MS
+    begin_ns, due_ns = _due(evidence, attempt)
     ends = [t_ns for t_ns in (attempt.answered_ns, attempt.closed_ns) if t_ns is not None]
-    return bool(ends) and min(ends) - attempt.sent_ns >= timeout_ns - SLACK_NS
+    return bool(ends) and min(ends) >= due_ns - SLACK_NS and meets(evidence, begin_ns, due_ns)
+
+
+def _due(evidence: Evidence, attempt: Attempt) -> tuple[int, int]:
+    """From when to when an answer would have come in time."""
+    timeout_ns = int(evidence.record.spec.config["request.timeout.ms"]) * NS_PER_MS
+    return attempt.sent_ns, attempt.sent_ns + timeout_ns
 
 
 def _answers(evidence: Evidence) -> list[Frame]:
-    return [frame for frame in evidence.frames if frame.kind is FrameKind.RESPONSE and frame.api == PRODUCE]
+    return [
+        frame
+        for frame in evidence.frames
+        if frame.kind is FrameKind.RESPONSE and frame.api == PRODUCE and during(evidence, frame.t_ns)
+    ]

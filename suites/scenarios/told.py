@@ -1,7 +1,7 @@
 """What brokers told clients: errors, and what became of the records behind them; versions, throttling, identities.
 
-An error that was told shows in the answer as it passed the witness. It counts where its client acted on it: by asking
-the partition again, or by giving records up.
+An error that was told shows in the answer as it passed the witness. It counts where that was during a fault, and where
+its client acted on it: by asking the partition again, or by giving records up.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ from harness.rows import FrameKind
 from harness.scenario import Consequence
 from harness.wire.apis import Api, api_name
 from harness.wire.error_table import BY_NAME
-from suites.checks.attempts import PRODUCE, attempts
+from suites.checks.attempts import PRODUCE, Attempt, attempts
+from suites.scenarios.effective import during
 from suites.scenarios.heard import resumed
 
 NOT_LEADER = BY_NAME["NOT_LEADER_OR_FOLLOWER"].code
@@ -80,7 +81,7 @@ def too_large(evidence: Evidence) -> Consequence:
             for later in made
         )
         for refused in made
-        if refused.error_code == TOO_LARGE
+        if refused.error_code == TOO_LARGE and _was_told(evidence, refused)
     )
     return Consequence(count, "batches were too large, and sent in parts or failed")
 
@@ -88,7 +89,7 @@ def too_large(evidence: Evidence) -> Consequence:
 def throttled(evidence: Evidence) -> Consequence:
     """Produce answers that said a throttle time."""
     count = sum(
-        frame.throttle_ms > 0
+        frame.throttle_ms > 0 and during(evidence, frame.t_ns)
         for frame in evidence.frames
         if frame.kind is FrameKind.RESPONSE and frame.api == PRODUCE
     )
@@ -105,7 +106,8 @@ def asked_lower(evidence: Evidence) -> Consequence:
         if frame.api != API_VERSIONS:
             continue
         if frame.kind is FrameKind.RESPONSE and UNSUPPORTED_VERSION in frame.error_codes:
-            refused[frame.conn] = frame.api_version or 0
+            if during(evidence, frame.t_ns):
+                refused[frame.conn] = frame.api_version or 0
         elif frame.kind is FrameKind.REQUEST and (frame.api_version or 0) < refused.get(frame.conn, 0):
             acted.add(frame.conn)
     return Consequence(len(acted), "connections were told UNSUPPORTED_VERSION, and asked lower or left")
@@ -121,7 +123,10 @@ def identity_refused(evidence: Evidence) -> Consequence:
     refused = [
         frame.t_ns
         for frame in evidence.frames
-        if frame.api == INIT_PRODUCER_ID and frame.kind is FrameKind.RESPONSE and frame.error_codes
+        if frame.api == INIT_PRODUCER_ID
+        and frame.kind is FrameKind.RESPONSE
+        and frame.error_codes
+        and during(evidence, frame.t_ns)
     ]
     gave_up = len(evidence.acknowledged) < len(evidence.sends)
     count = sum(gave_up or any(t_ns > refused_ns for t_ns in asked) for refused_ns in refused)
@@ -129,5 +134,9 @@ def identity_refused(evidence: Evidence) -> Consequence:
 
 
 def _refusals(evidence: Evidence, codes: Collection[int], what: str) -> Consequence:
-    count = sum(attempt.error_code in codes for attempt in resumed(evidence))
+    count = sum(attempt.error_code in codes and _was_told(evidence, attempt) for attempt in resumed(evidence))
     return Consequence(count, f"Produce answers said {what}, and the client acted on it")
+
+
+def _was_told(evidence: Evidence, attempt: Attempt) -> bool:
+    return attempt.answered_ns is not None and during(evidence, attempt.answered_ns)

@@ -1,7 +1,7 @@
 """Which ways Produce took: connections that ended and what came in their place, leaders that changed, new partitions.
 
-And what the log shows of brokers that lost or forgot something. Pure counts of what passed the witness and of what was
-read back.
+And what the log shows of brokers that lost or forgot something. Pure counts of what passed the witness during a fault,
+or, where a fault leaves something behind, since its beginning.
 """
 
 from __future__ import annotations
@@ -9,22 +9,17 @@ from __future__ import annotations
 from harness.evidence import Evidence
 from harness.rows import Frame, FrameKind
 from harness.scenario import Consequence
-from harness.units import NS_PER_MS
 from suites.checks.attempts import PRODUCE, attempts
-
-#: A connection that a fault ended is seen to end at the latest so long after the fault was over.
-GRACE_NS = 500 * NS_PER_MS
+from suites.scenarios.effective import begun, during, meets, windows
 
 
 def another_way(evidence: Evidence) -> Consequence:
     """Connections with Produce on them that ended during a fault, and whose partitions went by another one then."""
-    windows = [row.effective_ns for row in evidence.faults if row.effective_ns is not None]
     made = attempts(evidence)
     ended = {
         attempt.conn: attempt.closed_ns
         for attempt in made
-        if attempt.closed_ns is not None
-        and any(begin <= attempt.closed_ns <= end + GRACE_NS for begin, end in windows)
+        if attempt.closed_ns is not None and during(evidence, attempt.closed_ns)
     }
     carried: dict[int, set[int]] = {}
     for attempt in made:
@@ -40,12 +35,13 @@ def another_way(evidence: Evidence) -> Consequence:
 
 
 def other_leaders(evidence: Evidence) -> Consequence:
-    """How often the Produce of a partition went to another broker than before."""
+    """How often during a fault the Produce of a partition went to another broker than before."""
     count, last = 0, dict[int, int]()
     for frame in evidence.frames:
         if frame.kind is FrameKind.REQUEST and frame.api == PRODUCE:
             for part in frame.produce:
-                count += last.get(part.partition, frame.broker) != frame.broker
+                moved = last.get(part.partition, frame.broker) != frame.broker
+                count += moved and during(evidence, frame.t_ns)
                 last[part.partition] = frame.broker
     return Consequence(count, "times a partition's Produce went to another broker")
 
@@ -55,14 +51,18 @@ def in_vain(evidence: Evidence) -> Consequence:
     seen: dict[int, list[Frame]] = {}
     for frame in evidence.frames:
         seen.setdefault(frame.conn, []).append(frame)
-    count = sum(_is_in_vain(frames) for frames in seen.values())
+    count = sum(
+        _is_in_vain(frames) and meets(evidence, frames[0].t_ns, frames[-1].t_ns) for frames in seen.values()
+    )
     return Consequence(count, "connections were accepted and never answered")
 
 
 def torn_requests(evidence: Evidence) -> Consequence:
     """Connections that ended with the beginning of a request on them, whose partitions then took another way."""
     made = attempts(evidence)
-    torn = [frame for frame in evidence.frames if frame.kind is FrameKind.OPAQUE]
+    torn = [
+        frame for frame in evidence.frames if frame.kind is FrameKind.OPAQUE and during(evidence, frame.t_ns)
+    ]
     count = sum(
         any(later.sent_ns > frame.t_ns and later.conn != frame.conn for later in made) for frame in torn
     )
@@ -72,30 +72,38 @@ def torn_requests(evidence: Evidence) -> Consequence:
 def new_partitions(evidence: Evidence) -> Consequence:
     """Batches that went to partitions which the topic did not have at first."""
     first = evidence.record.spec.workload.partitions
-    count = sum(attempt.accepted and attempt.part.partition >= first for attempt in attempts(evidence))
+    count = sum(
+        attempt.accepted and attempt.part.partition >= first and begun(evidence, attempt.sent_ns)
+        for attempt in attempts(evidence)
+    )
     return Consequence(count, "batches went to new partitions")
 
 
 def went_on_unknown(evidence: Evidence) -> Consequence:
-    """Batches that were stored behind others of their producer, long enough after the brokers began to forget it."""
-    windows = [row.effective_ns for row in evidence.faults if row.effective_ns is not None]
-    count = sum(
-        attempt.accepted
-        and (attempt.part.base_sequence or 0) > 0
-        and any(begin + 2 * GRACE_NS <= attempt.sent_ns <= end for begin, end in windows)
-        for attempt in attempts(evidence)
-    )
-    return Consequence(count, "batches went on where their producer was forgotten")
+    """Producers whose batches a partition took before it forgot them and afterwards, with the sequence going on."""
+    spans = windows(evidence)
+    known: set[tuple[int, int | None, int | None]] = set()
+    went_on = set()
+    for attempt in attempts(evidence):
+        part = attempt.part
+        if not attempt.accepted or attempt.sequence is None:
+            continue
+        producer = (part.partition, part.producer_id, part.producer_epoch)
+        if (attempt.answered_ns or 0) < min((begin for begin, _ in spans), default=0):
+            known.add(producer)
+        elif producer in known and attempt.sent_ns > max(end for _, end in spans) and part.base_sequence:
+            went_on.add(producer)
+    return Consequence(len(went_on), "producers went on in partitions that had forgotten them")
 
 
 def trimmed(evidence: Evidence) -> Consequence:
-    """Partitions whose log no longer begins at offset 0, and to which the client went on to write."""
+    """Partitions whose log begins behind batches that it held, and to which the client went on to write since."""
     begins: dict[int, int] = {}
     for record in evidence.log:
         begins[record.partition] = min(begins.get(record.partition, record.offset), record.offset)
-    return Consequence(
-        sum(offset > 0 for offset in begins.values()), "partitions went on behind a trimmed log"
-    )
+    written = {attempt.part.partition for attempt in attempts(evidence) if begun(evidence, attempt.sent_ns)}
+    count = sum(offset > 0 and partition in written for partition, offset in begins.items())
+    return Consequence(count, "partitions went on behind a trimmed log")
 
 
 def _is_in_vain(frames: list[Frame]) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ import pytest
 from harness.brokers.admin import EARLIEST
 from harness.brokers.local import LOCAL, LocalCluster
 from harness.errors import KafkaTrialError
-from harness.wire.records import Codec
+from harness.wire.records import BatchBuilder, Codec
 
 pytestmark = pytest.mark.jvm
 
@@ -28,6 +29,7 @@ def test_each_change_is_everywhere_when_the_call_comes_back(lab: Any, tmp_path: 
                 logs_are_cut,
                 sizes_are_limited,
                 brokers_are_set,
+                producers_are_forgotten,
                 topics_go,
             ):
                 await change(lab, cluster)
@@ -87,6 +89,20 @@ async def brokers_are_set(_: Any, cluster: LocalCluster) -> None:
     await cluster.alterations.alter_brokers("producer.id.expiration.ms", None)
     with pytest.raises(KafkaTrialError, match=r"INVALID_(REQUEST|CONFIG)"):
         await cluster.alterations.alter_brokers("log.dirs", "/nowhere")
+
+
+async def producers_are_forgotten(lab: Any, cluster: LocalCluster) -> None:
+    builder = BatchBuilder()
+    builder.append(
+        time.time_ns() // 1_000_000, None, b"v"
+    )  # by its age a broker knows how old the producer is
+    await lab.produce(cluster, TOPIC, builder.build(7, 0, 0))
+    with pytest.raises(TimeoutError):
+        async with asyncio.timeout(1):
+            await cluster.alterations.forget_producers(TOPIC, 0)
+    await cluster.alterations.alter_brokers("producer.id.expiration.ms", "1")
+    await cluster.alterations.forget_producers(TOPIC, 0)
+    await cluster.alterations.alter_brokers("producer.id.expiration.ms", None)
 
 
 async def topics_go(_: Any, cluster: LocalCluster) -> None:

@@ -2,13 +2,70 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from msgspec.structs import replace as restruct
 
+from harness import registry
 from harness.rows import Fate, Frame, FrameKind
-from suites.scenarios import heard, told, ways
+from suites.scenarios import consequence, effective, heard, told, ways
 
 T0_NS = 5_000_000_000_000
+NS_PER_MS = 1_000_000
+#: How the fault of each scenario shows, but for the one that has none.
+CONSEQUENCES = {scenario.consequence for scenario in registry.table("scenarios").values()} - {
+    consequence.traffic
+}
+
+
+def shown(evidence):
+    """Which consequences are seen."""
+    return {shows.__name__ for shows in CONSEQUENCES if shows(evidence).count}
+
+
+@pytest.fixture
+def beset(story):
+    """The builder of stories with a fault from end to end; afterwards the same stories without it show nothing."""
+    tales = []
+
+    def begin():
+        tales.append(story())
+        tales[-1].fault("broker_pause", 0, 60_000)
+        return tales[-1]
+
+    yield begin
+    for tale in tales:
+        tale.faults.clear()
+        assert shown(tale.evidence()) == set()
+
+
+@pytest.mark.parametrize(
+    ("at_ms", "during", "begun"),
+    [(999, False, False), (1_000, True, True), (2_500, True, True), (2_501, False, True)],
+    ids=["before", "at the beginning", "at the end of the grace", "after the grace"],
+)
+def test_a_moment_lies_in_a_fault_or_shortly_behind(story, at_ms, during, begun):
+    tale, at_ns = story(), T0_NS + at_ms * NS_PER_MS
+    assert not effective.during(tale.evidence(), at_ns) and not effective.begun(tale.evidence(), at_ns)
+
+    tale.fault("broker_pause", None)
+    assert not effective.during(tale.evidence(), at_ns) and not effective.begun(tale.evidence(), at_ns)
+
+    tale.fault("broker_pause", 1_000, 2_000)
+    assert effective.during(tale.evidence(), at_ns) == during
+    assert effective.begun(tale.evidence(), at_ns) == begun
+
+
+@pytest.mark.parametrize(
+    ("begin_ms", "end_ms", "meets"),
+    [(0, 999, False), (0, 1_000, True), (0, 9_000, True), (2_500, 9_000, True), (2_501, 9_000, False)],
+)
+def test_a_wait_meets_a_fault_that_it_lies_in_or_around(story, begin_ms, end_ms, meets):
+    tale = story()
+    tale.fault("broker_pause", 1_000, 2_000)
+    span_ns = T0_NS + begin_ms * NS_PER_MS, T0_NS + end_ms * NS_PER_MS
+    assert effective.meets(tale.evidence(), *span_ns) == meets
 
 
 def other(story, at_ms, kind, *, conn=1, broker=1, **fields):
@@ -22,15 +79,11 @@ def stop_last(story):
     """The last frame never passed."""
     evidence = story.evidence()
     *passed, last = evidence.frames
-    return evidence.__class__(
-        **{field: getattr(evidence, field) for field in ("record", "history", "faults", "log")},
-        frames=tuple(passed),
-        stopped=(restruct(last, fate=Fate.STOPPED),),
-    )
+    return replace(evidence, frames=tuple(passed), stopped=(restruct(last, fate=Fate.STOPPED),))
 
 
-def test_a_request_without_an_answer_shows_in_the_next_one(story):
-    tale = story()
+def test_a_request_without_an_answer_shows_in_the_next_one(beset):
+    tale = beset()
     tale.request([0], partition=0, at_ms=10)
     tale.request([1], partition=1, at_ms=20)
     assert heard.unanswered(tale.evidence()).count == 0
@@ -39,8 +92,8 @@ def test_a_request_without_an_answer_shows_in_the_next_one(story):
     assert heard.unanswered(tale.evidence()).count == 1
 
 
-def test_a_request_without_an_answer_shows_in_what_was_given_up(story):
-    tale = story()
+def test_a_request_without_an_answer_shows_in_what_was_given_up(beset):
+    tale = beset()
     tale.call(0)
     tale.request([0], partition=0, at_ms=10)
     tale.result(0, at_ms=50, outcome="info", error="_TIMED_OUT")
@@ -50,44 +103,41 @@ def test_a_request_without_an_answer_shows_in_what_was_given_up(story):
     assert heard.unanswered(tale.evidence()).count == 0
 
 
-def test_a_request_that_never_passed_shows_in_the_next_one(story):
-    tale = story()
+def test_a_request_that_never_passed_shows_in_the_next_one(beset):
+    tale = beset()
     tale.request([0], partition=0, at_ms=5_000)
     assert heard.unasked(stop_last(tale)).count == 0
 
-    early = story()
+    early = beset()
     early.request([0], partition=0, at_ms=10)
     stopped = stop_last(early).stopped
-    again = story()
+    again = beset()
     again.deliver([0], partition=0, at_ms=3_100)
     evidence = again.evidence()
     assert heard.unasked(evidence).count == 0
-    assert heard.unasked(evidence.__class__(**vars_of(evidence), stopped=stopped)).count == 1
-
-
-def vars_of(evidence):
-    return {field: getattr(evidence, field) for field in ("record", "history", "frames", "faults", "log")}
+    assert heard.unasked(replace(evidence, stopped=stopped)).count == 1
+    assert heard.unasked(replace(evidence, stopped=stopped, faults=())).count == 0
 
 
 @pytest.mark.parametrize(("answered_ms", "count"), [(1_000, 0), (4_000, 1)])
-def test_an_answer_beyond_the_timeout_is_overdue(story, answered_ms, count):
-    tale = story()
+def test_an_answer_beyond_the_timeout_is_overdue(beset, answered_ms, count):
+    tale = beset()
     tale.request([0], partition=0, at_ms=10)
     tale.answer(0, 0, at_ms=answered_ms)
     assert heard.overdue(tale.evidence()).count == count
 
 
 @pytest.mark.parametrize(("closed_ms", "count"), [(100, 0), (3_050, 1)])
-def test_a_client_that_leaves_after_the_timeout_had_an_overdue_request(story, closed_ms, count):
-    tale = story()
+def test_a_client_that_leaves_after_the_timeout_had_an_overdue_request(beset, closed_ms, count):
+    tale = beset()
     tale.request([0], partition=0, at_ms=10)
     tale.close(1, at_ms=closed_ms)
     assert heard.overdue(tale.evidence()).count == count
 
 
 @pytest.mark.parametrize(("more_at_ms", "count"), [(None, 0), (500, 1)])
-def test_what_is_left_behind_is_more_than_the_late_one(story, more_at_ms, count):
-    tale = story()
+def test_what_is_left_behind_is_more_than_the_late_one(beset, more_at_ms, count):
+    tale = beset()
     tale.request([0], partition=0, at_ms=10)
     if more_at_ms:
         tale.request([1], partition=0, at_ms=more_at_ms)
@@ -95,8 +145,8 @@ def test_what_is_left_behind_is_more_than_the_late_one(story, more_at_ms, count)
     assert heard.left_behind(tale.evidence()).count == count
 
 
-def test_who_leaves_in_time_leaves_nothing_late_behind(story):
-    tale = story()
+def test_who_leaves_in_time_leaves_nothing_late_behind(beset):
+    tale = beset()
     tale.request([0], partition=0, at_ms=10)
     tale.request([1], partition=0, at_ms=20)
     tale.close(1, at_ms=100)
@@ -104,16 +154,16 @@ def test_who_leaves_in_time_leaves_nothing_late_behind(story):
 
 
 @pytest.mark.parametrize(("asks_again", "count"), [(True, 1), (False, 0)])
-def test_a_ghost_comes_when_its_client_has_gone_elsewhere(story, asks_again, count):
-    tale = story()
+def test_a_ghost_comes_when_its_client_has_gone_elsewhere(beset, asks_again, count):
+    tale = beset()
     tale.close(1, at_ms=3_000)
     tale.request([0], partition=0, at_ms=4_000, conn=1)
     tale.deliver([0], partition=0, at_ms=3_100, conn=2 if asks_again else 1)
     assert heard.ghosts(tale.evidence()).count == count
 
 
-def test_the_last_request_before_a_close_is_no_ghost(story):
-    tale = story()
+def test_the_last_request_before_a_close_is_no_ghost(beset):
+    tale = beset()
     tale.deliver([0], partition=0, at_ms=10, conn=1)
     tale.close(1, at_ms=20)
     tale.deliver([1], partition=0, at_ms=100, conn=2)
@@ -121,8 +171,8 @@ def test_the_last_request_before_a_close_is_no_ghost(story):
 
 
 @pytest.mark.parametrize(("order", "count"), [((1, 2), 0), ((2, 1), 1)])
-def test_answers_out_of_their_turn(story, order, count):
-    tale = story()
+def test_answers_out_of_their_turn(beset, order, count):
+    tale = beset()
     tale.request([0], partition=0, at_ms=10)
     tale.request([1], partition=0, at_ms=11)
     for at_ms, correlation in enumerate(order, 20):
@@ -131,24 +181,24 @@ def test_answers_out_of_their_turn(story, order, count):
     assert heard.out_of_turn(tale.evidence()).count == count
 
 
-def test_an_answer_that_passed_twice_is_marked(story):
-    tale = story()
+def test_an_answer_that_passed_twice_is_marked(beset):
+    tale = beset()
     tale.deliver([0], partition=0, at_ms=10)
     assert heard.doubled(tale.evidence()).count == 0
     tale.frames[-1] = restruct(tale.frames[-1], fate=Fate.MARKED)
     assert heard.doubled(tale.evidence()).count == 1
 
 
-def test_an_answer_that_nobody_asked_for(story):
-    tale = story()
+def test_an_answer_that_nobody_asked_for(beset):
+    tale = beset()
     tale.deliver([0], partition=0, at_ms=10)
     assert heard.from_nobody(tale.evidence()).count == 0
     tale.frames[-1] = restruct(tale.frames[-1], correlation_id=999)
     assert heard.from_nobody(tale.evidence()).count == 1
 
 
-def test_an_answer_that_is_long_in_passing_came_in_pieces(story):
-    tale = story()
+def test_an_answer_that_is_long_in_passing_came_in_pieces(beset):
+    tale = beset()
     tale.deliver([0], partition=0, at_ms=500)
     assert heard.in_pieces(tale.evidence()).count == 0
     tale.frames[-1] = restruct(tale.frames[-1], came_ns=tale.frames[-1].t_ns - 90_000_000)
@@ -168,8 +218,8 @@ def test_an_answer_that_is_long_in_passing_came_in_pieces(story):
     ],
 )
 @pytest.mark.parametrize("acts", ["asks again", "gives up", "never heard"])
-def test_an_error_counts_where_the_client_acted_on_it(story, shows, code, acts):
-    tale = story()
+def test_an_error_counts_where_the_client_acted_on_it(beset, shows, code, acts):
+    tale = beset()
     tale.call(0)
     tale.request([0], partition=0, at_ms=10)
     tale.answer(0, -1, at_ms=11, error_code=code)
@@ -180,8 +230,8 @@ def test_an_error_counts_where_the_client_acted_on_it(story, shows, code, acts):
     assert shows(tale.evidence()).count == (acts != "never heard")
 
 
-def test_an_error_of_another_kind_is_another_situation(story):
-    tale = story()
+def test_an_error_of_another_kind_is_another_situation(beset):
+    tale = beset()
     tale.request([0], partition=0, at_ms=10)
     tale.answer(0, -1, at_ms=11, error_code=2)
     tale.deliver([0], partition=0, at_ms=111)
@@ -196,16 +246,16 @@ def test_an_error_of_another_kind_is_another_situation(story):
 
 
 @pytest.mark.parametrize(("later", "count"), [([0], 1), ([0, 1, 2], 0)])
-def test_a_batch_too_large_shows_in_a_smaller_one(story, later, count):
-    tale = story()
+def test_a_batch_too_large_shows_in_a_smaller_one(beset, later, count):
+    tale = beset()
     tale.request([0, 1], partition=0, at_ms=10)
     tale.answer(0, -1, at_ms=11, error_code=10)
     tale.deliver(later, partition=0, at_ms=20)
     assert told.too_large(tale.evidence()).count == count
 
 
-def test_a_batch_too_large_shows_in_failed_records(story):
-    tale = story()
+def test_a_batch_too_large_shows_in_failed_records(beset):
+    tale = beset()
     tale.call(0, 1)
     tale.request([0, 1], partition=0, at_ms=10)
     tale.answer(0, -1, at_ms=11, error_code=10)
@@ -214,8 +264,8 @@ def test_a_batch_too_large_shows_in_failed_records(story):
     assert told.too_large(tale.evidence()).count == 1
 
 
-def test_a_throttle_time_is_in_the_answer(story):
-    tale = story()
+def test_a_throttle_time_is_in_the_answer(beset):
+    tale = beset()
     tale.deliver([0], partition=0, at_ms=10)
     assert told.throttled(tale.evidence()).count == 0
     tale.frames[-1] = restruct(tale.frames[-1], throttle_ms=300)
@@ -223,8 +273,8 @@ def test_a_throttle_time_is_in_the_answer(story):
 
 
 @pytest.mark.parametrize(("then", "count"), [("lower", 1), ("leaves", 1), ("nothing", 0)])
-def test_an_unsupported_version_shows_in_a_lower_one(story, then, count):
-    tale = story()
+def test_an_unsupported_version_shows_in_a_lower_one(beset, then, count):
+    tale = beset()
     other(tale, 1, FrameKind.REQUEST, api="ApiVersions", api_version=4)
     other(tale, 2, FrameKind.RESPONSE, api="ApiVersions", api_version=4, error_codes=(35,))
     if then == "lower":
@@ -235,8 +285,8 @@ def test_an_unsupported_version_shows_in_a_lower_one(story, then, count):
 
 
 @pytest.mark.parametrize(("then", "count"), [("asks", 1), ("gives up", 1), ("nothing", 0)])
-def test_an_identity_that_is_refused_is_asked_for_again(story, then, count):
-    tale = story()
+def test_an_identity_that_is_refused_is_asked_for_again(beset, then, count):
+    tale = beset()
     other(tale, 1, FrameKind.REQUEST, api="InitProducerId")
     other(tale, 2, FrameKind.RESPONSE, api="InitProducerId", error_codes=(14,))
     if then == "asks":
@@ -257,8 +307,8 @@ def test_another_way_is_another_connection_after_one_that_ended_in_a_fault(story
 
 
 @pytest.mark.parametrize(("broker", "count"), [(1, 0), (2, 1)])
-def test_another_leader_is_another_broker(story, broker, count):
-    tale = story()
+def test_another_leader_is_another_broker(beset, broker, count):
+    tale = beset()
     tale.deliver([0], partition=0, at_ms=10)
     tale.request([1], partition=0, at_ms=20, conn=2)
     tale.frames[-1] = restruct(tale.frames[-1], broker=broker)
@@ -266,8 +316,8 @@ def test_another_leader_is_another_broker(story, broker, count):
 
 
 @pytest.mark.parametrize(("answered", "count"), [(True, 0), (False, 1)])
-def test_a_connection_in_vain_has_a_request_and_no_answer(story, answered, count):
-    tale = story()
+def test_a_connection_in_vain_has_a_request_and_no_answer(beset, answered, count):
+    tale = beset()
     other(tale, 1, FrameKind.REQUEST, api="ApiVersions")
     if answered:
         other(tale, 2, FrameKind.RESPONSE, api="ApiVersions")
@@ -276,32 +326,53 @@ def test_a_connection_in_vain_has_a_request_and_no_answer(story, answered, count
 
 
 @pytest.mark.parametrize(("conn", "count"), [(1, 0), (2, 1)])
-def test_a_torn_request_is_followed_by_a_whole_one_elsewhere(story, conn, count):
-    tale = story()
+def test_a_torn_request_is_followed_by_a_whole_one_elsewhere(beset, conn, count):
+    tale = beset()
     other(tale, 10, FrameKind.OPAQUE, size_bytes=3)
     tale.deliver([0], partition=0, at_ms=100, conn=conn)
     assert ways.torn_requests(tale.evidence()).count == count
 
 
 @pytest.mark.parametrize(("partition", "count"), [(1, 0), (2, 1)])
-def test_a_new_partition_is_beyond_the_first_ones(story, partition, count):
-    tale = story()
+def test_a_new_partition_is_beyond_the_first_ones(beset, partition, count):
+    tale = beset()
     tale.deliver([0], partition=partition, at_ms=10)
     assert ways.new_partitions(tale.evidence()).count == count
 
 
-@pytest.mark.parametrize(("at_ms", "base", "count"), [(2_500, 4, 1), (2_500, 0, 0), (1_100, 4, 0)])
-def test_who_goes_on_unknown_goes_on_with_the_next_sequence(story, at_ms, base, count):
+@pytest.mark.parametrize(
+    ("before_ms", "after_ms", "base", "count"),
+    [(500, 3_500, 4, 1), (500, 3_500, 0, 0), (1_100, 3_500, 4, 0), (500, 2_900, 4, 0), (None, 3_500, 4, 0)],
+    ids=["goes on", "begins again", "known since the fault", "within the fault", "not known before"],
+)
+def test_who_goes_on_unknown_goes_on_with_the_next_sequence(story, before_ms, after_ms, base, count):
     tale = story()
     tale.fault("producer_id_expiry", 1_000, 3_000)
-    tale.request([0], partition=0, at_ms=at_ms, sequence=(7, 0, base))
-    tale.answer(0, 0, at_ms=at_ms + 1)
+    for at_ms, sequence in ((before_ms, 0), (after_ms, base)):
+        if at_ms is not None:
+            tale.request([0], partition=0, at_ms=at_ms, sequence=(7, 0, sequence))
+            tale.answer(0, 0, at_ms=at_ms + 1)
     assert ways.went_on_unknown(tale.evidence()).count == count
+    assert ways.went_on_unknown(replace(tale.evidence(), faults=())).count == 0
 
 
-def test_a_log_that_was_trimmed_begins_later(story):
+@pytest.mark.parametrize(("at_ms", "count"), [(2_000, 1), (500, 0)])
+def test_a_log_that_was_trimmed_begins_later_and_goes_on(story, at_ms, count):
     tale = story()
-    tale.append([0, 1], partition=0)
+    tale.fault("log_trim", 1_000, 3_000)
+    tale.deliver([0, 1], partition=0, at_ms=at_ms)
     assert ways.trimmed(tale.evidence()).count == 0
     tale.log.pop(0)
-    assert ways.trimmed(tale.evidence()).count == 1
+    assert ways.trimmed(tale.evidence()).count == count
+    assert ways.trimmed(replace(tale.evidence(), faults=())).count == 0
+
+
+@pytest.mark.parametrize(("begin_ms", "count"), [(3_050, 0), (2_900, 1)])
+def test_what_was_over_before_a_fault_is_not_of_its_making(story, begin_ms, count):
+    tale = story()
+    tale.fault("broker_pause", begin_ms, 4_000)
+    tale.call(0, at_ms=10)
+    tale.request([0], partition=0, at_ms=20)
+    tale.close(1, at_ms=3_030)
+    for shows in (consequence.stalled, heard.overdue):
+        assert shows(tale.evidence()).count == count

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from inspect import getdoc
 from itertools import pairwise
 
@@ -12,10 +13,13 @@ from hypothesis import strategies as st
 from harness import registry
 from harness.dice import Dice
 from harness.outcome import Guarantee
-from harness.spec import Elapsed, FrameSeen
+from harness.simulated.judged import RUN_ID
+from harness.simulated.trial import SimulatedTrial
+from harness.spec import ClientRef, Elapsed, FrameSeen
 from suites.requirements.coverage import coverage
 from suites.scenarios import consequence, produce
 from suites.scenarios.windows import QUIET_START_MS, windows
+from suites.simulated.generated import spec_of
 
 SCENARIOS = [produce.CALM, produce.LATENCY, produce.DISCONNECT, produce.DROPPED_RESPONSE]
 SEEDS = st.integers(0, 2**32)
@@ -111,6 +115,18 @@ def test_where_brokers_forget_records_only_at_most_once_is_promised():
         kinds = {fault.kind for seed in range(40) for fault in scenario.schedule(Dice(seed, "s"))}
         if kinds & FORGETFUL:
             assert scenario.guarantees == (Guarantee.AT_MOST_ONCE,), scenario.name
+
+
+@pytest.mark.parametrize(
+    "scenario",
+    [each for each in ALL if "simulated" in each.worlds and each is not produce.CALM],
+    ids=lambda scenario: scenario.name,
+)
+def test_a_consequence_is_seen_in_a_trial_and_not_in_the_same_trial_without_its_faults(scenario):
+    reference = ClientRef("reference", registry.client("reference").default_version)
+    evidence = SimulatedTrial(spec_of(scenario, reference, seed=1), RUN_ID).run()
+    assert scenario.consequence(evidence).count > 0
+    assert scenario.consequence(replace(evidence, faults=())).count == 0
 
 
 def test_traffic_is_counted(story):
@@ -265,18 +281,22 @@ def test_a_record_without_an_end_was_held_up_and_has_stalled(story):
 @pytest.mark.parametrize(("took_ms", "count"), [(2_900, 0), (3_000, 1)])
 def test_a_record_stalls_for_as_long_as_a_request_may_take(story, took_ms, count):
     told = story()
+    told.fault("half_open", 1_000, 2_000)
     told.call(0)
     told.result(0, at_ms=took_ms)
     assert consequence.stalled(told.evidence()).count == count
+    assert consequence.stalled(replace(told.evidence(), faults=())).count == 0
 
 
 @pytest.mark.parametrize(("took_ms", "count"), [(29_900, 0), (30_000, 1), (None, 1)])
 def test_a_record_outwaits_its_delivery_timeout(story, took_ms, count):
     told = story()
+    told.fault("broker_pause", 1_000, 2_000)
     told.call(0)
     if took_ms is not None:
         told.result(0, at_ms=took_ms)
     assert consequence.outwaited(told.evidence()).count == count
+    assert consequence.outwaited(replace(told.evidence(), faults=())).count == 0
 
 
 def test_what_was_answered_outside_the_window_was_not_dropped(story):
