@@ -16,7 +16,15 @@ from harness.scenario import Config, Scenario
 from harness.spec import Elapsed, FaultSpec, FrameSeen, Trigger
 from suites.checks.contradicted import SAID
 from suites.scenarios import consequence, told
-from suites.scenarios.drawn import ANYTHING, FAULTS, GUARANTEES, SHORT_LOAD_MS, any_batching, any_workload
+from suites.scenarios.drawn import (
+    ANYTHING,
+    FAULTS,
+    GUARANTEES,
+    SHORT_LOAD_MS,
+    any_batching,
+    any_workload,
+    unlike,
+)
 
 LONG_LOAD_MS = 20_000
 MAX_DURATION_MS = 4_000
@@ -105,13 +113,13 @@ ANY: Mapping[str, Params] = dict(NETWORK) | {
 def _schedule(kinds: Mapping[str, Params], load_ms: int) -> Callable[[Dice], tuple[FaultSpec, ...]]:
     def drawn(dice: Dice) -> tuple[FaultSpec, ...]:
         more = (_fault(dice, kinds, load_ms) for _ in range(dice.choice(FAULTS) - 1))
-        return (_sure(dice, kinds, load_ms), *more)
+        return unlike((_sure(dice, kinds, load_ms), *more))
 
     return drawn
 
 
 def _sequences(dice: Dice) -> tuple[FaultSpec, ...]:
-    return tuple(
+    return unlike(
         FaultSpec(
             "error_response",
             Elapsed(dice.between(0, SHORT_LOAD_MS // 2)),

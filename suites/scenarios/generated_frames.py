@@ -13,7 +13,15 @@ from harness.dice import Dice
 from harness.scenario import Scenario
 from harness.spec import Elapsed, FaultSpec, FrameMatch, PhaseBegan, Trigger
 from suites.scenarios import consequence
-from suites.scenarios.drawn import ANYTHING, FAULTS, GUARANTEES, SHORT_LOAD_MS, any_batching, any_workload
+from suites.scenarios.drawn import (
+    ANYTHING,
+    FAULTS,
+    GUARANTEES,
+    SHORT_LOAD_MS,
+    any_batching,
+    any_workload,
+    unlike,
+)
 
 APIS = ("Produce", "Produce", "Produce", "Metadata", "ApiVersions", "InitProducerId")
 DIRECTIONS = ("request", "response")
@@ -47,7 +55,7 @@ KINDS: Mapping[str, tuple[tuple[str, ...], Params]] = {
 def _schedule(dice: Dice) -> tuple[FaultSpec, ...]:
     sure = _fault(dice, Elapsed(dice.between(0, SHORT_LOAD_MS // 2)), ("Produce",), (1, 1), SURE_MS)
     more = (_fault(dice, _start(dice), APIS, FIRST, 0) for _ in range(dice.choice(FAULTS) - 1))
-    return (sure, *more)
+    return unlike((sure, *more))
 
 
 def _start(dice: Dice) -> Trigger:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from harness import registry
+from harness import asked, registry
 from harness.outcome import Guarantee
 from harness.plan import make_plan
-from harness.spec import ClientRef, FrameSeen, PhaseBegan
+from harness.spec import ClientRef, Elapsed, FaultSpec, FrameSeen, PhaseBegan, Plan
+from suites.scenarios.drawn import unlike
 from suites.scenarios.generated import ANY, NETWORK
 from suites.scenarios.generated_frames import KINDS
 from suites.simulated.generated import drawn_broker, spec_of
@@ -48,6 +49,17 @@ def test_every_seed_draws_a_trial_that_can_be_run(name: str, worlds: set[str]) -
     assert guarantees == {Guarantee.AT_MOST_ONCE, Guarantee.AT_LEAST_ONCE, Guarantee.IDEMPOTENT}
     assert kinds == {each for each in kinds if worlds <= registry.fault(each).worlds}
     assert kinds == set(DRAWN[name])
+
+
+@pytest.mark.parametrize("name", ["generated/any", "generated/frames", "generated/sequences"])
+def test_whatever_is_drawn_can_be_replayed_as_a_plan(name: str) -> None:
+    scenario, seeds = registry.scenario(name), range(1, 1_001)
+    asked.check(Plan(1, tuple(spec_of(scenario, CLIENT, seed) for seed in seeds)), "simulated")
+
+
+def test_no_two_faults_of_a_schedule_are_the_same() -> None:
+    first, second = (FaultSpec("latency", Elapsed(ms), 100) for ms in (1, 2))
+    assert unlike([first, second, first]) == (first, second)
 
 
 def test_all_clients_and_guarantees_of_a_live_plan_meet_the_same_faults() -> None:
