@@ -67,6 +67,7 @@ MIX: tuple[tuple[str, Params], ...] = (
     ("partition", {"upstream": 0}),
     ("partition", {"downstream": 0}),
     ("idle_kill", {"idle_ms": 5}),
+    ("hang_up", {}),
 )
 CLIENTS = 3
 MESSAGES_BYTES = (33, 5_000, 100_000)

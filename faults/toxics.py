@@ -23,7 +23,7 @@ What toxics and listeners are good for, and which kind of fault does it:
 (i)   connecting times out                                    ``connect_timeout``
 (j)   partitions: loud, silent, one-way                       ``partition``
 (k)   idle connections are killed                             ``idle_kill``
-(l)   a broker's crash                                        ``broker_kill``, which has the proxies refuse meanwhile
+(l)   a broker's crash: as behind a proxy, as without one     ``hang_up``; ``broker_kill``, where proxies refuse
 ====  ======================================================  ======================================================
 
 ``latency`` and ``reset`` are recipes of their own.

@@ -22,12 +22,14 @@ class SimulatedProxy:
         self.connections: dict[Connection, None] = {}
         self._closed_by: set[str] = set()
         self._deaf_by: set[str] = set()
+        self._hung_up_by: set[str] = set()
         self._unanswered: list[Connection] = []
 
     @property
     def is_pristine(self) -> bool:
         """True if no fault is left on it."""
-        return self.up.plain and self.down.plain and not self._closed_by and not self._deaf_by
+        held = self._closed_by or self._deaf_by or self._hung_up_by
+        return self.up.plain and self.down.plain and not held
 
     def way(self, stream: str) -> Direction:
         """``up`` for ``upstream``, ``down`` for ``downstream``: Toxiproxy's names."""
@@ -48,6 +50,8 @@ class SimulatedProxy:
         else:
             self.connections[connection] = None
             connection.accepted()
+            if self._hung_up_by:
+                connection.cut(reset=False)
 
     def refuse(self, name: str) -> None:
         """Refuse connections until ``accept``."""
@@ -57,10 +61,15 @@ class SimulatedProxy:
         """Leave attempts to connect without an answer until ``accept``; then they have it."""
         self._deaf_by.add(name)
 
+    def hang_up(self, name: str) -> None:
+        """Accept connections until ``accept``, and close each at once."""
+        self._hung_up_by.add(name)
+
     def accept(self, name: str) -> None:
         """Let go of the listener; it takes connections again unless somebody else holds it."""
         self._closed_by.discard(name)
         self._deaf_by.discard(name)
+        self._hung_up_by.discard(name)
         if not self._deaf_by and not self._closed_by:
             waiting, self._unanswered = self._unanswered, []
             for connection in waiting:

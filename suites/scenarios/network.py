@@ -167,6 +167,18 @@ CONNECT_TIMEOUT = _scenario(
     "PRD-SND-06",
 )
 
+HUNG_UP = _scenario(
+    "hung-up",
+    "For a few seconds whoever connects is hung up on at once, as by a proxy whose broker is gone.",
+    _once("hang_up", (2_000, 3_000)),
+    consequence.held_up,
+    "NET-CON-05",
+    "NET-CON-06",
+    "NET-INF-06",
+    "PRD-SND-06",
+    "PRD-SND-14",
+)
+
 IDLE_KILL = _scenario(
     "idle-kill",
     "Three times, between two bursts of records, the idle connections are killed on the way.",

@@ -93,6 +93,31 @@ def test_idle_connections_are_killed(on_stage: Any) -> None:
 
 
 @pytest.mark.control(
+    "hang_up",
+    client="open connections end with FIN; who connects is accepted, asks, and reads the end and no answer",
+    broker="the connections that were open end with FIN; of what is asked meanwhile nothing arrives",
+    untouched="neighbour lane: an open connection and new ones, meanwhile and afterwards",
+)
+def test_whoever_connects_is_hung_up_on(on_stage: Any) -> None:
+    async def scenario(stage: Any) -> None:
+        victim, _ = stage.paths
+        async with victim.under("hang_up", hits=4) as fault:
+            client = await victim.served()
+            await fault.start()
+            assert await client.reader.read() == b""
+            assert await victim.upstream.ends.get() == "fin"
+            for n in (2, 3, 4):
+                new = await victim.connect()
+                new.ask(n)
+                assert await new.reader.read() == b""
+            assert victim.upstream.heard() == [1]
+            await victim.seen(FrameKind.CLOSE, 4)
+            await fault.stop()
+
+    on_stage(scenario)
+
+
+@pytest.mark.control(
     "half_open",
     client="open connections are silent until the end, and then end",
     broker="every connection ends with FIN at once; what is sent on it later never arrives",

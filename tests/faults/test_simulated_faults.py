@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -48,6 +49,7 @@ TRIED: tuple[tuple[str, dict[str, int]], ...] = (
     ("partition", {"loud": 1}),
     ("partition", {"upstream": 0}),
     ("partition", {"downstream": 0}),
+    ("hang_up", {}),
     ("refuse", {}),
     ("reset", {}),
     ("slicer", {"delay_us": 1_000}),
@@ -108,6 +110,7 @@ def calm() -> Evidence:
     "error_response",
     "ghost_request",
     "half_open",
+    "hang_up",
     "held_frame",
     "late_frame",
     "late_response",
@@ -135,6 +138,26 @@ def test_in_the_simulated_world_it_hits_and_ends(
     assert row.effective_ns is not None and row.hits and row.hits > 0
     assert evidence.history != calm.history
     assert len({(record.partition, record.offset) for record in evidence.log}) == RECORDS
+
+
+def test_who_is_hung_up_on_was_accepted_and_waits_longer_each_time() -> None:
+    """Only to be ready ends the series of attempts (NET-CON-06)."""
+    evidence = tried(FaultSpec("hang_up", Elapsed(1_500), 4_000, brokers=(1,)))
+    (row,) = evidence.faults
+    assert row.effective_ns is not None
+    begin_ns, end_ns = row.effective_ns
+    opened = {
+        frame.conn: frame.t_ns
+        for frame in evidence.frames
+        if frame.kind is FrameKind.OPEN and frame.broker == 1 and begin_ns < frame.t_ns < end_ns
+    }
+    assert len(opened) > 3
+    answered = {frame.conn for frame in evidence.frames if frame.kind is FrameKind.RESPONSE}
+    assert not answered & opened.keys()
+    moments = [*opened.values()]
+    waits_ns = [later - earlier for earlier, later in pairwise(moments)]
+    # Each is doubled up to its bound, and drawn from a fifth around that.
+    assert all(later > earlier for earlier, later in pairwise(waits_ns[:3]))
 
 
 @pytest.mark.twin("unsupported_version")
