@@ -17,10 +17,13 @@ _ACCEPTED = re.compile(rb"Accepted connection from /[\d.]+:(\d+) on /[\d.]+:(\d+
 
 
 class Accepts:
-    """The connections that the brokers which write ``logs`` have accepted, each told once."""
+    """The connections that the brokers which will write ``logs`` accept, each told once.
+
+    What a log has already is another cluster's: of the run that this one goes on with.
+    """
 
     def __init__(self, logs: Iterable[Path]) -> None:
-        self._read_bytes = dict.fromkeys(logs, 0)
+        self._read_bytes = {log: log.stat().st_size if log.exists() else 0 for log in logs}
         self._peers: defaultdict[int, list[int]] = defaultdict(list)
 
     def of(self, listener_port: int) -> list[int]:

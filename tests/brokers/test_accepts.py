@@ -19,8 +19,8 @@ LINE = (
 
 def test_each_connection_is_told_once_at_its_listener(tmp_path: Path) -> None:
     log = tmp_path / "node-1.log"
-    log.write_text(LINE.format(40_001, 20_100) + "INFO something else\n" + LINE.format(40_002, 20_097))
     accepts = Accepts([log])
+    log.write_text(LINE.format(40_001, 20_100) + "INFO something else\n" + LINE.format(40_002, 20_097))
     assert accepts.of(20_100) == [40_001]
     assert accepts.of(20_100) == []
     with log.open("a") as more:
@@ -30,12 +30,21 @@ def test_each_connection_is_told_once_at_its_listener(tmp_path: Path) -> None:
 
 def test_a_line_that_is_being_written_is_read_when_it_is_whole(tmp_path: Path) -> None:
     log, line = tmp_path / "node-1.log", LINE.format(40_001, 20_100)
-    log.write_text(line[:70])
     accepts = Accepts([log])
+    log.write_text(line[:70])
     assert accepts.of(20_100) == []
     with log.open("a") as rest:
         rest.write(line[70:])
     assert accepts.of(20_100) == [40_001]
+
+
+def test_who_came_to_the_cluster_of_a_run_that_is_gone_on_with_is_nobody_here(tmp_path: Path) -> None:
+    log = tmp_path / "node-1.log"
+    log.write_text(LINE.format(40_001, 20_100))
+    accepts = Accepts([log])
+    with log.open("a") as more:
+        more.write(LINE.format(40_002, 20_100))
+    assert accepts.of(20_100) == [40_002]
 
 
 def test_the_port_is_told_before_anybody_can_accept() -> None:
