@@ -71,6 +71,7 @@ def frames_to_a_new_channel(dice: Dice) -> Iterator[bytes]:
         yield real_frame(dice, kind="response").data
 
 
+@pytest.mark.long
 def test_a_channel_gives_one_frame_a_poll_and_ends_at_a_size_that_cannot_be() -> None:
     channel = Channel(1)
     channel.established()

@@ -26,6 +26,7 @@ def some(seed: int, count: int = 400) -> list[HostileFrame]:
     return [hostile_frame(dice) for _ in range(count)]
 
 
+@pytest.mark.long
 def test_a_seed_gives_the_same_frames() -> None:
     assert some(1) == some(1)
     assert some(1) != some(2)

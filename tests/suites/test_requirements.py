@@ -76,6 +76,7 @@ def test_every_row_is_one_sentence_with_a_source():
     assert len({row.statement for row in ROWS}) == len(ROWS)
 
 
+@pytest.mark.long
 def test_every_place_is_there():
     missing = []
     for row in ROWS:
@@ -163,6 +164,7 @@ def test_the_pages_link_to_what_is_there(pages):
                 assert below.resolve().exists() or target in pages.pages(), (name, target)
 
 
+@pytest.mark.long
 def test_there_is_a_page_and_an_index_entry_for_every_machine(pages):
     from clients.reference import states
 
