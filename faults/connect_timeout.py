@@ -30,43 +30,27 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from faults import listener
-from faults.kind import BOTH_WORLDS, Fault, cut, each, toxic_name
-from harness.lane import LiveLane
-from harness.ports import FaultKind
+from faults.address_fault import AddressFault
+from faults.kind import toxic_name
+from harness.ports import FaultKind, Proxy
 from harness.rows import FaultRow, Frame
 from harness.simulated.lane import SimulatedLane
-from harness.spec import FaultSpec
+from harness.simulated.proxy import SimulatedProxy
 
 
-class ConnectTimeout(Fault):
+class ConnectTimeout(AddressFault):
     """The fault kind ``connect_timeout``."""
 
     name = "connect_timeout"
     summary = "attempts to connect have no answer for the duration, and open connections end"
-    worlds = BOTH_WORLDS
 
-    async def start(self, spec: FaultSpec, lane: LiveLane) -> None:
+    async def take(self, proxy: Proxy, name: str) -> None:
         """Cut, and answer nobody."""
-        await each(lane.on(spec), lambda proxy: listener.ignore(proxy, toxic_name(spec)))
+        await listener.ignore(proxy, name)
 
-    async def stop(self, spec: FaultSpec, lane: LiveLane) -> None:
-        """Answer again."""
-        await each(lane.on(spec), lambda proxy: listener.reopen(proxy, toxic_name(spec)))
-
-    def begin(self, spec: FaultSpec, lane: SimulatedLane) -> None:
-        """Cut, and answer nobody."""
-        for proxy in lane.on(spec):
-            proxy.ignore(toxic_name(spec))
-            proxy.cut()
-
-    def end(self, spec: FaultSpec, lane: SimulatedLane) -> None:
-        """Answer again."""
-        for proxy in lane.on(spec):
-            proxy.accept(toxic_name(spec))
-
-    def hits(self, row: FaultRow, frames: Sequence[Frame]) -> int:
-        """Connections that ended."""
-        return sum(1 for _ in cut(row, frames))
+    def take_simulated(self, proxy: SimulatedProxy, name: str) -> None:
+        """Answer nobody."""
+        proxy.ignore(name)
 
     def simulated_hits(self, row: FaultRow, frames: Sequence[Frame], lane: SimulatedLane) -> int:
         """Attempts to connect that had no answer."""

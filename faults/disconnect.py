@@ -23,46 +23,15 @@ Choose one connection of several, or the byte at which it is cut. Where the prox
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from faults import listener
-from faults.kind import BOTH_WORLDS, Fault, cut, each, toxic_name
-from harness.lane import LiveLane
+from faults.address_fault import AddressFault
 from harness.ports import FaultKind
-from harness.rows import FaultRow, Frame
-from harness.simulated.lane import SimulatedLane
-from harness.spec import FaultSpec
 
 
-class Disconnect(Fault):
+class Disconnect(AddressFault):
     """The fault kind ``disconnect``."""
 
     name = "disconnect"
     summary = "all connections end with FIN; the listener is back after the duration"
-    worlds = BOTH_WORLDS
-
-    async def start(self, spec: FaultSpec, lane: LiveLane) -> None:
-        """Cut, and refuse."""
-        await each(lane.on(spec), lambda proxy: listener.close(proxy, toxic_name(spec)))
-
-    async def stop(self, spec: FaultSpec, lane: LiveLane) -> None:
-        """Accept again."""
-        await each(lane.on(spec), lambda proxy: listener.reopen(proxy, toxic_name(spec)))
-
-    def begin(self, spec: FaultSpec, lane: SimulatedLane) -> None:
-        """Cut, and refuse."""
-        for proxy in lane.on(spec):
-            proxy.refuse(toxic_name(spec))
-            proxy.cut()
-
-    def end(self, spec: FaultSpec, lane: SimulatedLane) -> None:
-        """Accept again."""
-        for proxy in lane.on(spec):
-            proxy.accept(toxic_name(spec))
-
-    def hits(self, row: FaultRow, frames: Sequence[Frame]) -> int:
-        """Connections cut."""
-        return sum(1 for _ in cut(row, frames))
 
 
 FAULT: FaultKind = Disconnect()

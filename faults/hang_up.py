@@ -25,50 +25,34 @@ gone: that is ``refuse``.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Final
 
-from faults.kind import BOTH_WORLDS, Fault, cut, each, toxic_name
+from faults.address_fault import AddressFault
 from faults.swallow import let_through, swallow
-from harness.lane import LiveLane
-from harness.ports import FaultKind
-from harness.rows import FaultRow, Frame
-from harness.simulated.lane import SimulatedLane
-from harness.spec import FaultSpec
+from harness.ports import FaultKind, Proxy
+from harness.simulated.proxy import SimulatedProxy
 
 #: The shortest that Toxiproxy knows.
 PATIENCE_MS: Final = 1
 
 
-class HangUp(Fault):
+class HangUp(AddressFault):
     """The fault kind ``hang_up``."""
 
     name = "hang_up"
     summary = "connections are accepted and closed at once for the duration, and open ones end"
-    worlds = BOTH_WORLDS
 
-    async def start(self, spec: FaultSpec, lane: LiveLane) -> None:
+    async def take(self, proxy: Proxy, name: str) -> None:
         """Hang up on everybody."""
-        await each(lane.on(spec), lambda proxy: swallow(proxy, toxic_name(spec), "upstream", PATIENCE_MS))
+        await swallow(proxy, name, "upstream", PATIENCE_MS)
 
-    async def stop(self, spec: FaultSpec, lane: LiveLane) -> None:
+    async def give_back(self, proxy: Proxy, name: str) -> None:
         """Close what is left, and let connections live again."""
-        await each(lane.on(spec), lambda proxy: let_through(proxy, toxic_name(spec)))
+        await let_through(proxy, name)
 
-    def begin(self, spec: FaultSpec, lane: SimulatedLane) -> None:
-        """Hang up on everybody."""
-        for proxy in lane.on(spec):
-            proxy.hang_up(toxic_name(spec))
-            proxy.cut()
-
-    def end(self, spec: FaultSpec, lane: SimulatedLane) -> None:
-        """Let connections live again."""
-        for proxy in lane.on(spec):
-            proxy.accept(toxic_name(spec))
-
-    def hits(self, row: FaultRow, frames: Sequence[Frame]) -> int:
-        """Connections that ended."""
-        return sum(1 for _ in cut(row, frames))
+    def take_simulated(self, proxy: SimulatedProxy, name: str) -> None:
+        """Hang up on everybody who comes."""
+        proxy.hang_up(name)
 
 
 FAULT: FaultKind = HangUp()

@@ -22,46 +22,15 @@ swallow SYNs).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from faults import listener
-from faults.kind import BOTH_WORLDS, Fault, cut, each, toxic_name
-from harness.lane import LiveLane
+from faults.address_fault import AddressFault
 from harness.ports import FaultKind
-from harness.rows import FaultRow, Frame
-from harness.simulated.lane import SimulatedLane
-from harness.spec import FaultSpec
 
 
-class Refuse(Fault):
+class Refuse(AddressFault):
     """The fault kind ``refuse``."""
 
     name = "refuse"
     summary = "connections are refused for the duration, and open ones end"
-    worlds = BOTH_WORLDS
-
-    async def start(self, spec: FaultSpec, lane: LiveLane) -> None:
-        """Refuse."""
-        await each(lane.on(spec), lambda proxy: listener.close(proxy, toxic_name(spec)))
-
-    async def stop(self, spec: FaultSpec, lane: LiveLane) -> None:
-        """Accept again."""
-        await each(lane.on(spec), lambda proxy: listener.reopen(proxy, toxic_name(spec)))
-
-    def begin(self, spec: FaultSpec, lane: SimulatedLane) -> None:
-        """Refuse."""
-        for proxy in lane.on(spec):
-            proxy.refuse(toxic_name(spec))
-            proxy.cut()
-
-    def end(self, spec: FaultSpec, lane: SimulatedLane) -> None:
-        """Accept again."""
-        for proxy in lane.on(spec):
-            proxy.accept(toxic_name(spec))
-
-    def hits(self, row: FaultRow, frames: Sequence[Frame]) -> int:
-        """Connections that ended."""
-        return sum(1 for _ in cut(row, frames))
 
 
 FAULT: FaultKind = Refuse()

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import msgspec
 import typer
 
-from harness import asked, registry
+from harness import asked
 from harness.brokers.scripted.releases import release
 from harness.campaign import install
 from harness.cli import select
@@ -20,7 +20,6 @@ from harness.errors import UsageError
 from harness.outcome import Verdict, exit_code
 from harness.rows import TrialVerdict
 from harness.simulated.judged import is_simulated, try_spec
-from harness.simulated.ports import SimulatedClientKind
 from harness.simulated.trial import broker_of
 from harness.spec import Plan, TrialSpec
 from harness.store import TRIAL, RunStore
@@ -107,7 +106,4 @@ def _check(spec: TrialSpec, world: str) -> None:
         return
     version, _ = broker_of(spec.broker)
     release(version)
-    if not isinstance(registry.client(spec.client.name), SimulatedClientKind):
-        raise UsageError(
-            f"client {spec.client.name!r} cannot run in the simulated world; reference and its mutants can"
-        )
+    select.simulated(spec.client)

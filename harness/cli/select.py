@@ -16,6 +16,7 @@ from harness import registry
 from harness.errors import NothingSelected, UsageError, unknown
 from harness.outcome import Guarantee
 from harness.scenario import Scenario
+from harness.simulated.ports import SimulatedClientKind
 from harness.spec import ClientRef
 
 DEFAULT_CLIENTS = ("reference", "confluent-kafka")
@@ -73,6 +74,15 @@ def _client(text: str) -> ClientRef:
     if at and not version:
         raise UsageError(f"client {text!r} has no version after the @; try {name}@{kind.default_version}")
     return ClientRef(name, version or kind.default_version)
+
+
+def simulated(client: ClientRef) -> ClientRef:
+    """``client``, if it can run in the simulated world; UsageError for one that is a program of its own."""
+    if not isinstance(registry.client(client.name), SimulatedClientKind):
+        raise UsageError(
+            f"client {client.name!r} cannot run in the simulated world; reference and its mutants can"
+        )
+    return client
 
 
 def brokers(names: Sequence[str]) -> list[str]:
