@@ -22,7 +22,7 @@ NS_PER_MS = 1_000_000
 
 
 class Injector:
-    """The faults of one trial on one lane; ``rows`` is filled as they begin and end."""
+    """The faults of one trial on one lane; ``rows`` is filled as they begin and end, ``active`` are those of now."""
 
     def __init__(self, specs: Sequence[FaultSpec], lane: LiveLane) -> None:
         self._lane = lane
@@ -32,7 +32,7 @@ class Injector:
         self._load_ns: asyncio.Future[int] = asyncio.get_running_loop().create_future()
         self._listening: list[Callable[[AnyEvent], None]] = []
         self.rows = [FaultRow(index, spec, None, None) for index, spec in enumerate(specs)]
-        self.holding = 0
+        self.active: list[FaultSpec] = []
 
     async def prepare(self) -> None:
         """Put in place what some kinds need before the client connects."""
@@ -77,7 +77,7 @@ class Injector:
         begin_ns = await self._triggered(spec.start)
         requested = (begin_ns, begin_ns + spec.duration_ms * NS_PER_MS)
         self.rows[index] = FaultRow(index, spec, requested, None)
-        self.holding += 1
+        self.active.append(spec)
         began_ns = time.monotonic_ns()
         try:
             await kind.start(spec, self._lane)
@@ -85,7 +85,7 @@ class Injector:
             requested = (begin_ns, await self._over(spec.until, requested[1]))
         finally:
             await asyncio.shield(kind.stop(spec, self._lane))
-            self.holding -= 1
+            self.active.remove(spec)
         self.rows[index] = FaultRow(index, spec, requested, (began_ns, time.monotonic_ns()))
 
     async def _over(self, until: Trigger | None, end_ns: int) -> int:

@@ -208,6 +208,8 @@ def _verdict(
             for row in evidence.faults
         ),
         delivery=counts or Delivery(),
+        variant=spec.variant,
+        attempt=spec.attempt,
     )
 
 

@@ -25,6 +25,7 @@ from harness.errors import BrokerDied, ClientBroken, KafkaTrialError, first_of
 from harness.evidence import PRODUCER, Evidence, passed_and_stopped
 from harness.inject import Injector, sleep_until
 from harness.lane import Lane, LiveLane
+from harness.outcome import Guarantee
 from harness.ports import Cluster, InstalledClient
 from harness.rows import Ending, Frame, LogRecord, Phases, TrialRecord
 from harness.spec import TrialSpec
@@ -45,6 +46,23 @@ LAST_ROWS_S = 2.0
 CATCH_UP_MS = 5_000
 #: An adapter reads its commands beside whatever its client does; one that does not for so long is stuck.
 HAND_OVER_S = 30.0
+
+
+#: Which feature a client must declare to be tried under a guarantee.
+FEATURE_OF = {
+    Guarantee.AT_MOST_ONCE: "producer",
+    Guarantee.AT_LEAST_ONCE: "producer",
+    Guarantee.IDEMPOTENT: "idempotence",
+    Guarantee.TRANSACTIONAL: "transactions",
+}
+
+
+class NotOffered(KafkaTrialError):
+    """The client does not declare what the guarantee needs."""
+
+
+#: What a client does not claim is no failure of it.
+NOT_CLAIMED = (ConfigRefused, NotOffered)
 
 
 class LiveTrial:
@@ -82,7 +100,7 @@ class LiveTrial:
             known = first_of(error) if isinstance(error, ExceptionGroup) else error
             if known is None:
                 raise
-            ending = Ending.UNSUPPORTED if isinstance(known, ConfigRefused) else Ending.HARNESS_ERROR
+            ending = Ending.UNSUPPORTED if isinstance(known, NOT_CLAIMED) else Ending.HARNESS_ERROR
             reason = str(known)
         finally:
             self._lane.witness.record(None)
@@ -101,6 +119,7 @@ class LiveTrial:
             Conversation(launch, log, self._hear) as client,
         ):
             self._startup = await client.startup(STARTUP_TIMEOUT_S)
+            self._assert_as_asked(self._startup)
             async with asyncio.TaskGroup() as group:
                 faults = group.create_task(self._injector.run())
                 await self._injector.startup()
@@ -116,6 +135,26 @@ class LiveTrial:
         await self._witnessed_to_the_end()
         self._assert_nobody_came_around()
         self._log = await self._cluster.read_log(self._topic)
+
+    @property
+    def active_faults(self) -> list[str]:
+        """The kinds of the faults that are in effect at this moment."""
+        return [spec.kind for spec in self._injector.active]
+
+    @property
+    def phase(self) -> str:
+        """Where the trial is: starting, load, heal or final."""
+        named = {"final": self._phases.final_ns, "heal": self._phases.heal_ns, "load": self._phases.load_ns}
+        return next((name for name, at_ns in named.items() if at_ns is not None), "starting")
+
+    def _assert_as_asked(self, told: StartupComplete) -> None:
+        """A verdict stands under a name and a version: another one must not stand in for it."""
+        asked = self._spec.client
+        if not asked.command and told.client_version != asked.version:
+            raise ClientBroken(f"client {asked} says that it is version {told.client_version}")
+        needed = FEATURE_OF[self._spec.guarantee]
+        if needed not in told.features:
+            raise NotOffered(f"{asked} does not offer {needed}")
 
     def _hear(self, event: AnyEvent) -> None:
         self._history.append(event)
@@ -147,7 +186,7 @@ class LiveTrial:
         give_up_ns = time.monotonic_ns() + CATCH_UP_MS * 1_000_000
         while not faults.done():
             catching_up = not client.settled.is_set() and time.monotonic_ns() < give_up_ns
-            if not (self._injector.holding or catching_up):
+            if not (self._injector.active or catching_up):
                 break
             await asyncio.wait({faults}, timeout=WATCH_INTERVAL_S)
         faults.cancel()

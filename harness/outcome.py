@@ -78,7 +78,10 @@ def worst(verdicts: Iterable[Verdict]) -> Verdict:
     return min(verdicts, key=SEVERITY.index, default=Verdict.NOT_EXERCISED)
 
 
-def exit_code(verdicts: Iterable[Verdict]) -> int:
-    """The exit code of a run with these trial verdicts: 3 before 1 before 4, and 5 for no trial at all."""
-    codes = {EXIT_CODES[verdict] for verdict in verdicts}
+def exit_code(verdicts: Iterable[Verdict], lacks: int = 0) -> int:
+    """The exit code of a run with these trial verdicts: 3 before 1 before 4, and 5 for no trial at all.
+
+    ``lacks`` is what a run that is not whole would exit with by itself (0: it is whole).
+    """
+    codes = {EXIT_CODES[verdict] for verdict in verdicts} | ({lacks} - {0})
     return next((code for code in (3, 1, 4, 0) if code in codes), 5)

@@ -170,18 +170,25 @@ class Launch:
 
 
 class ClientKind(Protocol):
-    """Entry-point group ``kafka_trial.clients``: a client that can be put on trial at some version."""
+    """Entry-point group ``kafka_trial.clients``: a client that can be put on trial at some version.
+
+    ``versions`` are those that were tried, oldest first, ``default_version`` among them; others may do as well.
+    """
 
     name: str
     summary: str
     language: str
     default_version: str
+    versions: tuple[str, ...]
 
     def install(self, version: str) -> Launch:
         """Make that version runnable (once, cached, safe beside others) and say how. Blocking.
 
         Raises UsageError for a version that does not exist, EnvironmentProblem for a missing tool chain.
         """
+
+    def published(self) -> list[str]:
+        """Every version that its registry lists, oldest first. Blocking; EnvironmentProblem if it cannot be asked."""
 
 
 @dataclass(frozen=True)

@@ -239,4 +239,6 @@ class TrialVerdict(msgspec.Struct, frozen=True):
     requirements: tuple[RequirementVerdict, ...] = ()
     faults: tuple[FaultVerdict, ...] = ()
     delivery: Delivery = Delivery()
+    variant: str = ""
+    attempt: int = 1
     schema_version: int = SCHEMA_VERSION

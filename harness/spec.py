@@ -109,7 +109,11 @@ class ClientRef(msgspec.Struct, frozen=True):
 
 
 class TrialSpec(msgspec.Struct, frozen=True):
-    """One client@version x one broker x one scenario x one guarantee x one seed."""
+    """One client@version x one broker x one scenario x one guarantee x one seed.
+
+    ``variant`` names what a campaign file adds to the scenario (a configuration, a generated schedule), empty: nothing.
+    ``attempt`` counts from 1 how often the very same was tried.
+    """
 
     trial: str
     client: ClientRef
@@ -121,6 +125,8 @@ class TrialSpec(msgspec.Struct, frozen=True):
     faults: tuple[FaultSpec, ...]
     config: dict[str, str | int | bool]
     alone: bool = False
+    variant: str = ""
+    attempt: int = 1
 
 
 class Plan(msgspec.Struct, frozen=True):

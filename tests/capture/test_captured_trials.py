@@ -11,9 +11,11 @@ from dataclasses import replace
 import pytest
 
 from harness import registry
-from harness.campaign import Campaign, install, rejudge
+from harness.campaign import Campaign
 from harness.capture.crosscheck import crosscheck
 from harness.capture.rows import By, What
+from harness.execution import rejudge
+from harness.installing import install
 from harness.plan import make_plan
 from harness.rows import FrameKind
 from harness.spec import ClientRef, Elapsed, FaultSpec, FrameMatch, FrameSeen, Workload

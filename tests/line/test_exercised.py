@@ -9,8 +9,9 @@ from dataclasses import replace
 import psutil
 import pytest
 
-from harness import campaign, inject, registry
-from harness.campaign import Campaign, install
+from harness import inject, registry
+from harness.campaign import Campaign
+from harness.installing import install
 from harness.plan import make_plan
 from harness.spec import ClientRef, Elapsed, FaultSpec, Workload
 from harness.store import RunRecord, RunStore
@@ -174,7 +175,7 @@ def test_a_check_that_crashes_is_a_harness_error(tmp_path, monkeypatch):
         raise ZeroDivisionError("on purpose")
 
     checks = {name: replace(check, find=crash) for name, check in registry.checks().items()}
-    monkeypatch.setattr(campaign.registry, "checks", lambda: checks)
+    monkeypatch.setattr(registry, "checks", lambda: checks)
     verdict = tried(tmp_path, monkeypatch, short("produce/calm"))
     assert verdict.verdict == "harness-error"
     assert "on purpose" in verdict.reason

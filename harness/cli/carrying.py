@@ -1,0 +1,192 @@
+"""A plan carried out for the command line: install, run, conclude. ``run``, ``campaign`` and ``replay`` end here."""
+
+from __future__ import annotations
+
+import asyncio
+import platform
+import signal
+import sys
+import uuid
+from collections.abc import Coroutine, Iterable, Sequence
+from contextlib import suppress
+from datetime import UTC, datetime
+from typing import Any
+
+from rich.markup import escape
+
+from harness import asked, attempts, baseline, estimate, exports
+from harness.budget import FAILURES, Budget
+from harness.campaign import Campaign
+from harness.cli.live_table import LiveTable
+from harness.cli.options import Options
+from harness.cli.output import print_json, run_document
+from harness.cli.screen import answer, say, summary
+from harness.errors import EnvironmentProblem, NothingSelected
+from harness.installing import Installed, install_what_can_be
+from harness.outcome import Verdict, exit_code
+from harness.rows import TrialVerdict
+from harness.spec import Plan, TrialSpec
+from harness.store import RunRecord, RunStore, write_whole
+
+
+def start(plan: Plan, options: Options, about: Sequence[str] = ()) -> int:
+    """Begin a run with this plan and carry it out; the exit code. ``about`` are sentences on how the plan was made.
+
+    Raises UsageError for a plan that cannot be, NothingSelected for an empty one, EnvironmentProblem where nothing of
+    it can be run here.
+    """
+    plan = attempts.repeated(plan, options.repeat)
+    if options.shard is not None:
+        plan = attempts.shard(plan, *options.shard)
+    if not plan.trials:
+        raise NothingSelected("the plan is empty")
+    asked.check(plan, "live")
+    for sentence in about:
+        say(sentence)
+    known = baseline.load(options.baseline) if options.baseline else ()
+    if options.dry_run:
+        return _tell(plan, options)
+    # Before there is a folder: a version that does not exist should leave nothing behind.
+    installed = _install(plan.trials)
+    store = RunStore.create(options.out_dir, new_record(plan, options, known))
+    return carry_out(store, installed, options)
+
+
+def go_on(store: RunStore, options: Options) -> int:
+    """Carry out what a run that was stopped has not done yet; the exit code."""
+    missing = [spec for spec in store.record.plan.trials if not store.finished(spec.trial)]
+    return carry_out(store, _install(missing), options)
+
+
+def new_record(plan: Plan, options: Options, known: tuple[baseline.Known, ...] = ()) -> RunRecord:
+    """The record of a run that begins now."""
+    now = datetime.now(UTC)
+    return RunRecord(
+        run_id=f"{now:%Y%m%d-%H%M%S}-{uuid.uuid4().hex[:4]}",
+        started_utc=now.isoformat(timespec="seconds"),
+        plan=plan,
+        jobs=options.jobs,
+        environment={"python": platform.python_version(), "system": platform.platform()},
+        command=["kafka-trial", *sys.argv[1:]],
+        capture=options.capture,
+        baseline=known,
+        deflake=options.deflake,
+    )
+
+
+def carry_out(store: RunStore, installed: Installed, options: Options) -> int:
+    """Run the store's plan, tell what came out, and give the exit code. UsageError if another process is at it."""
+    with store.claimed():
+        stopped_by, reason = _run(store, installed, options)
+        verdicts = list(store.verdicts())
+        store.stop(reason)
+        summary(verdicts)
+        exports.write(store, verdicts)
+        for path, name in ((options.junit, exports.JUNIT), (options.summary, exports.SUMMARY)):
+            if path is not None:
+                write_whole(path, (store.folder / name).read_bytes())
+        if options.as_json:
+            print_json(run_document(store.folder, store.record.plan.seed, verdicts))
+        return _conclude(store, verdicts, installed, options, stopped_by, reason)
+
+
+def _install(trials: Iterable[TrialSpec]) -> Installed:
+    installed = install_what_can_be(spec.client for spec in trials)
+    if not installed.clients:
+        for problem in installed.lacking.values():
+            raise problem
+    for ref, problem in installed.lacking.items():
+        say(f"warning: {ref} is left out: {problem}")
+    return installed
+
+
+def _run(store: RunStore, installed: Installed, options: Options) -> tuple[int | None, str]:
+    """The signal that ended it, if one did, and why the run ended."""
+    plan = store.record.plan
+    say(f"run {store.folder}: {len(plan.trials)} trials, seed {plan.seed}, {options.jobs} at a time")
+    budget = Budget(options.max_time_s, options.max_failures)
+    with LiveTable(plan, list(store.verdicts()), options.jobs, options.quiet) as table:
+        campaign = Campaign(store, installed.clients, options.jobs, table.began, table.ended, say, budget)
+        table.watch(campaign)
+        try:
+            stopped_by = asyncio.run(_until_signal(_with_attempts(campaign)))
+        except Exception as error:
+            with suppress(EnvironmentProblem):  # a disk that is full is told by the error itself
+                store.stop(f"failed: {error}")
+            raise
+    if stopped_by is not None:
+        return stopped_by, "interrupted"
+    return None, budget.used_up() or "completed"
+
+
+async def _with_attempts(campaign: Campaign) -> None:
+    """The plan, and then what it accuses as often as it is to be tried."""
+    await campaign.run()
+    store = campaign.store
+    record = store.record
+    more = attempts.deflaked(record.plan, store.verdicts(), record.deflake)
+    if more != record.plan and campaign.budget.used_up() is None:
+        store.replace_plan(more)
+        await campaign.run()
+
+
+async def _until_signal(work: Coroutine[Any, Any, None]) -> int | None:
+    """Carry ``work`` out, or cancel it in order on SIGINT, SIGTERM or SIGHUP: then the signal's number."""
+    loop, task = asyncio.get_running_loop(), asyncio.ensure_future(work)
+    received: list[int] = []
+
+    def stop(number: int) -> None:
+        received.append(number)
+        task.cancel()
+
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        loop.add_signal_handler(number, stop, number)
+    try:
+        await task
+    except asyncio.CancelledError:
+        if not received:
+            raise
+    return received[0] if received else None
+
+
+def _conclude(
+    store: RunStore,
+    verdicts: list[TrialVerdict],
+    installed: Installed,
+    options: Options,
+    stopped_by: int | None,
+    reason: str,
+) -> int:
+    planned = len(store.record.plan.trials)
+    if len(verdicts) < planned:
+        say(f"{planned - len(verdicts)} of {planned} trials were not run ({_why(installed, reason)})")
+        say(f"hint: go on with: kafka-trial run --resume {store.folder}")
+    if stopped_by is not None:
+        return 128 + stopped_by
+    lacks = 0
+    if installed.lacking:
+        lacks = 3
+    elif len(verdicts) < planned and not (options.partial or reason == FAILURES):
+        lacks = 4
+    code = exit_code((Verdict(verdict.verdict) for verdict in verdicts), lacks)
+    say(f"seed {store.record.plan.seed}; report: kafka-trial report {store.folder}; exit {code}")
+    return code
+
+
+def _why(installed: Installed, reason: str) -> str:
+    names = ", ".join(str(ref) for ref in installed.lacking)
+    return f"{names} could not be installed" if names and reason == "completed" else reason
+
+
+def _tell(plan: Plan, options: Options) -> int:
+    told = estimate.of(plan, options.jobs)
+    if options.as_json:
+        print_json(
+            {"seed": plan.seed, "jobs": options.jobs, "estimate_s": told.seconds, "trials": plan.trials}
+        )
+        return 0
+    for spec in plan.trials:
+        faults = ", ".join(f"{fault.kind} {fault.duration_ms} ms" for fault in spec.faults) or "no fault"
+        answer(escape(f"{spec.trial}: {faults}"))
+    answer(f"{len(plan.trials)} trials, seed {plan.seed}, {told.sentence}")
+    return 0

@@ -1,0 +1,101 @@
+"""One trial of a run, from its spec to its verdict: collected on a lane, stored, judged, stored again."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+import msgspec
+
+from harness import baseline, registry
+from harness.capture.observer import observed
+from harness.evidence import Evidence
+from harness.judge import judge
+from harness.lane import Lane
+from harness.live import LiveTrial
+from harness.ports import Cluster, InstalledClient
+from harness.rows import CaptureRecord, TrialVerdict
+from harness.spec import ClientRef, TrialSpec
+from harness.store import RunRecord, RunStore
+
+
+@dataclass(frozen=True)
+class Execution:
+    """Trials of one run; ``under_way`` are those of the moment, by name. ``say`` what is amiss, once."""
+
+    store: RunStore
+    clients: Mapping[ClientRef, InstalledClient]
+    say: Callable[[str], None] = lambda _: None
+    under_way: dict[str, LiveTrial] = field(default_factory=dict)
+    _said: set[str] = field(default_factory=set)
+
+    @cached_property
+    def _record(self) -> RunRecord:
+        return self.store.record
+
+    async def run(self, index: int, spec: TrialSpec, cluster: Cluster, lane: Lane) -> TrialVerdict:
+        """Carry out the trial that stands at ``index`` in the run's plan; its verdict is stored when this returns."""
+        trial = self.under_way[spec.trial] = LiveTrial(
+            spec=spec,
+            run_id=self._record.run_id,
+            topic=f"{self._record.run_id}-{index}",
+            cluster=cluster,
+            lane=lane,
+            client=self.clients[spec.client],
+            folder=self.store.trial_folder(spec.trial),
+        )
+        try:
+            evidence = await self._collect(trial, lane, spec)
+            return await asyncio.to_thread(self._conclude, evidence)
+        finally:
+            del self.under_way[spec.trial]
+
+    async def _collect(self, trial: LiveTrial, lane: Lane, spec: TrialSpec) -> Evidence:
+        if not self._record.capture:
+            return await trial.run()
+        addresses = [proxy.address for proxy in lane.proxies]
+        async with observed(self.store.trial_folder(spec.trial), addresses) as observer:
+            evidence = await trial.run()
+        self._doubt(spec, observer.record)
+        record = msgspec.structs.replace(evidence.record, capture=observer.record)
+        return replace(evidence, record=record, tcp=observer.told())
+
+    def _doubt(self, spec: TrialSpec, capture: CaptureRecord) -> None:
+        if capture.lacks is not None:
+            doubt = f"no capture: {capture.lacks}"
+        elif not capture.is_whole:
+            lost = (
+                f"{capture.dropped} packets dropped, {capture.cut} cut, {capture.unread} connections unread"
+            )
+            doubt = f"the capture of {spec.trial} is not whole, nothing is compared with it: {lost}"
+        else:
+            return
+        if doubt not in self._said:
+            self._said.add(doubt)
+            self.say(doubt)
+
+    def _conclude(self, evidence: Evidence) -> TrialVerdict:
+        self.store.write_evidence(evidence)
+        verdict = judged(evidence, self._record)
+        self.store.write_verdict(verdict)
+        return verdict
+
+
+def judged(evidence: Evidence, record: RunRecord) -> TrialVerdict:
+    """The verdict of one trial as its run sees it: with what was known to fail when the run began."""
+    scenario = registry.scenario(evidence.record.spec.scenario)
+    apply = getattr(baseline, 'apply', lambda verdict, known: verdict)  # INTERIM
+    return apply(judge(evidence, scenario, registry.checks()), record.baseline)
+
+
+def rejudge(store: RunStore) -> list[TrialVerdict]:
+    """Judge the stored evidence of every finished trial again, and replace its verdict."""
+    verdicts, record = [], store.record
+    for spec in record.plan.trials:
+        if store.finished(spec.trial):
+            verdict = judged(store.read_evidence(spec.trial), record)
+            store.write_verdict(verdict)
+            verdicts.append(verdict)
+    return verdicts

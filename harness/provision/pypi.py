@@ -1,0 +1,28 @@
+"""Which versions of a package PyPI has, by its ordinary client: a pip in an environment of its own, for uv cannot say."""
+
+from __future__ import annotations
+
+import json
+
+from harness.errors import EnvironmentProblem
+from harness.provision.python_env import python_env
+from harness.provision.tools import attempt, excerpt
+from harness.provision.versions import in_order
+
+PIP = "pip==25.3"
+_UNREACHABLE = "connection broken by"
+
+
+def published(package: str) -> list[str]:
+    """Every release that this Python could install, oldest first.
+
+    EnvironmentProblem: PyPI cannot be asked, or has no such package.
+    """
+    ask = ["-m", "pip", "index", "versions", "--json", "--retries", "1", package]
+    ended = attempt([python_env(PIP), *ask], timeout_s=120)
+    if ended.returncode != 0:
+        said = excerpt(ended.output, "ERROR").removeprefix("ERROR: ")
+        why = "it cannot be reached" if _UNREACHABLE in ended.output else said
+        raise EnvironmentProblem(f"PyPI does not say which versions of {package} there are: {why}")
+    told, _ = json.JSONDecoder().raw_decode(ended.output)  # warnings may stand behind it
+    return in_order(told["versions"])
