@@ -50,6 +50,11 @@ class Line:
         self._jobs.append(job)
         self._news.set()
 
+    def put_first(self, job: Job) -> None:
+        """A job that was taken, and is given back to whoever comes next."""
+        self._jobs.appendleft(job)
+        self._news.set()
+
     def close(self) -> None:
         """Nothing comes any more."""
         self._open = False

@@ -88,3 +88,11 @@ def command(name: str) -> Callable[[Typer], None]:
 def checks() -> dict[str, Check]:
     """All checks by name."""
     return table("checks")
+
+
+def statement(requirement_id: str) -> str | None:
+    """What a behaviour id says, in one sentence, by whoever has a table of them; None if nobody knows it."""
+    for table_of in table("behaviours").values():
+        if (behaviour := table_of().get(requirement_id)) is not None:
+            return str(behaviour.statement)
+    return None

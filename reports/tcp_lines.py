@@ -12,7 +12,7 @@ from harness.capture.crosscheck import Comparison, crosscheck
 from harness.capture.rows import By, TcpFact, What
 from harness.evidence import Evidence
 from harness.rows import CaptureRecord
-from reports.timeline import origin_ns
+from harness.wire_lines import origin_ns
 
 MAX_LINES = 100
 MAX_DISAGREEMENTS = 8

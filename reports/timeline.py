@@ -12,6 +12,7 @@ from typing import Any
 
 from harness.evidence import Evidence, Send
 from harness.rows import FaultRow, Frame, FrameKind
+from harness.wire_lines import origin_ns
 
 Figure = dict[str, Any]
 Mark = dict[str, Any]
@@ -88,14 +89,6 @@ def timeline(evidence: Evidence, resent: Collection[int], windows: Iterable[dict
         },
     }
     return {"data": [trace for trace in data if trace["x"]], "layout": layout}
-
-
-def origin_ns(evidence: Evidence) -> int:
-    """Where x is 0: the begin of load, or the first thing that happened in a trial that never got there."""
-    if evidence.record.phases.load_ns is not None:
-        return evidence.record.phases.load_ns
-    firsts = [row.mono_ns for row in evidence.history[:1]] + [frame.t_ns for frame in evidence.frames[:1]]
-    return min(firsts, default=0)
 
 
 def notes(evidence: Evidence) -> list[str]:

@@ -14,11 +14,11 @@ from harness.contract import Configured
 from harness.evidence import Evidence
 from harness.rows import RequirementVerdict, TrialVerdict
 from harness.spec import TrialSpec
+from harness.wire_lines import WireLine, origin_ns, wire_lines
 from reports.analysis import Row
 from reports.log_order import log_order
 from reports.tcp_lines import TcpLine, tcp_lines, tcp_notes
-from reports.timeline import Figure, notes, origin_ns, timeline
-from reports.wire_lines import WireLine, wire_lines
+from reports.timeline import Figure, notes, timeline
 from reports.words import COUNTS, PROMISES
 
 #: Files of a trial's folder that readers open, in this order; others follow by name.

@@ -14,9 +14,9 @@ from msgspec import structs
 
 from harness.rows import FaultRow, Finding, Frame, FrameKind, RequirementVerdict
 from harness.spec import Elapsed, FaultSpec
+from harness.wire_lines import AROUND, MAX_LINES, origin_ns, wire_lines
 from reports.log_order import log_order
-from reports.timeline import MAX_LANES, MAX_MARKS, OUTCOMES, notes, origin_ns, timeline
-from reports.wire_lines import AROUND, MAX_LINES, wire_lines
+from reports.timeline import MAX_LANES, MAX_MARKS, OUTCOMES, notes, timeline
 
 Stories = Callable[..., Any]
 

@@ -1,6 +1,6 @@
 """The frames that a reader wants to see: round each fault's edges and round what is wrong.
 
-A page shows at most ``MAX_LINES`` of them and says so; the file beside it has them all.
+Who shows them shows so many at most and says so; the trial's file has them all.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from harness.evidence import Evidence
 from harness.rows import Frame, FrameKind, ProducePart, TrialVerdict
 from harness.wire.error_table import error_for
-from reports.timeline import origin_ns
 
 MAX_LINES = 240
 AROUND = 12
@@ -44,10 +43,24 @@ class WireLine:
     gap: bool
 
 
-def wire_lines(evidence: Evidence, verdict: TrialVerdict, resent: Collection[int]) -> list[WireLine]:
-    """The chosen frames of a trial, in order."""
+def origin_ns(evidence: Evidence) -> int:
+    """Where time is 0: the begin of load, or the first thing that happened in a trial that never got there."""
+    if evidence.record.phases.load_ns is not None:
+        return evidence.record.phases.load_ns
+    firsts = [row.mono_ns for row in evidence.history[:1]] + [frame.t_ns for frame in evidence.frames[:1]]
+    return min(firsts, default=0)
+
+
+def wire_lines(
+    evidence: Evidence,
+    verdict: TrialVerdict,
+    resent: Collection[int] = (),
+    most: int = MAX_LINES,
+    around: int = AROUND,
+) -> list[WireLine]:
+    """At most ``most`` frames of a trial, in order, ``around`` before and behind each moment; ``resent`` by number."""
     load_ns = origin_ns(evidence)
-    chosen = _choose(evidence.frames, _moments(evidence, verdict))
+    chosen = _choose(evidence.frames, _moments(evidence, verdict), most, around)
     windows = [row.effective_ns for row in evidence.faults if row.effective_ns is not None]
     lines = []
     for before, number in zip([None, *chosen], chosen, strict=False):
@@ -84,13 +97,13 @@ def _moments(evidence: Evidence, verdict: TrialVerdict) -> list[int]:
     return [*found, *edges, origin_ns(evidence)]
 
 
-def _choose(frames: Sequence[Frame], moments: Iterable[int]) -> list[int]:
+def _choose(frames: Sequence[Frame], moments: Iterable[int], most: int, reach: int) -> list[int]:
     times = [frame.t_ns for frame in frames]
     chosen: set[int] = set()
     for moment in moments:
         at = bisect_left(times, moment)
-        around = set(range(max(0, at - AROUND), min(len(frames), at + AROUND)))
-        if len(chosen | around) > MAX_LINES:
+        around = set(range(max(0, at - reach), min(len(frames), at + reach)))
+        if len(chosen | around) > most:
             break
         chosen |= around
     return sorted(chosen)

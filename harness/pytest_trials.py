@@ -1,0 +1,140 @@
+"""What a test has in its hands: trials by name of their scenario, and what came of one, in pytest's words.
+
+A disagreement is a failure; a trial that proves nothing (a fault that did not bite, a disturbed machine, an error of
+ours) is no failure of the client, and no pass either: it is an error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from harness import asked, registry
+from harness.cli import select
+from harness.errors import UsageError
+from harness.failure_text import failure_text, replay_line
+from harness.lab import Lab
+from harness.outcome import Level, Verdict
+from harness.plan import make_plan
+from harness.rows import TrialVerdict
+from harness.spec import ClientRef, FaultSpec, Plan, TrialSpec, Workload
+
+#: What says nothing about the client.
+PROVES_NOTHING = frozenset({Verdict.HARNESS_ERROR, Verdict.INCONCLUSIVE, Verdict.NOT_EXERCISED})
+
+
+class NoVerdict(Exception):
+    """The trial proves nothing: neither a pass nor a failure."""
+
+
+@dataclass(frozen=True)
+class Tried:
+    """One trial that was carried out: its verdict, and the folder of its evidence."""
+
+    verdict: TrialVerdict
+    folder: Path
+    lab: Lab
+    level: Level
+
+    @property
+    def passed(self) -> bool:
+        """True for a pass and nothing else."""
+        return self.verdict.verdict == Verdict.PASS
+
+    @property
+    def findings(self) -> list[str]:
+        """What is held against the client: anomaly and sentence."""
+        return [f"{f.anomaly}: {f.message}" for r in self.verdict.requirements for f in r.findings]
+
+    def must_pass(self) -> None:
+        """Fail the test if the client broke a promise, with all that is needed to see why; skip what it does not claim.
+
+        Raises NoVerdict for a trial that proves nothing.
+        """
+        self.must_prove()
+        said = Verdict(self.verdict.verdict)
+        if said is Verdict.UNSUPPORTED:
+            pytest.skip(f"unsupported: {self.verdict.reason}")
+        if said is Verdict.EXPECTED_FAIL:
+            pytest.xfail(self.verdict.reason)
+        if said is Verdict.FAIL and not self._counts():
+            pytest.xfail(f"only SHOULD is not met: {self.verdict.reason}")
+        if said is not Verdict.PASS:
+            pytest.fail(self.report(), pytrace=False)
+
+    def must_prove(self) -> None:
+        """Raise NoVerdict if the trial says nothing about the client."""
+        if self.verdict.verdict in PROVES_NOTHING:
+            raise NoVerdict(f"{self.verdict.verdict}: {self.verdict.reason} ({replay_line(self.folder)})")
+
+    def report(self) -> str:
+        """What was expected and observed, the faults, the frames round it, and the command that repeats it."""
+        evidence = self.lab.store.read_evidence(self.verdict.trial)
+        return failure_text(self.verdict, evidence, self.folder)
+
+    def _counts(self) -> bool:
+        failing = [each for each in self.verdict.requirements if each.verdict == Verdict.FAIL]
+        return self.level is Level.SHOULD or any(each.level == Level.MUST for each in failing)
+
+    def properties(self) -> list[tuple[str, str]]:
+        """What JUnit is told besides."""
+        named = ("client", "broker", "scenario", "guarantee", "seed", "verdict")
+        said = [(name, str(getattr(self.verdict, name))) for name in named]
+        return [*said, ("replay", replay_line(self.folder))]
+
+
+@dataclass(frozen=True)
+class Trials:
+    """Trials of one client; calling it carries one out."""
+
+    lab: Lab
+    client: ClientRef
+    seed: int
+    level: Level = Level.SHOULD
+    #: What JUnit is to be told of each trial.
+    tell: Callable[[list[tuple[str, str]]], None] = lambda _: None
+
+    def __call__(
+        self,
+        scenario: str,
+        *,
+        guarantee: str | None = None,
+        seed: int | None = None,
+        faults: Sequence[FaultSpec] | None = None,
+        config: Mapping[str, str | int | bool] | None = None,
+        workload: Workload | None = None,
+    ) -> Tried:
+        """Carry out a scenario and judge it; ``faults`` and ``workload`` stand for its own, ``config`` goes over it.
+
+        Without a guarantee: the strongest that the scenario is tried under. UsageError for what cannot be.
+        """
+        spec = spec_of(scenario, guarantee, self.client, self.lab.broker, self.seed if seed is None else seed)
+        if faults is not None:
+            spec = replace(spec, faults=tuple(faults))
+        if workload is not None:
+            spec = replace(spec, workload=workload)
+        spec = replace(spec, config=spec.config | dict(config or {}))
+        return self.tried(self.lab.named_anew(spec))
+
+    def tried(self, spec: TrialSpec) -> Tried:
+        """Carry out one spec, or wait for it where it was submitted before."""
+        asked.check(Plan(spec.seed, (spec,)), "live")
+        tried = Tried(self.lab.submit(spec).result(), self.lab.folder(spec), self.lab, self.level)
+        self.tell(tried.properties())
+        return tried
+
+
+def spec_of(scenario: str, guarantee: str | None, client: ClientRef, broker: str, seed: int) -> TrialSpec:
+    """The trial of a scenario by name. UsageError, with a did-you-mean, for what does not exist."""
+    known = registry.scenario(scenario)
+    if guarantee is None:
+        guarantee = known.guarantees[-1]
+    if guarantee not in known.guarantees:
+        raise UsageError(f"{scenario} is tried under {', '.join(known.guarantees)}, not under {guarantee}")
+    [chosen] = select.scenarios([scenario], [guarantee])
+    [spec] = make_plan([chosen], [client], [broker], [seed]).trials
+    return spec

@@ -1,0 +1,103 @@
+"""One item a scenario, guarantee, client and seed, marked by what it is about; several are tried at a time.
+
+Tests run one after the other, trials need not: while one item waits for its verdict, the next ones are under way on the
+other lanes. Under pytest-xdist nobody knows who is next, and each process tries one at a time.
+"""
+
+from __future__ import annotations
+
+from fnmatch import fnmatchcase
+from typing import Any
+
+import pytest
+
+from harness import registry
+from harness.errors import KafkaTrialError
+from harness.lab import Lab
+from harness.outcome import Level
+from harness.pytest_plugin import clients, is_worker, number, setting
+from harness.pytest_trials import NoVerdict, Trials, Tried, spec_of
+from harness.scenario import Scenario
+from harness.spec import ClientRef, TrialSpec
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """The items, in the order of a plan."""
+    if "kafka_case" not in metafunc.fixturenames:
+        return
+    config = metafunc.config
+    first, broker = number(config, "seed"), setting(config, "broker")
+    wanted = _live(setting(config, "scenario"))
+    cases = [
+        pytest.param(
+            spec_of(name, guarantee, client, broker, seed),
+            id=f"{name}-{guarantee}-{client}-s{seed}",
+            marks=_marks(scenario, str(guarantee)),
+        )
+        for seed in range(first, first + number(config, "seeds"))
+        for name, scenario in wanted.items()
+        for guarantee in scenario.guarantees
+        for client in clients(config)
+    ]
+    metafunc.parametrize("kafka_case", cases)
+
+
+def _live(pattern: str) -> dict[str, Scenario]:
+    known = registry.table("scenarios")
+    return {
+        name: scenario
+        for name, scenario in known.items()
+        if "live" in scenario.worlds
+        and fnmatchcase(name, pattern)
+        and (not scenario.on_request or pattern != "*")
+    }
+
+
+def _marks(scenario: Scenario, guarantee: str) -> list[pytest.MarkDecorator]:
+    levels = _levels()
+    about = [pytest.mark.requirement(id=each) for each in scenario.exercises]
+    of_level = {levels[each] for each in scenario.exercises if each in levels} or {Level.MUST}
+    return [
+        *about,
+        *(getattr(pytest.mark, level.lower()) for level in sorted(of_level)),
+        pytest.mark.guarantee(name=guarantee),
+    ]
+
+
+def _levels() -> dict[str, Level]:
+    return {each.id: each.level for check in registry.checks().values() for each in check.requirements}
+
+
+@pytest.fixture(scope="session")
+def kafka_cases(request: pytest.FixtureRequest) -> list[TrialSpec]:
+    """What this process will try, in order; nothing where that is not known."""
+    if is_worker(request.config):
+        return []
+    params = [getattr(item, "callspec", None) for item in request.session.items]
+    return [each.params["kafka_case"] for each in params if each is not None and "kafka_case" in each.params]
+
+
+@pytest.fixture
+def kafka_verdict(
+    request: pytest.FixtureRequest, kafka_cluster: Lab, kafka_case: TrialSpec, kafka_cases: list[TrialSpec]
+) -> Tried:
+    """The verdict of the item's trial. An item whose trial proves nothing ends here, as an error."""
+    tell: Any = request.node.user_properties.extend
+    level = Level(setting(request.config, "level").upper())
+    trials = Trials(kafka_cluster, kafka_case.client, kafka_case.seed, level, tell)
+    try:
+        if kafka_case in kafka_cases:
+            at = kafka_cases.index(kafka_case)
+            for ahead in kafka_cases[at : at + kafka_cluster.lanes]:
+                kafka_cluster.submit(ahead)
+        tried = trials.tried(kafka_case)
+        tried.must_prove()
+    except (KafkaTrialError, NoVerdict) as error:
+        pytest.fail(str(error), pytrace=False)
+    return tried
+
+
+@pytest.fixture
+def kafka_client(kafka_case: TrialSpec) -> ClientRef:
+    """The client of the item."""
+    return kafka_case.client

@@ -1,0 +1,10 @@
+"""Every scenario: the client keeps what its settings promise, and does what Java does."""
+
+from __future__ import annotations
+
+from harness.pytest_trials import Tried
+
+
+def test_scenario(kafka_verdict: Tried) -> None:
+    """The trial of one scenario passes."""
+    kafka_verdict.must_pass()
