@@ -9,7 +9,7 @@ BIN := .venv/bin
 READY := .venv/.ready
 PROVISIONED := .venv/.provisioned
 
-.PHONY: help setup quickstart test test-fast check format lock docs clean
+.PHONY: help setup quickstart test test-clients test-fast check format lock docs clean
 
 help:  ## say what the targets do
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -33,8 +33,12 @@ quickstart: setup  ## set up everything, try both clients in the eight cells, wr
 test: setup  ## all tests, with real brokers
 	@$(BIN)/pytest -n 2
 
+test-clients: setup  ## every client at every version that was tried: contract, settings, calm producing
+	@$(BIN)/pytest -m 'every_client or not every_client' tests/clients/test_everybody.py \
+		tests/clients/test_everybody_in_peace.py
+
 test-fast: $(READY)  ## the tests without a JVM, under a minute
-	@$(BIN)/pytest -m 'not jvm and not long' -n 2 --hypothesis-profile=quick
+	@$(BIN)/pytest -m 'not jvm and not long and not every_client' -n 2 --hypothesis-profile=quick
 
 check: $(READY)  ## format, lint, types, who may import whom, drift of generated docs
 	@$(BIN)/ruff format --check

@@ -6,7 +6,8 @@ The reason is told, for a run that was stopped by its budget is neither whole no
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass
 
 from harness.outcome import Verdict
 from harness.rows import TrialVerdict
@@ -20,8 +21,11 @@ class Budget:
 
     max_time_s: float | None = None
     max_failures: int | None = None
+    clock: Callable[[], float] = time.monotonic
     failures: int = 0
-    _began_s: float = field(default_factory=time.monotonic)
+
+    def __post_init__(self) -> None:
+        self._began_s = self.clock()
 
     def count(self, verdict: TrialVerdict) -> None:
         """One more trial is judged."""
@@ -31,6 +35,6 @@ class Budget:
         """Why nothing new may begin, None as long as it may."""
         if self.max_failures is not None and self.failures >= self.max_failures:
             return FAILURES
-        if self.max_time_s is not None and time.monotonic() - self._began_s >= self.max_time_s:
+        if self.max_time_s is not None and self.clock() - self._began_s >= self.max_time_s:
             return TIME
         return None

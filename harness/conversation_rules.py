@@ -38,6 +38,8 @@ from harness.outcome import Outcome
 #: The id of a close that nobody commanded (end of stdin, SIGTERM).
 UNASKED = -1
 OUTCOMES = frozenset(Outcome)
+#: A heartbeat a second, a result or two a record: who says far more is stuck in a loop, and fills the disk.
+MOST_LINES, MOST_LINES_A_RECORD = 50_000, 10
 _COLUMNS = ("error", "invoke_ns", "complete_ns")
 _RECORD_COLUMNS = ("records", "partition", "offset")
 
@@ -102,7 +104,7 @@ class Rules:
         self.life = Life.STARTING
         self.notes: list[str] = []
         self._began_ns = self._last_ns = began_ns
-        self._seq = 0
+        self._seq = self._lines = 0
         self._commands: dict[int, Command | Unknown] = {}
         self._records = 0
         self._answered: set[int] = set()
@@ -122,6 +124,9 @@ class Rules:
 
     def said(self, line: bytes, now_ns: int) -> AnyEvent | None:
         """The event in ``line``, read at ``now_ns``; None if the contract does not know its name. Raises Broken."""
+        self._lines += 1
+        if self._lines > (most := MOST_LINES + MOST_LINES_A_RECORD * self._records):
+            raise Broken(f"expected at most {most} lines for {self._records} records: it floods")
         try:
             head = _head.decode(line)
         except msgspec.MsgspecError as error:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Awaitable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
@@ -47,6 +47,10 @@ CATCH_UP_MS = 5_000
 #: An adapter reads its commands beside whatever its client does; one that does not for so long is stuck.
 HAND_OVER_S = 30.0
 
+
+LOG_OF_CLIENT = "client.log"
+#: What a client may write to stderr in one trial.
+MOST_LOG_BYTES = 64 * 2**20
 
 #: Which feature a client must declare to be tried under a guarantee.
 FEATURE_OF = {
@@ -95,7 +99,7 @@ class LiveTrial:
         ending, reason = Ending.COMPLETE, ""
         self._lane.witness.record(self._frames.append)
         try:
-            await _unless_died(self._cluster, self._collect())
+            await _unless(self._trouble, self._collect())
         except (KafkaTrialError, ExceptionGroup) as error:
             known = first_of(error) if isinstance(error, ExceptionGroup) else error
             if known is None:
@@ -107,11 +111,22 @@ class LiveTrial:
         self._mark(end_ns=time.monotonic_ns())
         return self._evidence(ending, reason)
 
+    def _trouble(self) -> KafkaTrialError | None:
+        """What makes it pointless to go on: a broker that died, a client that fills the disk."""
+        if (reason := self._cluster.died()) is not None:
+            return BrokerDied(reason)
+        log = self._folder / LOG_OF_CLIENT
+        if log.exists() and (size_bytes := log.stat().st_size) > MOST_LOG_BYTES:
+            return ClientBroken(
+                f"client {self._spec.client} wrote {size_bytes >> 20} MiB to stderr: it floods"
+            )
+        return None
+
     async def _collect(self) -> None:
         await self._lane.assert_pristine()
         await self._cluster.create_topic(self._topic, self._spec.workload.partitions)
         self._folder.mkdir(parents=True, exist_ok=True)
-        log, trace = self._folder / "client.log", self._folder / TRACE
+        log, trace = self._folder / LOG_OF_CLIENT, self._folder / TRACE
         launch = self._client.launch
         launch = replace(launch, env={**launch.env, TRACE_ENV: str(trace.resolve())})
         async with (
@@ -269,13 +284,13 @@ def _about(startup: StartupComplete | None) -> dict[str, str | int | bool | list
     return {key: told[key] for key in ("client", "client_version", "library_version", "language", "features")}
 
 
-async def _unless_died(cluster: Cluster, work: Awaitable[T]) -> T:
-    """``work``'s result, or BrokerDied as soon as a broker has ended by itself; ``work`` is then cancelled."""
+async def _unless(trouble: Callable[[], KafkaTrialError | None], work: Awaitable[T]) -> T:
+    """``work``'s result, or the trouble as soon as there is some; ``work`` is then cancelled."""
     task = asyncio.ensure_future(work)
     try:
         while not task.done():
-            if (reason := cluster.died()) is not None:
-                raise BrokerDied(reason)
+            if (error := trouble()) is not None:
+                raise error
             await asyncio.wait({task}, timeout=WATCH_INTERVAL_S)
         return task.result()
     finally:

@@ -1,0 +1,52 @@
+"""Ask every client at every version that was tried what it says of itself, and write it down beside its adapter.
+
+    python scripts/ask_clients.py [NAME ...]
+
+``docs/clients.md`` is made from these files, and ``make test-clients`` compares them with what the clients say.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import tempfile
+from pathlib import Path
+
+import msgspec
+
+from harness import registry
+from harness.errors import EnvironmentProblem
+from suites.contract.asking import Told, ask
+
+ADAPTERS = Path(__file__).parents[1] / "clients" / "adapters"
+
+
+def main(names: list[str]) -> int:
+    """Ask those clients, or all; 1 if one of them could not be had."""
+    missing = 0
+    for name in names or asked_clients():
+        kind = registry.client(name)
+        told: dict[str, Told] = {}
+        for version in kind.versions:
+            try:
+                launch = kind.install(version)
+            except EnvironmentProblem as problem:
+                sys.stderr.write(f"{name}@{version}: {problem}\n")
+                missing += 1
+                continue
+            with tempfile.TemporaryDirectory() as logs:
+                told[version] = asyncio.run(ask(launch, Path(logs)))
+            sys.stderr.write(f"{name}@{version}: {', '.join(told[version].features)}\n")
+        if len(told) == len(kind.versions):
+            path = ADAPTERS / name.replace("-", "_") / "told.json"
+            path.write_bytes(msgspec.json.format(msgspec.json.encode(told), indent=1) + b"\n")
+    return 1 if missing else 0
+
+
+def asked_clients() -> list[str]:
+    """Everybody but the mutants."""
+    return [name for name in registry.names("clients") if not name.startswith("mutant-")]
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,106 @@
+"""The clients: who can be put on trial, at which versions, and what each takes of Java's settings.
+
+Everything here was told by the clients themselves (``scripts/ask_clients.py``), and nothing by us.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import msgspec
+
+from harness import registry
+from harness.ports import ClientKind
+from pages.markdown import NOTE, code, table
+from suites.contract.asking import Told
+
+ADAPTERS = Path(__file__).parents[2] / "clients" / "adapters"
+
+ABOUT = """\
+`NAME@VERSION` puts any published version on trial; `NAME` alone takes the default. The versions below are those that
+`make test-clients` tries: each passes the contract test-suite and produces without a finding where nothing disturbs it.
+
+All clients are given the same explicit settings, in the names of Kafka's Java producer. What follows is what each client
+answered to them, asked by `python scripts/ask_clients.py`; a setting that a client cannot take is part of the evidence of
+each of its trials, and a check that rests on it does not judge that client.
+"""
+
+
+def pages() -> dict[str, str]:
+    """File below ``docs/`` -> its text."""
+    told = {name: answers for name in _names() if (answers := _told(name))}
+    sections = (_section(registry.client(name), answers) for name, answers in told.items())
+    return {"clients.md": "\n".join([NOTE, "# Clients", "", ABOUT, _overview(told), *sections])}
+
+
+def _names() -> list[str]:
+    return [name for name in registry.names("clients") if not name.startswith("mutant-")]
+
+
+def _told(name: str) -> dict[str, Told]:
+    path = ADAPTERS / name.replace("-", "_") / "told.json"
+    return msgspec.json.decode(path.read_bytes(), type=dict[str, Told]) if path.exists() else {}
+
+
+def _overview(told: Mapping[str, Mapping[str, Told]]) -> str:
+    head = ("client", "language", "default", "versions tried", "idempotence", "codecs (default version)")
+    return table(head, (_row(registry.client(name), answers) for name, answers in told.items()))
+
+
+def _row(kind: ClientKind, told: Mapping[str, Told]) -> tuple[str, ...]:
+    return (
+        f"[{kind.name}](#{kind.name})",
+        kind.language,
+        kind.default_version,
+        ", ".join(told),
+        _since("idempotence", told),
+        ", ".join(told[kind.default_version].codecs),
+    )
+
+
+def _since(feature: str, told: Mapping[str, Told]) -> str:
+    having = [version for version, answers in told.items() if feature in answers.features]
+    if len(having) == len(told):
+        return "yes"
+    return ", ".join(having) or "no"
+
+
+def _section(kind: ClientKind, told: Mapping[str, Told]) -> str:
+    now = told[kind.default_version]
+    wraps = f", on {now.library_version}" if now.library_version else ""
+    settings = table(("Java's name", "its own", "value, or why it cannot be set"), _settings(now))
+    lines = [f"## {kind.name}", "", f"{kind.summary}. Version {kind.default_version}{wraps}:", "", settings]
+    if now.idempotent_not_set:
+        lines += ["With idempotence:", "", *_reasons(now.idempotent_not_set), ""]
+    if differences := list(_differences(kind.default_version, told)):
+        lines += ["Other versions:", "", *differences, ""]
+    return "\n".join(lines)
+
+
+def _settings(told: Told) -> Iterator[tuple[str, str, str]]:
+    for name in sorted(told.applied | told.not_set):
+        if name in told.applied:
+            own, value = told.applied[name]
+            yield code(name), code(own), str(value)
+        else:
+            yield code(name), "", f"not set: {told.not_set[name]}"
+
+
+def _reasons(not_set: Mapping[str, str]) -> list[str]:
+    return [f"- {code(name)}: {why}" for name, why in not_set.items()]
+
+
+def _differences(default: str, told: Mapping[str, Told]) -> Iterator[str]:
+    """What another version cannot set, or can, unlike the default one."""
+    for version, answers in told.items():
+        lacks = sorted(set(answers.not_set) - set(told[default].not_set))
+        takes = sorted(set(told[default].not_set) - set(answers.not_set))
+        codecs = "" if answers.codecs == told[default].codecs else f"codecs {', '.join(answers.codecs)}"
+        parts = [
+            f"cannot set {', '.join(map(code, lacks))}" if lacks else "",
+            f"can set {', '.join(map(code, takes))}" if takes else "",
+            codecs,
+        ]
+        if any(parts):
+            yield f"- {version}: {'; '.join(part for part in parts if part)}"

@@ -1,0 +1,71 @@
+"""``kafka-trial check-adapter``: whether a program speaks the contract, before its verdicts may count."""
+
+from __future__ import annotations
+
+import asyncio
+import shlex
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from harness.cli import select
+from harness.cli.output import print_json
+from harness.cli.screen import console, say
+from harness.errors import NothingSelected, unknown
+from harness.installing import install
+from harness.provision.caches import writable
+from suites.contract.cases import CASES
+from suites.contract.runner import CaseResult, check_contract
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command (entry-point group ``kafka_trial.commands``)."""
+    app.command("check-adapter")(check_adapter)
+
+
+def check_adapter(
+    client: Annotated[
+        list[str] | None, typer.Option("-c", "--client", help="NAME or NAME@VERSION; repeatable.")
+    ] = None,
+    case: Annotated[
+        list[str] | None, typer.Option(help=f"Only this case; repeatable: {', '.join(CASES)}.")
+    ] = None,
+    logs: Annotated[
+        Path | None, typer.Option(help="Keep here what each case's process wrote to stderr.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")] = False,
+    command: Annotated[str | None, typer.Option(hidden=True)] = None,
+) -> int:
+    """Run the contract test-suite on an adapter: `kafka-trial check-adapter -- COMMAND ...`, or on a client by name."""
+    if not (client or command):
+        raise NothingSelected("no adapter is named; put its command behind --, or name a client with -c")
+    for name in case or ():
+        if name not in CASES:
+            raise unknown("case", name, CASES)
+    found: dict[str, list[CaseResult]] = {}
+    for ref, ready in install(select.clients(client or (), shlex.split(command or ""))).items():
+        folder = logs / str(ref) if logs else None
+        if folder:
+            writable(folder)
+        found[str(ref)] = results = asyncio.run(
+            check_contract(ready.launch, case or tuple(CASES), folder=folder)
+        )
+        _tell(str(ref), results)
+    if as_json:
+        print_json({name: [asdict(result) for result in results] for name, results in found.items()})
+    well = all(result.passed for results in found.values() for result in results)
+    if command:
+        well_hint = f"try it on a broker: kafka-trial run produce/calm -- {command}"
+        say(f"hint: {well_hint if well else '--logs FOLDER keeps what it wrote to stderr'}")
+    return 0 if well else 1
+
+
+def _tell(name: str, results: list[CaseResult]) -> None:
+    passed = sum(result.passed for result in results)
+    for result in results:
+        mark = "[green]✔[/]" if result.passed else "[bold red]✗[/]"
+        console.print(f"{mark} {result.case}: ", end="")
+        say(result.detail)
+    say(f"{name}: {passed} of {len(results)} cases pass")

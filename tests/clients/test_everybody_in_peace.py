@@ -1,0 +1,49 @@
+"""Every client at every version that we say was tried keeps its promises where nothing disturbs it."""
+
+from __future__ import annotations
+
+import pytest
+
+from harness import registry
+from harness.cli.carrying import new_record
+from harness.cli.options import Options
+from harness.lab import Lab
+from harness.live import FEATURE_OF
+from harness.plan import make_plan
+from harness.spec import ClientRef, Plan
+
+pytestmark = [pytest.mark.jvm, pytest.mark.long]
+
+BROKER, LANES = "local:4.3.1x1", 8
+CALM = "produce/calm"
+
+
+def trials_of(name, version):
+    return make_plan([registry.scenario(CALM)], [ClientRef(name, version)], [BROKER], [1]).trials
+
+
+@pytest.fixture(scope="module")
+def lab(tmp_path_factory):
+    with Lab(new_record(Plan(1, ()), Options(LANES)), BROKER, tmp_path_factory.mktemp("runs")) as lab:
+        yield lab
+
+
+def test_it_keeps_its_promises_in_peace(each_client, told_by, lab, request):
+    """Under every guarantee that it offers; what it does not offer is unsupported, and never a failure."""
+    name, version = each_client
+    offered = told_by(name)[version].features
+    mine = trials_of(name, version)
+    later = [spec for other in following(request, each_client) for spec in trials_of(*other)]
+    for spec in (*mine, *later[:LANES]):
+        lab.submit(spec)
+    for spec in mine:
+        verdict = lab.submit(spec).result()
+        expected = "pass" if FEATURE_OF[spec.guarantee] in offered else "unsupported"
+        assert verdict.verdict == expected, verdict.reason
+
+
+def following(request, each_client):
+    """The clients of the tests behind this one: their trials are under way while it waits for its own."""
+    here = [item.callspec.params for item in request.session.items if item.path == request.node.path]
+    pairs = [params["each_client"] for params in here]
+    return pairs[pairs.index(each_client) + 1 :]

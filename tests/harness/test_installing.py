@@ -1,0 +1,53 @@
+"""Who cannot be installed does not stop the others; a version that does not exist stops everything."""
+
+from __future__ import annotations
+
+import pytest
+
+from harness import installing
+from harness.errors import EnvironmentProblem, UsageError
+from harness.installing import install, install_what_can_be
+from harness.ports import Launch
+from harness.spec import ClientRef
+
+WELL, LACKING, WRONG = ClientRef("well", "1"), ClientRef("lacking", "1"), ClientRef("well", "none")
+
+
+class Kind:
+    def install(self, version):
+        if version == "none":
+            raise UsageError("there is no version none of well")
+        return Launch(("true",), {})
+
+
+class Lacking:
+    def install(self, version):
+        raise EnvironmentProblem("cargo is missing")
+
+
+@pytest.fixture(autouse=True)
+def kinds(monkeypatch):
+    monkeypatch.setattr(
+        installing.registry, "client", lambda name: Lacking() if name == "lacking" else Kind()
+    )
+
+
+def test_the_others_go_on():
+    done = install_what_can_be([WELL, LACKING, WELL])
+    assert list(done.clients) == [WELL]
+    assert {ref: str(problem) for ref, problem in done.lacking.items()} == {LACKING: "cargo is missing"}
+
+
+def test_who_needs_all_is_told_the_first_problem():
+    with pytest.raises(EnvironmentProblem, match="cargo is missing"):
+        install([WELL, LACKING])
+
+
+def test_a_version_that_does_not_exist_is_the_users():
+    with pytest.raises(UsageError, match="there is no version none"):
+        install_what_can_be([WELL, WRONG])
+
+
+def test_a_command_is_not_installed():
+    own = ClientRef("mine", "own", ("./mine", "--fast"))
+    assert install([own])[own].launch.argv == ("./mine", "--fast")

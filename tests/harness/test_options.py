@@ -1,0 +1,63 @@
+"""What -j, --shard and durations come to, and what they refuse."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from harness.cli.options import MAX_JOBS, auto_jobs, jobs_of, shard_of
+from harness.errors import UsageError
+from harness.units import duration_s, told_s
+
+
+@given(st.integers(1, 512), st.integers(0, 2**42))
+def test_auto_is_at_least_one_and_never_more_than_the_machine_carries(cores, memory_bytes):
+    jobs = auto_jobs(cores, memory_bytes)
+    assert 1 <= jobs <= min(MAX_JOBS, cores * 8)
+    assert auto_jobs(cores + 1, memory_bytes) >= jobs and auto_jobs(cores, memory_bytes + 2**30) >= jobs
+
+
+def test_a_small_machine_has_few_jobs():
+    assert auto_jobs(2, 24 * 2**30) == 16
+    assert auto_jobs(2, 2 * 2**30) == 5
+
+
+@pytest.mark.parametrize("text", ["0", "33", "-1", "many", "", "1.5", "٣"])
+def test_no_number_of_jobs(text):
+    with pytest.raises(UsageError, match="-j takes a number from 1 to 32, or auto"):
+        jobs_of(text)
+
+
+def test_a_number_of_jobs():
+    assert jobs_of("7") == 7 and 1 <= jobs_of("auto") <= MAX_JOBS
+
+
+@pytest.mark.parametrize("text", ["3/2", "0/2", "1", "a/b", "1/", "/2", "1/2/3", "-1/2"])
+def test_no_shard(text):
+    with pytest.raises(UsageError, match="--shard takes K/N"):
+        shard_of(text)
+
+
+def test_a_shard():
+    assert shard_of("2/3") == (2, 3) and shard_of(None) is None
+
+
+@given(st.integers(0, 99), st.integers(0, 99), st.integers(0, 99))
+def test_durations_are_read_as_they_are_written(hours, minutes, seconds):
+    assert duration_s(f"{hours}h{minutes}m{seconds}s") == hours * 3600 + minutes * 60 + seconds
+    assert duration_s(f"{seconds}s") == seconds
+
+
+@pytest.mark.parametrize("text", ["", "10", "10x", "1s1m", "-1s", "1.5h", "1h 5m"])
+def test_no_duration(text):
+    with pytest.raises(UsageError, match="is not a duration; write it as 90s, 10m or 1h30m"):
+        duration_s(text)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"),
+    [(0, "0 s"), (59.4, "59 s"), (59.6, "1 min 0 s"), (125, "2 min 5 s"), (7_500, "2 h 5 min")],
+)
+def test_durations_are_told_in_two_units_at_most(seconds, words):
+    assert told_s(seconds) == words
