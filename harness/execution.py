@@ -86,8 +86,7 @@ class Execution:
 def judged(evidence: Evidence, record: RunRecord) -> TrialVerdict:
     """The verdict of one trial as its run sees it: with what was known to fail when the run began."""
     scenario = registry.scenario(evidence.record.spec.scenario)
-    apply = getattr(baseline, 'apply', lambda verdict, known: verdict)  # INTERIM
-    return apply(judge(evidence, scenario, registry.checks()), record.baseline)
+    return baseline.apply(judge(evidence, scenario, registry.checks()), record.baseline)
 
 
 def rejudge(store: RunStore) -> list[TrialVerdict]:

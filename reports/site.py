@@ -19,10 +19,11 @@ from urllib.parse import quote
 import jinja2
 import pyarrow.parquet as pq
 
+from harness import exports
 from harness.errors import EnvironmentProblem
 from harness.rows import SCHEMA_VERSION, TrialVerdict
 from harness.store import RunStore
-from reports import exports, overview
+from reports import overview
 from reports.analysis import Analysis, Row
 from reports.published import published
 from reports.trial_page import TrialPage, TrialRows, trial_page
@@ -84,9 +85,7 @@ class _Site:
         for name, table in self._analysis.tables.items():
             pq.write_table(table, self._out / "tables" / f"{name}.parquet")
         agreement = agreement_sentence(self._analysis)
-        self._write("summary.md", exports.summary(self._record, self._verdicts, agreement).encode())
-        self._write("junit.xml", exports.junit(self._record, self._verdicts))
-        self._write("results.jsonl", exports.results(self._verdicts))
+        exports.write(self._store, self._verdicts, self._out, agreement)
         return self._index(agreement)
 
     def _index(self, agreement: str) -> Path:

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from pages import clients, faults, fidelity, machines, registered, requirements
+from pages import campaign, clients, faults, fidelity, machines, registered, requirements
 from pages.markdown import NOTE
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
@@ -14,13 +14,14 @@ DOCS = Path(__file__).resolve().parent.parent / "docs"
 
 def pages() -> dict[str, str]:
     """File below ``docs/`` -> its text."""
-    made = (clients, fidelity, faults, registered, machines, requirements)
+    made = (campaign, clients, fidelity, faults, registered, machines, requirements)
     return {name: text for page in made for name, text in page.pages().items()}
 
 
 def drift(docs: Path, wanted: Mapping[str, str]) -> dict[str, str | None]:
     """File below ``docs`` -> the text it should have, None for a generated page that nothing generates any more."""
-    there = {str(path.relative_to(docs)): path.read_text() for path in sorted(docs.rglob("*.md"))}
+    files = sorted((*docs.rglob("*.md"), *docs.rglob("*.json")))
+    there = {str(path.relative_to(docs)): path.read_text() for path in files}
     stale = {name: None for name, text in there.items() if NOTE in text and name not in wanted}
     return {name: text for name, text in wanted.items() if there.get(name) != text} | stale
 

@@ -16,7 +16,20 @@ from functools import cache
 import typer
 
 from harness import processes, registry
-from harness.cli import doctor, explain, judging, listing, replay, running, schema
+from harness.cli import (
+    baselining,
+    bisect,
+    campaigning,
+    diffing,
+    doctor,
+    explain,
+    judging,
+    listing,
+    replay,
+    running,
+    schema,
+    shrink,
+)
 from harness.cli.output import OutputClosed
 from harness.cli.screen import say
 from harness.errors import KafkaTrialError, first_of
@@ -31,7 +44,22 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-for command in (running, replay, judging, listing, explain, doctor, schema):
+#: In the order in which the help tells of them.
+COMMANDS = (
+    running,
+    campaigning,
+    replay,
+    shrink,
+    bisect,
+    judging,
+    diffing,
+    baselining,
+    listing,
+    explain,
+    doctor,
+    schema,
+)
+for command in COMMANDS:
     command.register(app)
 
 

@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 
 from harness.errors import EnvironmentProblem
+from harness.fingerprint import causes, document
 from harness.rows import TrialVerdict
 
 
@@ -35,10 +36,11 @@ def put(data: bytes) -> None:
 
 
 def run_document(folder: Path, seed: int, verdicts: Sequence[TrialVerdict]) -> dict[str, Any]:
-    """The run's folder, counts by verdict, and the verdicts as they stand in ``verdict.json``."""
+    """The run's folder, counts by verdict, findings by cause, and the verdicts as they stand in ``verdict.json``."""
     return {
         "run": str(folder),
         "seed": seed,
         "counts": dict(sorted(Counter(verdict.verdict for verdict in verdicts).items())),
+        "findings": [document(cause, folder) for cause in causes(verdicts)],
         "verdicts": list(verdicts),
     }

@@ -2,28 +2,41 @@
 
 from __future__ import annotations
 
+import asyncio
 import sys
+from collections import defaultdict
 from pathlib import Path
 from typing import Annotated, Any
 
 import msgspec
 import typer
 
-from harness import asked
+from harness import asked, attempts
 from harness.brokers.scripted.releases import release
+from harness.budget import Budget
+from harness.cli import options as shared
 from harness.cli import select
 from harness.cli.carrying import carry_out, new_record
-from harness.cli.options import DEFAULT_OUT, MAX_JOBS, Options
+from harness.cli.options import Options
 from harness.cli.output import print_json, run_document
 from harness.cli.screen import say, summary
-from harness.errors import UsageError
+from harness.errors import UsageError, unknown
 from harness.installing import Installed, install
 from harness.outcome import Verdict, exit_code
-from harness.rows import TrialVerdict
-from harness.simulated.judged import is_simulated, try_spec
+from harness.simulated.judged import is_simulated
 from harness.simulated.trial import broker_of
 from harness.spec import Plan, TrialSpec
-from harness.store import TRIAL, RunStore
+from harness.store import RUN, TRIAL, RunStore
+from harness.tries import simulate
+
+Trial = Annotated[
+    str,
+    typer.Argument(
+        help="A trial's folder, its id (of the newest run that has it), a file with it as JSON, or - ."
+    ),
+]
+Broker = Annotated[str | None, typer.Option("-b", "--broker", help="On this one instead: KIND:ID.")]
+STDIN = Path("-")
 
 
 def register(app: typer.Typer) -> None:
@@ -32,74 +45,82 @@ def register(app: typer.Typer) -> None:
 
 
 def replay(
-    trial: Annotated[
-        str, typer.Argument(help="A trial's folder, a file with a trial or a plan as JSON, or - .")
-    ],
-    broker: Annotated[
-        str | None, typer.Option("-b", "--broker", help="On this one instead: KIND:ID.")
-    ] = None,
-    jobs: Annotated[
-        int, typer.Option("-j", "--jobs", min=1, max=MAX_JOBS, help="Live trials at a time.")
-    ] = 1,
-    capture: Annotated[
-        bool, typer.Option("--capture", help="Also capture a live trial's packets, where that is allowed.")
-    ] = False,
-    out_dir: Annotated[Path, typer.Option(help="Where runs are kept.")] = DEFAULT_OUT,
-    as_json: Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")] = False,
+    trial: Trial,
+    broker: Broker = None,
+    repeat: shared.Repeat = 1,
+    jobs: shared.Jobs = shared.AUTO,
+    capture: shared.Capture = False,
+    out_dir: shared.OutDir = shared.DEFAULT_OUT,
+    as_json: shared.AsJson = False,
+    quiet: shared.Quiet = False,
 ) -> int:
-    """Run a trial again, simulated or live as its broker is, and judge it."""
-    plan = _read(trial)
+    """Run a trial again, or all of a plan, simulated or live as its broker is, and judge it."""
+    options = Options(shared.jobs_of(jobs), out_dir, as_json=as_json, quiet=quiet, capture=capture)
+    plan, world = moved(read_plan(located(trial, out_dir)), broker)
+    if repeat > 1:
+        plan = attempts.repeated(plan, repeat)
+    asked.check(plan, world)
+    if world == "live":
+        clients = install(spec.client for spec in plan.trials)
+        store = RunStore.create(out_dir, new_record(plan, options))
+        code = carry_out(store, Installed(clients, {}), options)
+    else:
+        if capture:
+            raise UsageError("a simulated trial has no packets to capture")
+        store = RunStore.create(out_dir, new_record(plan, options))
+        code = _simulated(store, options)
+    if repeat > 1:
+        _tell_attempts(store)
+    return code
+
+
+def located(trial: str, out_dir: Path) -> Path:
+    """The file that holds what the user named: a trial's folder, a file, - for stdin, or a trial by its id."""
+    path = Path(trial)
+    if trial == "-" or path.is_file():
+        return path
+    if (path / TRIAL).is_file():
+        return path / TRIAL
+    if (path / RUN).is_file():
+        raise UsageError(f"{trial} is a run; name one of its trials, which are in {path / 'trials'}")
+    if "/" in trial or path.is_dir():
+        raise UsageError(f"{trial} holds no trial: there is no {TRIAL}")
+    runs = sorted((file.parent for file in out_dir.glob(f"*/{RUN}")), reverse=True)
+    for run in runs:
+        if (found := run / "trials" / trial / TRIAL).is_file():
+            return found
+    known = {file.parent.name for run in runs for file in run.glob(f"trials/*/{TRIAL}")}
+    if not known:
+        raise UsageError(f"{trial} holds no trial: it is no file, and there is no trial in {out_dir}")
+    raise unknown("trial", trial, known)
+
+
+def read_plan(path: Path) -> Plan:
+    """The trials in a file or on stdin: ``trial.json``, a spec, or a plan. UsageError for anything else."""
+    try:
+        data = sys.stdin.buffer.read() if path == STDIN else path.read_bytes()
+        document: Any = msgspec.json.decode(data)
+        if not isinstance(document, dict):
+            raise UsageError(f"{path} holds no trial: not a JSON object")
+        if "trials" in document:
+            return msgspec.convert(document, Plan)
+        spec = msgspec.convert(document.get("spec", document), TrialSpec)
+    except (OSError, msgspec.MsgspecError) as error:
+        raise UsageError(f"{path} holds no trial: {error}") from error
+    return Plan(spec.seed, (spec,))
+
+
+def moved(plan: Plan, broker: str | None) -> tuple[Plan, str]:
+    """The plan on another broker, if one is named, and its world. UsageError for what no world can run."""
     if broker is not None:
-        moved = tuple(msgspec.structs.replace(spec, broker=broker) for spec in plan.trials)
-        plan = Plan(plan.seed, moved)
+        plan = Plan(plan.seed, tuple(msgspec.structs.replace(spec, broker=broker) for spec in plan.trials))
     worlds = {"simulated" if is_simulated(spec) else "live" for spec in plan.trials}
     if len(worlds) != 1:
         raise UsageError("a plan for replay has at least one trial, and all of them in one world")
     [world] = worlds
     for spec in plan.trials:
         _check(spec, world)
-    asked.check(plan, world)
-    if world == "live":
-        clients = install(spec.client for spec in plan.trials)
-        options = Options(jobs, out_dir, as_json=as_json, capture=capture)
-        store = RunStore.create(out_dir, new_record(plan, options))
-        return carry_out(store, Installed(clients, {}), options)
-    if capture:
-        raise UsageError("a simulated trial has no packets to capture")
-    store = RunStore.create(out_dir, new_record(plan, Options(1)))
-    verdicts = [_simulated(store, spec) for spec in plan.trials]
-    store.stop("completed")
-    summary(verdicts)
-    if as_json:
-        print_json(run_document(store.folder, plan.seed, verdicts))
-    code = exit_code(Verdict(verdict.verdict) for verdict in verdicts)
-    say(f"evidence: {store.folder}; exit {code}")
-    return code
-
-
-def _simulated(store: RunStore, spec: TrialSpec) -> TrialVerdict:
-    evidence, verdict = try_spec(spec)
-    store.write_evidence(evidence)
-    store.write_verdict(verdict)
-    return verdict
-
-
-def _read(trial: str) -> Plan:
-    """The trials in a trial's folder, in a file or on stdin: ``trial.json``, a spec, or a plan."""
-    path = Path(trial)
-    if path.is_dir():
-        path = path / TRIAL
-    try:
-        data = sys.stdin.buffer.read() if trial == "-" else path.read_bytes()
-        document: Any = msgspec.json.decode(data)
-        if not isinstance(document, dict):
-            raise UsageError(f"{trial} holds no trial: not a JSON object")
-        if "trials" in document:
-            return msgspec.convert(document, Plan)
-        spec = msgspec.convert(document.get("spec", document), TrialSpec)
-    except (OSError, msgspec.MsgspecError) as error:
-        raise UsageError(f"{trial} holds no trial: {error}") from error
-    return Plan(spec.seed, (spec,))
+    return plan, world
 
 
 def _check(spec: TrialSpec, world: str) -> None:
@@ -109,3 +130,27 @@ def _check(spec: TrialSpec, world: str) -> None:
     version, _ = broker_of(spec.broker)
     release(version)
     select.simulated(spec.client)
+
+
+def _simulated(store: RunStore, options: Options) -> int:
+    asyncio.run(simulate(store, Budget()))
+    store.stop("completed")
+    verdicts = list(store.verdicts())
+    summary(verdicts)
+    if options.as_json:
+        print_json(run_document(store.folder, store.record.plan.seed, verdicts))
+    code = exit_code(Verdict(verdict.verdict) for verdict in verdicts)
+    say(f"evidence: {store.folder}; exit {code}")
+    return code
+
+
+def _tell_attempts(store: RunStore) -> None:
+    """How often each trial failed, of those attempts that were carried out."""
+    verdicts = {verdict.trial: verdict.verdict for verdict in store.verdicts()}
+    tried: dict[str, list[str]] = defaultdict(list)
+    for spec in store.record.plan.trials:
+        if spec.trial in verdicts:
+            tried[attempts.first_name(spec)].append(verdicts[spec.trial])
+    for name, each in tried.items():
+        failed = sum(verdict in attempts.ACCUSATIONS for verdict in each)
+        say(f"{name} failed in {failed} of {len(each)} attempts")

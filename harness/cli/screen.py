@@ -5,12 +5,14 @@ from __future__ import annotations
 import sys
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 from rich.table import Table
 
 from harness.cli.output import put
+from harness.fingerprint import causes, line, replay
 from harness.outcome import Verdict
 from harness.rows import TrialVerdict
 
@@ -18,6 +20,9 @@ console = Console(stderr=True, highlight=False)
 if not console.is_terminal:
     # A log file or a pipe has no width of its own; 80 columns would cut names in two.
     console = Console(stderr=True, highlight=False, width=200)
+
+#: More than these nobody reads on a screen; all of them are in the run's summary.md.
+MAX_CAUSES = 40
 
 #: Meaning survives without colour: glyph and word, the colour comes on top.
 GLYPHS = {
@@ -72,11 +77,14 @@ def matrix(verdicts: Sequence[TrialVerdict]) -> Table:
     return table
 
 
-def summary(verdicts: Iterable[TrialVerdict]) -> None:
-    """The matrix, then every trial that is not a pass with its reason."""
+def summary(verdicts: Iterable[TrialVerdict], run: Path | None = None) -> None:
+    """The matrix, then why trials did not pass, by cause; with the replay of the smallest where ``run`` is known."""
     verdicts = list(verdicts)
     console.print(matrix(verdicts))
-    for verdict in verdicts:
-        if verdict.verdict != Verdict.PASS:
-            console.print(f"{shown(verdict.verdict)} {verdict.trial}", soft_wrap=True)
-            say(f"    {verdict.reason}")
+    found = causes(verdicts)
+    for cause in found[:MAX_CAUSES]:
+        console.print(shown(cause.verdict), end=" ")
+        say(line(cause))
+        say(f"    smallest: {replay(run, cause.smallest) if run else cause.smallest}")
+    if len(found) > MAX_CAUSES:
+        say(f"and {len(found) - MAX_CAUSES} more causes")

@@ -1,14 +1,39 @@
-"""Interim placeholder of the lead until the real module is written over it."""
+"""What a run leaves for other programs: JSON lines, JUnit for CI, Markdown for a pull request, findings by cause.
+
+All of them say the same, each in its reader's way, from the verdicts alone: quickly, and again whenever asked.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 
-from harness.rows import TrialVerdict
-from harness.store import RunStore
+from harness.exports import jsonl, junit, markdown
+from harness.rows import TrialRecord, TrialVerdict
+from harness.store import TRIAL, RunStore, read_json, write_whole
 
-JUNIT, SUMMARY = "junit.xml", "summary.md"
+RESULTS, JUNIT, SUMMARY, FINDINGS = "results.jsonl", "junit.xml", "summary.md", "findings.json"
 
 
-def write(store: RunStore, verdicts: Sequence[TrialVerdict]) -> None:
-    """The outputs of a run."""
+def write(
+    store: RunStore, verdicts: Sequence[TrialVerdict], folder: Path | None = None, agreement: str = ""
+) -> None:
+    """Write all of them into ``folder``, the run's own if none is named; ``agreement`` is what else is to be said.
+
+    EnvironmentProblem if they cannot be written.
+    """
+    into, record = folder or store.folder, store.record
+    write_whole(into / RESULTS, jsonl.results(verdicts))
+    write_whole(into / FINDINGS, jsonl.findings(record, verdicts, store.folder))
+    write_whole(into / JUNIT, junit.junit(record, verdicts, store.folder, _seconds(store, verdicts)))
+    write_whole(into / SUMMARY, markdown.summary(record, verdicts, store.folder, agreement).encode())
+
+
+def _seconds(store: RunStore, verdicts: Sequence[TrialVerdict]) -> dict[str, float]:
+    """How long each trial took from the beginning of load on; one that never got there is not among them."""
+    took = {}
+    for verdict in verdicts:
+        phases = read_json(store.trial_folder(verdict.trial) / TRIAL, TrialRecord).phases
+        if phases.load_ns is not None and phases.end_ns is not None:
+            took[verdict.trial] = (phases.end_ns - phases.load_ns) / 1e9
+    return took

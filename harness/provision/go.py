@@ -18,7 +18,7 @@ OLDEST = (1, 23)  # what Toxiproxy's module asks for
 BORROWED = Path(__file__).with_name("go.txt")
 
 
-def go() -> Path:
+def go_tool() -> Path:
     """The machine's Go if it will do, else the borrowed one. EnvironmentProblem: that cannot be had either."""
     return find_go() or borrowed_go()
 

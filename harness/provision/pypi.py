@@ -1,4 +1,4 @@
-"""Which versions of a package PyPI has, by its ordinary client: a pip in an environment of its own, for uv cannot say."""
+"""Which versions of a package PyPI has, asked by a pip in an environment of its own, for uv cannot say."""
 
 from __future__ import annotations
 

@@ -83,9 +83,9 @@ def _explained(name: str, said: str) -> KafkaTrialError:
         absent = re.search(r"no versions? of (\S+)", said)
         missing = absent[1] if absent else name
         return UsageError(f"{missing} does not exist{_newest(missing)}")
-    return EnvironmentProblem(
-        f"{name} could not be installed: {excerpt(said, 'cause:').removeprefix('cause: ')}"
-    )
+    hint = re.search(r"^hint: (.+)$", said, re.MULTILINE)
+    why = excerpt(said, "cause:").removeprefix("cause: ")
+    return EnvironmentProblem(f"{name} could not be installed: {why}", hint=hint[1] if hint else None)
 
 
 def _newest(name: str) -> str:

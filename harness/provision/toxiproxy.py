@@ -14,7 +14,7 @@ from pathlib import Path
 from harness.errors import EnvironmentProblem
 from harness.provision.caches import cache_dir, cache_path, installed
 from harness.provision.go import OLDEST as OLDEST_GO
-from harness.provision.go import find_go, go
+from harness.provision.go import find_go, go_tool
 from harness.provision.tools import attempt, excerpt
 
 __all__ = ["OLDEST_GO", "VERSION", "find_go", "find_server", "toxiproxy_server"]
@@ -56,7 +56,7 @@ def _is_right(binary: Path) -> bool:
 
 
 def _build(folder: Path) -> None:
-    tool = go()
+    go = go_tool()
     log.info("building Toxiproxy %s", VERSION)
     work = folder / "work"
     env = {
@@ -70,7 +70,7 @@ def _build(folder: Path) -> None:
     }
     says_its_version = f"-s -w -X {_MODULE}.Version={VERSION}"
     argv: list[str | Path] = [
-        tool,
+        go,
         "install",
         "-trimpath",
         "-ldflags",

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Final
 
 from harness.dice import Dice
 from harness.outcome import Guarantee
 from harness.scenario import Config
-from harness.spec import FaultSpec, Workload
+from harness.spec import Workload
 from suites.scenarios.situation import AGAIN
 
 GUARANTEES: Final = (Guarantee.AT_MOST_ONCE, Guarantee.AT_LEAST_ONCE, Guarantee.IDEMPOTENT)
@@ -21,15 +21,6 @@ CHUNKS = (4, 5)
 RECORDS_PER_TRIAL = (100, 105)
 #: What any fault at all may be about.
 ANYTHING: Final = (*AGAIN, "PRD-SND-14", "PRD-EXP-01", "PRD-CLS-01", "PRD-CLS-03")
-
-
-def unlike(faults: Iterable[FaultSpec]) -> tuple[FaultSpec, ...]:
-    """Each of them once: a plan with the very same fault twice is refused."""
-    kept: list[FaultSpec] = []
-    for fault in faults:
-        if fault not in kept:
-            kept.append(fault)
-    return tuple(kept)
 
 
 def any_workload(load_ms: int) -> Callable[[Dice], Workload]:

@@ -11,9 +11,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from harness.dice import Dice
+from harness.drawn_faults import any_moment, on_its_way, unlike
 from harness.outcome import Guarantee
 from harness.scenario import Config, Scenario
-from harness.spec import Elapsed, FaultSpec, FrameSeen, Trigger
+from harness.spec import Elapsed, FaultSpec
 from suites.checks.contradicted import SAID
 from suites.scenarios import consequence, told
 from suites.scenarios.drawn import (
@@ -23,7 +24,6 @@ from suites.scenarios.drawn import (
     SHORT_LOAD_MS,
     any_batching,
     any_workload,
-    unlike,
 )
 
 LONG_LOAD_MS = 20_000
@@ -133,9 +133,7 @@ def _sequences(dice: Dice) -> tuple[FaultSpec, ...]:
 def _sure(dice: Dice, kinds: Mapping[str, Params], load_ms: int) -> FaultSpec:
     """A fault that meets a request on its way: with it every schedule says something about the client."""
     kind = dice.choice(SURE)
-    at_ms = dice.between(0, load_ms // 2)
-    duration_ms = dice.between(SURE_MS, 2 * SURE_MS)
-    return FaultSpec(kind, FrameSeen("Produce", "request", 1, after_ms=at_ms), duration_ms, kinds[kind](dice))
+    return FaultSpec(kind, on_its_way(dice, load_ms), dice.between(SURE_MS, 2 * SURE_MS), kinds[kind](dice))
 
 
 def _fault(dice: Dice, kinds: Mapping[str, Params], load_ms: int) -> FaultSpec:
@@ -143,18 +141,10 @@ def _fault(dice: Dice, kinds: Mapping[str, Params], load_ms: int) -> FaultSpec:
     duration_ms = dice.choice((0, 200, 2_000, MAX_DURATION_MS, MAX_DURATION_MS))
     return FaultSpec(
         kind=kind,
-        start=_moment(dice, load_ms),
+        start=any_moment(dice, load_ms),
         duration_ms=dice.between(duration_ms // 2, duration_ms),
         params=kinds[kind](dice),
     )
-
-
-def _moment(dice: Dice, load_ms: int) -> Trigger:
-    at_ms = dice.between(0, load_ms - load_ms // 8)
-    if dice.between(0, 2) == 0:
-        return Elapsed(at_ms)
-    direction = dice.choice(("request", "response"))
-    return FrameSeen("Produce", direction, nth=dice.between(1, 3), after_ms=at_ms)
 
 
 def _any_config(dice: Dice) -> Config:

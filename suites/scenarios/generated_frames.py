@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from harness.dice import Dice
+from harness.drawn_faults import unlike
 from harness.scenario import Scenario
 from harness.spec import Elapsed, FaultSpec, FrameMatch, PhaseBegan, Trigger
 from suites.scenarios import consequence
@@ -20,7 +21,6 @@ from suites.scenarios.drawn import (
     SHORT_LOAD_MS,
     any_batching,
     any_workload,
-    unlike,
 )
 
 APIS = ("Produce", "Produce", "Produce", "Metadata", "ApiVersions", "InitProducerId")

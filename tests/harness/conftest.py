@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
+from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
-from harness.outcome import Verdict
+from harness.names import made_of
+from harness.outcome import Guarantee, Verdict
 from harness.rows import Delivery, FaultVerdict, Finding, RequirementVerdict, TrialVerdict
-
-Judged = tuple[str, str, Sequence[str]]
+from harness.spec import ClientRef, Plan, TrialSpec, Workload
+from harness.store import RunRecord, RunStore
 
 
 def judged(
@@ -29,7 +32,7 @@ def judged(
     variant: str = "",
     sent: int = 10,
 ) -> TrialVerdict:
-    """A trial in which each of ``checks`` judged a requirement ``R-<check>``, and found the ``anomalies`` of its name."""
+    """A trial in which each of ``checks`` judged a requirement ``R-<check>``, and found those of ``anomalies``."""
     names = dict.fromkeys([*checks, *anomalies])
     requirements = tuple(
         RequirementVerdict(
@@ -43,13 +46,12 @@ def judged(
     )
     if verdict is None:
         verdict = Verdict.FAIL.value if anomalies else Verdict.PASS.value
-    told = reason or (f"{min(anomalies)}: {message}" if anomalies else "all held")
+    more = f" (and {len(anomalies) - 1} more)" if len(anomalies) > 1 else ""
+    told = reason or (f"{min(anomalies)}: {message}{more}" if anomalies else "all held")
     if verdict not in (Verdict.FAIL, Verdict.PASS):
         requirements = ()
     return TrialVerdict(
-        trial="-".join(
-            (scenario.replace("/", "-"), guarantee, client, broker, variant, f"s{seed}", f"a{attempt}")
-        ),
+        trial=made_of(f"{scenario}-{guarantee}-{client}-{broker}-{variant}-s{seed}-a{attempt}"),
         client=client,
         broker=broker,
         scenario=scenario,
@@ -72,3 +74,44 @@ def judged(
 def verdict() -> Callable[..., TrialVerdict]:
     """:func:`judged`; test modules cannot import each other."""
     return judged
+
+
+def planned(verdict: TrialVerdict, **values: object) -> TrialSpec:
+    """What was asked for, of which this came."""
+    name, _, version = verdict.client.rpartition("@")
+    spec = TrialSpec(
+        trial=verdict.trial,
+        client=ClientRef(name, version),
+        broker=verdict.broker,
+        scenario=verdict.scenario,
+        guarantee=Guarantee(verdict.guarantee),
+        seed=verdict.seed,
+        workload=Workload(),
+        faults=(),
+        config={"acks": "all"},
+        variant=verdict.variant,
+        attempt=verdict.attempt,
+    )
+    return replace(spec, **values)
+
+
+@pytest.fixture(scope="session")
+def spec() -> Callable[..., TrialSpec]:
+    """:func:`planned`."""
+    return planned
+
+
+@pytest.fixture
+def run_of(tmp_path: Path) -> Callable[..., Path]:
+    """Write a run with these verdicts, and that many more trials planned; its folder."""
+
+    def written(name: str, *verdicts: TrialVerdict, lacking: int = 0, **values: object) -> Path:
+        specs = [planned(verdict, **values) for verdict in verdicts]
+        more = [replace(specs[0], trial=f"lacking-{number}") for number in range(lacking)]
+        record = RunRecord(name, "2026-03-01T10:20:30Z", Plan(7, (*specs, *more)), 1, {}, ["kafka-trial"])
+        store = RunStore.create(tmp_path / name, record)
+        for verdict in verdicts:
+            store.write_verdict(verdict)
+        return store.folder
+
+    return written

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import msgspec
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from harness.combine import met, pairwise
 from harness.dice import Dice
 from harness.outcome import Guarantee
-from harness.plan import CODECS, make_plan
+from harness.plan import CODECS, PROFILE, Axes, make_plan, plan_of
 from harness.scenario import Consequence, Scenario
 from harness.spec import ClientRef, Elapsed, FaultSpec, Plan
 
@@ -94,3 +96,107 @@ def test_dice_reach_every_face_about_equally():
 def test_all_codecs_come_up_over_the_seeds():
     plan = make_plan([scenario("s")], [ClientRef("c", "1")], ["b:1"], range(60))
     assert {t.config["compression.type"] for t in plan.trials} == set(CODECS)
+
+
+TWO = [ClientRef("c", "1"), ClientRef("d", "1")]
+THREE_PROMISES = tuple(Guarantee)[:3]
+
+
+def promising(name: str, *guarantees: Guarantee, **config: str | int) -> Scenario:
+    return Scenario(**(vars(scenario(name)) | {"guarantees": guarantees or THREE_PROMISES, "config": config}))
+
+
+@given(
+    st.dictionaries(st.sampled_from(["linger.ms", "batch.size", "retry.backoff.ms"]), st.integers(0, 999)),
+    seeds,
+)
+def test_a_configuration_is_laid_over_the_profile_and_changes_nothing_else(chosen, seed):
+    axes = Axes([scenario("s")], TWO, ["b:1"], configurations={"plain": {}, "mine": chosen})
+    trials = plan_of(axes, axes.cells(), [seed]).trials
+    plain = {(t.client, t.guarantee): t for t in trials if t.variant == "plain"}
+    mine = {(t.client, t.guarantee): t for t in trials if t.variant == "mine"}
+    assert len(plain) == len(mine) == 4
+    for key, trial in mine.items():
+        assert trial.config == dict(sorted((plain[key].config | chosen).items()))
+        assert (trial.faults, trial.workload) == (plain[key].faults, plain[key].workload)
+
+
+def test_what_a_file_adds_is_in_the_name_of_a_trial_and_is_its_variant():
+    axes = Axes(
+        [scenario("p/calm")],
+        TWO[:1],
+        ["b:1"],
+        {"storm": scenario("g/c")},
+        {"small": {"batch.size": 1}, "plain": {}},
+    )
+    trials = plan_of(axes, axes.cells(), [7]).trials
+    assert {(t.scenario, t.variant) for t in trials} == {
+        (name, variant)
+        for name, table in (("p/calm", ""), ("g/c", "storm+"))
+        for variant in (f"{table}small", f"{table}plain")
+    }
+    assert all(t.variant in t.trial for t in trials)
+    assert len({t.trial for t in trials}) == len(trials) == 8
+
+
+def test_tables_of_one_scenario_are_different_schedules_and_their_names_alone_decide():
+    both = Axes([], TWO, ["b:1"], {"one": scenario("g/c"), "two": scenario("g/c")})
+    trials = plan_of(both, both.cells(), [1]).trials
+    faults = {t.variant: t.faults for t in trials}
+    assert faults["one"] != faults["two"]
+    assert all(t.faults == faults[t.variant] for t in trials)
+    alone = Axes([scenario("x")], TWO[:1], ["b:1"], {"two": scenario("g/c")}, {"": {"linger.ms": 1}})
+    again = [t.faults for t in plan_of(alone, alone.cells(), [1]).trials if t.variant]
+    assert again == [faults["two"], faults["two"]]
+
+
+@pytest.mark.parametrize(
+    ("chosen", "tried_under", "why"),
+    [
+        ({"linger.ms": 3}, {"at-most-once", "at-least-once", "idempotent"}, None),
+        ({"enable.idempotence": True}, {"idempotent"}, "sets enable.idempotence to False"),
+        ({"enable.idempotence": False}, {"at-most-once", "at-least-once"}, "sets enable.idempotence to True"),
+        ({"retries": 5}, {"at-least-once", "idempotent"}, "at-most-once sets retries to 0"),
+        ({"retries": 0}, {"at-most-once", "at-least-once"}, "idempotence needs retries"),
+        ({"acks": "1"}, {"at-most-once", "at-least-once"}, "idempotence needs acks=all, not 1"),
+        ({"acks": "-1"}, {"at-most-once", "at-least-once", "idempotent"}, None),
+        (
+            {"max.in.flight.requests.per.connection": 6},
+            {"at-most-once", "at-least-once"},
+            "idempotence allows 5 requests in flight",
+        ),
+        ({"delivery.timeout.ms": 3_004}, set(), "3004 is less than linger.ms and request.timeout.ms, 3005"),
+        ({"delivery.timeout.ms": 3_005}, {"at-most-once", "at-least-once", "idempotent"}, None),
+        ({"max.block.ms": 5}, set(), "the scenario sets max.block.ms to 7 itself"),
+    ],
+)
+def test_what_cannot_be_together_is_left_out_and_says_why(chosen, tried_under, why):
+    axes = Axes([promising("s", **{"max.block.ms": 7})], TWO, ["b:1"], configurations={"mine": chosen})
+    assert {cell.guarantee for cell in axes.cells()} == tried_under
+    left_out = axes.left_out()
+    assert {each.guarantee for each in left_out} == set(THREE_PROMISES) - tried_under
+    assert all(why in each.conflict for each in left_out)
+    for trial in plan_of(axes, axes.cells(), [1]).trials:
+        assert trial.config.items() >= chosen.items()
+
+
+@given(scenarios, clients, st.integers(1, 3), st.lists(seeds, min_size=1, max_size=3, unique=True))
+def test_pairs_are_a_part_of_the_product_and_meet_whatever_can_meet(
+    scenarios, clients, configurations, seeds
+):
+    chosen = {str(number): {"linger.ms": number} for number in range(configurations)}
+    brokers = ["b:1", "b:2"]
+    axes = Axes(
+        [promising(scenarios[0].name, Guarantee.IDEMPOTENT), *scenarios[1:]], clients, brokers, {}, chosen
+    )
+    cells = pairwise(axes.cells())
+    assert met(cells) == met(axes.cells())
+    whole = {trial.trial: trial for trial in plan_of(axes, axes.cells(), seeds).trials}
+    pairs = plan_of(axes, cells, seeds).trials
+    assert len(pairs) == len(cells) * len(seeds) <= len(whole)
+    assert all(whole[trial.trial] == trial for trial in pairs)
+
+
+def test_every_setting_that_matters_is_in_the_profile():
+    """A configuration is only laid over it: what a rule between settings rests on must be there."""
+    assert {"acks", "delivery.timeout.ms", "linger.ms", "request.timeout.ms", "retries"} <= set(PROFILE)

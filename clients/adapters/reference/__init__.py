@@ -37,6 +37,7 @@ class Reference:
         self.name = f"mutant-{mutant}" if mutant else "reference"
         self.summary = f"the reference client, which {defect}" if mutant else "the reference client"
         self.default_version = project_version()
+        self.versions = (self.default_version,)
         self._env = {MUTANT: mutant}
 
     def simulated(
@@ -56,6 +57,10 @@ class Reference:
             raise UsageError(f"{self.name} exists only at version {self.default_version}, not at {version}")
         # -P: no folder that happens to be the current one can stand in for ours.
         return Launch(argv=(sys.executable, "-P", "-m", "clients.adapters.reference"), env=self._env)
+
+    def published(self) -> list[str]:
+        """The project's own version: the client is published with it, and in it."""
+        return [self.default_version]
 
 
 CLIENT = Reference()

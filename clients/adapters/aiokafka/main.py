@@ -1,0 +1,100 @@
+"""The program that stands for aiokafka; it runs in an environment that holds that client and its codecs.
+
+``start()`` talks to a broker, and raises when none answers; then the next record has the producer started again.
+Definite failure is claimed for what ``start()`` or ``send()`` raises: the record is in no batch then. An error that
+comes through the future is ``info``: it is that of the last attempt, and says nothing of those before it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from typing import TYPE_CHECKING, Any
+
+import aiokafka  # type: ignore[import-not-found]
+
+try:
+    from aiokafka import codec
+except ImportError:  # before 0.9
+    from kafka import codec  # type: ignore[import-not-found]
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from clients.adapters.aiokafka.settings import NAMES, WHY_NOT, give_way
+    from clients.adapters.python_lib.verifiable import ConfigRefused, Result, java, run
+    from clients.adapters.python_lib.verifiable.adapter import Applied, NotSet
+    from clients.adapters.python_lib.verifiable.asynchronous import AsyncAdapter
+else:
+    from settings import NAMES, WHY_NOT, give_way
+    from verifiable import ConfigRefused, java, run
+    from verifiable.asynchronous import AsyncAdapter
+
+UNKNOWN = -1
+MAX_BLOCK_MS = 60_000  # Java's default
+
+
+def codecs() -> list[str]:
+    """What this version can compress with, where its codecs are installed."""
+    return ["none", *(name for name in ("gzip", "snappy", "lz4", "zstd") if getattr(codec, f"has_{name}")())]
+
+
+class Aiokafka(AsyncAdapter):
+    """An :class:`aiokafka.AIOKafkaProducer`."""
+
+    client = "aiokafka"
+    client_version = aiokafka.__version__
+    features = ("producer", "idempotence")
+
+    async def on_configure(self, config: Mapping[str, Any]) -> tuple[Applied, NotSet]:
+        own, not_set = java.translate(config, NAMES, codecs(), WHY_NOT)
+        give_way(own, not_set, self.client_version)
+        self._max_block_s = int(config.get("max.block.ms", MAX_BLOCK_MS)) / 1000
+        self._starting: asyncio.Task[None] | None = None
+        try:
+            self._producer = aiokafka.AIOKafkaProducer(**java.arguments(own))
+        except (ValueError, RuntimeError) as error:
+            raise ConfigRefused(str(error)) from error
+        try:
+            await self._started()
+        except Exception as error:
+            logging.warning("not started yet: %r", error)
+        return java.applied(own, not_set), not_set
+
+    async def _started(self) -> None:
+        """Return when the producer is started; where that failed before, it is tried once more."""
+        if self._starting is None or (self._starting.done() and self._starting.exception()):
+            self._starting = asyncio.ensure_future(self._producer.start())
+        # start() waits without end for a producer id
+        await asyncio.wait_for(asyncio.shield(self._starting), self._max_block_s)
+
+    async def on_send(
+        self, topic: str, key: str | None, value: str, partition: int | None, result: Result
+    ) -> None:
+        def settled(future: asyncio.Future[Any]) -> None:
+            if (error := future.exception()) is not None:
+                result.info(type(error).__name__)
+            elif (metadata := future.result()) is None:  # acks=0
+                result.ok(UNKNOWN if partition is None else partition, UNKNOWN)
+            else:
+                result.ok(metadata.partition, metadata.offset)
+
+        encoded = None if key is None else key.encode()
+        try:
+            await self._started()
+            future = await self._producer.send(topic, value.encode(), encoded, partition)
+        except Exception as error:
+            result.fail(type(error).__name__)
+        else:
+            future.add_done_callback(settled)
+
+    async def on_flush(self) -> None:
+        await self._producer.flush()
+
+    async def on_close(self) -> None:
+        await self._producer.stop()
+
+
+if __name__ == "__main__":
+    logging.basicConfig(format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+    run(Aiokafka)

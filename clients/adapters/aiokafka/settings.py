@@ -1,0 +1,50 @@
+"""The Java producer's settings in aiokafka's words, and those that it has no word for.
+
+The most important has none: there is no delivery timeout. A batch that is older than ``request_timeout_ms`` is given up
+at the next error, whatever the number of attempts; that of an idempotent producer never is.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from clients.adapters.python_lib.verifiable.adapter import NotSet
+    from clients.adapters.python_lib.verifiable.java import Own
+
+#: Java name -> aiokafka's, where both mean the same.
+NAMES = {
+    "acks": "acks",
+    "batch.size": "max_batch_size",
+    "bootstrap.servers": "bootstrap_servers",
+    "client.id": "client_id",
+    "compression.type": "compression_type",
+    "connections.max.idle.ms": "connections_max_idle_ms",
+    "enable.idempotence": "enable_idempotence",
+    "linger.ms": "linger_ms",
+    "max.request.size": "max_request_size",
+    "metadata.max.age.ms": "metadata_max_age_ms",
+    "request.timeout.ms": "request_timeout_ms",
+    "retry.backoff.ms": "retry_backoff_ms",
+}
+
+#: Java name -> why it has no equivalent.
+WHY_NOT = {
+    "buffer.memory": "one batch a partition is open, and send() waits for room in it",
+    "delivery.timeout.ms": "a batch older than request_timeout_ms is given up at the next error, an idempotent never",
+    "max.block.ms": "send() waits for request_timeout_ms; for start() the adapter waits as long as this",
+    "max.in.flight.requests.per.connection": "one request at a time goes to a node",
+    "reconnect.backoff.max.ms": "the pause before the next connection does not grow",
+    "reconnect.backoff.ms": "the pause before the next connection is retry_backoff_ms",
+    "retries": "it goes on until the batch is older than request_timeout_ms, an idempotent producer without end",
+    "retry.backoff.max.ms": "the pause between attempts does not grow",
+    "socket.connection.setup.timeout.ms": "a connection may take request_timeout_ms",
+}
+
+LINGER = "linger.ms"
+
+
+def give_way(own: Own, not_set: NotSet, version: str) -> None:
+    """Say of what is set and means something else in this version what it means."""
+    if LINGER in own and tuple(map(int, version.split(".")[:2])) < (0, 14):
+        not_set[LINGER] = "it is set, and is the least time between two requests to a node"

@@ -1,0 +1,125 @@
+// The program that stands for confluent-kafka-go.
+//
+// Definite failure is claimed only where Produce itself refuses the record, which then never entered librdkafka's
+// queue. A delivery report with an error is info, whatever the error: it says nothing of an earlier attempt whose
+// answer was lost.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"adapter/verifiable"
+
+	"github.com/confluentinc/confluent-kafka-go/v2/kafka"
+)
+
+const (
+	javasMaxBlock  = time.Minute // the default of max.block.ms
+	fullQueuePause = 10 * time.Millisecond
+	flushSlice     = 200 * time.Millisecond
+)
+
+func main() { verifiable.Run(&adapter{}) }
+
+// adapter is a kafka.Producer.
+type adapter struct {
+	producer *kafka.Producer
+	maxBlock time.Duration
+}
+
+func (a *adapter) About() verifiable.About {
+	_, librdkafka := kafka.LibraryVersion()
+	return verifiable.About{
+		Client:         "confluent-kafka-go",
+		ClientVersion:  verifiable.ModuleVersion("github.com/confluentinc/confluent-kafka-go/v2"),
+		LibraryVersion: librdkafka,
+		Language:       "go/c",
+		Features:       []string{"producer", "idempotence"},
+	}
+}
+
+func (a *adapter) Configure(config verifiable.Config) (verifiable.Told, error) {
+	a.maxBlock = javasMaxBlock
+	if asked, err := config["max.block.ms"].Duration(); err == nil {
+		a.maxBlock = asked
+	}
+	wanted := properties{}
+	told := wanted.translate(config)
+	for {
+		producer, err := kafka.NewProducer(wanted.all())
+		if err == nil {
+			a.producer = producer
+			go a.serve(producer.Events())
+			return told, nil
+		}
+		java, own, ok := wanted.unknown(err)
+		if !ok {
+			return told, verifiable.Refused(err)
+		}
+		delete(wanted, java)
+		told.NotAsAsked(java, fmt.Sprintf("this librdkafka has no property %q", own))
+	}
+}
+
+func (a *adapter) Send(record verifiable.Record, result *verifiable.Result) {
+	where := kafka.TopicPartition{Topic: &record.Topic, Partition: kafka.PartitionAny}
+	if record.Partition != nil {
+		where.Partition = *record.Partition
+	}
+	handed := &kafka.Message{TopicPartition: where, Key: record.Key, Value: record.Value, Opaque: result}
+	deadline := time.Now().Add(a.maxBlock)
+	for {
+		err := a.producer.Produce(handed, nil)
+		if err == nil {
+			return
+		}
+		if code(err) != kafka.ErrQueueFull || time.Now().After(deadline) {
+			result.Fail(code(err).String())
+			return
+		}
+		time.Sleep(fullQueuePause)
+	}
+}
+
+// serve gives results as delivery reports come in. What else librdkafka tells is for the log: after a fatal error
+// the producer is useless, but what became of its records is still to be heard.
+func (a *adapter) serve(events <-chan kafka.Event) {
+	for event := range events {
+		report, ok := event.(*kafka.Message)
+		if !ok {
+			fmt.Fprintln(os.Stderr, "librdkafka:", event)
+			continue
+		}
+		result, where := report.Opaque.(*verifiable.Result), report.TopicPartition
+		if where.Error != nil {
+			result.Info(code(where.Error).String())
+		} else {
+			result.OK(where.Partition, max(int64(where.Offset), -1))
+		}
+	}
+}
+
+func (a *adapter) Flush(ctx context.Context) bool {
+	for ctx.Err() == nil {
+		deadline, _ := ctx.Deadline()
+		if left := min(time.Until(deadline), flushSlice); a.producer.Flush(int(left.Milliseconds())) == 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// Close flushes. It purges nothing: a record that the client still owes a result must be seen to be owed.
+func (a *adapter) Close(ctx context.Context) bool { return a.Flush(ctx) }
+
+func code(err error) kafka.ErrorCode {
+	var told kafka.Error
+	if errors.As(err, &told) {
+		return told.Code()
+	}
+	return kafka.ErrFail
+}

@@ -1,0 +1,87 @@
+// The program that stands for franz-go.
+//
+// Every error that a promise is given is info: franz-go gives the same errors to records that it refuses and to
+// records that a broker refused after an attempt whose answer was lost.
+package main
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"adapter/verifiable"
+
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kgo"
+)
+
+const (
+	unknownOffset = -1
+
+	// closeReserve is what a close keeps of its time for failing what could not be flushed.
+	closeReserve = 200 * time.Millisecond
+)
+
+func main() { verifiable.Run(&franzGo{}) }
+
+// franzGo is a kgo.Client that produces.
+type franzGo struct {
+	client      *kgo.Client
+	withoutAcks bool
+}
+
+func (f *franzGo) About() verifiable.About {
+	return verifiable.About{
+		Client:        "franz-go",
+		ClientVersion: verifiable.ModuleVersion("github.com/twmb/franz-go"),
+		Language:      "go",
+		Features:      []string{"producer", "idempotence"},
+	}
+}
+
+func (f *franzGo) Configure(config verifiable.Config) (verifiable.Told, error) {
+	options, told := translate(config)
+	f.withoutAcks = config["acks"] == "0"
+	client, err := kgo.NewClient(options...)
+	if err != nil {
+		return told, verifiable.Refused(err)
+	}
+	f.client = client
+	return told, nil
+}
+
+func (f *franzGo) Send(record verifiable.Record, result *verifiable.Result) {
+	handed := &kgo.Record{Topic: record.Topic, Key: record.Key, Value: record.Value, Partition: anyPartition}
+	if record.Partition != nil {
+		handed.Partition = *record.Partition
+	}
+	f.client.Produce(context.Background(), handed, func(written *kgo.Record, err error) {
+		switch {
+		case err != nil:
+			result.Info(errorName(err))
+		case f.withoutAcks:
+			result.OK(written.Partition, unknownOffset)
+		default:
+			result.OK(written.Partition, written.Offset)
+		}
+	})
+}
+
+func (f *franzGo) Flush(ctx context.Context) bool { return f.client.Flush(ctx) == nil }
+
+func (f *franzGo) Close(ctx context.Context) bool {
+	deadline, _ := ctx.Deadline()
+	flushing, cancel := context.WithDeadline(ctx, deadline.Add(-closeReserve))
+	defer cancel()
+	flushed := f.Flush(flushing)
+	f.client.Close() // what is still buffered gets kgo.ErrClientClosed
+	return flushed
+}
+
+func errorName(err error) string {
+	var fromBroker *kerr.Error
+	if errors.As(err, &fromBroker) {
+		return fromBroker.Message
+	}
+	return verifiable.Cause(err)
+}

@@ -1,0 +1,186 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/rand"
+	"net"
+	"strconv"
+	"time"
+
+	"adapter/verifiable"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+)
+
+const (
+	// What every version takes at least as RequestTimeoutOverhead and as ProduceRequestTimeout, and the lowest that
+	// any has as its own MetadataMinAge.
+	leastTimeout = time.Second
+	leastMinAge  = 2500 * time.Millisecond
+
+	backoffJitter = 0.2 // Java's
+)
+
+var (
+	acks = map[string]kgo.Acks{
+		"all": kgo.AllISRAcks(), "-1": kgo.AllISRAcks(), "1": kgo.LeaderAck(), "0": kgo.NoAck(),
+	}
+	codecs = map[string]kgo.CompressionCodec{
+		"none":   kgo.NoCompression(),
+		"gzip":   kgo.GzipCompression(),
+		"snappy": kgo.SnappyCompression(),
+		"lz4":    kgo.Lz4Compression(),
+		"zstd":   kgo.ZstdCompression(),
+	}
+)
+
+// What came with later versions, in the files since_*.go.
+var (
+	// later has settings, by Java's name.
+	later = map[string]func(*options) verifiable.Setter{}
+
+	// always has options that no setting asks for.
+	always []kgo.Opt
+
+	// tries is what RecordRetries is told for a number of retries: it counted the first try among them.
+	tries = func(retries int) int { return retries + 1 }
+)
+
+// options are those of one client, as the settings ask for them.
+type options struct {
+	all             []kgo.Opt
+	idempotent      bool
+	retryBackoff    time.Duration
+	retryBackoffMax time.Duration
+}
+
+// adding is what adds the option that one of kgo's functions makes of a value.
+func adding[V any, O kgo.Opt](o *options, option func(V) O) func(V) {
+	return func(value V) { o.all = append(o.all, option(value)) }
+}
+
+func translate(config verifiable.Config) ([]kgo.Opt, verifiable.Told) {
+	o := &options{
+		idempotent:      config["enable.idempotence"] != "false",
+		retryBackoff:    100 * time.Millisecond,
+		retryBackoffMax: time.Second,
+	}
+	setters := o.setters()
+	for name, setter := range later {
+		setters[name] = setter(o)
+	}
+	told := config.Translate(setters)
+	if o.idempotent {
+		toldOfIdempotence(config, told)
+	}
+	o.all = append(o.all, kgo.RetryBackoffFn(o.backoff), kgo.RecordPartitioner(placed{defaultPartitioner()}))
+	return append(o.all, always...), told
+}
+
+func (o *options) setters() map[string]verifiable.Setter {
+	redialled := verifiable.Absent("what could not be dialled is dialled again after RetryBackoffFn")
+	return map[string]verifiable.Setter{
+		"acks":       verifiable.OneOf("RequiredAcks", acks, adding(o, kgo.RequiredAcks)),
+		"batch.size": verifiable.Absent("ProducerBatchMaxBytes also refuses what is larger: it is max.request.size"),
+		"bootstrap.servers": verifiable.List("SeedBrokers", func(addresses []string) {
+			o.all = append(o.all, kgo.SeedBrokers(addresses...))
+		}),
+		"buffer.memory": verifiable.Absent("before 1.15 it counts records, not bytes"),
+		"client.id":     verifiable.Text("ClientID", adding(o, kgo.ClientID)),
+		"compression.type": verifiable.OneOf("ProducerBatchCompression", codecs, func(codec kgo.CompressionCodec) {
+			o.all = append(o.all, kgo.ProducerBatchCompression(codec))
+		}),
+		"delivery.timeout.ms":                   verifiable.Duration("RecordDeliveryTimeout", adding(o, kgo.RecordDeliveryTimeout)),
+		"enable.idempotence":                    o.setIdempotence,
+		"linger.ms":                             verifiable.Duration("ProducerLinger", adding(o, kgo.ProducerLinger)),
+		"max.block.ms":                          verifiable.Absent("Produce waits for room until its context ends, which would end the record"),
+		"max.in.flight.requests.per.connection": verifiable.Absent("it is 1 without idempotence, and 5 with it"),
+		"max.request.size":                      o.setMaxBytes,
+		"metadata.max.age.ms":                   verifiable.Duration("MetadataMaxAge", o.setMaxAge),
+		"reconnect.backoff.max.ms":              redialled,
+		"reconnect.backoff.ms":                  redialled,
+		"request.timeout.ms":                    o.setRequestTimeout,
+		"retries":                               o.setRetries,
+		"retry.backoff.max.ms":                  verifiable.Duration("RetryBackoffFn", verifiable.Into(&o.retryBackoffMax)),
+		"retry.backoff.ms":                      verifiable.Duration("RetryBackoffFn", verifiable.Into(&o.retryBackoff)),
+		"socket.connection.setup.timeout.ms":    verifiable.Duration("Dialer", o.setDialTimeout),
+	}
+}
+
+// toldOfIdempotence says what idempotence does not let franz-go do as asked.
+func toldOfIdempotence(config verifiable.Config, told verifiable.Told) {
+	const beyond = "%s %v is set, but with idempotence it does not end records whose outcome is unknown"
+	if applied, ok := told.Applied["delivery.timeout.ms"]; ok {
+		told.NotAsAsked("delivery.timeout.ms", fmt.Sprintf(beyond, applied[0], applied[1]))
+	}
+	if applied, ok := told.Applied["retries"]; ok && string(config["retries"]) != strconv.Itoa(math.MaxInt32) {
+		told.NotAsAsked("retries", fmt.Sprintf(beyond, applied[0], applied[1]))
+	}
+}
+
+func (o *options) setIdempotence(value verifiable.Value) (string, any, error) {
+	on, err := value.Bool()
+	if err == nil && !on {
+		o.all = append(o.all, kgo.DisableIdempotentWrite())
+	}
+	return "DisableIdempotentWrite", !on, err
+}
+
+func (o *options) setMaxBytes(value verifiable.Value) (string, any, error) {
+	bytes, err := value.Int()
+	if err == nil && bytes > math.MaxInt32 {
+		err = fmt.Errorf("%d bytes are more than it can count", bytes)
+	}
+	if err == nil {
+		o.all = append(o.all, kgo.ProducerBatchMaxBytes(int32(bytes)))
+	}
+	return "ProducerBatchMaxBytes", bytes, err
+}
+
+func (o *options) setMaxAge(age time.Duration) {
+	o.all = append(o.all, kgo.MetadataMaxAge(age))
+	if age < 2*leastMinAge { // franz-go refuses a MetadataMaxAge below its MetadataMinAge
+		o.all = append(o.all, kgo.MetadataMinAge(min(age, leastMinAge)))
+	}
+}
+
+// setRequestTimeout divides the time for a Produce request between what the broker may take and what the network may
+// take on top: that is how franz-go counts. All other requests have the second part only.
+func (o *options) setRequestTimeout(value verifiable.Value) (string, any, error) {
+	asked, err := value.Duration()
+	if err != nil {
+		return "", nil, err
+	}
+	overhead := max(asked/2, leastTimeout)
+	produce := max(asked-overhead, leastTimeout)
+	o.all = append(o.all, kgo.RequestTimeoutOverhead(overhead), kgo.ProduceRequestTimeout(produce))
+	own, given := "ProduceRequestTimeout + RequestTimeoutOverhead", fmt.Sprintf("%v + %v", produce, overhead)
+	if produce+overhead != asked {
+		err = fmt.Errorf("%s is set to %s, the least that every version takes", own, given)
+	}
+	return own, given, err
+}
+
+func (o *options) setRetries(value verifiable.Value) (string, any, error) {
+	retries, err := value.Int()
+	if err == nil {
+		o.all = append(o.all, kgo.RecordRetries(tries(retries)))
+	}
+	return "RecordRetries", tries(retries), err
+}
+
+func (o *options) setDialTimeout(timeout time.Duration) {
+	dialer := &net.Dialer{Timeout: timeout}
+	o.all = append(o.all, kgo.Dialer(func(ctx context.Context, network, host string) (net.Conn, error) {
+		return dialer.DialContext(ctx, network, host)
+	}))
+}
+
+// backoff is Java's: it doubles from retry.backoff.ms to retry.backoff.max.ms.
+func (o *options) backoff(failures int) time.Duration {
+	doubled := float64(o.retryBackoff) * math.Pow(2, float64(max(failures-1, 0)))
+	bounded := min(doubled, float64(o.retryBackoffMax))
+	return time.Duration(bounded * (1 + backoffJitter*(2*rand.Float64()-1)))
+}

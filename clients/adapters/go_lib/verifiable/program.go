@@ -1,0 +1,233 @@
+package verifiable
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/signal"
+	"runtime/debug"
+	"syscall"
+	"time"
+)
+
+const (
+	contractVersion = 2
+	resultsInterval = 20 * time.Millisecond
+	statsInterval   = time.Second
+	queuedCommands  = 1 << 16
+
+	// unaskedCloseMs is how long a close may take that nobody commanded: end of stdin, SIGTERM, SIGINT.
+	unaskedCloseMs = 5_000
+
+	// closeGrace is how much later than it should a close may come back before it is left alone.
+	closeGrace = 500 * time.Millisecond
+)
+
+// program is the life of one client process: startup, configure, produce and flush, close.
+//
+// One goroutine reads commands, one carries them out (it alone calls the adapter), one writes results and the
+// heartbeat, so that a client that is stuck in a call is still seen to live.
+type program struct {
+	adapter    Adapter
+	output     *output
+	results    *results
+	commands   chan command
+	configured bool
+	hurried    context.Context // done when a signal asks to close: what is still queued is not begun
+	hurry      context.CancelFunc
+}
+
+// Run lives the life of one adapter's process, and ends it.
+func Run(adapter Adapter) {
+	output, err := newOutput()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "stdout is not to be had:", err)
+		os.Exit(1)
+	}
+	p := &program{
+		adapter:  adapter,
+		output:   output,
+		results:  newResults(output),
+		commands: make(chan command, queuedCommands),
+	}
+	p.hurried, p.hurry = context.WithCancel(context.Background())
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT)
+	defer p.fatalIfPanicking()
+	p.introduce(adapter.About())
+	go p.obeySignals(signals)
+	go p.read()
+	go p.beat()
+	p.obey()
+}
+
+func (p *program) introduce(about About) {
+	fields := map[string]any{
+		"client":           about.Client,
+		"client_version":   about.ClientVersion,
+		"library_version":  nil,
+		"language":         about.Language,
+		"features":         about.Features,
+		"contract_version": contractVersion,
+	}
+	if about.LibraryVersion != "" {
+		fields["library_version"] = about.LibraryVersion
+	}
+	p.output.event("startup_complete", fields)
+}
+
+func (p *program) obey() {
+	handlers := map[string]func(command){
+		"configure": p.configure,
+		"produce":   p.produce,
+		"flush":     p.flush,
+		"close":     p.close,
+	}
+	for next := range p.commands {
+		handle, known := handlers[next.Cmd]
+		if !known {
+			p.output.event("unsupported", map[string]any{"cmd": next.Cmd, "id": next.ID})
+		} else if next.Cmd == "close" || p.hurried.Err() == nil {
+			handle(next)
+		}
+	}
+}
+
+func (p *program) configure(asked command) {
+	if p.configured {
+		p.fatal("AdapterError", "configured twice", 1)
+	}
+	told, err := p.adapter.Configure(asked.Config)
+	if isRefused(err) {
+		p.fatal("ConfigRefused", err.Error(), 1)
+	}
+	if err != nil {
+		p.fatal("AdapterError", err.Error(), 1)
+	}
+	p.configured = true
+	p.output.event("configured", map[string]any{"id": asked.ID, "applied": told.Applied, "not_set": told.NotSet})
+}
+
+func (p *program) produce(asked command) {
+	p.mustBeConfigured("produce")
+	p.output.event("op_invoke", map[string]any{
+		"op": "send", "id": asked.ID, "first": asked.First, "count": len(asked.Values),
+	})
+	for index, value := range asked.Values {
+		record := Record{Topic: asked.Topic, Value: []byte(value)}
+		if key := asked.Keys[index]; key != nil {
+			record.Key = []byte(*key)
+		}
+		if asked.Partitions != nil {
+			record.Partition = &asked.Partitions[index]
+		}
+		p.adapter.Send(record, p.results.expect(asked.ID, asked.First+index))
+	}
+}
+
+func (p *program) flush(asked command) {
+	p.mustBeConfigured("flush")
+	invokeNs := p.invoke("flush", asked.ID)
+	ctx, cancel := context.WithTimeout(p.hurried, time.Duration(asked.TimeoutMs)*time.Millisecond)
+	defer cancel()
+	flusher, can := p.adapter.(Flusher)
+	if !can {
+		flusher = p.results
+	}
+	p.complete("flush", asked.ID, invokeNs, flusher.Flush(ctx))
+}
+
+func (p *program) close(asked command) {
+	invokeNs := p.invoke("close", asked.ID)
+	done := !p.configured || p.closed(time.Duration(asked.TimeoutMs)*time.Millisecond)
+	p.complete("close", asked.ID, invokeNs, done)
+	p.output.last("shutdown_complete", map[string]any{})
+	os.Exit(0)
+}
+
+// closed closes the client, and leaves it alone where it does not come back in time.
+func (p *program) closed(timeout time.Duration) bool {
+	ctx, cancel := context.WithTimeout(context.Background(), timeout)
+	defer cancel()
+	done := make(chan bool, 1)
+	go func() {
+		defer p.fatalIfPanicking()
+		done <- p.adapter.Close(ctx)
+	}()
+	select {
+	case all := <-done:
+		return all
+	case <-time.After(timeout + closeGrace):
+		fmt.Fprintln(os.Stderr, "the client did not come back from close")
+		return false
+	}
+}
+
+func (p *program) invoke(op string, id int) int64 {
+	p.output.event("op_invoke", map[string]any{"op": op, "id": id})
+	return monoNs()
+}
+
+func (p *program) complete(op string, id int, invokeNs int64, done bool) {
+	row := &columns{Op: op, ID: id, Outcome: []string{"ok"}, Error: []*string{nil}}
+	row.InvokeNs, row.CompleteNs = []int64{invokeNs}, []int64{monoNs()}
+	if !done {
+		why := "the client is not done"
+		row.Outcome, row.Error = []string{"fail"}, []*string{&why}
+	}
+	p.results.write()
+	p.output.event("op_complete", row)
+}
+
+func (p *program) mustBeConfigured(cmd string) {
+	if !p.configured {
+		p.fatal("AdapterError", cmd+" before configure", 1)
+	}
+}
+
+func (p *program) beat() {
+	nextStats := time.Now().Add(statsInterval)
+	for range time.Tick(resultsInterval) {
+		p.results.write()
+		if now := time.Now(); !now.Before(nextStats) {
+			nextStats = now.Add(statsInterval)
+			sent, completed := p.results.counts()
+			p.output.event("stats", map[string]any{"sent": sent, "completed": completed})
+		}
+	}
+}
+
+func (p *program) read() {
+	eachLine(os.Stdin, func(line []byte) bool {
+		next, ok := parse(line)
+		if !ok {
+			p.fatal("BadCommand", fmt.Sprintf("not a command: %.200s", line), 2)
+		}
+		p.commands <- next
+		return true
+	})
+	p.commands <- unaskedClose()
+}
+
+func (p *program) obeySignals(signals <-chan os.Signal) {
+	for range signals {
+		p.hurry()
+		p.commands <- unaskedClose()
+	}
+}
+
+func unaskedClose() command { return command{Cmd: "close", ID: -1, TimeoutMs: unaskedCloseMs} }
+
+func (p *program) fatalIfPanicking() {
+	if reason := recover(); reason != nil {
+		fmt.Fprintf(os.Stderr, "%v\n%s", reason, debug.Stack())
+		p.fatal("AdapterError", fmt.Sprint(reason), 1)
+	}
+}
+
+// fatal tells why the program cannot go on, and ends it: goroutines of the client may be beyond stopping.
+func (p *program) fatal(name, message string, code int) {
+	p.results.write()
+	p.output.last("fatal", map[string]any{"error": name, "message": message})
+	os.Exit(code)
+}

@@ -1,0 +1,164 @@
+package verifiable
+
+import (
+	"encoding/json"
+	"fmt"
+	"sort"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Config is what a client is asked to be: Java's names, and values.
+type Config map[string]Value
+
+// Value is one setting as text, whatever it was in JSON.
+type Value string
+
+// UnmarshalJSON takes a text as it is, and a number or a truth value as it is written.
+func (v *Value) UnmarshalJSON(data []byte) error {
+	if data[0] != '"' {
+		*v = Value(data)
+		return nil
+	}
+	return json.Unmarshal(data, (*string)(v))
+}
+
+// Int reads a whole number.
+func (v Value) Int() (int, error) {
+	number, err := strconv.Atoi(string(v))
+	if err != nil {
+		return 0, fmt.Errorf("%q is not a whole number", string(v))
+	}
+	return number, nil
+}
+
+// Bool reads a truth value.
+func (v Value) Bool() (bool, error) {
+	if v != "true" && v != "false" {
+		return false, fmt.Errorf("%q is neither true nor false", string(v))
+	}
+	return v == "true", nil
+}
+
+// Duration reads a number of milliseconds.
+func (v Value) Duration() (time.Duration, error) {
+	ms, err := v.Int()
+	if err == nil && (ms < 0 || ms > 1<<40) {
+		err = fmt.Errorf("%d is no time in milliseconds", ms)
+	}
+	return time.Duration(ms) * time.Millisecond, err
+}
+
+// List reads texts with commas between them.
+func (v Value) List() []string { return strings.Split(string(v), ",") }
+
+// Told is what became of every setting: Applied has the client's own name and value for it, NotSet says why not.
+type Told struct {
+	Applied map[string][2]any
+	NotSet  map[string]string
+}
+
+// NotAsAsked takes back what was applied: the client has another value than it was asked for, or another meaning.
+func (t Told) NotAsAsked(name, why string) {
+	delete(t.Applied, name)
+	t.NotSet[name] = why
+}
+
+// Setter gives one setting to the client, and tells its name and value there; or why the client cannot have it.
+type Setter func(value Value) (own string, given any, err error)
+
+// Translate gives every setting to its setter, in the order of their names.
+func (c Config) Translate(setters map[string]Setter) Told {
+	told := Told{Applied: map[string][2]any{}, NotSet: map[string]string{}}
+	names := make([]string, 0, len(c))
+	for name := range c {
+		names = append(names, name)
+	}
+	sort.Strings(names)
+	for _, name := range names {
+		set, known := setters[name]
+		if !known {
+			told.NotSet[name] = "the client has no such setting"
+			continue
+		}
+		own, given, err := set(c[name])
+		if err != nil {
+			told.NotSet[name] = err.Error()
+			continue
+		}
+		told.Applied[name] = [2]any{own, given}
+	}
+	return told
+}
+
+// Absent is a setting that the client does not have, and why.
+func Absent(why string) Setter {
+	return func(Value) (string, any, error) { return "", nil, fmt.Errorf("%s", why) }
+}
+
+// Text is a setting that is passed on as it is.
+func Text(own string, set func(string)) Setter {
+	return func(value Value) (string, any, error) {
+		set(string(value))
+		return own, string(value), nil
+	}
+}
+
+// List is a setting of several texts.
+func List(own string, set func([]string)) Setter {
+	return func(value Value) (string, any, error) {
+		set(value.List())
+		return own, string(value), nil
+	}
+}
+
+// Int is a setting that is a whole number.
+func Int(own string, set func(int)) Setter {
+	return func(value Value) (string, any, error) {
+		number, err := value.Int()
+		if err == nil {
+			set(number)
+		}
+		return own, number, err
+	}
+}
+
+// Bool is a setting that is a truth value.
+func Bool(own string, set func(bool)) Setter {
+	return func(value Value) (string, any, error) {
+		truth, err := value.Bool()
+		if err == nil {
+			set(truth)
+		}
+		return own, truth, err
+	}
+}
+
+// Duration is a setting that is a time.
+func Duration(own string, set func(time.Duration)) Setter {
+	return func(value Value) (string, any, error) {
+		duration, err := value.Duration()
+		if err == nil {
+			set(duration)
+		}
+		return own, duration.String(), err
+	}
+}
+
+// OneOf is a setting with a few values, each of which the client calls by a name of its own.
+func OneOf[T any](own string, known map[string]T, set func(T)) Setter {
+	return func(value Value) (string, any, error) {
+		choice, ok := known[string(value)]
+		if !ok {
+			return "", nil, fmt.Errorf("the client knows no %q", string(value))
+		}
+		set(choice)
+		return own, string(value), nil
+	}
+}
+
+// Into is what stores a setting in a field of the client's configuration.
+func Into[T any](field *T) func(T) {
+	return func(value T) { *field = value }
+}

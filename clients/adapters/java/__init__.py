@@ -1,0 +1,60 @@
+"""Apache Kafka's own producer, kafka-clients: any published version from 2.1 on, compiled with the program beside it.
+
+2.1 is as old as it goes: older ones have another API of closing, and brokers from 4.0 on do not speak with them.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from harness.ports import Launch
+from harness.provision.jars import published
+from harness.provision.java_programs import java_program
+from harness.provision.versions import plain_version
+
+HERE = Path(__file__).parent
+SOURCES = (HERE.parent / "java_lib", HERE)
+
+ORGANISATION, MODULE = "org.apache.kafka", "kafka-clients"
+#: JSON for the contract, from the family that Kafka's own tools use; and a logging binding, which writes to stderr.
+COMPANIONS = (
+    ("com.fasterxml.jackson.core", "jackson-core", "2.21.2"),
+    ("org.slf4j", "slf4j-simple", "1.7.36"),
+)
+
+#: A small process that starts soon: a trial is short, and a machine runs several.
+JVM_OPTIONS = (
+    "-XX:TieredStopAtLevel=1",
+    "-XX:+UseSerialGC",
+    "-XX:-UsePerfData",
+    "-XX:+ExitOnOutOfMemoryError",
+    "-Xmx256m",
+    "-Xlog:disable",  # what the JVM itself has to say would go to stdout
+    "-Xlog:all=warning:stderr",
+    "-Dorg.slf4j.simpleLogger.showDateTime=true",
+    "-Dorg.slf4j.simpleLogger.dateTimeFormat=HH:mm:ss.SSS",
+)
+
+
+class KafkaClients:
+    """The client kind ``java``; its program is in ``kafkaclients`` beside this file."""
+
+    name = "java"
+    summary = "Apache Kafka's own client for Java, kafka-clients"
+    language = "java"
+    default_version = "4.3.1"
+    versions = ("2.1.1", "2.8.2", "3.4.1", "3.9.2", "4.3.1")
+
+    def install(self, version: str) -> Launch:
+        """The program, compiled against that version; see :class:`harness.ports.ClientKind`."""
+        client = (ORGANISATION, MODULE, plain_version(self.name, version, self.default_version))
+        program = java_program((client, *COMPANIONS), SOURCES)
+        argv = (str(program.java), *JVM_OPTIONS, "-cp", program.classpath, "kafkaclients.KafkaClients")
+        return Launch(argv=argv, env={})
+
+    def published(self) -> list[str]:
+        """Every version that Maven's central repository lists; see :class:`harness.ports.ClientKind`."""
+        return published(ORGANISATION, MODULE)
+
+
+CLIENT = KafkaClients()

@@ -1,0 +1,117 @@
+package kafkaclients;
+
+import org.apache.kafka.clients.producer.KafkaProducer;
+import org.apache.kafka.clients.producer.Producer;
+import org.apache.kafka.clients.producer.ProducerConfig;
+import org.apache.kafka.clients.producer.ProducerRecord;
+import org.apache.kafka.common.KafkaException;
+import org.apache.kafka.common.config.ConfigException;
+import org.apache.kafka.common.serialization.StringSerializer;
+
+import verifiable.Adapter;
+import verifiable.Program;
+import verifiable.Result;
+
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.UncheckedIOException;
+import java.lang.reflect.Method;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import java.util.Properties;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.concurrent.TimeUnit;
+
+/** Apache Kafka's own producer, behind the contract: one source for every version from 2.1 on. */
+public final class KafkaClients implements Adapter {
+    private final String version = version();
+    private Producer<String, String> producer;
+
+    public static void main(String[] arguments) {
+        Program.run(KafkaClients::new);
+    }
+
+    @Override
+    public About about() {
+        return new About("java", version, null, "java", List.of("producer", "idempotence"));
+    }
+
+    @Override
+    public Configured configure(Map<String, Object> config) throws ConfigRefused {
+        Set<String> known = ProducerConfig.configNames();
+        String unknown = "kafka-clients " + version + " has no setting of this name";
+        Map<String, Applied> applied = new TreeMap<>();
+        Map<String, String> notSet = new TreeMap<>();
+        Properties own = new Properties();
+        config.forEach(
+                (name, value) -> {
+                    if (known.contains(name)) {
+                        own.setProperty(name, value.toString());
+                        applied.put(name, new Applied(name, value.toString()));
+                    } else {
+                        notSet.put(name, unknown);
+                    }
+                });
+        try {
+            producer = new KafkaProducer<>(own, new StringSerializer(), new StringSerializer());
+        } catch (KafkaException error) {
+            throw refusal(error);
+        }
+        return new Configured(applied, notSet);
+    }
+
+    @Override
+    public void send(String topic, String key, String value, Integer partition, Result result) {
+        Delivery delivery = new Delivery(result);
+        try {
+            producer.send(new ProducerRecord<>(topic, partition, key, value), delivery);
+        } catch (RuntimeException error) {
+            delivery.thrown(error);
+        }
+    }
+
+    @Override
+    public void flush() {
+        producer.flush();
+    }
+
+    /**
+     * What has no result when the time is over is given up by the client itself: after its close
+     * none is owed. {@code close(Duration)} came with 2.2, the one before it went with 3.0.
+     */
+    @Override
+    public boolean close(Duration timeout) throws ReflectiveOperationException {
+        Class<?> kind = producer.getClass();
+        try {
+            kind.getMethod("close", Duration.class).invoke(producer, timeout);
+        } catch (NoSuchMethodException old) {
+            Method close = kind.getMethod("close", long.class, TimeUnit.class);
+            close.invoke(producer, timeout.toMillis(), TimeUnit.MILLISECONDS);
+        }
+        return true;
+    }
+
+    /** What the client's jar says of itself; Kafka's class that reads it has moved with 4.4. */
+    private static String version() {
+        Properties own = new Properties();
+        try (InputStream resource =
+                KafkaProducer.class.getResourceAsStream("/kafka/kafka-version.properties")) {
+            own.load(resource);
+        } catch (IOException error) {
+            throw new UncheckedIOException(error);
+        }
+        return own.getProperty("version");
+    }
+
+    /** A bad value is refused as such, a bad pair of values inside another exception. */
+    private static ConfigRefused refusal(KafkaException error) {
+        for (Throwable cause = error; cause != null; cause = cause.getCause()) {
+            if (cause instanceof ConfigException) {
+                return new ConfigRefused(cause);
+            }
+        }
+        throw error;
+    }
+}

@@ -1,0 +1,89 @@
+package verifiable;
+
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+
+/** One line of input, and what makes it a command: every field is there and of its kind. */
+final class CommandLine {
+    private final String line;
+    private final Map<?, ?> fields;
+
+    private CommandLine(String line) throws BadCommand {
+        this.line = line;
+        try {
+            fields = of(Json.parse(line), Map.class);
+        } catch (IOException error) {
+            throw new BadCommand(line);
+        }
+    }
+
+    /** The command in a line. BadCommand: there is none. */
+    static Command parse(String line) throws BadCommand {
+        return new CommandLine(line).command();
+    }
+
+    private Command command() throws BadCommand {
+        String name = field("cmd", String.class);
+        return switch (name) {
+            case "configure" -> new Command.Configure(id(), object("config"));
+            case "produce" -> produce();
+            case "flush" -> new Command.Flush(id(), field("timeout_ms", Long.class));
+            case "close" -> new Command.Close(id(), field("timeout_ms", Long.class));
+            default -> new Command.Unknown(fields.containsKey("id") ? id() : -1, name);
+        };
+    }
+
+    private Command produce() throws BadCommand {
+        String topic = field("topic", String.class);
+        long first = field("first", Long.class);
+        List<String> keys = list("keys", String.class);
+        List<String> values = list("values", String.class);
+        boolean anywhere = fields.get("partitions") == null;
+        List<Long> partitions = anywhere ? null : list("partitions", Long.class);
+        return new Command.Produce(id(), topic, first, keys, values, partitions);
+    }
+
+    private long id() throws BadCommand {
+        return field("id", Long.class);
+    }
+
+    private <T> T field(String name, Class<T> kind) throws BadCommand {
+        return of(fields.get(name), kind);
+    }
+
+    private <T> List<T> list(String name, Class<T> kind) throws BadCommand {
+        List<T> list = new ArrayList<>();
+        for (Object element : field(name, List.class)) {
+            list.add(element == null ? null : of(element, kind));
+        }
+        return list;
+    }
+
+    private Map<String, Object> object(String name) throws BadCommand {
+        Map<String, Object> object = new LinkedHashMap<>();
+        for (Map.Entry<?, ?> entry : ((Map<?, ?>) field(name, Map.class)).entrySet()) {
+            object.put((String) entry.getKey(), entry.getValue());
+        }
+        return object;
+    }
+
+    private <T> T of(Object value, Class<T> kind) throws BadCommand {
+        if (!kind.isInstance(value)) {
+            throw new BadCommand(line);
+        }
+        return kind.cast(value);
+    }
+
+    /** A line that is no command. */
+    static final class BadCommand extends Exception {
+        private static final long serialVersionUID = 1;
+        private static final int SHOWN_CHARACTERS = 200;
+
+        private BadCommand(String line) {
+            super("not a command: " + line.substring(0, Math.min(SHOWN_CHARACTERS, line.length())));
+        }
+    }
+}

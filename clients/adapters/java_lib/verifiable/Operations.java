@@ -1,0 +1,134 @@
+package verifiable;
+
+import static java.util.concurrent.TimeUnit.MILLISECONDS;
+
+import java.time.Duration;
+import java.util.Collections;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CancellationException;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.FutureTask;
+import java.util.concurrent.TimeoutException;
+
+/**
+ * Commands carried out, and what is said of them.
+ *
+ * <p>What the client is given a time for (flush, close) is done on a thread of its own, which is
+ * interrupted and left behind when the time is over.
+ */
+final class Operations {
+    /** What a client may need beyond the time of its close, to give up what is left. */
+    private static final long CLOSE_GRACE_MS = 1_000;
+
+    private final Adapter adapter;
+    private final Output output;
+    private final Results results;
+    private boolean configured;
+    private volatile long sent;
+    private volatile boolean hurried;
+    private volatile FutureTask<Boolean> flushing = new FutureTask<>(() -> true);
+
+    Operations(Adapter adapter, Output output, Results results) {
+        this.adapter = adapter;
+        this.output = output;
+        this.results = results;
+    }
+
+    /** How many records were handed to the client. */
+    long sent() {
+        return sent;
+    }
+
+    /** A signal asks to close: a flush is not waited for any more. */
+    void hurry() {
+        hurried = true;
+        flushing.cancel(true);
+    }
+
+    /** Whether a signal has asked to close: what is queued is then not begun. */
+    boolean hurried() {
+        return hurried;
+    }
+
+    void configure(Command.Configure command) throws Adapter.ConfigRefused {
+        if (configured) {
+            throw new IllegalStateException("configured twice");
+        }
+        Adapter.Configured told = adapter.configure(command.config());
+        configured = true;
+        Map<String, Object> applied = new LinkedHashMap<>();
+        told.applied().forEach((name, own) -> applied.put(name, List.of(own.name(), own.value())));
+        Fields fields = new Fields().with("id", command.id());
+        output.event("configured", fields.with("applied", applied).with("not_set", told.notSet()));
+    }
+
+    void produce(Command.Produce command) {
+        mustBeConfigured("produce");
+        int count = command.values().size();
+        Fields fields = new Fields().with("op", "send").with("id", command.id());
+        output.event("op_invoke", fields.with("first", command.first()).with("count", count));
+        for (int n = 0; n < count; n++) {
+            String key = command.keys().get(n);
+            String value = command.values().get(n);
+            sent++;
+            Result result = new Result(results, command.id(), command.first() + n);
+            adapter.send(command.topic(), key, value, command.partition(n), result);
+        }
+    }
+
+    void flush(Command.Flush command) throws Exception {
+        mustBeConfigured("flush");
+        long invokeNs = invoke("flush", command.id());
+        flushing = new FutureTask<>(adapter::flush, true);
+        boolean done = !hurried && within(command.timeoutMs(), flushing);
+        complete("flush", command.id(), invokeNs, done);
+    }
+
+    void close(Command.Close command) throws Exception {
+        long invokeNs = invoke("close", command.id());
+        Duration timeout = Duration.ofMillis(command.timeoutMs());
+        FutureTask<Boolean> closing = new FutureTask<>(() -> adapter.close(timeout));
+        boolean done = !configured || within(command.timeoutMs() + CLOSE_GRACE_MS, closing);
+        complete("close", command.id(), invokeNs, done);
+    }
+
+    private void mustBeConfigured(String command) {
+        if (!configured) {
+            throw new IllegalStateException(command + " before configure");
+        }
+    }
+
+    private long invoke(String op, long id) {
+        output.event("op_invoke", new Fields().with("op", op).with("id", id));
+        return System.nanoTime();
+    }
+
+    private void complete(String op, long id, long invokeNs, boolean done) {
+        long completeNs = System.nanoTime();
+        results.write();
+        String error = done ? null : "the client is not done";
+        Fields fields = new Fields().with("op", op).with("id", id);
+        fields.with("outcome", List.of(done ? "ok" : "fail"));
+        fields.with("error", Collections.singletonList(error));
+        fields.with("invoke_ns", List.of(invokeNs)).with("complete_ns", List.of(completeNs));
+        output.event("op_complete", fields);
+    }
+
+    /** What the client answers; false if it does not in time, or is not waited for any more. */
+    private static boolean within(long timeoutMs, FutureTask<Boolean> answer) throws Exception {
+        Thread thread = new Thread(answer);
+        thread.setDaemon(true);
+        thread.start();
+        try {
+            return answer.get(timeoutMs, MILLISECONDS);
+        } catch (TimeoutException | CancellationException over) {
+            return false;
+        } catch (ExecutionException error) {
+            throw error.getCause() instanceof Exception cause ? cause : error;
+        } finally {
+            answer.cancel(true);
+        }
+    }
+}

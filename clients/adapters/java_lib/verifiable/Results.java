@@ -1,0 +1,69 @@
+package verifiable;
+
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.function.Function;
+
+/** Results of sends, gathered into columns: one line a command, every 20 ms or 500 rows. */
+final class Results {
+    static final int MAX_ROWS = 500;
+
+    private final Output output;
+    private final Map<Long, List<Row>> rows = new LinkedHashMap<>();
+    private long count;
+
+    Results(Output output) {
+        this.output = output;
+    }
+
+    /** How many results there have been. */
+    synchronized long count() {
+        return count;
+    }
+
+    /** Keep one row; the line is written later, or now if it is full. */
+    synchronized void add(long id, Row row) {
+        count++;
+        List<Row> kept = rows.computeIfAbsent(id, command -> new ArrayList<>());
+        kept.add(row);
+        if (kept.size() >= MAX_ROWS) {
+            write(id, rows.remove(id));
+        }
+    }
+
+    /** Write all rows that are kept. */
+    synchronized void write() {
+        rows.forEach(this::write);
+        rows.clear();
+    }
+
+    private void write(long id, List<Row> told) {
+        Fields columns = new Fields().with("op", "send").with("id", id);
+        columns.with("outcome", column(told, Row::outcome));
+        columns.with("error", column(told, Row::error));
+        columns.with("invoke_ns", column(told, Row::invokeNs));
+        columns.with("complete_ns", column(told, Row::completeNs));
+        columns.with("records", column(told, Row::record));
+        columns.with("partition", column(told, Row::partition));
+        columns.with("offset", column(told, Row::offset));
+        output.event("op_complete", columns);
+    }
+
+    private static List<Object> column(List<Row> told, Function<Row, Object> field) {
+        List<Object> column = new ArrayList<>(told.size());
+        told.forEach(row -> column.add(field.apply(row)));
+        return column;
+    }
+
+    /** The result of one record. */
+    record Row(
+            String outcome,
+            String error,
+            long invokeNs,
+            long completeNs,
+            long record,
+            int partition,
+            long offset) {}
+}

@@ -1,0 +1,93 @@
+// The program that stands for kafka-go.
+//
+// Definite failure is claimed where WriteMessages itself refuses a record: it is asynchronous, so what it refuses was
+// never handed to a partition's writer. An error that comes by Completion is info.
+package main
+
+import (
+	"context"
+	"errors"
+	"log"
+	"os"
+	"time"
+
+	"adapter/verifiable"
+
+	"github.com/segmentio/kafka-go"
+)
+
+const unknownOffset = -1
+
+func main() { verifiable.Run(&adapter{}) }
+
+// adapter is a kafka.Writer that is asynchronous and tells of each message by its Completion.
+type adapter struct {
+	writer   *kafka.Writer
+	maxBlock time.Duration
+}
+
+// sending is what a message carries through the writer.
+type sending struct {
+	result    *verifiable.Result
+	partition *int32
+}
+
+func (a *adapter) About() verifiable.About {
+	return verifiable.About{
+		Client:        "kafka-go",
+		ClientVersion: verifiable.ModuleVersion("github.com/segmentio/kafka-go"),
+		Language:      "go",
+		Features:      []string{"producer"},
+	}
+}
+
+func (a *adapter) Configure(config verifiable.Config) (verifiable.Told, error) {
+	a.writer = &kafka.Writer{
+		Async:       true,
+		Balancer:    placedOr(&kafka.Hash{}),
+		ErrorLogger: log.New(os.Stderr, "kafka-go: ", log.Lmicroseconds),
+		Transport:   &kafka.Transport{},
+	}
+	a.writer.Completion = a.complete
+	return translate(config, a), nil
+}
+
+func (a *adapter) Send(record verifiable.Record, result *verifiable.Result) {
+	// The writer waits for metadata only, and for no longer than its ReadTimeout: the rest happens behind its back.
+	ctx, cancel := context.WithTimeout(context.Background(), a.maxBlock)
+	defer cancel()
+	err := a.writer.WriteMessages(ctx, kafka.Message{
+		Topic:      record.Topic,
+		Key:        record.Key,
+		Value:      record.Value,
+		WriterData: sending{result, record.Partition},
+	})
+	if err != nil {
+		result.Fail(errorName(err))
+	}
+}
+
+func (a *adapter) complete(messages []kafka.Message, err error) {
+	for _, message := range messages {
+		result := message.WriterData.(sending).result
+		switch {
+		case err != nil:
+			result.Info(errorName(err))
+		case a.writer.RequiredAcks == kafka.RequireNone:
+			result.OK(int32(message.Partition), unknownOffset)
+		default:
+			result.OK(int32(message.Partition), message.Offset)
+		}
+	}
+}
+
+// Close waits until everything is written or given up, however long that takes: who called it has a clock.
+func (a *adapter) Close(context.Context) bool { return a.writer.Close() == nil }
+
+func errorName(err error) string {
+	var fromBroker kafka.Error
+	if errors.As(err, &fromBroker) {
+		return fromBroker.Title()
+	}
+	return verifiable.Cause(err)
+}

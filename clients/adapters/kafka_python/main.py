@@ -1,0 +1,138 @@
+"""The program that stands for kafka-python; it runs in an environment that holds that client and its codecs.
+
+The constructor of KafkaProducer already talks to a broker, and raises when none answers; then the next record asks for
+one again. Definite failure is claimed for what the constructor raises, and ``send()`` before the record is in a batch.
+An error that comes through the future is ``info``, whatever it is: it is that of the last attempt, and says nothing of
+those before it.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+import threading
+import time
+from typing import TYPE_CHECKING, Any
+
+import kafka  # type: ignore[import-not-found]
+from kafka import codec, errors
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from clients.adapters.kafka_python.settings import WHY_NOT, give_way, names
+    from clients.adapters.python_lib.verifiable import Adapter, ConfigRefused, Result, java, run
+    from clients.adapters.python_lib.verifiable.adapter import Applied, NotSet
+else:
+    from settings import WHY_NOT, give_way, names
+    from verifiable import Adapter, ConfigRefused, java, run
+
+DEFAULTS = kafka.KafkaProducer.DEFAULT_CONFIG
+UNKNOWN_OFFSET = -1
+
+
+def codecs() -> list[str]:
+    """What this version can compress with, where its codecs are installed; zstd came with 2.0.0."""
+    has = {name: getattr(codec, f"has_{name}", None) for name in ("gzip", "snappy", "lz4", "zstd")}
+    return ["none", *(name for name, there in has.items() if there is not None and there())]
+
+
+def never_in_a_batch(error: Exception) -> bool:
+    """True if ``send()`` raised it before the record was in a batch.
+
+    Behind that it only wakes the sender's thread, which can fail with an OSError or a bare KafkaTimeoutError.
+    """
+    if isinstance(error, errors.KafkaTimeoutError):
+        return "Failed to" in str(error)  # update metadata, allocate memory, assign a partition
+    return refused_its_size(error) or isinstance(error, (AssertionError, TypeError, ValueError))
+
+
+def refused_its_size(error: Exception) -> bool:
+    """True for the client's own refusal, which older versions put into the future; a broker's has the same class."""
+    return isinstance(error, errors.MessageSizeTooLargeError) and "max_request_size" in str(error)
+
+
+class KafkaPython(Adapter):
+    """A :class:`kafka.KafkaProducer`."""
+
+    client = "kafka-python"
+    client_version = kafka.__version__
+    features = ("producer", "idempotence") if "enable_idempotence" in DEFAULTS else ("producer",)
+
+    def configure(self, config: Mapping[str, Any]) -> tuple[Applied, NotSet]:
+        own, not_set = java.translate(config, names(DEFAULTS), codecs(), WHY_NOT)
+        give_way(own, not_set, self.client_version)
+        self._arguments = java.arguments(own)
+        self._knows_offsets = self._arguments.get("acks", DEFAULTS["acks"]) != 0
+        self._producer: Any = None
+        try:
+            self._start()
+        except errors.KafkaConfigurationError as error:
+            raise ConfigRefused(str(error)) from error
+        except errors.KafkaError as error:
+            logging.warning("no producer yet: %r", error)
+        except (AssertionError, ValueError, RuntimeError) as error:
+            raise ConfigRefused(str(error)) from error
+        return java.applied(own, not_set), not_set
+
+    def _start(self) -> None:
+        if self._producer is None:
+            self._producer = kafka.KafkaProducer(**self._arguments)
+
+    def send(self, topic: str, key: str | None, value: str, partition: int | None, result: Result) -> None:
+        def stored(metadata: Any) -> None:
+            result.ok(metadata.partition, metadata.offset if self._knows_offsets else UNKNOWN_OFFSET)
+
+        def given_up(error: Exception) -> None:
+            (result.fail if refused_its_size(error) else result.info)(type(error).__name__)
+
+        try:
+            self._start()
+        except errors.KafkaError as error:
+            result.fail(type(error).__name__)
+            return
+        encoded = None if key is None else key.encode()
+        try:
+            future = self._producer.send(topic, value=value.encode(), key=encoded, partition=partition)
+        except Exception as error:
+            (result.fail if never_in_a_batch(error) else result.info)(type(error).__name__)
+            return
+        future.add_callback(stored)
+        future.add_errback(given_up)
+
+    def flush(self, timeout_s: float) -> bool:
+        try:
+            if self._producer is not None:
+                self._producer.flush(timeout_s)
+        except errors.KafkaError as error:
+            logging.info("flush: %r", error)
+            return False
+        return True
+
+    def close(self, timeout_s: float) -> bool:
+        # It waits for its timeout more than once, and then gives up what is left: done is what needs less than that.
+        deadline = time.monotonic() + timeout_s
+        done = threading.Event()
+        closing = threading.Thread(target=self._close, args=(timeout_s, done), daemon=True)
+        closing.start()
+        closing.join(timeout_s)
+        return done.is_set() and time.monotonic() < deadline
+
+    def _close(self, timeout_s: float, done: threading.Event) -> None:
+        try:
+            if self._producer is not None:
+                self._producer.close(timeout=timeout_s)
+            done.set()
+        except errors.KafkaError as error:
+            logging.warning("close: %r", error)
+
+
+if __name__ == "__main__":
+    logging.basicConfig(format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+    try:
+        run(KafkaPython)
+    except SystemExit as end:
+        # At the interpreter's end a producer that is not closed would wait again, on threads that are no more.
+        sys.stderr.flush()
+        os._exit(int(end.code or 0))

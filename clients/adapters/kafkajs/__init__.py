@@ -1,0 +1,42 @@
+"""kafkajs for Node: any published version, with the one plug-in codec that needs no compiler."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from harness.ports import Launch
+from harness.provision import npm_packages
+from harness.provision.node import node_runtime
+from harness.provision.npm_packages import exact_version, node_program
+
+HERE = Path(__file__).parent
+SOURCES = (HERE / "main.mjs", HERE / "settings.mjs", HERE.parent / "node_lib" / "verifiable")
+#: What the contract's library asks for; kafkajs itself would do with less.
+OLDEST_NODE = (20, 0, 0)
+SNAPPY = "kafkajs-snappy@1.1.0"
+
+
+class KafkaJs:
+    """The client kind ``kafkajs``; its program is ``main.mjs`` beside this file."""
+
+    name = "kafkajs"
+    summary = "kafkajs for Node, in JavaScript"
+    language = "javascript"
+    default_version = "2.2.4"
+    versions = ("1.15.0", "1.16.0", "2.0.2", "2.2.4")
+
+    def install(self, version: str) -> Launch:
+        """The program in a cached folder that holds that version; see :class:`harness.ports.ClientKind`."""
+        package = f"kafkajs@{exact_version(self.name, version, self.default_version)}"
+        runtime = node_runtime(OLDEST_NODE)
+        folder = node_program(runtime, [package, SNAPPY], SOURCES)
+        # kafkajs tries again sooner in what it takes for its own tests; what somebody has Node load is not ours
+        env = {"NODE_ENV": "production", "NODE_OPTIONS": "", "KAFKAJS_NO_PARTITIONER_WARNING": "1"}
+        return Launch(argv=(str(runtime.path), str(folder / "main.mjs")), env=env)
+
+    def published(self) -> list[str]:
+        """Every version that npm's registry lists, oldest first."""
+        return npm_packages.published(node_runtime(OLDEST_NODE), "kafkajs")
+
+
+CLIENT = KafkaJs()

@@ -1,0 +1,139 @@
+/**
+ * The program that stands for kafkajs; it runs in a folder that holds that client and nothing else.
+ *
+ * One `send()` a command, none waited for: that is how its users send many records. Its promise names the first
+ * offset of each partition, so where a record went is asked of the partitioner, which is kafkajs's own default with
+ * an ear to it. kafkajs asks it again with every retry, and may then be told otherwise (a record without key): where
+ * one record of a call moved, no place of that call is certain, and none is given.
+ *
+ * Definite failure is claimed only of a record for which the partitioner was never asked: it cannot have left. After
+ * that any error is `info`, for a rejected promise may hide partitions that were written.
+ */
+
+import {
+  Adapter,
+  ConfigRefused,
+  Pending,
+  placesOf,
+  run,
+  UNKNOWN,
+  within,
+} from "./verifiable/index.mjs";
+import { createRequire } from "node:module";
+import kafkajs from "kafkajs";
+import SnappyCodec from "kafkajs-snappy";
+import { kafkajsOptions } from "./settings.mjs";
+
+const { CompressionCodecs, CompressionTypes, Kafka, Partitioners } = kafkajs;
+const require = createRequire(import.meta.url);
+
+CompressionCodecs[CompressionTypes.Snappy] = SnappyCodec;
+
+/** One record on its way, and what the partitioner said of it: nothing yet, a partition, or one after another. */
+class Sent {
+  /** @type {number | null} */
+  partition = null;
+
+  /** @param {import("./verifiable/adapter.mjs").Outgoing} record */
+  constructor({ key, value, partition, result }) {
+    this.message = { key, value, partition };
+    this.result = result;
+  }
+
+  placed(partition) {
+    const isMoved = this.partition !== null && this.partition !== partition;
+    this.partition = isMoved ? UNKNOWN : partition;
+  }
+}
+
+class KafkaJs extends Adapter {
+  client = "kafkajs";
+  clientVersion = require("kafkajs/package.json").version;
+  features = ["producer", "idempotence"];
+  #producer;
+  #connected;
+  #sendOptions;
+  #pending = new Pending();
+  /** @type {WeakMap<object, Sent>} */
+  #sentAs = new WeakMap();
+
+  async configure(config) {
+    const { client, producer, send, applied, notSet } = kafkajsOptions(
+      config,
+      CompressionTypes,
+    );
+    try {
+      // without the first, a request has no timeout before 2.0
+      const kafka = new Kafka({ enforceRequestTimeout: true, ...client });
+      const createPartitioner = () => this.#listeningPartitioner();
+      this.#producer = kafka.producer({ ...producer, createPartitioner });
+    } catch (error) {
+      throw new ConfigRefused(error.message);
+    }
+    this.#sendOptions = send;
+    this.#connected = this.#producer.connect();
+    this.#connected.catch((error) => console.error(error)); // and each send is told
+    return { applied, notSet };
+  }
+
+  #listeningPartitioner() {
+    const partitioner = Partitioners.DefaultPartitioner();
+    return (asked) => {
+      const partition = partitioner(asked);
+      this.#sentAs.get(asked.message)?.placed(partition);
+      return partition;
+    };
+  }
+
+  async send(topic, records) {
+    const sent = records.map((record) => new Sent(record));
+    for (const one of sent) this.#sentAs.set(one.message, one);
+    this.#pending.add(this.#deliver(topic, sent));
+  }
+
+  async #deliver(topic, sent) {
+    const messages = sent.map(({ message }) => message);
+    const options = { ...this.#sendOptions, topic, messages };
+    let told;
+    try {
+      await this.#connected;
+      told = await this.#producer.send(options);
+    } catch (error) {
+      failed(sent, error);
+      return;
+    }
+    const partitions = sent.map(({ partition }) => partition);
+    const places = placesOf(partitions, firstOffsets(told));
+    sent.forEach(({ result }, index) => result.ok(...places[index]));
+  }
+
+  async flush(timeoutMs) {
+    return this.#pending.done(timeoutMs);
+  }
+
+  async close(timeoutMs) {
+    const deadline = performance.now() + timeoutMs;
+    const done = await this.#pending.done(timeoutMs);
+    const disconnected = this.#producer
+      .disconnect()
+      .catch((error) => console.error(error));
+    await within(disconnected, deadline - performance.now());
+    return done;
+  }
+}
+
+function failed(sent, error) {
+  const name = error.type ?? error.name;
+  for (const { partition, result } of sent) {
+    if (partition === null) result.fail(name);
+    else result.info(name);
+  }
+}
+
+function firstOffsets(told) {
+  return new Map(
+    told.map(({ partition, baseOffset }) => [partition, BigInt(baseOffset)]),
+  );
+}
+
+await run(new KafkaJs());

@@ -1,0 +1,82 @@
+/**
+ * The Java producer's settings in kafkajs's words, and those that it has no word for.
+ *
+ * kafkajs has one policy for trying again, connections included; it has no batches beyond a call of `send()`, no
+ * buffer, and no limit to how long a record may take but its retries.
+ */
+
+import {
+  acks,
+  CannotSet,
+  list,
+  text,
+  translate,
+  truth,
+  whole,
+} from "./verifiable/index.mjs";
+
+const IN_FLIGHT = "max.in.flight.requests.per.connection";
+const AT_ONCE = "kafkajs sends the records of a send() at once, however many";
+const ONE_POLICY = "kafkajs waits before it connects as before any retry";
+
+/** Why a codec is not had: its plug-in has to be compiled where it is installed. */
+const COMPILED = {
+  lz4: "kafkajs has lz4 from kafkajs-lz4 only, which has to be compiled",
+  zstd: "kafkajs has zstd from @kafkajs/zstd only, which has to be compiled",
+};
+
+/** Java name -> why kafkajs has nothing of the kind. */
+export const ABSENT = new Map([
+  ["batch.size", AT_ONCE],
+  ["buffer.memory", "kafkajs bounds no memory"],
+  ["delivery.timeout.ms", "kafkajs bounds only the number of retries"],
+  ["linger.ms", AT_ONCE],
+  ["max.block.ms", "send() of kafkajs never blocks"],
+  ["max.request.size", "kafkajs bounds no request"],
+  ["reconnect.backoff.max.ms", ONE_POLICY],
+  ["reconnect.backoff.ms", ONE_POLICY],
+]);
+
+/**
+ * The options for `new Kafka()`, with those for `producer()` and `send()` as groups; what is applied, what is not.
+ *
+ * @param {Record<string, string | number | boolean>} config
+ * @param {Record<string, number>} compressionTypes kafkajs's own numbers
+ */
+export function kafkajsOptions(config, compressionTypes) {
+  const { None, GZIP, Snappy } = compressionTypes;
+  const codecs = { none: None, gzip: GZIP, snappy: Snappy };
+  const codec = (value) => {
+    if (Object.hasOwn(codecs, value)) return codecs[value];
+    throw new CannotSet(
+      COMPILED[value] ?? `kafkajs has no codec ${JSON.stringify(value)}`,
+    );
+  };
+  const options = new Map([
+    ["acks", ["send.acks", acks]],
+    ["bootstrap.servers", ["brokers", list]],
+    ["client.id", ["clientId", text]],
+    ["compression.type", ["send.compression", codec]],
+    ["enable.idempotence", ["producer.idempotent", truth]],
+    [IN_FLIGHT, ["producer.maxInFlightRequests", whole]],
+    ["metadata.max.age.ms", ["producer.metadataMaxAge", whole]],
+    ["request.timeout.ms", ["requestTimeout, send.timeout", whole]],
+    ["retries", ["retry.retries", whole]],
+    ["retry.backoff.max.ms", ["retry.maxRetryTime", whole]],
+    ["retry.backoff.ms", ["retry.initialRetryTime", whole]],
+    ["socket.connection.setup.timeout.ms", ["connectionTimeout", whole]],
+  ]);
+  const { own, applied, notSet } = translate(config, options, ABSENT);
+  const { producer = {}, send = {}, ...client } = own;
+  limitInFlight(producer, applied, notSet);
+  return { client, producer, send, applied, notSet };
+}
+
+/** Its documentation asks for one request in flight where each record is to be written exactly once. */
+function limitInFlight(producer, applied, notSet) {
+  if (!producer.idempotent || !(producer.maxInFlightRequests > 1)) return;
+  producer.maxInFlightRequests = 1;
+  delete applied[IN_FLIGHT];
+  notSet[IN_FLIGHT] =
+    "kafkajs asks for 1 where it is to be idempotent: maxInFlightRequests is 1";
+}

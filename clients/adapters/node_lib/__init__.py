@@ -1,0 +1,1 @@
+"""What Node clients share on their side of the contract; ``verifiable/`` is copied beside their programs."""

@@ -1,0 +1,59 @@
+/** Commands in: whole lines of a stream, and what makes one a command. */
+
+const NEWLINE = 0x0a;
+
+/** The commands, and the fields without which they cannot be carried out. */
+export const COMMANDS = new Map([
+  ["configure", ["id", "config"]],
+  ["produce", ["id", "topic", "first", "keys", "values"]],
+  ["flush", ["id", "timeout_ms"]],
+  ["close", ["id", "timeout_ms"]],
+]);
+
+/**
+ * Lines of a stream of buffers. Not `node:readline`, which also ends lines where JSON has none (U+2028, U+2029).
+ *
+ * @param {AsyncIterable<Buffer>} stream
+ */
+export async function* lines(stream) {
+  /** @type {Buffer[]} */
+  let parts = [];
+  for await (const data of stream) {
+    let start = 0;
+    for (
+      let end = data.indexOf(NEWLINE);
+      end >= 0;
+      end = data.indexOf(NEWLINE, start)
+    ) {
+      const line = Buffer.concat([...parts, data.subarray(start, end)]);
+      parts = [];
+      start = end + 1;
+      yield line;
+    }
+    parts.push(data.subarray(start));
+  }
+  const rest = Buffer.concat(parts);
+  if (rest.length > 0) yield rest;
+}
+
+/**
+ * The command in a line; null if it is none, or a known one that lacks a field.
+ *
+ * @param {Buffer} line
+ * @returns {Record<string, any> | null}
+ */
+export function parse(line) {
+  let command;
+  try {
+    command = JSON.parse(
+      new TextDecoder("utf-8", { fatal: true }).decode(line),
+    );
+  } catch {
+    return null;
+  }
+  if (typeof command?.cmd !== "string") return null;
+  const fields = COMMANDS.get(command.cmd) ?? [];
+  return fields.every((field) => Object.hasOwn(command, field))
+    ? command
+    : null;
+}

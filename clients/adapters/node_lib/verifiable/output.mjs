@@ -1,0 +1,171 @@
+/** Events out: numbered lines on stdout, which is nobody else's, and the results of sends gathered into columns. */
+
+import { writeSync } from "node:fs";
+
+const STDOUT = 1;
+const NS_PER_MS = 1_000_000n;
+export const RESULTS_MAX_ROWS = 500;
+
+// Whatever prints (console.log, a library's log) goes to stderr. Node's own stream is never made: it would also
+// make the descriptor non-blocking, on which a write may be refused half-way.
+Object.defineProperty(process, "stdout", { get: () => process.stderr });
+
+/**
+ * JSON in which a BigInt is an integer with all its digits: nanoseconds and offsets do not fit a number.
+ *
+ * @param {unknown} value
+ * @returns {string}
+ */
+export function encode(value) {
+  if (typeof value === "bigint") return value.toString();
+  if (Array.isArray(value)) return `[${value.map(encode).join(",")}]`;
+  if (value !== null && typeof value === "object") {
+    const members = Object.entries(value).map(
+      ([name, member]) => `${JSON.stringify(name)}:${encode(member)}`,
+    );
+    return `{${members.join(",")}}`;
+  }
+  return JSON.stringify(value ?? null);
+}
+
+/** Now on the one time line of clients, witness and faults: CLOCK_MONOTONIC. */
+export function monotonicNs() {
+  return process.hrtime.bigint();
+}
+
+/** Events, numbered without a gap. */
+export class Output {
+  #seq = 0;
+  #ended = false;
+
+  /**
+   * Write one event; nothing is written after the `last` one.
+   *
+   * @param {string} name
+   * @param {object} fields
+   * @param {boolean} last
+   */
+  event(name, fields, last = false) {
+    if (this.#ended) return;
+    this.#ended = last;
+    const stamp = {
+      seq: this.#seq++,
+      mono_ns: monotonicNs(),
+      wall_ns: BigInt(Date.now()) * NS_PER_MS,
+    };
+    this.#write(Buffer.from(`${encode({ name, ...stamp, ...fields })}\n`));
+  }
+
+  /** @param {Buffer} line */
+  #write(line) {
+    try {
+      for (let written = 0; written < line.length;) {
+        written += writeSync(STDOUT, line, written);
+      }
+    } catch (error) {
+      if (error.code !== "EPIPE") throw error;
+      process.exit(1); // the harness is gone, and with it everybody who could be told
+    }
+  }
+}
+
+/** The place where the result of one record is put; made just before the record is handed to the client. */
+export class Result {
+  #results;
+  #id;
+  #n;
+  #invokeNs = monotonicNs();
+
+  /**
+   * @param {Results} results
+   * @param {number} id
+   * @param {number} n
+   */
+  constructor(results, id, n) {
+    this.#results = results;
+    this.#id = id;
+    this.#n = n;
+  }
+
+  /**
+   * Certainly written; -1 for what the client does not know.
+   *
+   * @param {number} partition
+   * @param {bigint | number} offset
+   */
+  ok(partition, offset) {
+    this.#put("ok", null, partition, offset);
+  }
+
+  /**
+   * Certainly not written, and never will be.
+   *
+   * @param {string} error
+   */
+  fail(error) {
+    this.#put("fail", error, -1, -1);
+  }
+
+  /**
+   * Given up: nobody knows whether it was written.
+   *
+   * @param {string} error
+   */
+  info(error) {
+    this.#put("info", error, -1, -1);
+  }
+
+  #put(outcome, error, partition, offset) {
+    this.#results.add(this.#id, {
+      outcome,
+      error,
+      invoke_ns: this.#invokeNs,
+      complete_ns: monotonicNs(),
+      records: this.#n,
+      partition,
+      offset,
+    });
+  }
+}
+
+/** Results of sends, gathered into columns: one line a command, every so often or when it is full. */
+export class Results {
+  count = 0;
+  #output;
+  /** @type {Map<number, object[]>} */
+  #rows = new Map();
+
+  /** @param {Pick<Output, "event">} output */
+  constructor(output) {
+    this.#output = output;
+  }
+
+  /**
+   * Keep one row; the line is written later, or now if it is full.
+   *
+   * @param {number} id
+   * @param {object} row
+   */
+  add(id, row) {
+    this.count++;
+    const rows = this.#rows.get(id) ?? [];
+    rows.push(row);
+    this.#rows.set(id, rows);
+    if (rows.length >= RESULTS_MAX_ROWS) this.#write(id, rows);
+  }
+
+  /** Write all rows that are kept. */
+  write() {
+    for (const [id, rows] of this.#rows) this.#write(id, rows);
+  }
+
+  #write(id, rows) {
+    this.#rows.delete(id);
+    const columns = Object.keys(rows[0]).map((name) => [
+      name,
+      rows.map((row) => row[name]),
+    ]);
+    const named = Object.fromEntries(columns);
+    this.#output.event("op_complete", { op: "send", id, ...named });
+  }
+}

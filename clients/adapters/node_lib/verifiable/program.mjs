@@ -1,0 +1,212 @@
+/**
+ * The life of one client process: startup, configure, produce and flush, close.
+ *
+ * Everything is on Node's one event loop, as the client is: commands are carried out in order, timers write results
+ * and the heartbeat. Who blocks the loop is silent, and seen to be. A defect of the program itself ends the process
+ * with a `fatal` event: exit 2 for a line that is no command, else 1.
+ */
+
+import { lines, parse } from "./commands.mjs";
+import { monotonicNs, Output, Result, Results } from "./output.mjs";
+import { within } from "./waiting.mjs";
+
+const CONTRACT_VERSION = 2;
+const RESULTS_INTERVAL_MS = 20;
+const STATS_INTERVAL_MS = 1_000;
+const SHOWN_BYTES = 200;
+
+/** How long a close may take that nobody commanded: end of stdin, SIGTERM, SIGINT. */
+const UNASKED_CLOSE = { cmd: "close", id: -1, timeout_ms: 5_000 };
+
+class Program {
+  #adapter;
+  #output;
+  #results;
+  #sent = 0;
+  #configured = false;
+  /** @type {Record<string, any>[]} */
+  #commands = [];
+  #wake = () => {};
+  #hurried = false; // a signal asks to close: what is still queued is not begun
+  #hurry = () => {};
+  #signal;
+
+  /**
+   * @param {import("./adapter.mjs").Adapter} adapter
+   * @param {Output} output
+   */
+  constructor(adapter, output) {
+    this.#adapter = adapter;
+    this.#output = output;
+    this.#results = new Results(output);
+    this.#signal = new Promise((resolve) => {
+      this.#hurry = () => {
+        this.#hurried = true;
+        resolve(false);
+        this.#take(UNASKED_CLOSE);
+      };
+    });
+  }
+
+  /** Live until closed. */
+  async run() {
+    process.on("uncaughtException", (error) => this.#defect(error));
+    process.on("SIGTERM", this.#hurry);
+    process.on("SIGINT", this.#hurry);
+    const adapter = this.#adapter;
+    this.#output.event("startup_complete", {
+      client: adapter.client,
+      client_version: adapter.clientVersion,
+      library_version: adapter.libraryVersion,
+      language: adapter.language,
+      features: adapter.features,
+      contract_version: CONTRACT_VERSION,
+    });
+    setInterval(() => this.#results.write(), RESULTS_INTERVAL_MS);
+    setInterval(() => this.#beat(), STATS_INTERVAL_MS);
+    try {
+      await Promise.all([this.#read(), this.#obey()]);
+    } catch (error) {
+      this.#defect(error);
+    }
+  }
+
+  async #obey() {
+    const handlers = new Map([
+      ["configure", (command) => this.#configure(command)],
+      ["produce", (command) => this.#produce(command)],
+      ["flush", (command) => this.#flush(command)],
+      ["close", (command) => this.#close(command)],
+    ]);
+    for (;;) {
+      const command = await this.#next();
+      const handler = handlers.get(command.cmd);
+      if (handler === undefined) {
+        this.#output.event("unsupported", {
+          cmd: command.cmd,
+          id: command.id ?? -1,
+        });
+      } else if (command.cmd === "close" || !this.#hurried) {
+        await handler(command);
+      }
+      if (command.cmd === "close") return;
+    }
+  }
+
+  async #next() {
+    while (this.#commands.length === 0) {
+      await new Promise((resolve) => {
+        this.#wake = () => resolve(undefined);
+      });
+    }
+    return this.#commands.shift();
+  }
+
+  async #configure(command) {
+    if (this.#configured) throw new Error("configured twice");
+    const { applied, notSet } = await this.#adapter.configure(command.config);
+    this.#configured = true;
+    this.#output.event("configured", {
+      id: command.id,
+      applied,
+      not_set: notSet,
+    });
+  }
+
+  async #produce({ id, topic, first, keys, values, partitions }) {
+    this.#mustBeConfigured("produce");
+    const count = values.length;
+    this.#output.event("op_invoke", { op: "send", id, first, count });
+    this.#sent += count;
+    const records = values.map((value, index) => ({
+      key: keys[index],
+      value,
+      partition: partitions?.[index] ?? null,
+      result: new Result(this.#results, id, first + index),
+    }));
+    await this.#adapter.send(topic, records);
+  }
+
+  async #flush({ id, timeout_ms }) {
+    this.#mustBeConfigured("flush");
+    const invokeNs = this.#invoke("flush", id);
+    const flushed = within(this.#adapter.flush(timeout_ms), timeout_ms);
+    const done = await Promise.race([flushed, this.#signal]);
+    this.#complete("flush", id, invokeNs, done);
+  }
+
+  async #close({ id, timeout_ms }) {
+    const invokeNs = this.#invoke("close", id);
+    const done =
+      !this.#configured ||
+      (await within(this.#adapter.close(timeout_ms), timeout_ms));
+    this.#complete("close", id, invokeNs, done);
+    this.#output.event("shutdown_complete", {}, true);
+    process.exit(0); // whatever timers and connections the client has left
+  }
+
+  #invoke(op, id) {
+    this.#output.event("op_invoke", { op, id });
+    return monotonicNs();
+  }
+
+  #complete(op, id, invokeNs, done) {
+    const completeNs = monotonicNs();
+    this.#results.write();
+    this.#output.event("op_complete", {
+      op,
+      id,
+      outcome: [done ? "ok" : "fail"],
+      error: [done ? null : "the client is not done"],
+      invoke_ns: [invokeNs],
+      complete_ns: [completeNs],
+    });
+  }
+
+  #mustBeConfigured(command) {
+    if (!this.#configured) throw new Error(`${command} before configure`);
+  }
+
+  #beat() {
+    const completed = this.#results.count;
+    this.#output.event("stats", { sent: this.#sent, completed });
+  }
+
+  async #read() {
+    for await (const line of lines(process.stdin)) {
+      const command = parse(line);
+      if (command === null) {
+        const shown = line.subarray(0, SHOWN_BYTES).toString();
+        this.#fatal("BadCommand", `not a command: ${shown}`, 2);
+      }
+      this.#take(command);
+    }
+    this.#take(UNASKED_CLOSE);
+  }
+
+  #take(command) {
+    this.#commands.push(command);
+    this.#wake();
+  }
+
+  #defect(error) {
+    console.error(error);
+    const message = String(error?.message ?? error);
+    this.#fatal(error?.name ?? "Error", message, 1);
+  }
+
+  #fatal(error, message, code) {
+    this.#results.write();
+    this.#output.event("fatal", { error, message }, true);
+    process.exit(code);
+  }
+}
+
+/**
+ * Run the program of one adapter and exit.
+ *
+ * @param {import("./adapter.mjs").Adapter} adapter
+ */
+export async function run(adapter) {
+  await new Program(adapter, new Output()).run();
+}

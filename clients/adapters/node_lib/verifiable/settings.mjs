@@ -1,0 +1,63 @@
+/** From settings in the Java names to a client's own options, each accounted for: applied, or not set and why. */
+
+/** Thrown by a reader of values: the client has no such value; the message says why. */
+export class CannotSet extends Error {
+  name = "CannotSet";
+}
+
+export const text = (value) => String(value);
+export const list = (value) => String(value).split(",");
+
+export function whole(value) {
+  if (Number.isInteger(value) && value >= 0) return value;
+  throw new CannotSet(`${JSON.stringify(value)} is no whole number`);
+}
+
+export function truth(value) {
+  if (typeof value === "boolean") return value;
+  throw new CannotSet(`${JSON.stringify(value)} is neither true nor false`);
+}
+
+/** Clients of Node take Kafka's own numbers. */
+export function acks(value) {
+  const numbers = { all: -1, [-1]: -1, 0: 0, 1: 1 };
+  if (Object.hasOwn(numbers, value)) return numbers[value];
+  throw new CannotSet(`${JSON.stringify(value)} is none of all, -1, 0 and 1`);
+}
+
+/**
+ * Settings in Java names -> options of the client, and what the contract wants to be told of each.
+ *
+ * @param {Record<string, string | number | boolean>} config
+ * @param {Map<string, [string, (value: any) => any]>} options Java name -> the client's, with dots for groups, or
+ *   several with commas between; and what reads its value, or throws CannotSet
+ * @param {Map<string, string>} absent Java name -> why the client has nothing of the kind
+ */
+export function translate(config, options, absent) {
+  const own = {};
+  const applied = {};
+  const notSet = {};
+  for (const [name, value] of Object.entries(config)) {
+    const [paths, read] = options.get(name) ?? [];
+    if (paths === undefined) {
+      notSet[name] = absent.get(name) ?? "the client has no such setting";
+      continue;
+    }
+    try {
+      const given = read(value);
+      for (const path of paths.split(", ")) put(own, path, given);
+      applied[name] = [paths, Array.isArray(given) ? given.join(",") : given];
+    } catch (error) {
+      if (!(error instanceof CannotSet)) throw error;
+      notSet[name] = error.message;
+    }
+  }
+  return { own, applied, notSet };
+}
+
+function put(own, path, value) {
+  const groups = path.split(".");
+  const last = groups.pop();
+  const group = groups.reduce((within, name) => (within[name] ??= {}), own);
+  group[last] = value;
+}

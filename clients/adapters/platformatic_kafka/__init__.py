@@ -1,0 +1,42 @@
+"""@platformatic/kafka for Node: any published version, with a Node that is new enough."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from harness.ports import Launch
+from harness.provision import npm_packages
+from harness.provision.node import node_runtime
+from harness.provision.npm_packages import exact_version, node_program
+
+HERE = Path(__file__).parent
+SOURCES = (HERE / "main.mjs", HERE / "settings.mjs", HERE.parent / "node_lib" / "verifiable")
+PACKAGE = "@platformatic/kafka"
+#: What its version 2 asks for, and dependencies of the later 1.x; zstd is in the same Nodes.
+OLDEST_NODE = (22, 22, 0)
+
+
+class PlatformaticKafka:
+    """The client kind ``platformatic-kafka``; its program is ``main.mjs`` beside this file."""
+
+    name = "platformatic-kafka"
+    summary = "@platformatic/kafka for Node, in TypeScript"
+    language = "javascript"
+    default_version = "2.12.1"
+    versions = ("1.16.0", "1.22.0", "1.35.0", "2.4.0", "2.12.1")
+
+    def install(self, version: str) -> Launch:
+        """The program in a cached folder that holds that version; see :class:`harness.ports.ClientKind`."""
+        package = f"{PACKAGE}@{exact_version(self.name, version, self.default_version)}"
+        runtime = node_runtime(OLDEST_NODE)
+        folder = node_program(runtime, [package], SOURCES)
+        # what somebody has his Node load is none of the client's
+        env = {"NODE_ENV": "production", "NODE_OPTIONS": ""}
+        return Launch(argv=(str(runtime.path), str(folder / "main.mjs")), env=env)
+
+    def published(self) -> list[str]:
+        """Every version that npm's registry lists, oldest first."""
+        return npm_packages.published(node_runtime(OLDEST_NODE), PACKAGE)
+
+
+CLIENT = PlatformaticKafka()

@@ -1,0 +1,132 @@
+/**
+ * The program that stands for @platformatic/kafka; it runs in a folder that holds that client and nothing else.
+ *
+ * One `send()` a command, none waited for. Its result names the first offset of each partition, so where a record
+ * went follows from the client's own hash of its key and the number of partitions that the client knew. Where that
+ * number changed meanwhile, where a record without a key was given any partition, or where a version shows neither,
+ * no place of the call is certain, and none is given.
+ *
+ * Definite failure is claimed only where `send()` itself refuses the records: a UserError by itself, for the errors
+ * of requests come wrapped in another. Otherwise a record is `info`, but for those that the error names as produced.
+ */
+
+import {
+  Adapter,
+  ConfigRefused,
+  Pending,
+  placesOf,
+  run,
+  UNKNOWN,
+  within,
+} from "./verifiable/index.mjs";
+import { readFileSync } from "node:fs";
+import * as platformatic from "@platformatic/kafka";
+import { producerOptions } from "./settings.mjs";
+
+const { compressionsAlgorithms, Producer, stringSerializers, UserError } =
+  platformatic;
+
+function installedVersion() {
+  const main = import.meta.resolve("@platformatic/kafka");
+  return JSON.parse(readFileSync(new URL("../package.json", main))).version;
+}
+
+class PlatformaticKafka extends Adapter {
+  client = "platformatic-kafka";
+  clientVersion = installedVersion();
+  features = ["producer", "idempotence"];
+  #producer;
+  #sendOptions;
+  #pending = new Pending();
+
+  async configure(config) {
+    const { producer, send, applied, notSet } = producerOptions(
+      config,
+      compressionsAlgorithms,
+      this.clientVersion,
+    );
+    const serializers = stringSerializers;
+    try {
+      this.#producer = new Producer({ ...producer, serializers });
+    } catch (error) {
+      throw new ConfigRefused(error.message);
+    }
+    this.#sendOptions = send;
+    return { applied, notSet };
+  }
+
+  async send(topic, records) {
+    this.#pending.add(this.#deliver(topic, records));
+  }
+
+  async #deliver(topic, records) {
+    const messages = records.map(({ key, value, partition }) => ({
+      topic,
+      key: key ?? undefined,
+      value,
+      partition: partition ?? undefined,
+    }));
+    const options = { ...this.#sendOptions, messages };
+    const count = this.#partitionCount(topic);
+    let produced, error;
+    try {
+      produced = await this.#producer.send(options);
+    } catch (thrown) {
+      error = thrown;
+      produced = thrown.produced;
+    }
+    const certain = this.#partitionCount(topic) === count ? count : undefined;
+    const partitions = records.map((record) => partitionOf(record, certain));
+    const places = placesOf(partitions, firstOffsets(produced?.offsets));
+    records.forEach(({ result }, index) => {
+      const [partition, offset] = places[index];
+      if (error === undefined || offset !== UNKNOWN) {
+        result.ok(partition, offset);
+      } else if (error instanceof UserError) {
+        result.fail(nameOf(error));
+      } else {
+        result.info(nameOf(error));
+      }
+    });
+  }
+
+  /** The number of partitions that the client knows at the moment; older versions do not show it. */
+  #partitionCount(topic) {
+    return this.#producer.currentMetadata?.topics.get(topic)?.partitionsCount;
+  }
+
+  async flush(timeoutMs) {
+    return this.#pending.done(timeoutMs);
+  }
+
+  async close(timeoutMs) {
+    const deadline = performance.now() + timeoutMs;
+    const done = await this.#pending.done(timeoutMs);
+    const closed = this.#producer
+      .close()
+      .catch((error) => console.error(error));
+    await within(closed, deadline - performance.now());
+    return done;
+  }
+}
+
+/** The partition that the client gives a record, by its own rule. */
+function partitionOf({ key, partition }, count) {
+  if (count === undefined || (key === null && partition === null))
+    return UNKNOWN;
+  const hash =
+    partition ?? platformatic.defaultPartitioner({}, Buffer.from(key));
+  return hash % count;
+}
+
+function firstOffsets(told = []) {
+  return new Map(told.map(({ partition, offset }) => [partition, offset]));
+}
+
+/** What the last of the errors that an error stands for calls itself. */
+function nameOf(error) {
+  const last = error.errors?.filter(Boolean).at(-1);
+  return last ? nameOf(last) : (error.apiId ?? error.code ?? error.name);
+}
+
+await run(new PlatformaticKafka());

@@ -1,0 +1,92 @@
+/**
+ * The Java producer's settings in the words of @platformatic/kafka, and those that it has no word for.
+ *
+ * It waits the same time before every retry, connections included; a call of `send()` is a request a broker, without
+ * a buffer before it, and a record may take as long as its retries.
+ */
+
+import {
+  acks,
+  CannotSet,
+  list,
+  text,
+  translate,
+  truth,
+  whole,
+} from "./verifiable/index.mjs";
+
+const IN_FLIGHT = "max.in.flight.requests.per.connection";
+const AT_ONCE = "send() sends all its records at once, however many";
+const ONE_DELAY = "the client waits retryDelay before it connects again";
+
+/** Java name -> why it has nothing of the kind. */
+export const ABSENT = new Map([
+  ["batch.size", AT_ONCE],
+  ["buffer.memory", "the client bounds no memory"],
+  ["delivery.timeout.ms", "the client bounds only the number of retries"],
+  ["linger.ms", AT_ONCE],
+  ["max.block.ms", "send() never blocks"],
+  ["max.request.size", "the client bounds no request"],
+  ["reconnect.backoff.max.ms", ONE_DELAY],
+  ["reconnect.backoff.ms", ONE_DELAY],
+  ["retry.backoff.max.ms", "retryDelay is the same before every retry"],
+]);
+
+/** Before this version a request waits for its answer for ever. */
+const FIRST_WITH_REQUEST_TIMEOUT = [1, 23];
+
+/**
+ * The options for `new Producer()`, with those for `send()` as a group; what is applied, what is not.
+ *
+ * @param {Record<string, string | number | boolean>} config
+ * @param {Record<string, { available?: boolean }>} algorithms its codecs
+ * @param {string} version its own
+ */
+export function producerOptions(config, algorithms, version) {
+  const codec = (value) => {
+    if (!Object.hasOwn(algorithms, value))
+      throw new CannotSet(`the client has no codec ${JSON.stringify(value)}`);
+    if (!algorithms[value].available)
+      throw new CannotSet(`Node ${process.versions.node} has no ${value}`);
+    return value;
+  };
+  const options = new Map([
+    ["acks", ["send.acks", acks]],
+    ["bootstrap.servers", ["bootstrapBrokers", list]],
+    ["client.id", ["clientId", text]],
+    ["compression.type", ["send.compression", codec]],
+    ["enable.idempotence", ["idempotent", truth]],
+    [IN_FLIGHT, ["maxInflights", whole]],
+    ["metadata.max.age.ms", ["metadataMaxAge", whole]],
+    ["request.timeout.ms", ["requestTimeout, timeout", whole]],
+    ["retries", ["retries", whole]],
+    ["retry.backoff.ms", ["retryDelay", whole]],
+    ["socket.connection.setup.timeout.ms", ["connectTimeout", whole]],
+  ]);
+  const absent = new Map(ABSENT);
+  if (isBefore(version, FIRST_WITH_REQUEST_TIMEOUT)) {
+    options.delete("request.timeout.ms");
+    absent.set("request.timeout.ms", `${version} waits for an answer for ever`);
+  }
+  const { own, applied, notSet } = translate(config, options, absent);
+  const { send = {}, ...producer } = own;
+  if (producer.idempotent) tellWhatIsForced(producer, applied, notSet);
+  return { producer, send, applied, notSet };
+}
+
+/** What the constructor makes of settings with which it could not be idempotent. */
+function tellWhatIsForced(producer, applied, notSet) {
+  if (producer.maxInflights > 1) {
+    delete applied[IN_FLIGHT];
+    notSet[IN_FLIGHT] = "maxInflights is 1 where the client is idempotent";
+  }
+  if (producer.retries <= 1) {
+    delete applied.retries;
+    notSet.retries = "retries are unlimited where the client is idempotent";
+  }
+}
+
+function isBefore(version, [major, minor]) {
+  const [itsMajor, itsMinor] = version.split(".").map(Number);
+  return itsMajor < major || (itsMajor === major && itsMinor < minor);
+}

@@ -1,0 +1,70 @@
+"""The Java producer's settings in the words of a Python client: what it takes, and why it is not given the rest.
+
+A value that makes no sense is kept from the client, for many take whatever they are given.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from .adapter import Applied, NotSet
+
+    #: Java name -> the client's own (several, where one setting is several there: "a, b") and the value it is given.
+    Own = dict[str, tuple[str, Any]]
+
+ACKS = {"all": "all", "-1": "all", "0": 0, "1": 1}
+TEXTS = ("bootstrap.servers", "client.id")
+
+
+def translate(
+    config: Mapping[str, Any], names: Mapping[str, str], codecs: Sequence[str], why_not: Mapping[str, str]
+) -> tuple[Own, NotSet]:
+    """What the client is given, and why it is not given the rest. ``names``: Java name -> its own."""
+    own: Own = {}
+    not_set: NotSet = {}
+    for java, value in config.items():
+        if java not in names:
+            not_set[java] = why_not.get(java, "there is no such setting")
+            continue
+        try:
+            own[java] = (names[java], _value(java, value, codecs))
+        except ValueError as error:
+            not_set[java] = str(error)
+    return own, not_set
+
+
+def arguments(own: Own) -> dict[str, Any]:
+    """The client's own names -> values."""
+    return {name: value for names, value in own.values() for name in names.split(", ")}
+
+
+def applied(own: Own, not_set: NotSet) -> Applied:
+    """What was given as it was asked for."""
+    return {
+        java: (names, "none" if value is None else value)
+        for java, (names, value) in own.items()
+        if java not in not_set
+    }
+
+
+def _value(java: str, value: Any, codecs: Sequence[str]) -> Any:
+    if java in TEXTS:
+        return str(value)
+    if java == "acks":
+        return ACKS[_one_of(ACKS, str(value))]
+    if java == "compression.type":
+        return None if value == "none" else _one_of(codecs, value)
+    if java == "enable.idempotence":
+        return _one_of({"true": True, "false": False}, str(value).lower()) == "true"
+    if isinstance(value, bool) or not str(value).lstrip("-").isdecimal():
+        raise ValueError(f"{value!r} is no whole number")
+    return int(value)
+
+
+def _one_of(known: Mapping[str, Any] | Sequence[str], value: str) -> str:
+    if value not in known:
+        raise ValueError(f"{value!r} is none of {', '.join(known)}")
+    return value

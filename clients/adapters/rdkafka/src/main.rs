@@ -1,0 +1,166 @@
+//! The program that stands for rdkafka: a `ThreadedProducer`, whose own thread serves the delivery callback.
+//!
+//! Definite failure is claimed only where `send` itself refuses the record, which then never entered librdkafka's
+//! queue. A delivery report with an error is `info`, whatever the error: the crate does not show librdkafka's message
+//! status, and a refusal of the last attempt (or a topic that is gone) says nothing of an earlier attempt whose
+//! response was lost.
+
+mod settings;
+
+use std::collections::BTreeMap;
+use std::mem;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rdkafka::client::ClientContext;
+use rdkafka::config::{ClientConfig, RDKafkaLogLevel};
+use rdkafka::error::{KafkaError, RDKafkaErrorCode};
+use rdkafka::message::{DeliveryResult, Message};
+use rdkafka::producer::{BaseRecord, Producer, ProducerContext, ThreadedProducer};
+use rdkafka::types::RDKafkaConfRes;
+use rdkafka::util::get_rdkafka_version;
+use serde_json::{Map, Value};
+use verifiable::{About, Adapter, ConfigRefused, RecordResult, Settings};
+
+use crate::settings::{translate, Properties};
+
+const UNKNOWN_OFFSET: i64 = -1;
+const MAX_BLOCK_MS: u64 = 60_000; // Java's default
+const FULL_QUEUE_WAIT: Duration = Duration::from_millis(10);
+
+struct Rdkafka {
+    producer: ThreadedProducer<Deliveries>,
+    max_block: Duration,
+}
+
+/// Where the client tells what became of records, and of itself.
+struct Deliveries;
+
+impl ClientContext for Deliveries {
+    fn log(&self, _level: RDKafkaLogLevel, facility: &str, message: &str) {
+        eprintln!("librdkafka: {facility} {message}");
+    }
+
+    fn error(&self, error: KafkaError, reason: &str) {
+        eprintln!("librdkafka: {error}: {reason}");
+    }
+}
+
+impl ProducerContext for Deliveries {
+    type DeliveryOpaque = Box<RecordResult>;
+
+    fn delivery(&self, delivered: &DeliveryResult<'_>, result: Self::DeliveryOpaque) {
+        match delivered {
+            Ok(message) => result.ok(message.partition(), message.offset().max(UNKNOWN_OFFSET)),
+            Err((error, _)) => result.info(name(error)),
+        }
+    }
+}
+
+impl Adapter for Rdkafka {
+    fn about() -> About {
+        About {
+            client: "rdkafka",
+            client_version: env!("RDKAFKA_VERSION").to_owned(),
+            library_version: Some(get_rdkafka_version().1),
+            language: "rust/c",
+            features: &["producer", "idempotence"],
+        }
+    }
+
+    fn configure(config: &Map<String, Value>) -> Result<(Self, Settings), ConfigRefused> {
+        let (mut wanted, mut not_set) = translate(config);
+        let producer = loop {
+            let unknown = match client_config(&wanted).create_with_context(Deliveries) {
+                Ok(producer) => break producer,
+                Err(KafkaError::ClientConfig(
+                    RDKafkaConfRes::RD_KAFKA_CONF_UNKNOWN,
+                    _,
+                    unknown,
+                    _,
+                )) => unknown,
+                Err(refusal) => return Err(ConfigRefused(refusal.to_string())),
+            };
+            wanted.retain(|java, properties| {
+                let known = properties.iter().all(|(own, _)| *own != unknown);
+                if !known {
+                    let (_, version) = get_rdkafka_version();
+                    let why = format!("librdkafka {version} has no property {unknown}");
+                    not_set.insert(java.clone(), why);
+                }
+                known
+            });
+        };
+        let max_block_ms = config.get("max.block.ms").and_then(Value::as_u64);
+        let client = Rdkafka {
+            producer,
+            max_block: Duration::from_millis(max_block_ms.unwrap_or(MAX_BLOCK_MS)),
+        };
+        let applied = wanted.into_iter().map(told).collect();
+        Ok((client, Settings { applied, not_set }))
+    }
+
+    fn send(
+        &mut self,
+        topic: &str,
+        key: Option<&str>,
+        value: &str,
+        partition: Option<i32>,
+        result: RecordResult,
+    ) {
+        let mut record = BaseRecord::with_opaque_to(topic, Box::new(result)).payload(value);
+        record.key = key;
+        record.partition = partition;
+        let deadline = Instant::now() + self.max_block;
+        while let Err((error, refused)) = self.producer.send(record) {
+            let full = error.rdkafka_error_code() == Some(RDKafkaErrorCode::QueueFull);
+            if !full || Instant::now() >= deadline {
+                return refused.delivery_opaque.fail(name(&error));
+            }
+            thread::sleep(FULL_QUEUE_WAIT);
+            record = refused;
+        }
+    }
+
+    fn flush(&mut self, timeout: Duration) -> bool {
+        // What flush itself returns came with 0.29; what is left is told by all versions.
+        let _ = self.producer.flush(timeout);
+        self.producer.in_flight_count() == 0
+    }
+
+    fn close(mut self, timeout: Duration) -> bool {
+        let done = self.flush(timeout);
+        // Dropped, the producer would purge its queue, and take its time: a record that the client still owes a
+        // result must be seen to be owed.
+        mem::forget(self);
+        done
+    }
+}
+
+fn client_config(wanted: &BTreeMap<String, Properties>) -> ClientConfig {
+    let mut config = ClientConfig::new();
+    config.set_log_level(RDKafkaLogLevel::Info); // librdkafka's default, where the crate's is to say little
+    for (own, value) in wanted.values().flatten() {
+        config.set(own.as_str(), value.as_str());
+    }
+    config
+}
+
+/// What is told of a setting that was applied: its own names, and the value.
+fn told((java, properties): (String, Properties)) -> (String, (String, Value)) {
+    let own: Vec<_> = properties.iter().map(|(own, _)| own.as_str()).collect();
+    let value = properties[0].1.as_str().into();
+    (java, (own.join(", "), value))
+}
+
+/// The client's own name for an error.
+fn name(error: &KafkaError) -> String {
+    match error.rdkafka_error_code() {
+        Some(code) => format!("{code:?}"),
+        None => error.to_string(),
+    }
+}
+
+fn main() {
+    verifiable::run::<Rdkafka>()
+}

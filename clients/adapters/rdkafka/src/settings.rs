@@ -1,0 +1,60 @@
+//! The Java producer's settings in librdkafka's words (its CONFIGURATION.md), and those that it has no word for.
+//!
+//! Names that both share pass through unchanged, and librdkafka itself says which of them it does not know: that
+//! depends on its version.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value};
+
+/// librdkafka's properties for one Java setting, with their values.
+pub type Properties = Vec<(String, String)>;
+
+/// Settings in Java names: each with librdkafka's properties, or with why it has none.
+pub fn translate(
+    config: &Map<String, Value>,
+) -> (BTreeMap<String, Properties>, BTreeMap<String, String>) {
+    let (mut wanted, mut not_set) = (BTreeMap::new(), BTreeMap::new());
+    for (java, value) in config {
+        if let Some(why) = absent(java) {
+            not_set.insert(java.clone(), why.to_owned());
+            continue;
+        }
+        let own = names(java).into_iter();
+        let properties = own.map(|own| (own.to_owned(), text(own, value)));
+        wanted.insert(java.clone(), properties.collect());
+    }
+    (wanted, not_set)
+}
+
+/// librdkafka's names for a Java setting.
+///
+/// Its `request.timeout.ms` is only what the broker is told to wait for acknowledgements; how long the client waits
+/// for an answer is `socket.timeout.ms`. Its `metadata.max.age.ms` is when cached metadata dies, the refresh has
+/// another name.
+fn names(java: &str) -> Vec<&str> {
+    match java {
+        "request.timeout.ms" => vec!["socket.timeout.ms", "request.timeout.ms"],
+        "metadata.max.age.ms" => vec!["topic.metadata.refresh.interval.ms"],
+        "max.request.size" => vec!["message.max.bytes"],
+        "buffer.memory" => vec!["queue.buffering.max.kbytes"],
+        same => vec![same],
+    }
+}
+
+/// Why a Java setting is not given to librdkafka.
+fn absent(java: &str) -> Option<&'static str> {
+    (java == "max.block.ms").then_some(
+        "send() of rdkafka never blocks; the adapter retries a full local queue for this long",
+    )
+}
+
+fn text(own: &str, value: &Value) -> String {
+    match (own, value) {
+        ("queue.buffering.max.kbytes", Value::Number(bytes)) => {
+            (bytes.as_u64().unwrap_or(0) / 1024).max(1).to_string()
+        }
+        (_, Value::String(text)) => text.clone(),
+        (_, other) => other.to_string(),
+    }
+}

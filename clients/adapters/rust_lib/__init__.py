@@ -1,0 +1,1 @@
+"""The contract library for programs in Rust: the package ``verifiable`` beside this file."""

@@ -1,0 +1,21 @@
+//! The two clocks of an event. `Instant` will not do: it tells differences only, and the harness compares processes.
+
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// The system's `CLOCK_MONOTONIC`, the one time line of clients, witness and faults.
+pub(crate) fn monotonic_ns() -> i64 {
+    let mut now = libc::timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
+    // SAFETY: the pointer is to a timespec of ours. The call cannot fail for this clock.
+    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut now) };
+    now.tv_sec * 1_000_000_000 + now.tv_nsec
+}
+
+pub(crate) fn wall_ns() -> u64 {
+    let since = SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .unwrap_or_default();
+    since.as_nanos() as u64
+}

@@ -1,0 +1,120 @@
+//! Commands in: what makes a line one.
+
+use std::time::Duration;
+
+use serde_json::{Map, Value};
+
+/// The id of a close that nobody commanded, and how long it may take.
+const UNASKED: i64 = -1;
+const UNASKED_CLOSE: Duration = Duration::from_secs(5);
+
+pub(crate) enum Command {
+    Configure {
+        id: i64,
+        config: Map<String, Value>,
+    },
+    Produce(Produce),
+    Flush {
+        id: i64,
+        timeout: Duration,
+    },
+    Close {
+        id: i64,
+        timeout: Duration,
+    },
+    /// A command that the contract did not have when this was written.
+    Unknown {
+        id: i64,
+        cmd: String,
+    },
+}
+
+pub(crate) struct Produce {
+    pub id: i64,
+    pub topic: String,
+    pub first: i64,
+    pub keys: Vec<Option<String>>,
+    pub values: Vec<String>,
+    pub partitions: Vec<Option<i32>>,
+}
+
+impl Command {
+    /// The close that the end of stdin and a signal stand for.
+    pub fn unasked_close() -> Command {
+        Command::Close {
+            id: UNASKED,
+            timeout: UNASKED_CLOSE,
+        }
+    }
+
+    /// The command in a line; none if it is no command, or a known one that lacks a field.
+    pub fn parse(line: &[u8]) -> Option<Command> {
+        let fields: Map<String, Value> = serde_json::from_slice(line).ok()?;
+        let cmd = fields.get("cmd")?.as_str()?;
+        Some(match cmd {
+            "configure" => Command::Configure {
+                id: number(&fields, "id")?,
+                config: fields.get("config")?.as_object()?.clone(),
+            },
+            "produce" => Command::Produce(Produce::parse(&fields)?),
+            "flush" => Command::Flush {
+                id: number(&fields, "id")?,
+                timeout: timeout(&fields)?,
+            },
+            "close" => Command::Close {
+                id: number(&fields, "id")?,
+                timeout: timeout(&fields)?,
+            },
+            _ => Command::Unknown {
+                id: number(&fields, "id").unwrap_or(UNASKED),
+                cmd: cmd.to_owned(),
+            },
+        })
+    }
+}
+
+impl Produce {
+    fn parse(fields: &Map<String, Value>) -> Option<Produce> {
+        let values = column(fields.get("values")?, |value| {
+            value.as_str().map(str::to_owned)
+        })?;
+        let keys = column(fields.get("keys")?, |key| {
+            optional(key, |key| key.as_str().map(str::to_owned))
+        })?;
+        let partitions = match fields.get("partitions") {
+            None | Some(Value::Null) => vec![None; values.len()],
+            Some(given) => column(given, |partition| {
+                Some(Some(partition.as_i64()?.try_into().ok()?))
+            })?,
+        };
+        let is_even = keys.len() == values.len() && partitions.len() == values.len();
+        is_even.then_some(Produce {
+            id: number(fields, "id")?,
+            topic: fields.get("topic")?.as_str()?.to_owned(),
+            first: number(fields, "first")?,
+            keys,
+            values,
+            partitions,
+        })
+    }
+}
+
+fn number(fields: &Map<String, Value>, name: &str) -> Option<i64> {
+    fields.get(name)?.as_i64()
+}
+
+fn timeout(fields: &Map<String, Value>) -> Option<Duration> {
+    Some(Duration::from_millis(fields.get("timeout_ms")?.as_u64()?))
+}
+
+fn column<T>(values: &Value, read: impl Fn(&Value) -> Option<T>) -> Option<Vec<T>> {
+    values.as_array()?.iter().map(read).collect()
+}
+
+fn optional<T>(value: &Value, read: impl Fn(&Value) -> Option<T>) -> Option<Option<T>> {
+    if value.is_null() {
+        Some(None)
+    } else {
+        read(value).map(Some)
+    }
+}

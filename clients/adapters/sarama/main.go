@@ -1,0 +1,132 @@
+// The program that stands for sarama.
+//
+// Definite failure is claimed where the dispatcher refuses a record before anything is sent (a ConfigurationError, a
+// partition that there is not), and for everything that is sent to a producer that could not be built: unlike other
+// clients, sarama asks for a producer id while it is built, and gives up where nobody answers. All other errors are
+// info.
+package main
+
+import (
+	"context"
+	"errors"
+	"log"
+	"os"
+
+	"adapter/verifiable"
+
+	"github.com/IBM/sarama"
+)
+
+const unknownOffset = -1
+
+func main() {
+	sarama.Logger = log.New(os.Stderr, "sarama: ", log.Lmicroseconds)
+	verifiable.Run(&adapter{})
+}
+
+// adapter is a sarama.AsyncProducer.
+type adapter struct {
+	producer    sarama.AsyncProducer
+	unbuilt     error // why there is no producer
+	withoutAcks bool
+	drained     chan struct{} // closed when the producer has closed both of its channels
+}
+
+// sending is what a message carries through the producer.
+type sending struct {
+	result    *verifiable.Result
+	partition *int32
+}
+
+func (a *adapter) About() verifiable.About {
+	return verifiable.About{
+		Client:        "sarama",
+		ClientVersion: verifiable.ModuleVersion("github.com/IBM/sarama"),
+		Language:      "go",
+		Features:      []string{"producer", "idempotence"},
+	}
+}
+
+func (a *adapter) Configure(config verifiable.Config) (verifiable.Told, error) {
+	addresses, own, told := translate(config)
+	a.withoutAcks = own.Producer.RequiredAcks == sarama.NoResponse
+	if err := own.Validate(); err != nil {
+		return told, verifiable.Refused(err)
+	}
+	a.producer, a.unbuilt = sarama.NewAsyncProducer(addresses, own)
+	if a.unbuilt == nil {
+		a.drained = make(chan struct{})
+		go a.drain()
+	}
+	return told, nil
+}
+
+func (a *adapter) Send(record verifiable.Record, result *verifiable.Result) {
+	if a.unbuilt != nil {
+		result.Fail(verifiable.Cause(a.unbuilt))
+		return
+	}
+	message := &sarama.ProducerMessage{
+		Topic:    record.Topic,
+		Value:    sarama.ByteEncoder(record.Value),
+		Metadata: sending{result, record.Partition},
+	}
+	if record.Key != nil {
+		message.Key = sarama.ByteEncoder(record.Key)
+	}
+	a.producer.Input() <- message
+}
+
+// drain gives results until the producer is closed. Both channels must be read all the time, or it stands still.
+func (a *adapter) drain() {
+	defer close(a.drained)
+	successes, failures := a.producer.Successes(), a.producer.Errors()
+	for successes != nil || failures != nil {
+		select {
+		case message, open := <-successes:
+			if !open {
+				successes = nil
+				continue
+			}
+			a.written(message)
+		case failure, open := <-failures:
+			if !open {
+				failures = nil
+				continue
+			}
+			failed(failure)
+		}
+	}
+}
+
+func (a *adapter) written(message *sarama.ProducerMessage) {
+	offset := message.Offset
+	if a.withoutAcks {
+		offset = unknownOffset
+	}
+	message.Metadata.(sending).result.OK(message.Partition, offset)
+}
+
+func failed(failure *sarama.ProducerError) {
+	result := failure.Msg.Metadata.(sending).result
+	var refusal sarama.ConfigurationError
+	if errors.As(failure.Err, &refusal) || errors.Is(failure.Err, sarama.ErrInvalidPartition) {
+		result.Fail(failure.Err.Error())
+		return
+	}
+	result.Info(verifiable.Cause(failure.Err))
+}
+
+// Close lets the producer send what it has; the end of both channels says that every record has a result.
+func (a *adapter) Close(ctx context.Context) bool {
+	if a.producer == nil {
+		return true
+	}
+	a.producer.AsyncClose()
+	select {
+	case <-a.drained:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}

@@ -1,0 +1,160 @@
+"""The file of known failures: TOML, one ``[[known]]`` table an entry; whatever does not fit is refused with a word.
+
+A change of it leaves the rest as it was written, comments included: entries are appended, or their own lines go.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import re
+import tomllib
+from collections.abc import Collection, Iterable
+from contextlib import suppress
+from datetime import UTC, date, datetime
+from fnmatch import fnmatchcase
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from harness import registry
+from harness.baseline.known import Known
+from harness.errors import UsageError, unknown
+from harness.outcome import Guarantee, Level
+
+TABLE = "known"
+HEADER = "# Known failures, each with its reason: `kafka-trial baseline check RUN --file THIS` says what changed.\n"
+_FIELDS = Known.__struct_fields__
+_ENTRY = re.compile(rf"[ \t]*\[\[[ \t]*{TABLE}[ \t]*\]\]")
+_log = logging.getLogger(__name__)
+
+
+def load(source: str, today: date | None = None) -> tuple[Known, ...]:
+    """The entries of ``source`` (a file, or a name of ``kafka_trial.baselines``) that are in force ``today``.
+
+    Raises UsageError for a file that is not there or does not read as known failures.
+    """
+    entries = parse(read(source), source)
+    kept = in_force(entries, today)
+    for entry in entries:
+        if entry not in kept:
+            _log.warning("%s: %s expired on %s: it covers nothing any more", source, entry, entry.expires)
+    return kept
+
+
+def in_force(entries: Iterable[Known], today: date | None = None) -> tuple[Known, ...]:
+    """Those that have not expired."""
+    day = today or datetime.now(UTC).date()
+    return tuple(entry for entry in entries if not entry.expired(day))
+
+
+def read(source: str) -> str:
+    """The text of ``source``, as for :func:`load`."""
+    named = registry.names("baselines")
+    path = registry.table("baselines")[source] if source in named else Path(source)
+    try:
+        text: str = path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        names = f"; by name there is {', '.join(named)}" if named else ""
+        raise UsageError(f"there is no file {source} of known failures{names}") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"cannot read {source}: {error}") from error
+    return text
+
+
+def parse(text: str, where: str) -> tuple[Known, ...]:
+    """The entries of a file's text, in its order. UsageError, naming ``where``, for what cannot be one."""
+    try:
+        document = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise UsageError(f"{where} is not TOML: {error}") from error
+    for key in document:
+        if key != TABLE:
+            raise UsageError(f"{where}: {unknown('key', key, [TABLE])}")
+    tables = document.get(TABLE, [])
+    if not isinstance(tables, list):
+        raise UsageError(f"{where}: an entry begins with [[{TABLE}]], in two brackets")
+    return tuple(_entry(table, f"{where}, entry {number}") for number, table in enumerate(tables, 1))
+
+
+def appended(text: str, entries: Iterable[Known]) -> str:
+    """``text`` with more entries at its end."""
+    parts = [text.rstrip("\n") or HEADER.rstrip("\n"), *map(_written, entries)]
+    return "\n\n".join(parts) + "\n"
+
+
+def without(text: str, dropped: Collection[int], where: str) -> str:
+    """``text`` without the entries of these places (from 0), and without the comments right above them.
+
+    UsageError where the entries are written in another way than as one table each.
+    """
+    lines = text.splitlines(keepends=True)
+    starts = [_begin(lines, at) for at, line in enumerate(lines) if _ENTRY.match(line)]
+    tables = list(pairwise([*starts, len(lines)]))
+    gone = {at for place, table in enumerate(tables) if place in dropped for at in range(*table)}
+    rest = "".join(line for at, line in enumerate(lines) if at not in gone)
+    kept = tuple(entry for place, entry in enumerate(parse(text, where)) if place not in dropped)
+    with suppress(UsageError):
+        if parse(rest, where) == kept:
+            return rest
+    raise UsageError(f"{where}: entries that are not [[{TABLE}]] tables of their own are yours to remove")
+
+
+def _begin(lines: list[str], at: int) -> int:
+    while at and lines[at - 1].lstrip().startswith("#"):
+        at -= 1
+    return at
+
+
+def _entry(table: Any, where: str) -> Known:
+    if not isinstance(table, dict):
+        raise UsageError(f"{where} is no table")
+    for key in table:
+        if key not in _FIELDS:
+            raise UsageError(f"{where}: {unknown('key', key, _FIELDS)}")
+    try:
+        entry = msgspec.convert(table, Known)
+    except msgspec.ValidationError as error:
+        raise UsageError(f"{where}: {error}") from error
+    if (problem := _problem(entry)) is not None:
+        raise UsageError(f"{where}: {problem}")
+    return entry
+
+
+def _problem(entry: Known) -> str | None:
+    """Why an entry cannot be: it says too little of whom, of what, or why, or speaks of what there is not."""
+    name, at, version = entry.client.rpartition("@")
+    checks, scenarios = registry.names("checks"), registry.names("scenarios")
+    if not at or not version:
+        return f"client {entry.client!r} has no version; write NAME@VERSION, or NAME@* for any"
+    if not name or set(name) & set("*?["):
+        return f"client {entry.client!r} is not one client: a known failure is somebody's"
+    if not entry.reason.strip():
+        return "an entry has a reason"
+    if entry.anomaly is None and entry.requirement is None:
+        return "an entry names an anomaly or a requirement"
+    if entry.requirement is None and entry.anomaly not in checks:
+        told = unknown("anomaly", str(entry.anomaly), checks)
+        return f"{told} (an anomaly that is no check's name goes with its requirement)"
+    if not any(fnmatchcase(name, entry.scenario) for name in scenarios):
+        return str(unknown("scenario", entry.scenario, scenarios))
+    if entry.guarantee is not None and entry.guarantee not in set(Guarantee):
+        return str(unknown("guarantee", entry.guarantee, Guarantee))
+    if entry.level is not None and entry.level not in set(Level):
+        return str(unknown("level", entry.level, Level))
+    return None
+
+
+def _written(entry: Known) -> str:
+    values = {key: value for key in _FIELDS if (value := getattr(entry, key)) not in (None, False)}
+    values = {key: value for key, value in values.items() if (key, value) != ("scenario", "*")}
+    return "\n".join([f"[[{TABLE}]]", *(f"{key} = {_literal(value)}" for key, value in values.items())])
+
+
+def _literal(value: str | bool | date) -> str:
+    if isinstance(value, str):
+        # JSON's strings are TOML's, but for one character that TOML wants escaped as well.
+        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+    return "true" if value is True else value.isoformat() if isinstance(value, date) else "false"

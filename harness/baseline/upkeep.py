@@ -1,0 +1,166 @@
+"""Keeping the known failures true: which entries are missing, which are not needed, which a run contradicts.
+
+An entry that is added says no more than the run has shown. A pattern stands for several names at least, and for
+nothing that was judged and held; only where the very same fails in one trial and not in another is it flaky. Pure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from fnmatch import fnmatchcase
+from itertools import product
+from typing import NamedTuple
+
+from harness.baseline.applied import apply, bare, first
+from harness.baseline.known import Known, covers, held
+from harness.fingerprint import Found, findings
+from harness.outcome import Verdict
+from harness.rows import TrialVerdict
+
+
+class _What(NamedTuple):
+    """What goes wrong; the requirement is only told where no check has the anomaly's name, else it is empty."""
+
+    anomaly: str
+    requirement: str
+
+
+class _Cell(NamedTuple):
+    """Where it goes wrong: names, or patterns of them; an empty guarantee is any."""
+
+    client: str
+    scenario: str
+    guarantee: str
+
+    def fits(self, cell: _Cell) -> bool:
+        """True if this pattern stands for that cell."""
+        return (
+            fnmatchcase(cell.client, self.client)
+            and fnmatchcase(cell.scenario, self.scenario)
+            and self.guarantee in ("", cell.guarantee)
+        )
+
+
+def missing(verdicts: Iterable[TrialVerdict], known: Sequence[Known], found_by: str) -> list[Known]:
+    """The least entries that cover all failures of these trials which ``known`` does not cover."""
+    trials = [bare(verdict) for verdict in verdicts]
+    lacking: dict[_What, dict[_Cell, str]] = {}
+    for trial in _failed(trials):
+        accounted = first(trial, known)
+        for found in findings(trial):
+            if accounted[found.finding.anomaly, found.finding.message] is None:
+                lacking.setdefault(_what(found), {}).setdefault(_cell(trial), found.finding.message)
+    return [
+        _entry(what, pattern, f"not looked into yet; {found_by}: {message}", flaky)
+        for what, cells in sorted(lacking.items())
+        for pattern, message, flaky in _least(what, cells, trials)
+    ]
+
+
+def unneeded(verdicts: Iterable[TrialVerdict], known: Sequence[Known]) -> list[int]:
+    """The places in ``known`` of entries whose trials were run, and would have come to the same without them.
+
+    A flaky entry that something passed may fail again; it goes only if another accounts for all that it covers.
+    """
+    trials = [bare(verdict) for verdict in verdicts]
+    needed = {entry for trial in _failed(trials) for entry in first(trial, known).values()}
+    return [
+        place
+        for place, entry in enumerate(known)
+        if entry not in needed or entry in known[:place]
+        if any(_covers_some(entry, trial) or (not entry.flaky and held(entry, trial)) for trial in trials)
+    ]
+
+
+def contradicted(verdicts: Iterable[TrialVerdict], known: Sequence[Known]) -> dict[Known, list[str]]:
+    """The entries that trials contradict, and those trials: they passed, though it says that they fail."""
+    found: dict[Known, list[str]] = {}
+    for verdict in verdicts:
+        if apply(verdict, known).verdict == Verdict.UNEXPECTED_PASS:
+            for entry in known:
+                if not entry.flaky and held(entry, verdict):
+                    found.setdefault(entry, []).append(verdict.trial)
+    return found
+
+
+def _least(
+    what: _What, lacking: dict[_Cell, str], trials: Sequence[TrialVerdict]
+) -> Iterator[tuple[_Cell, str, bool]]:
+    """Few patterns that stand for all that is lacking, with a message of theirs, and whether they are flaky."""
+    failed = {_cell(trial) for trial in _failed(trials) if _covers_some(_entry(what, _cell(trial)), trial)}
+    passed = {_cell(trial) for trial in trials if held(_entry(what, _cell(trial)), trial)}
+    stands_for = {
+        pattern: cells
+        for cell in lacking
+        for pattern in _patterns(cell)
+        if (cells := _stands_for(pattern, failed, passed))
+    }
+    left, chosen = set(lacking), []
+    while left:
+        best = min(
+            stands_for, key=lambda pattern: (-len(stands_for[pattern] & left), _width(pattern), pattern)
+        )
+        chosen.append(best)
+        left -= stands_for[best]
+    for pattern in list(chosen):
+        others = [stands_for[other] for other in chosen if other != pattern]
+        if set(lacking) <= set().union(*others):
+            chosen.remove(pattern)
+    for pattern in sorted(chosen):
+        message = min(message for cell, message in lacking.items() if pattern.fits(cell))
+        yield pattern, message, not passed.isdisjoint(stands_for[pattern])
+
+
+def _stands_for(pattern: _Cell, failed: set[_Cell], passed: set[_Cell]) -> set[_Cell]:
+    """The cells that an entry with this pattern would name; none if it says too much."""
+    named = {cell for cell in failed | passed if pattern.fits(cell)}
+    alike = named <= failed and (named <= passed or named.isdisjoint(passed))
+    several = all(
+        part in names or len(set(names)) > 1
+        for part, names in zip(pattern, zip(*named, strict=True), strict=True)
+    )
+    return named if alike and several else set()
+
+
+def _patterns(cell: _Cell) -> Iterator[_Cell]:
+    name, family = cell.client.rpartition("@")[0], cell.scenario.partition("/")[0]
+    clients = (cell.client, f"{name}@*")
+    scenarios = (cell.scenario, f"{family}/*", "*")
+    return (_Cell(*parts) for parts in product(clients, scenarios, (cell.guarantee, "")))
+
+
+def _width(pattern: _Cell) -> tuple[int, int]:
+    """How much more than one cell a pattern may stand for."""
+    wild = sum("*" in part for part in pattern) + (not pattern.guarantee)
+    return wild, -len(pattern.scenario)
+
+
+def _failed(trials: Iterable[TrialVerdict]) -> list[TrialVerdict]:
+    return [trial for trial in trials if trial.verdict == Verdict.FAIL]
+
+
+def _covers_some(entry: Known, trial: TrialVerdict) -> bool:
+    return trial.verdict == Verdict.FAIL and any(covers(entry, trial, found) for found in findings(trial))
+
+
+def _cell(trial: TrialVerdict) -> _Cell:
+    return _Cell(trial.client, trial.scenario, trial.guarantee)
+
+
+def _what(found: Found) -> _What:
+    anomaly = found.finding.anomaly
+    if any(anomaly in requirement.checks for requirement in found.requirements):
+        return _What(anomaly, "")
+    return _What(anomaly, min(requirement.id for requirement in found.requirements))
+
+
+def _entry(what: _What, cell: _Cell, reason: str = "", flaky: bool = False) -> Known:
+    return Known(
+        client=cell.client,
+        reason=reason,
+        anomaly=what.anomaly,
+        requirement=what.requirement or None,
+        scenario=cell.scenario,
+        guarantee=cell.guarantee or None,
+        flaky=flaky,
+    )

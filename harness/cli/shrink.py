@@ -1,0 +1,209 @@
+"""``kafka-trial shrink``: a trial that fails, made as small as it gets, in the world of its broker."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from msgspec.structs import replace
+
+from harness import asked, registry
+from harness.cli import options as shared
+from harness.cli.carrying import new_record
+from harness.cli.options import Options
+from harness.cli.output import print_json
+from harness.cli.replay import Broker, Trial, located, moved, read_plan
+from harness.cli.screen import say
+from harness.cli.searching import search_live, search_simulated
+from harness.errors import UsageError, unknown
+from harness.hunt import STARTS, Hunt, Rate, some
+from harness.installing import install
+from harness.names import made_of
+from harness.rows import TrialVerdict
+from harness.shrinking import Allowed
+from harness.spec import ClientTold, Elapsed, FaultSpec, FrameSeen, PhaseBegan, Plan, TrialSpec, Trigger
+from harness.store import TRIAL, VERDICT, RunStore, read_json, write_json
+from harness.tries import GrowingRun, Tries, anomalies
+
+MINIMAL, PREFIX = "minimal.json", "minimal-"
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("shrink")(shrink)
+
+
+def shrink(
+    trial: Trial,
+    broker: Broker = None,
+    anomaly: Annotated[
+        str | None, typer.Option(help="What is to stay of what was found; else what is found most often.")
+    ] = None,
+    attempts: Annotated[
+        int | None,
+        typer.Option(min=1, max=1_000, help="Try each schedule so often; else by how often the trial fails."),
+    ] = None,
+    jobs: shared.Jobs = shared.AUTO,
+    max_time: shared.MaxTime = None,
+    out_dir: shared.OutDir = shared.DEFAULT_OUT,
+    as_json: shared.AsJson = False,
+    quiet: shared.Quiet = False,
+) -> int:
+    """Make a trial that fails as small as it gets: fewest faults, then shorter, earlier, simpler ones."""
+    options = Options(
+        shared.jobs_of(jobs),
+        out_dir,
+        as_json=as_json,
+        quiet=quiet,
+        max_time_s=shared.max_time_of(max_time),
+    )
+    path = located(trial, out_dir)
+    plan, world = moved(read_plan(path), broker)
+    if len(plan.trials) != 1:
+        raise UsageError(f"shrink takes one trial; {trial} has {len(plan.trials)}")
+    [spec] = plan.trials
+    asked.check(plan, world)
+    wanted = _wanted(path, anomaly)
+    # Before there is a folder: a version that does not exist should leave nothing behind.
+    clients = install([spec.client]) if world == "live" else {}
+    store = RunStore.create(out_dir, new_record(Plan(plan.seed, ()), options))
+    say(f"run {store.folder}: {_faults(spec)} of {spec.trial}, {options.jobs} trials at a time")
+    hunts: list[Hunt] = []
+
+    async def search(run: GrowingRun) -> None:
+        starts = STARTS if world == "live" else 1
+        tries = Tries(run, options.jobs)
+        hunts.append(Hunt(spec, wanted, _allowed_in(world), tries, attempts, starts, say))
+        await hunts[0].run()
+
+    if world == "live":
+        stopped_by = search_live(store, clients, options, search)
+    else:
+        stopped_by = search_simulated(store, options, search)
+    return _conclude(hunts[0], store, options, stopped_by)
+
+
+def _wanted(path: Path, anomaly: str | None) -> list[str]:
+    """The anomalies that are looked for. UsageError for one that there is not, or a trial that did not fail."""
+    verdict_path = path.with_name(VERDICT)
+    if anomaly is not None:
+        if anomaly not in registry.checks():
+            raise unknown("check", anomaly, registry.checks())
+        return [anomaly]
+    if path.name != TRIAL or not verdict_path.exists():
+        return []
+    verdict = read_json(verdict_path, TrialVerdict)
+    if not (found := anomalies(verdict)):
+        raise UsageError(f"{verdict.trial} did not fail: it is {verdict.verdict}; there is nothing to shrink")
+    return list(found)
+
+
+def _allowed_in(world: str) -> Allowed:
+    def allowed(spec: TrialSpec) -> bool:
+        try:
+            asked.check(Plan(spec.seed, (spec,)), world)
+        except UsageError:
+            return False
+        return True
+
+    return allowed
+
+
+def _conclude(hunt: Hunt, store: RunStore, options: Options, stopped_by: int | None) -> int:
+    """Write the smallest down and say what was shown of it; the exit code."""
+    path = store.folder / MINIMAL
+    if hunt.anomaly:
+        write_json(path, _named(hunt))
+    for sentence in _sentences(hunt, path, stopped_by):
+        say(sentence)
+    if options.as_json:
+        print_json(_document(hunt, store, path))
+    if stopped_by is not None:
+        return 128 + stopped_by
+    is_done = hunt.confirmed is not None or hunt.minimal != hunt.original
+    return 0 if hunt.anomaly and is_done else 4
+
+
+def _named(hunt: Hunt) -> TrialSpec:
+    """The smallest, as a trial of its own."""
+    original = hunt.original.trial.removeprefix(PREFIX)
+    return replace(hunt.minimal, trial=made_of(PREFIX + original), attempt=1)
+
+
+def _sentences(hunt: Hunt, path: Path, stopped_by: int | None) -> Iterator[str]:
+    original, minimal = hunt.rate(hunt.original), hunt.minimal
+    ended = "interrupted" if stopped_by is not None else "its time was used up" if hunt.ran_out else ""
+    if not hunt.anomaly:
+        because = f" ({ended})" if ended else ""
+        yield f"the failure did not come again in {some(original.tried, 'attempt')}{because}"
+        yield f"evidence: {path.parent}; exit 4" if stopped_by is None else f"evidence: {path.parent}"
+        return
+    rate = hunt.confirmed or hunt.rate(minimal)
+    yield (
+        f"{_faults(hunt.original)} to {len(minimal.faults)} in {some(hunt.tries.trials, 'trial')} over "
+        f"{some(hunt.rounds, 'round')}; the {'minimal' if hunt.confirmed else 'smallest'} schedule failed "
+        f"{_of(rate)} (the original {_of(original)})"
+    )
+    for fault in minimal.faults:
+        yield f"    {told(fault)}"
+    yield f"    {minimal.workload.records} records of {hunt.original.workload.records}"
+    if ended:
+        yield f"{ended}: it may get smaller"
+    elif minimal.faults and hunt.is_one_minimal:
+        yield f"1-minimal: without any one of its faults it did not fail in {some(hunt.attempts or 0, 'attempt')}"
+    elif not minimal.faults:
+        yield "it fails without any fault"
+    yield f"replay: kafka-trial replay {shlex.quote(str(path))}"
+
+
+def _document(hunt: Hunt, store: RunStore, path: Path) -> dict[str, Any]:
+    minimal = hunt.minimal
+    return {
+        "run": str(store.folder),
+        "anomaly": hunt.anomaly or None,
+        "trials": hunt.tries.trials,
+        "rounds": hunt.rounds,
+        "attempts": hunt.attempts,
+        "complete": hunt.confirmed is not None,
+        "original": {"faults": len(hunt.original.faults), **asdict(hunt.rate(hunt.original))},
+        "minimal": {
+            "file": str(path),
+            "faults": len(minimal.faults),
+            **asdict(hunt.confirmed or hunt.rate(minimal)),
+            "one_minimal": hunt.confirmed is not None and hunt.is_one_minimal,
+            "spec": _named(hunt),
+        }
+        if hunt.anomaly
+        else None,
+    }
+
+
+def told(fault: FaultSpec) -> str:
+    """One line on a fault: what, when, for how long, with which parameters."""
+    brokers = f" on broker {', '.join(map(str, fault.brokers))}" if fault.brokers else ""
+    params = "".join(f", {name} {value}" for name, value in fault.params.items())
+    return f"{fault.kind}{brokers} for {fault.duration_ms} ms from {_when(fault.start)}{params}"
+
+
+def _when(start: Trigger) -> str:
+    match start:
+        case Elapsed():
+            return f"{start.ms} ms of load on"
+        case FrameSeen():
+            return f"{start.api} {start.direction} {start.nth} behind {start.after_ms} ms of load on"
+        case ClientTold():
+            return f"the client's {start.what} {start.nth} behind {start.after_ms} ms of load on"
+        case PhaseBegan():
+            return f"the beginning of {start.phase} on"
+
+
+def _faults(spec: TrialSpec) -> str:
+    return some(len(spec.faults), "fault")
+
+
+def _of(rate: Rate) -> str:
+    return f"{rate.failed} of {some(rate.tried, 'time')}"

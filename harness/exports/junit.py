@@ -1,0 +1,167 @@
+"""JUnit XML, as Jenkins' xUnit plugin and Maven's Surefire define it, for whoever shows tests.
+
+A disagreement is a failure; what says nothing of the client because something else went wrong is an error; what was not
+tried in earnest, or fails as it is known to, is skipped, with the reason. All attempts at one trial are one case: the
+first failed one is told as the failure, further ones as reruns, and where failing now and then is known, as flaky.
+A case may have no properties in either schema, so each is the one case of a suite that has them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+from harness.fingerprint import Cause, causes, decisive, findings, replay, same_trial
+from harness.outcome import Verdict
+from harness.rows import TrialVerdict
+from harness.store import RunRecord
+
+#: verdict -> JUnit's element; a pass has none. What proves nothing is never a silent success.
+ELEMENTS = {
+    Verdict.FAIL: "failure",
+    Verdict.UNEXPECTED_PASS: "failure",
+    Verdict.HARNESS_ERROR: "error",
+    Verdict.INCONCLUSIVE: "error",
+    Verdict.EXPECTED_FAIL: "skipped",
+    Verdict.NOT_EXERCISED: "skipped",
+    Verdict.UNSUPPORTED: "skipped",
+}
+COUNTED = {"failures": "failure", "errors": "error", "skipped": "skipped"}
+RERUNS = {"failure": "rerunFailure", "error": "rerunError"}
+
+_NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+@dataclass(frozen=True)
+class _Case:
+    """All attempts at one trial, and why they did not pass."""
+
+    attempts: Sequence[TrialVerdict]
+    causes: Sequence[Cause]
+    seconds: float
+
+    @property
+    def told(self) -> TrialVerdict:
+        return decisive(self.attempts)
+
+    @property
+    def is_flaky(self) -> bool:
+        """True if it fails as it is known to, and not always."""
+        verdicts = {attempt.verdict for attempt in self.attempts}
+        return self.told.verdict == Verdict.EXPECTED_FAIL and Verdict.PASS in verdicts
+
+    @property
+    def element(self) -> str | None:
+        return None if self.is_flaky else ELEMENTS.get(Verdict(self.told.verdict))
+
+
+def junit(
+    record: RunRecord, verdicts: Iterable[TrialVerdict], run: Path, seconds: Mapping[str, float]
+) -> bytes:
+    """The run as JUnit XML; ``seconds`` says of trials how long they took, ``run`` is the folder that replays read."""
+    cases = _cases(list(verdicts), seconds)
+    root = ET.Element("testsuites", name=_text(record.run_id), tests=str(len(cases)))
+    for attribute in ("failures", "errors"):
+        root.set(attribute, str(sum(case.element == COUNTED[attribute] for case in cases)))
+    root.set("time", f"{sum(case.seconds for case in cases):.3f}")
+    for case in cases:
+        _suite(root, case, run)
+    return bytes(ET.tostring(root, encoding="utf-8", xml_declaration=True)) + b"\n"
+
+
+def _cases(verdicts: Sequence[TrialVerdict], seconds: Mapping[str, float]) -> list[_Case]:
+    by_trial: dict[str, list[Cause]] = {}
+    for cause in causes(verdicts):
+        for trial in cause.trials:
+            by_trial.setdefault(trial, []).append(cause)
+    attempts: dict[tuple[str, ...], list[TrialVerdict]] = {}
+    for verdict in verdicts:
+        attempts.setdefault(same_trial(verdict), []).append(verdict)
+    return [
+        _Case(
+            same,
+            by_trial.get(decisive(same).trial, []),
+            sum(seconds.get(attempt.trial, 0.0) for attempt in same),
+        )
+        for same in attempts.values()
+    ]
+
+
+def _suite(root: ET.Element, case: _Case, run: Path) -> None:
+    told = case.told
+    variant = f" {told.variant}" if told.variant else ""
+    time = f"{case.seconds:.3f}"
+    name = _text(f"{told.scenario}[{told.guarantee}]{variant} {told.broker} seed {told.seed}")
+    suite = ET.SubElement(root, "testsuite", name=_text(f"{told.client} ") + name, tests="1")
+    for attribute, element in COUNTED.items():
+        suite.set(attribute, "1" if case.element == element else "0")
+    suite.set("time", time)
+    properties = ET.SubElement(suite, "properties")
+    for key, value in _properties(case, run).items():
+        ET.SubElement(properties, "property", name=key, value=_text(value))
+    _results(ET.SubElement(suite, "testcase", name=name, classname=_text(told.client), time=time), case, run)
+
+
+def _properties(case: _Case, run: Path) -> dict[str, str]:
+    told = case.told
+    keys = ("trial", "client", "broker", "scenario", "guarantee", "variant", "seed", "verdict")
+    properties = {key: str(getattr(told, key)) for key in keys}
+    properties["attempts"] = str(len(case.attempts))
+    properties["level"] = next((cause.level for cause in case.causes), "")
+    properties["fingerprint"] = " ".join(cause.fingerprint for cause in case.causes)
+    properties["replay"] = replay(run, told.trial)
+    return {key: value for key, value in properties.items() if value}
+
+
+def _results(parent: ET.Element, case: _Case, run: Path) -> None:
+    """What came out, then what came out of further attempts; in the order in which Surefire wants it."""
+    if case.is_flaky:
+        for attempt in case.attempts:
+            if attempt.verdict == Verdict.EXPECTED_FAIL:
+                _again(parent, "flakyFailure", attempt, run)
+    elif case.element is not None:
+        result = ET.SubElement(parent, case.element, message=_message(case))
+        if case.element in RERUNS:  # Surefire's skipped has no type
+            result.set("type", _type(case.told))
+        result.text = _details(case.told, run)
+    others = [attempt for attempt in case.attempts if attempt is not case.told]
+    for element, rerun in RERUNS.items():
+        if case.element in RERUNS:
+            for attempt in others:
+                if ELEMENTS.get(Verdict(attempt.verdict)) == element:
+                    _again(parent, rerun, attempt, run)
+
+
+def _again(parent: ET.Element, element: str, attempt: TrialVerdict, run: Path) -> None:
+    message = _text(f"attempt {attempt.attempt}: {attempt.verdict}: {attempt.reason}")
+    result = ET.SubElement(parent, element, message=message, type=_type(attempt))
+    ET.SubElement(result, "stackTrace").text = _details(attempt, run)
+
+
+def _message(case: _Case) -> str:
+    told = case.told
+    word = "xfail" if told.verdict == Verdict.EXPECTED_FAIL else told.verdict
+    alike = sum(attempt.verdict == told.verdict for attempt in case.attempts)
+    often = f" in {alike} of {len(case.attempts)} attempts" if len(case.attempts) > 1 else ""
+    return _text(f"{word}{often}: {told.reason}")
+
+
+def _type(attempt: TrialVerdict) -> str:
+    return _text(next((found.finding.anomaly for found in findings(attempt)), attempt.verdict))
+
+
+def _details(attempt: TrialVerdict, run: Path) -> str:
+    found = [
+        f"{requirement.id} ({requirement.level}) {each.finding.anomaly}: {each.finding.message}"
+        for each in findings(attempt)
+        for requirement in each.requirements
+    ]
+    return _text("\n".join([*found, replay(run, attempt.trial)]))
+
+
+def _text(words: str) -> str:
+    """``words`` without the characters that XML cannot hold."""
+    return _NOT_XML.sub("\N{REPLACEMENT CHARACTER}", words)

@@ -1,0 +1,143 @@
+"""Markdown for a pull request or a step's summary: findings by cause, the matrix, what to do next; worst first.
+
+A step's summary of more than 1 MiB is dropped whole, so what would be too much is cut, and counted.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from harness.cli.screen import GLYPHS
+from harness.fingerprint import Cause, causes, often, replay, what
+from harness.outcome import SEVERITY, Verdict
+from harness.rows import TrialVerdict
+from harness.store import RunRecord
+
+MAX_CAUSES = 50
+MAX_ROWS = 200
+MAX_CHARS = 400
+#: Far below the limit, whatever the rest is.
+MAX_BYTES = 500_000
+
+SECTIONS = {
+    "Findings": (Verdict.FAIL, Verdict.UNEXPECTED_PASS),
+    "Nothing proven": (Verdict.HARNESS_ERROR, Verdict.INCONCLUSIVE, Verdict.NOT_EXERCISED),
+    "Known failures": (Verdict.EXPECTED_FAIL,),
+    "Unsupported": (Verdict.UNSUPPORTED,),
+}
+NEXT = {
+    Verdict.FAIL: "See one again with its replay; what is documented by the client belongs on a list of known "
+    "failures: `kafka-trial baseline update {run} --file known.toml`.",
+    Verdict.UNEXPECTED_PASS: "A known failure did not happen: `kafka-trial baseline check {run} --file FILE` says "
+    "which, and `prune` takes it off the list.",
+    Verdict.HARNESS_ERROR: "A harness-error says nothing of a client: its folder has `client.log`, and "
+    "`kafka-trial doctor` looks at the machine.",
+    Verdict.INCONCLUSIVE: "An inconclusive trial was disturbed: run it again, with fewer trials at a time (`-j`).",
+}
+
+
+def summary(record: RunRecord, verdicts: Sequence[TrialVerdict], run: Path, agreement: str = "") -> str:
+    """The run in Markdown; ``run`` is the folder that replays read, ``agreement`` what else is said at the top."""
+    found = causes(verdicts)
+    lines = [f"# kafka-trial: {text(record.run_id)}", "", _opening(record, verdicts, agreement), ""]
+    for title, members in SECTIONS.items():
+        if of_them := [cause for cause in found if cause.verdict in members]:
+            lines += [f"## {title}", "", *_listed(of_them, run), ""]
+    lines += ["## Matrix", "", *_matrix(verdicts), "", "## Next", "", *_next(verdicts, run)]
+    return _bounded(lines)
+
+
+def text(words: str) -> str:
+    """``words`` as text of a line or a table: no pipe, no tag, no line break, and not too long."""
+    plain = " ".join(words.split())
+    if len(plain) > MAX_CHARS:
+        plain = f"{plain[:MAX_CHARS]} …"
+    return plain.replace("|", "\\|").replace("<", "&lt;").replace("`", "'")
+
+
+def shown(verdict: str) -> str:
+    """A verdict by glyph and word."""
+    return f"{GLYPHS[Verdict(verdict)][0]} {verdict}"
+
+
+def row(cells: Iterable[str]) -> str:
+    """One line of a table."""
+    return f"| {' | '.join(cells)} |"
+
+
+def _opening(record: RunRecord, verdicts: Sequence[TrialVerdict], agreement: str) -> str:
+    counts = Counter(verdict.verdict for verdict in verdicts)
+    told = ", ".join(f"{shown(verdict)} {counts[verdict]}" for verdict in SEVERITY if verdict in counts)
+    ended = f" ({text(record.stop_reason)})" if record.stop_reason not in (None, "completed") else ""
+    trials = f"{len(verdicts)} of {len(record.plan.trials)} planned trials{ended}: {told or 'none'}."
+    return f"{trials} {agreement}".rstrip()
+
+
+def _listed(found: Sequence[Cause], run: Path) -> list[str]:
+    lines = []
+    for cause in found[:MAX_CAUSES]:
+        level = f" {cause.level} {text(', '.join(cause.requirements))}." if cause.requirements else ""
+        lines.append(
+            f"- {shown(cause.verdict)} `{text(what(cause))}`: {text(cause.message)} ({often(cause)}).{level} "
+            f"Fingerprint {cause.fingerprint}"
+        )
+        lines.append(f"  - smallest: `{replay(run, cause.smallest)}`")
+    if len(found) > MAX_CAUSES:
+        lines.append(f"- and {len(found) - MAX_CAUSES} more")
+    return lines
+
+
+def _matrix(verdicts: Sequence[TrialVerdict]) -> list[str]:
+    clients = sorted({verdict.client for verdict in verdicts})
+    cells: dict[tuple[str, str, str], dict[str, list[str]]] = {}
+    for verdict in verdicts:
+        here = cells.setdefault((verdict.broker, verdict.scenario, verdict.guarantee), {})
+        here.setdefault(verdict.client, []).append(verdict.verdict)
+    ranked = sorted(cells, key=lambda place: (_worst(cells[place]), place))
+    lines = [
+        row(["broker", "scenario", "guarantee", *map(text, clients)]),
+        "|" + " --- |" * (3 + len(clients)),
+    ]
+    for place in sorted(ranked[:MAX_ROWS]):
+        lines.append(
+            row([*map(text, place), *(_counted(cells[place].get(client, [])) for client in clients)])
+        )
+    if len(ranked) > MAX_ROWS:
+        lines += ["", f"and {len(ranked) - MAX_ROWS} more rows, none worse than these"]
+    return lines
+
+
+def _worst(here: dict[str, list[str]]) -> int:
+    return min(SEVERITY.index(Verdict(verdict)) for verdicts in here.values() for verdict in verdicts)
+
+
+def _counted(verdicts: Sequence[str]) -> str:
+    many = len(verdicts) > 1
+    words = [
+        shown(verdict) + (f" {verdicts.count(verdict)}" if many else "")
+        for verdict in SEVERITY
+        if verdict in verdicts
+    ]
+    return ", ".join(words) or "not run"
+
+
+def _next(verdicts: Sequence[TrialVerdict], run: Path) -> list[str]:
+    seen = {Verdict(verdict.verdict) for verdict in verdicts}
+    advice = [sentence.format(run=run) for verdict, sentence in NEXT.items() if verdict in seen]
+    return [
+        f"- {sentence}" for sentence in (*advice, f"All of it, with timelines: `kafka-trial report {run}`.")
+    ]
+
+
+def _bounded(lines: Sequence[str]) -> str:
+    kept: list[str] = []
+    size = 0
+    for line in lines:
+        size += len(line.encode()) + 1
+        if size > MAX_BYTES:
+            kept += ["", f"and {len(lines) - len(kept)} more lines"]
+            break
+        kept.append(line)
+    return "\n".join(kept).rstrip() + "\n"

@@ -1,0 +1,235 @@
+"""Verdicts grouped by cause: twelve trials that fail in the same way are one thing to look at, not twelve.
+
+A cause is a client in its version, what went wrong (the anomaly, or the verdict where nobody is accused), the shape of
+the message that says so, and what the faults that hit have in common. The shape is the message without its numbers;
+names of errors and of requirements stay. A schedule may hold many faults, so trials of one shape are parted by the
+fault that most of them share, then the rest by the one that most of those share, and so on. The fingerprint is a short
+hash of these, the same in every run that has the cause. Pure, and independent of the order of the verdicts.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from hashlib import sha256
+from itertools import compress
+from operator import not_
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
+
+from harness.attempts import ACCUSATIONS
+from harness.outcome import SEVERITY, Level, Verdict
+from harness.rows import Finding, RequirementVerdict, TrialVerdict
+
+#: Names in capitals, such as UNKNOWN_PRODUCER_ID or PRD-SPL-01, stay as they are; what begins with a digit is a number.
+_NUMBER = re.compile(r"(?P<name>\b[A-Z][A-Z0-9]*(?:[-_][A-Z0-9]+)+\b)|\d(?:[\w.:,+-]*\w)?")
+_PLURAL = re.compile(r"\b([a-z]{3,})s\b")
+#: What must be comes before what should be.
+_LEVELS = [level.value for level in Level]
+_FAILED = frozenset({Verdict.FAIL, Verdict.EXPECTED_FAIL})
+
+
+class Cause(msgspec.Struct, frozen=True):
+    """Trials with one verdict for one reason. ``anomaly`` is empty where nobody is accused; then ``level`` is too.
+
+    ``message`` is the one of the ``smallest`` trial, ``faults`` are the kinds that hit in all of the ``trials``;
+    ``attempts`` counts all trials of the run that tried the same as these, whatever came out.
+    """
+
+    fingerprint: str
+    verdict: str
+    client: str
+    anomaly: str
+    message: str
+    faults: tuple[str, ...]
+    requirements: tuple[str, ...]
+    level: str
+    scenarios: tuple[str, ...]
+    guarantees: tuple[str, ...]
+    trials: tuple[str, ...]
+    attempts: int
+    repeated: bool
+    smallest: str
+
+
+class Found(NamedTuple):
+    """A finding of one trial, and all requirements of which it is one."""
+
+    finding: Finding
+    requirements: tuple[RequirementVerdict, ...]
+
+
+class _Symptom(NamedTuple):
+    """What one trial has to say for one cause."""
+
+    trial: TrialVerdict
+    verdict: Verdict
+    anomaly: str
+    shape: str
+    message: str
+    requirements: tuple[RequirementVerdict, ...] = ()
+
+
+def shape(message: str) -> str:
+    """``message`` without its numbers; what differs only in them, or in a plural, has the same."""
+    plain = _NUMBER.sub(lambda match: match["name"] or "#", message)
+    return _PLURAL.sub(r"\1", plain)
+
+
+def findings(verdict: TrialVerdict) -> list[Found]:
+    """What a trial was accused of, each thing once: one finding may violate several requirements."""
+    found: dict[tuple[str, str], Found] = {}
+    for requirement in verdict.requirements:
+        for finding in requirement.findings:
+            known = found.get((finding.anomaly, finding.message), Found(finding, ()))
+            found[finding.anomaly, finding.message] = Found(finding, (*known.requirements, requirement))
+    return list(found.values())
+
+
+def same_trial(verdict: TrialVerdict) -> tuple[str, ...]:
+    """What all attempts at one trial have in common."""
+    seed = str(verdict.seed)
+    return verdict.client, verdict.broker, verdict.scenario, verdict.guarantee, verdict.variant, seed
+
+
+def causes(verdicts: Iterable[TrialVerdict]) -> list[Cause]:
+    """Why trials did not pass, the worst and then the most frequent first. A trial may have several causes."""
+    trials = list({verdict.trial: verdict for verdict in verdicts}.values())
+    tried = Counter(map(same_trial, trials))
+    alike: dict[tuple[str, str, str, str], list[_Symptom]] = {}
+    for trial in trials:
+        for symptom in _symptoms(trial):
+            key = (symptom.verdict, trial.client, symptom.anomaly, symptom.shape)
+            alike.setdefault(key, []).append(symptom)
+    found = [
+        _cause(fault, symptoms, tried)
+        for together in alike.values()
+        for fault, symptoms in _by_common_fault(together)
+    ]
+    return sorted(found, key=_rank)
+
+
+def line(cause: Cause) -> str:
+    """One line for a person: who, what, after which faults, how often."""
+    return f"{what(cause)}: {cause.message} ({often(cause)})"
+
+
+def what(cause: Cause) -> str:
+    """Who did what, and after which faults."""
+    after = f" after {_listed(fault.replace('_', ' ') for fault in cause.faults)}" if cause.faults else ""
+    return f"{cause.client}: {cause.anomaly or cause.verdict}{after}"
+
+
+def often(cause: Cause) -> str:
+    """In how many trials, of how many scenarios, and in how many of all attempts at them."""
+    told = f"{some(len(cause.trials), 'trial')}, {some(len(cause.scenarios), 'scenario')}"
+    return f"{told}; in {len(cause.trials)} of {cause.attempts} attempts" if cause.repeated else told
+
+
+def some(count: int, noun: str) -> str:
+    """``1 trial``, ``2 trials``."""
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
+
+
+def decisive(attempts: Sequence[TrialVerdict]) -> TrialVerdict:
+    """The attempt that stands for all: one that accuses, for none that went otherwise takes it back, else the worst."""
+    return min(
+        attempts,
+        key=lambda each: (each.verdict not in ACCUSATIONS, SEVERITY.index(Verdict(each.verdict))),
+    )
+
+
+def document(cause: Cause, run: Path) -> dict[str, Any]:
+    """The cause for other programs, with the line for a person and how to see it again."""
+    return {
+        **msgspec.structs.asdict(cause),
+        "line": line(cause),
+        "replay": replay(run, cause.smallest),
+    }
+
+
+def replay(run: Path, trial: str) -> str:
+    """The command that runs a trial of the run in this folder again."""
+    return f"kafka-trial replay {shlex.quote(str(run / 'trials' / trial))}"
+
+
+def _symptoms(trial: TrialVerdict) -> Iterator[_Symptom]:
+    verdict = Verdict(trial.verdict)
+    if verdict is Verdict.PASS:
+        return
+    if verdict not in _FAILED or not (found := findings(trial)):
+        yield _Symptom(trial, verdict, "", shape(trial.reason), trial.reason)
+        return
+    # Several messages of one shape are one thing, of which the trial is a member once: the first is told.
+    alike: dict[tuple[str, str], list[Found]] = {}
+    for each in sorted(found, key=lambda each: each.finding.message):
+        alike.setdefault((each.finding.anomaly, shape(each.finding.message)), []).append(each)
+    for (anomaly, form), members in alike.items():
+        requirements = tuple(requirement for each in members for requirement in each.requirements)
+        failed = any(requirement.verdict == Verdict.FAIL for requirement in requirements)
+        message = members[0].finding.message
+        verdict = Verdict.FAIL if failed else Verdict.EXPECTED_FAIL
+        yield _Symptom(trial, verdict, anomaly, form, message, requirements)
+
+
+def _hit(trial: TrialVerdict) -> set[str]:
+    return {fault.kind for fault in trial.faults if fault.hits > 0}
+
+
+def _by_common_fault(symptoms: Sequence[_Symptom]) -> Iterator[tuple[str, list[_Symptom]]]:
+    """Part the trials by the fault that most of them share; an empty name for those that nothing hit."""
+    left = list(symptoms)
+    while left:
+        kinds = Counter(kind for symptom in left for kind in _hit(symptom.trial))
+        common = min(kinds, key=lambda kind: (-kinds[kind], kind), default="")
+        shares = [not common or common in _hit(symptom.trial) for symptom in left]
+        yield common, [*compress(left, shares)]
+        left = [*compress(left, map(not_, shares))]
+
+
+def _cause(fault: str, symptoms: Sequence[_Symptom], tried: Counter[tuple[str, ...]]) -> Cause:
+    first = min(symptoms, key=lambda symptom: _size(symptom.trial))
+    trials = [symptom.trial for symptom in symptoms]
+    requirements = [each for symptom in symptoms for each in symptom.requirements]
+    same = set(map(same_trial, trials))
+    parts = (first.trial.client, first.anomaly or first.verdict, first.shape, fault)
+    return Cause(
+        fingerprint=sha256("\0".join(parts).encode()).hexdigest()[:8],
+        verdict=first.verdict,
+        client=first.trial.client,
+        anomaly=first.anomaly,
+        message=first.message,
+        faults=tuple(sorted(set.intersection(*map(_hit, trials)))),
+        requirements=_distinct(each.id for each in requirements),
+        level=min((each.level for each in requirements), key=_LEVELS.index, default=""),
+        scenarios=_distinct(trial.scenario for trial in trials),
+        guarantees=_distinct(trial.guarantee for trial in trials),
+        trials=_distinct(trial.trial for trial in trials),
+        attempts=sum(tried[trial] for trial in same),
+        repeated=any(tried[trial] > 1 for trial in same),
+        smallest=first.trial.trial,
+    )
+
+
+def _size(trial: TrialVerdict) -> tuple[int, int, int, str]:
+    """The smaller, the easier to understand: few faults, then short ones, then few records."""
+    asked = [fault.requested_ns for fault in trial.faults if fault.requested_ns]
+    return len(trial.faults), sum(end - start for start, end in asked), trial.delivery.sent, trial.trial
+
+
+def _rank(cause: Cause) -> tuple[int, int, int, str, str]:
+    level = _LEVELS.index(cause.level) if cause.level else 0
+    return SEVERITY.index(Verdict(cause.verdict)), level, -len(cause.trials), cause.client, cause.fingerprint
+
+
+def _distinct(words: Iterable[str]) -> tuple[str, ...]:
+    return tuple(sorted(set(words)))
+
+
+def _listed(words: Iterable[str]) -> str:
+    *before, last = words
+    return f"{', '.join(before)} and {last}" if before else last

@@ -1,0 +1,149 @@
+"""Programs in Go: built once from our sources and one version of a client's module, and kept in the cache.
+
+A program's ``go.mod`` is made here and asks for that version and nothing else: what the client itself asks for is
+taken with it, as Go chooses versions. All builds share one cache of modules and one of what was compiled.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import os
+import re
+import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from harness.errors import EnvironmentProblem, KafkaTrialError, UsageError
+from harness.provision.caches import cache_dir, installed
+from harness.provision.go import BORROWED, OLDEST, borrowed_go, find_go, go_tool, go_version, run_go
+from harness.provision.tools import Ended, excerpt
+from harness.provision.versions import in_order
+
+log = logging.getLogger(__name__)
+
+#: The module of every program; a package of ours in the folder ``x`` is imported as ``adapter/x``.
+_GO_MOD = "module adapter\n\ngo {go}\n\nrequire {module} v{version}\n"
+_NEWER_GO = re.compile(r"requires go >= (\S+)")
+_OUR_CODE = re.compile(r"^\./\w+\.go:.*", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class GoProgram:
+    """A program that stands for one version of a client.
+
+    ``sources`` is where it lies, ``packages`` are folders of ours that it imports, by name. ``modules`` are the paths
+    that the client's module has had, oldest first: the sources name the last, ``module`` is the one of this version.
+    """
+
+    client: str
+    version: str
+    module: str
+    modules: tuple[str, ...]
+    sources: Path
+    packages: Mapping[str, Path]
+    tags: tuple[str, ...] = ()
+    cgo: bool = False
+
+    def files(self) -> dict[str, bytes]:
+        """What is built, by its path in the program's module."""
+        folders = {".": self.sources, **self.packages}
+        found = {
+            f"{name}/{path.name}": path.read_bytes().replace(
+                f'"{self.modules[-1]}'.encode(), f'"{self.module}'.encode()
+            )
+            for name, folder in folders.items()
+            for path in sorted(folder.glob("*.go"))
+        }
+        go = ".".join(map(str, OLDEST))
+        return found | {"go.mod": _GO_MOD.format(go=go, module=self.module, version=self.version).encode()}
+
+
+def built(program: GoProgram) -> Path:
+    """The program's binary, built where it is missing.
+
+    UsageError: that version does not exist. EnvironmentProblem: no Go, no C compiler, or the build failed.
+    """
+    files = program.files()
+    digest = hashlib.sha256(f"{program.tags} {program.cgo} {_built_with()}".encode())
+    for name, content in files.items():
+        digest.update(f"{name} {len(content)} ".encode() + content)
+    place = cache_dir() / "go" / "programs" / f"{program.client}-{program.version}-{digest.hexdigest()[:12]}"
+
+    def build(folder: Path) -> None:
+        log.info("building %s %s", program.client, program.version)
+        module = folder / "module"
+        for name, content in files.items():
+            (module / name).parent.mkdir(parents=True, exist_ok=True)
+            (module / name).write_bytes(content)
+        _compile(program, module, folder / program.client)
+        shutil.rmtree(module)
+
+    return installed(place, build) / program.client
+
+
+def published(*modules: str) -> list[str]:
+    """Every version that Go's registry lists for a client's modules, oldest first. EnvironmentProblem: it is not told."""
+    listed: list[str] = []
+    go = go_tool()
+    for module in modules:
+        words = ("-m", "-versions", "-retracted", "-f", '{{join .Versions " "}}', module)
+        ended = run_go(go, "list", "-C", str(cache_dir()), *words)
+        if ended.returncode != 0:
+            raise EnvironmentProblem(f"the versions of {module} are not told: {_cause(ended.output)}")
+        listed += [version.removeprefix("v") for version in ended.output.split()]
+    return in_order(listed)
+
+
+def _built_with() -> str:
+    """What says which Go builds a program: the machine's, and the one that is borrowed where that will not do."""
+    machine = find_go()
+    return f"{go_version(machine) if machine else ''} {BORROWED.read_text()}"
+
+
+def _compile(program: GoProgram, module: Path, binary: Path) -> None:
+    compiler = os.environ.get("CC") or "gcc"
+    if program.cgo and not shutil.which(compiler):
+        raise EnvironmentProblem(
+            f"{program.client} wraps a C library, and there is no {compiler} to build it with",
+            hint="apt-get install gcc libc6-dev",
+        )
+    words = (
+        "-C",
+        module,
+        "-trimpath",
+        "-ldflags=-s -w",
+        f"-tags={','.join(program.tags)}",
+        "-o",
+        binary,
+        ".",
+    )
+    machine = find_go()
+    ended = run_go(machine or borrowed_go(), "build", *words, cgo=program.cgo)
+    if machine and _NEWER_GO.search(ended.output):
+        ended = run_go(borrowed_go(), "build", *words, cgo=program.cgo)
+    if ended.returncode != 0:
+        raise _explained(program, ended)
+
+
+def _explained(program: GoProgram, ended: Ended) -> KafkaTrialError:
+    named = f"{program.client} {program.version}"
+    if newer := _NEWER_GO.search(ended.output):
+        return EnvironmentProblem(
+            f"{named} asks for Go {newer[1]}, which is newer than any that is here",
+            hint=f"install Go {newer[1]} or later",
+        )
+    try:
+        known = published(*program.modules)
+    except EnvironmentProblem:
+        known = []
+    if known and program.version not in known:
+        return UsageError(f"{named} does not exist; the newest {program.client} is {known[-1]}")
+    if unfit := _OUR_CODE.search(ended.output):
+        return UsageError(f"{named} is not what its adapter was made for: {unfit[0]}")
+    return EnvironmentProblem(f"{named} could not be built: {_cause(ended.output)}")
+
+
+def _cause(said: str) -> str:
+    return excerpt(said, "dial tcp", "no such host", "error:", "cannot find", "fatal:")

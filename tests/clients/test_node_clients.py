@@ -1,0 +1,52 @@
+"""The clients for Node: which versions they have, and that they keep the contract."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from clients.adapters.kafkajs import CLIENT as KAFKAJS
+from clients.adapters.platformatic_kafka import CLIENT as PLATFORMATIC
+from harness.errors import UsageError
+from harness.provision.versions import in_order
+from suites.contract import check_contract
+
+CLIENTS = pytest.mark.parametrize("client", [KAFKAJS, PLATFORMATIC], ids=lambda client: client.name)
+
+
+@CLIENTS
+def test_the_versions_that_were_tried_are_in_order(client):
+    assert list(client.versions) == in_order(client.versions)
+    assert client.default_version in client.versions
+
+
+@CLIENTS
+@pytest.mark.parametrize(
+    "version", ["", "latest", "^2.0.0", "2", "2.2", "2.x", "2.2.4 evil-package", "--help", "../tiny"]
+)
+def test_a_version_is_a_number(client, version):
+    with pytest.raises(UsageError, match=f"is not a version of {client.name}; an example is"):
+        client.install(version)
+
+
+@pytest.mark.long
+@CLIENTS
+def test_the_default_version_keeps_the_contract(client, tmp_path):
+    results = asyncio.run(check_contract(client.install(client.default_version), folder=tmp_path))
+    assert [f"{result.case}: {result.detail}" for result in results if not result.passed] == []
+
+
+@pytest.mark.long
+@CLIENTS
+def test_a_version_that_does_not_exist_names_the_newest(client):
+    with pytest.raises(UsageError, match=r"@99\.9\.9 does not exist; the newest .* is \d+\.\d+\.\d+$"):
+        client.install("99.9.9")
+
+
+@pytest.mark.long
+@CLIENTS
+def test_the_registry_lists_the_versions_that_were_tried(client):
+    listed = client.published()
+    assert set(client.versions) <= set(listed)
+    assert listed == in_order(listed)

@@ -1,0 +1,97 @@
+"""The clients that are packages of PyPI: what is installed for a version, and their manners."""
+
+from __future__ import annotations
+
+import ast
+import asyncio
+import sys
+from pathlib import Path
+
+import pytest
+
+from clients.adapters import aiokafka, confluent_kafka, kafka_python
+from clients.adapters.python_lib import pypi_client
+from clients.adapters.reference import CLIENT as REFERENCE
+from harness.errors import UsageError
+from harness.provision.versions import in_order
+from suites.contract import check_contract
+
+CLIENTS = (aiokafka.CLIENT, confluent_kafka.CLIENT, kafka_python.CLIENT)
+
+
+@pytest.fixture(params=CLIENTS, ids=lambda client: client.name)
+def client(request):
+    return request.param
+
+
+@pytest.fixture
+def installed(monkeypatch):
+    """What is asked for, instead of being installed."""
+    asked: list[str] = []
+
+    def python_env(*requirements: str) -> Path:
+        asked.extend(requirements)
+        return Path("/cache/bin/python")
+
+    monkeypatch.setattr(pypi_client, "python_env", python_env)
+    return asked
+
+
+def test_versions_are_told_oldest_first_and_the_default_is_the_newest(client):
+    assert list(client.versions) == in_order(client.versions)
+    assert len(client.versions) >= 3
+    assert client.default_version == client.versions[-1]
+
+
+def test_the_reference_client_is_published_with_the_project():
+    assert REFERENCE.versions == (REFERENCE.default_version,)
+    assert REFERENCE.published() == [REFERENCE.default_version]
+
+
+def test_a_version_is_installed_with_all_that_it_needs_pinned(client, installed):
+    launch = client.install(client.default_version)
+    assert installed[0] == f"{client.name}=={client.default_version}"
+    assert all("==" in requirement for requirement in installed)
+    assert launch.argv == ("/cache/bin/python", "-s", str(client.program))
+    assert client.program.is_file()
+    assert (Path(launch.env["PYTHONPATH"]) / "verifiable" / "__init__.py").is_file()
+
+
+@pytest.mark.parametrize("version", ["", "latest", "2.3.0 evil-package", ">=1", "2.3.0; import os", "-r x"])
+def test_what_is_no_version_is_not_installed(client, version, installed):
+    with pytest.raises(UsageError, match=f"is not a version of {client.name}; an example is"):
+        client.install(version)
+    assert installed == []
+
+
+@pytest.mark.parametrize(("version", "stands"), [("0.8.1", True), ("0.9.0", False), ("0.14.0", False)])
+def test_aiokafka_stood_on_kafka_python_before_0_9(version, stands, installed):
+    aiokafka.CLIENT.install(version)
+    assert ("kafka-python==2.0.2" in installed) == stands
+
+
+@pytest.mark.parametrize("file", ["main.py", "settings.py"])
+def test_a_program_imports_its_client_and_the_contracts_library_alone(client, file):
+    """It runs where nothing of ours is installed, maybe on an old Python."""
+    tree = ast.parse((client.program.parent / file).read_text(), feature_version=(3, 8))
+    theirs = {"aiokafka", "confluent_kafka", "kafka"}
+    assert _imported(tree) <= {*sys.stdlib_module_names, "settings", "verifiable", *theirs}
+
+
+def _imported(tree: ast.Module) -> set[str]:
+    """The top-level packages that are imported when it runs; what only a type checker sees is left out."""
+    kept = [node.orelse if _is_for_type_checkers(node) else [node] for node in tree.body]
+    walked = [node for nodes in kept for top in nodes for node in ast.walk(top)]
+    plain = {alias.name for node in walked if isinstance(node, ast.Import) for alias in node.names}
+    named = {node.module or "" for node in walked if isinstance(node, ast.ImportFrom) and node.level == 0}
+    return {name.split(".")[0] for name in plain | named}
+
+
+def _is_for_type_checkers(node: ast.stmt) -> bool:
+    return isinstance(node, ast.If) and getattr(node.test, "id", "") == "TYPE_CHECKING"
+
+
+@pytest.mark.long
+def test_it_keeps_the_contract(client, tmp_path):
+    results = asyncio.run(check_contract(client.install(client.default_version), folder=tmp_path))
+    assert [result for result in results if not result.passed] == []

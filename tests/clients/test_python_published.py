@@ -1,0 +1,57 @@
+"""Which versions PyPI has, and what is said when it does not say (here a script stands for pip: no network)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from clients.adapters.kafka_python import CLIENT
+from harness.errors import EnvironmentProblem, UsageError
+from harness.provision import pypi, python_env
+
+
+@pytest.fixture
+def pip(tmp_path, monkeypatch):
+    """``pip(script)``: the pip that is asked is that shell script; its arguments are in the file ``asked``."""
+    monkeypatch.chdir(tmp_path)
+
+    def says(script: str) -> None:
+        path = tmp_path / "pip"
+        path.write_text(f'#!/bin/sh\necho "$@" > {tmp_path}/asked\n{script}\n')
+        path.chmod(0o755)
+        monkeypatch.setattr(pypi, "python_env", lambda *_: path)
+
+    return says
+
+
+def test_releases_are_told_oldest_first(pip):
+    pip(
+        """echo '{"name": "kafka-python", "versions": ["3.0.12", "2.10.0", "2.9.1"]}'; echo 'a warning' >&2"""
+    )
+    assert CLIENT.published() == ["2.9.1", "2.10.0", "3.0.12"]
+    assert Path("asked").read_text().split()[-1] == "kafka-python"
+
+
+def test_a_package_that_is_not_there(pip):
+    pip("echo 'ERROR: No matching distribution found for kafka-pithon' >&2; exit 1")
+    with pytest.raises(EnvironmentProblem, match="of kafka-pithon there are: No matching distribution found"):
+        pypi.published("kafka-pithon")
+
+
+def test_a_registry_that_cannot_be_reached(pip):
+    pip("""echo "WARNING: Retrying after connection broken by 'NewConnectionError(...)'" >&2
+           echo 'ERROR: No matching distribution found for kafka-python' >&2; exit 1""")
+    with pytest.raises(EnvironmentProblem, match=r"it cannot be reached$"):
+        pypi.published("kafka-python")
+
+
+@pytest.mark.parametrize("missing", ["kafka-python==9.9", "lz4==99"])
+def test_of_several_requirements_the_missing_one_is_named(missing, monkeypatch):
+    said = (
+        f"  cause: Because there is no version of {missing} and you require {missing}, we can conclude that"
+    )
+    monkeypatch.setattr(python_env, "_newest", lambda name: f"; the newest of {name} is another")
+    error = python_env._explained("kafka-python==9.9", said)
+    assert isinstance(error, UsageError)
+    assert str(error) == f"{missing} does not exist; the newest of {missing} is another"

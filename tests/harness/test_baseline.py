@@ -1,0 +1,268 @@
+"""Known failures: what is listed is expected, what is not stays a fail, and what is listed and passes is told."""
+
+from __future__ import annotations
+
+from datetime import date
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from msgspec.structs import replace
+
+from harness.baseline import Known, apply, bare
+from harness.baseline.upkeep import contradicted, missing, unneeded
+from harness.fingerprint import causes
+from harness.outcome import Verdict
+from harness.rows import Finding, RequirementVerdict, TrialVerdict
+
+CLIENTS, SCENARIOS = ("a@1", "a@2", "b@1"), ("produce/calm", "produce/cut", "frame/torn")
+GUARANTEES, CHECKS = ("idempotent", "at-least-once"), ("lost", "duplicate")
+
+
+def known(client: str = "c@1", anomaly: str | None = "lost", **values) -> Known:
+    return Known(client=client, reason="it says so", anomaly=anomaly, **values)
+
+
+def test_a_failure_that_is_listed_is_expected_and_says_why(verdict) -> None:
+    told = apply(verdict("lost"), [known(url="https://a.example/1")])
+    assert (told.verdict, told.reason) == ("expected-fail", "known: it says so (https://a.example/1)")
+    assert [each.verdict for each in told.requirements] == ["pass", "expected-fail"]
+
+
+def test_a_finding_that_is_not_listed_leaves_the_trial_a_fail(verdict) -> None:
+    told = apply(verdict("lost", "duplicate"), [known()])
+    assert told.verdict == "fail" and told.reason == verdict("lost", "duplicate").reason
+    assert [each.verdict for each in told.requirements] == ["fail", "expected-fail"]
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        known("c@*"),
+        known("c@1", scenario="produce/*"),
+        known(guarantee="idempotent"),
+        known(level="MUST"),
+        known(anomaly=None, requirement="R-lost"),
+        known(requirement="R-lost"),
+        known(flaky=True),
+    ],
+)
+def test_patterns_name_the_trials_that_they_fit(verdict, entry) -> None:
+    assert apply(verdict("lost"), [entry]).verdict == "expected-fail"
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        known("c@2"),
+        known(scenario="frame/*"),
+        known(guarantee="at-least-once"),
+        known(level="SHOULD"),
+        known(anomaly=None, requirement="R-duplicate"),
+        known(requirement="R-duplicate"),
+        known(anomaly="duplicate"),
+    ],
+)
+def test_what_does_not_fit_covers_nothing(verdict, entry) -> None:
+    assert apply(verdict("lost"), [replace(entry, flaky=True)]).verdict == "fail"
+
+
+def test_one_entry_covers_a_finding_under_all_requirements_that_it_violates(verdict) -> None:
+    trial = verdict("lost")
+    trial = replace(
+        trial, requirements=(*trial.requirements, replace(trial.requirements[1], id="R-more", level="SHOULD"))
+    )
+    assert apply(trial, [known(anomaly=None, requirement="R-more")]).verdict == "expected-fail"
+
+
+def test_what_is_listed_and_passes_is_unexpected(verdict) -> None:
+    told = apply(verdict(), [known()])
+    assert told.verdict == "unexpected-pass"
+    assert told.reason == "c@1 lost in * is known, and did not happen: it says so"
+    assert apply(verdict(), [known(flaky=True)]).verdict == "pass"
+
+
+def test_a_trial_in_which_nobody_judges_it_is_not_named(verdict) -> None:
+    assert apply(verdict(checks=["duplicate"]), [known()]).verdict == "pass"
+
+
+def test_one_known_failure_does_not_hide_that_another_did_not_happen(verdict) -> None:
+    told = apply(verdict("lost"), [known(), known(anomaly="duplicate")])
+    assert told.verdict == "unexpected-pass" and "duplicate" in told.reason
+
+
+@pytest.mark.parametrize("other", ["inconclusive", "not-exercised", "harness-error", "unsupported"])
+def test_what_proves_nothing_stays_what_it_is(verdict, other) -> None:
+    trial = verdict(verdict=other, reason="the machine stood still")
+    assert apply(trial, [known()]) == trial
+
+
+def test_a_fail_that_names_no_finding_is_never_expected(verdict) -> None:
+    trial = replace(verdict(), verdict="fail", requirements=(RequirementVerdict("R-lost", "MUST", "fail"),))
+    assert apply(trial, [known()]).verdict == "fail"
+
+
+def test_an_entry_holds_to_the_end_of_its_last_day() -> None:
+    entry = known(expires=date(2026, 5, 1))
+    assert not entry.expired(date(2026, 5, 1)) and entry.expired(date(2026, 5, 2))
+    assert not known().expired(date(9999, 1, 1))
+
+
+TRIALS = st.lists(
+    st.tuples(
+        st.sampled_from(CLIENTS),
+        st.sampled_from(SCENARIOS),
+        st.sampled_from(GUARANTEES),
+        st.integers(1, 2),
+        st.sets(st.sampled_from(CHECKS)),
+        st.sets(st.sampled_from(CHECKS), min_size=1),
+    ),
+    max_size=14,
+    unique_by=lambda trial: trial[:4],
+)
+ENTRIES = st.lists(
+    st.builds(
+        known,
+        client=st.sampled_from([*CLIENTS, "a@*"]),
+        anomaly=st.sampled_from(CHECKS),
+        scenario=st.sampled_from([*SCENARIOS, "produce/*", "*"]),
+        guarantee=st.none() | st.sampled_from(GUARANTEES),
+        flaky=st.booleans(),
+    ),
+    max_size=4,
+)
+
+
+@pytest.fixture(scope="session")
+def trials_of(verdict):
+    """Trials of what was drawn: where they were, what they violate, who judged them."""
+
+    def made(drawn) -> list[TrialVerdict]:
+        return [
+            verdict(
+                *sorted(anomalies & checks),
+                client=client,
+                scenario=scenario,
+                guarantee=guarantee,
+                seed=seed,
+                checks=checks,
+            )
+            for client, scenario, guarantee, seed, anomalies, checks in drawn
+        ]
+
+    return made
+
+
+@given(TRIALS, ENTRIES)
+def test_to_apply_it_twice_changes_nothing_and_it_can_be_taken_back(trials_of, drawn, entries) -> None:
+    for trial in trials_of(drawn):
+        told = apply(trial, entries)
+        assert apply(told, entries) == told
+        plain = bare(told)
+        assert (plain.verdict, plain.requirements) == (trial.verdict, trial.requirements)
+        assert plain.verdict == Verdict.PASS or plain.reason == trial.reason
+        assert apply(trial, []) == trial
+
+
+@given(TRIALS, ENTRIES)
+def test_the_entries_that_are_added_make_every_failure_expected_and_contradict_no_trial(
+    trials_of, drawn, entries
+) -> None:
+    trials = trials_of(drawn)
+    added = missing(trials, entries, "found")
+    after = [apply(trial, [*entries, *added]) for trial in trials]
+    assert Verdict.FAIL not in {trial.verdict for trial in after}
+    assert contradicted(trials, added) == {}
+    assert missing(trials, [*entries, *added], "found") == []
+
+
+@given(TRIALS, ENTRIES)
+def test_no_entry_that_is_added_can_be_left_out(trials_of, drawn, entries) -> None:
+    trials = trials_of(drawn)
+    added = missing(trials, entries, "found")
+    for entry in added:
+        others = [*entries, *(each for each in added if each != entry)]
+        assert Verdict.FAIL in {apply(trial, others).verdict for trial in trials}
+
+
+@given(TRIALS, ENTRIES)
+def test_an_entry_that_is_added_names_nothing_that_did_not_fail(trials_of, drawn, entries) -> None:
+    trials = trials_of(drawn)
+    for entry in missing(trials, entries, "found"):
+        places = {(trial.client, trial.scenario, trial.guarantee) for trial in trials}
+        for place in places:
+            here = [trial for trial in trials if (trial.client, trial.scenario, trial.guarantee) == place]
+            expected = [trial for trial in here if apply(trial, [entry]).verdict == "unexpected-pass"]
+            assert not expected
+
+
+@given(TRIALS, ENTRIES)
+def test_without_what_is_not_needed_nothing_new_fails(trials_of, drawn, entries) -> None:
+    trials = trials_of(drawn)
+    gone = unneeded(trials, entries)
+    kept = [entry for place, entry in enumerate(entries) if place not in gone]
+    assert unneeded(trials, kept) == []
+    for trial in trials:
+        assert apply(trial, entries).verdict == Verdict.FAIL or apply(trial, kept).verdict != Verdict.FAIL
+
+
+def test_a_pattern_stands_for_several_and_for_nothing_that_holds(verdict) -> None:
+    failing = [
+        verdict("lost", scenario=scenario, guarantee=guarantee)
+        for scenario in ("produce/calm", "produce/cut")
+        for guarantee in GUARANTEES
+    ]
+    [entry] = missing(failing, [], "found by run r")
+    assert (str(entry), entry.flaky) == ("c@1 lost in produce/*", False)
+    assert entry.reason == "not looked into yet; found by run r: 3 records"
+    holds = verdict(scenario="produce/calm", guarantee="at-least-once", seed=2)
+    told = {str(entry): entry.flaky for entry in missing([*failing, holds], [], "found")}
+    assert told == {
+        "c@1 lost in produce/calm under at-least-once": True,
+        "c@1 lost in produce/calm under idempotent": False,
+        "c@1 lost in produce/cut": False,
+    }
+
+
+def test_two_versions_that_fail_alike_need_one_entry(verdict) -> None:
+    [entry] = missing([verdict("lost", client="c@1"), verdict("lost", client="c@2")], [], "found")
+    assert entry.client == "c@*"
+
+
+def test_an_anomaly_of_its_own_name_is_listed_with_its_requirement(verdict) -> None:
+    odd = (Finding("hung-call", "flush never came back"),)
+    trial = replace(
+        verdict(),
+        verdict="fail",
+        requirements=(RequirementVerdict("R-1", "MUST", "fail", odd, ("still-pending",)),),
+    )
+    [entry] = missing([trial], [], "found")
+    assert (entry.anomaly, entry.requirement) == ("hung-call", "R-1")
+    held = replace(
+        trial,
+        verdict="pass",
+        requirements=(RequirementVerdict("R-1", "MUST", "pass", (), ("still-pending",)),),
+    )
+    assert apply(held, [entry]).verdict == "unexpected-pass"
+
+
+def test_what_was_not_tried_and_what_is_flaky_is_kept(verdict) -> None:
+    entries = [known("d@1"), known(flaky=True), known(anomaly="duplicate"), known(scenario="frame/*")]
+    assert unneeded([verdict("lost", scenario="produce/calm")], entries) == [2]
+    assert unneeded([verdict()], entries) == [2]
+    shadowed = [known(), known(scenario="produce/*", flaky=True)]
+    assert unneeded([verdict("lost")], shadowed) == [1]
+
+
+def test_a_contradiction_names_the_trials(verdict) -> None:
+    entry = known()
+    found = contradicted([verdict(), verdict("lost", seed=2)], [entry])
+    assert found == {entry: [verdict().trial]}
+
+
+def test_what_is_known_is_a_cause_of_its_own(verdict) -> None:
+    trials = [apply(verdict("lost", "duplicate"), [known()])]
+    assert {(cause.verdict, cause.anomaly) for cause in causes(trials)} == {
+        ("fail", "duplicate"),
+        ("expected-fail", "lost"),
+    }

@@ -1,0 +1,121 @@
+"""The list of known failures as a file: refused with a word where it does not fit, and kept as its owner wrote it."""
+
+from __future__ import annotations
+
+import logging
+from datetime import date
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from harness import registry
+from harness.baseline import Known, load
+from harness.baseline.file import appended, in_force, parse, without
+from harness.errors import UsageError
+
+ENTRY = '[[known]]\nclient = "c@1"\nanomaly = "lost"\nreason = "so"\n'
+TEXT = st.text(st.characters(exclude_categories=["Cs"]), min_size=1).filter(str.strip)
+KNOWN = st.builds(
+    Known,
+    client=st.sampled_from(["c@1", "confluent-kafka@*", "d@2.?"]),
+    reason=TEXT,
+    anomaly=st.sampled_from(["lost", "unsplit"]),
+    requirement=st.none() | st.just("PRD-SPL-01"),
+    scenario=st.sampled_from(["*", "produce/*", "frame/out-of-order"]),
+    guarantee=st.none() | st.sampled_from(["idempotent", "at-least-once"]),
+    level=st.none() | st.sampled_from(["MUST", "SHOULD"]),
+    url=st.none() | TEXT,
+    expires=st.none() | st.dates(),
+    flaky=st.booleans(),
+)
+
+
+@given(st.lists(KNOWN, max_size=4), st.lists(KNOWN, max_size=3))
+def test_what_is_written_reads_as_it_was(first, more) -> None:
+    text = appended("", first)
+    assert parse(text, "f") == tuple(first)
+    assert parse(appended(text, more), "f") == (*first, *more)
+
+
+@given(st.lists(KNOWN, min_size=1, max_size=5), st.data())
+def test_only_what_is_removed_goes(entries, data) -> None:
+    gone = data.draw(st.sets(st.integers(0, len(entries) - 1)))
+    rest = without(appended("", entries), gone, "f")
+    assert parse(rest, "f") == tuple(entry for place, entry in enumerate(entries) if place not in gone)
+
+
+def test_the_words_of_the_owner_stay() -> None:
+    text = f"# Ours.\n\n# The first.\n{ENTRY}\n# The second, # 7.\n{ENTRY.replace('lost', 'gave-up')}  # still so\n"
+    added = appended(text, [Known("d@1", "why", anomaly="lost")])
+    assert added.startswith(text.rstrip("\n")) and parse(added, "f")[2].client == "d@1"
+    assert without(text, {1}, "f") == f"# Ours.\n\n# The first.\n{ENTRY}\n"
+    assert without(text, {0}, "f") == text.replace(f"# The first.\n{ENTRY}\n", "")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'known = [{client = "c@1", anomaly = "lost", reason = "so"}]\n',
+        ENTRY.replace('"so"', '"""\n[[known]]\nso"""'),
+        ENTRY.replace("[[known]]", '[["known"]]'),
+    ],
+)
+def test_what_cannot_be_removed_line_by_line_is_left_to_its_owner(text) -> None:
+    with pytest.raises(UsageError, match="yours to remove"):
+        without(text, {0}, "f")
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("[[known]\n", "f is not TOML"),
+        ('[[knwon]]\nclient = "c@1"\n', "unknown key 'knwon'; did you mean 'known'?"),
+        ('[known]\nclient = "c@1"\n', "in two brackets"),
+        ("known = [1]\n", "entry 1 is no table"),
+        (ENTRY + 'gaurantee = "idempotent"\n', "entry 1: unknown key 'gaurantee'; did you mean 'guarantee'?"),
+        (f"{ENTRY}\n{ENTRY}flaky = 1\n", "entry 2: Expected `bool`"),
+        (ENTRY.replace('reason = "so"\n', ""), "missing required field `reason`"),
+        (ENTRY.replace('"so"', '" "'), "has a reason"),
+        (ENTRY.replace('anomaly = "lost"\n', ""), "names an anomaly or a requirement"),
+        (ENTRY.replace("lost", "losst"), "unknown anomaly 'losst'; did you mean 'lost'?"),
+        (ENTRY.replace("c@1", "*"), "has no version"),
+        (ENTRY.replace("c@1", "*@*"), "is not one client"),
+        (ENTRY.replace("c@1", "kafka*@1"), "is not one client"),
+        (ENTRY.replace("c@1", "c"), "has no version"),
+        (ENTRY.replace("c@1", "c@"), "has no version"),
+        (ENTRY + 'scenario = "produce/clam"\n', "did you mean 'produce/calm'?"),
+        (ENTRY + 'scenario = "produse/*"\n', "unknown scenario 'produse/*'"),
+        (ENTRY + 'guarantee = "idempotnt"\n', "did you mean 'idempotent'?"),
+        (ENTRY + 'level = "must"\n', "unknown level 'must'"),
+        (ENTRY + 'expires = "soon"\n', "entry 1: "),
+    ],
+)
+def test_what_does_not_fit_is_refused_with_a_word(text, told) -> None:
+    with pytest.raises(UsageError) as refused:
+        parse(text, "f")
+    assert told in str(refused.value) and str(refused.value).startswith("f")
+
+
+def test_an_entry_that_has_expired_is_left_out_and_told(tmp_path, caplog) -> None:
+    file = tmp_path / "known.toml"
+    file.write_text(f"{ENTRY}expires = 2026-05-01\n\n{ENTRY.replace('lost', 'gave-up')}")
+    assert len(load(str(file), date(2026, 5, 1))) == 2
+    with caplog.at_level(logging.INFO, logger="harness"):
+        [left] = load(str(file), date(2026, 5, 2))
+    assert left.anomaly == "gave-up"
+    assert "c@1 lost in * expired on 2026-05-01" in caplog.text
+    assert in_force(parse(file.read_text(), "f"), date(2030, 1, 1)) == (left,)
+
+
+def test_a_file_that_is_not_there_is_one_sentence_with_the_names_there_are(tmp_path) -> None:
+    with pytest.raises(UsageError, match=r"there is no file .*; by name there is known$"):
+        load(str(tmp_path / "none.toml"))
+    with pytest.raises(UsageError, match="cannot read"):
+        load(str(tmp_path))
+
+
+@pytest.mark.parametrize("name", registry.names("baselines"))
+def test_the_lists_that_are_shipped_can_be_read(name) -> None:
+    entries = load(name, date.max)
+    assert entries and all(entry.url for entry in entries)

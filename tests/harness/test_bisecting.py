@@ -1,0 +1,65 @@
+"""Bisecting: the answer brackets the change, whatever cannot be tried, in as few tries as halving takes."""
+
+from __future__ import annotations
+
+from math import ceil, log2
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from harness.bisecting import State, bracket, next_to_try, state_of
+from harness.rows import Finding, RequirementVerdict, TrialVerdict
+
+
+def verdict(of: str, *anomalies: str) -> TrialVerdict:
+    found = tuple(Finding(anomaly, "it happened") for anomaly in anomalies)
+    required = (RequirementVerdict("X-01", "MUST", of, found),)
+    return TrialVerdict("t", "c@1", "b", "s", "idempotent", 1, of, "", required)
+
+
+@st.composite
+def histories(draw: st.DrawFn) -> tuple[int, int, set[int]]:
+    """How many versions, which is the first bad one, and those that cannot be tried; never an end."""
+    count = draw(st.integers(2, 200))
+    inner = st.integers(1, count - 2) if count > 2 else st.nothing()
+    return count, draw(st.integers(1, count - 1)), draw(st.sets(inner))
+
+
+@given(histories())
+def test_the_answer_brackets_the_change(history: tuple[int, int, set[int]]) -> None:
+    count, first_bad, untestable = history
+    versions = [f"1.{number}" for number in range(count)]
+
+    def tried(at: int) -> State:
+        if at in untestable:
+            return State.SKIPPED
+        return State.BAD if at >= first_bad else State.GOOD
+
+    seen = {versions[at]: tried(at) for at in (0, count - 1)}
+    while (version := next_to_try(versions, seen)) is not None:
+        assert version not in seen
+        seen[version] = tried(versions.index(version))
+    good, bad = bracket(versions, seen)
+    assert good < first_bad <= bad
+    assert set(range(good + 1, bad)) <= untestable
+    skipped = sum(state is State.SKIPPED for state in seen.values())
+    assert len(seen) <= ceil(log2(count)) + skipped + 2
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "anomaly", "state"),
+    [
+        ([verdict("pass"), verdict("pass")], None, State.GOOD),
+        ([verdict("pass"), verdict("fail", "lost")], None, State.BAD),
+        ([verdict("pass"), verdict("fail", "lost")], "lost", State.BAD),
+        ([verdict("fail", "gave-up")], "lost", State.GOOD),
+        ([verdict("fail", "gave-up", "lost")], "lost", State.BAD),
+        ([verdict("inconclusive"), verdict("not-exercised")], None, State.SKIPPED),
+        ([verdict("harness-error"), verdict("unsupported")], "lost", State.SKIPPED),
+        ([verdict("inconclusive"), verdict("pass")], None, State.GOOD),
+        ([], None, State.SKIPPED),
+    ],
+)
+def test_what_is_seen_of_a_version(verdicts, anomaly, state) -> None:
+    assert state_of(verdicts, anomaly) is state

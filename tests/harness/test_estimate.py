@@ -1,0 +1,95 @@
+"""Laws of estimates, and one that is held against a run that was measured."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+from msgspec.structs import replace
+
+from harness import estimate, registry
+from harness.estimate import BEGIN_S, BESIDES_MS, NODE_CORE_S, TRIAL_CORE_S, trial_s
+from harness.outcome import Guarantee
+from harness.plan import make_plan
+from harness.spec import ClientRef, Elapsed, FaultSpec, FrameSeen, PhaseBegan, Plan, TrialSpec, Workload
+
+LOAD = Workload()
+CLIENTS = [ClientRef("reference", "0.1.0"), ClientRef("confluent-kafka", "2.16.1")]
+
+
+def trial(*faults: FaultSpec, broker: str = "local:4.3.1x1", alone: bool = False) -> TrialSpec:
+    return TrialSpec(
+        "t", CLIENTS[0], broker, "produce/calm", Guarantee.IDEMPOTENT, 1, LOAD, faults, {}, alone
+    )
+
+
+def lasting(duration_ms: int, broker: str = "local:4.3.1x1", alone: bool = False) -> TrialSpec:
+    return trial(FaultSpec("refuse", Elapsed(0), duration_ms), broker=broker, alone=alone)
+
+
+plans = st.lists(
+    st.builds(
+        lasting,
+        st.integers(0, 60_000),
+        st.sampled_from(["local:4.3.1x1", "local:4.3.1x3"]),
+        st.booleans(),
+    ),
+    min_size=1,
+    max_size=40,
+).map(lambda trials: Plan(1, tuple(trials)))
+jobs, cores = st.integers(1, 32), st.integers(1, 16)
+
+
+@given(plans, jobs, cores)
+def test_more_jobs_more_cores_and_fewer_trials_are_never_slower(plan, jobs, cores):
+    takes_s = estimate.of(plan, jobs, cores).seconds
+    assert estimate.of(plan, jobs + 1, cores).seconds <= takes_s
+    assert estimate.of(plan, jobs, cores + 1).seconds <= takes_s
+    assert estimate.of(replace(plan, trials=plan.trials[:-1]), jobs, cores).seconds <= takes_s
+
+
+@given(plans, jobs, cores)
+def test_a_plan_takes_as_long_as_its_longest_trial_and_as_all_that_is_computed(plan, jobs, cores):
+    takes_s = estimate.of(plan, jobs, cores).seconds
+    assert takes_s >= BEGIN_S + max(map(trial_s, plan.trials))
+    assert takes_s >= BEGIN_S + len(plan.trials) * TRIAL_CORE_S / cores
+
+
+@given(plans, jobs, cores)
+def test_no_more_jobs_are_useful_than_make_it_quicker(plan, jobs, cores):
+    told = estimate.of(plan, jobs, cores)
+    assert estimate.of(plan, told.useful_jobs, cores).seconds == told.seconds
+    assert told.useful_jobs == 1 or estimate.of(plan, told.useful_jobs - 1, cores).seconds > told.seconds
+    assert (f"-j {told.useful_jobs} is as quick" in told.sentence) == (told.useful_jobs < jobs)
+
+
+def test_a_trial_lasts_as_long_as_its_load_or_its_last_fault():
+    calm_s = trial_s(trial())
+    assert calm_s == (LOAD.load_ms + BESIDES_MS) / 1_000
+    assert trial_s(trial(FaultSpec("refuse", Elapsed(100), 200))) == calm_s
+    late = [
+        FaultSpec("refuse", start, LOAD.load_ms)
+        for start in (Elapsed(1_000), FrameSeen("Produce", after_ms=1_000))
+    ]
+    assert all(trial_s(trial(fault)) == calm_s + 1 for fault in late)
+    assert trial_s(trial(FaultSpec("refuse", PhaseBegan("startup"), LOAD.load_ms + 500))) == calm_s + 0.5
+
+
+def test_who_hurts_brokers_pays_for_a_cluster_each_time():
+    """Whatever the plan says: the kind of fault decides, as it does when the plan is carried out."""
+    fault = FaultSpec("broker_kill", Elapsed(0), 0)
+    shared = Plan(1, (trial(broker="local:4.3.1x3"),) * 10)
+    alone = Plan(1, (trial(fault, broker="local:4.3.1x3"),) * 10)
+    more_s = estimate.of(alone, 1, 2).seconds - estimate.of(shared, 1, 2).seconds
+    assert more_s == 9 * 3 * NODE_CORE_S / 2
+
+
+def test_it_is_near_a_run_that_was_measured():
+    """`kafka-trial run 'produce/*' -c reference -c confluent-kafka --seeds 4 -j 16` on two cores took 61.6 s."""
+    scenarios = [
+        scenario for name, scenario in registry.table("scenarios").items() if name.startswith("produce/")
+    ]
+    plan = make_plan(scenarios, CLIENTS, ["local:4.3.1x1"], range(1, 5))
+    assert len(plan.trials) == 64
+    told = estimate.of(plan, 16, 2)
+    assert 0.8 * 61.6 <= told.seconds <= 1.2 * 61.6
+    assert told.useful_jobs < 16

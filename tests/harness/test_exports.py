@@ -1,0 +1,155 @@
+"""What a run leaves for other programs: Markdown that stays small, and JSON that says the same."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from harness import exports
+from harness.cli.output import run_document
+from harness.errors import EnvironmentProblem
+from harness.evidence import Evidence
+from harness.exports import jsonl, markdown
+from harness.exports.markdown import summary
+from harness.fingerprint import causes
+from harness.outcome import Guarantee
+from harness.rows import Ending, Phases, TrialRecord, TrialVerdict
+from harness.spec import ClientRef, Plan, TrialSpec, Workload
+from harness.store import RunRecord, RunStore
+
+RECORD = RunRecord("run-1", "2026-03-01T10:20:30Z", Plan(7, ()), 1, {}, ["kafka-trial", "run"])
+RUN = Path("runs/run-1")
+
+
+def listed(text: str) -> list[str]:
+    return [line for line in text.splitlines() if line.startswith("- ") and "kafka-trial" not in line]
+
+
+@given(st.text())
+def test_no_reason_breaks_the_table_or_the_list(verdict, words) -> None:
+    text = summary(RECORD, [verdict("lost", client=words, reason=words, message=words)], RUN)
+    rows = [line for line in text.split("\n") if line.startswith("|")]
+    assert len(rows) == 3
+    assert {row.replace("\\|", "").count("|") for row in rows} == {5}
+    assert "<" not in text.replace("&lt;", "")
+
+
+def test_the_worst_comes_first_by_cause_with_its_replay_and_what_to_do(verdict) -> None:
+    trials = [
+        verdict(seed=1),
+        verdict(seed=2, verdict="inconclusive", reason="stood still"),
+        *(verdict("lost", seed=seed, hit=["dropped_response"]) for seed in (3, 4)),
+        verdict(seed=5, verdict="harness-error", reason="no broker"),
+        verdict(seed=6, verdict="expected-fail", reason="known: so"),
+    ]
+    text = summary(RECORD, trials, RUN, "All agree.")
+    [cause] = [cause for cause in causes(trials) if cause.verdict == "fail"]
+    headings = [line for line in text.splitlines() if line.startswith("#")]
+    assert headings == [
+        "# kafka-trial: run-1",
+        "## Findings",
+        "## Nothing proven",
+        "## Known failures",
+        "## Matrix",
+        "## Next",
+    ]
+    assert listed(text)[0] == (
+        "- ✗ fail `c@1: lost after dropped response`: 3 records (2 trials, 1 scenario). MUST R-lost. "
+        f"Fingerprint {cause.fingerprint}"
+    )
+    assert f"  - smallest: `kafka-trial replay {RUN}/trials/{cause.smallest}`" in text
+    assert "⚠ harness-error 1, ✗ fail 2, ? inconclusive 1, x expected-fail 1, ✔ pass 1. All agree." in text
+    assert f"`kafka-trial baseline update {RUN} --file known.toml`" in text
+
+
+def test_a_run_that_ended_early_says_so(verdict) -> None:
+    spec = TrialSpec("t", ClientRef("c", "1"), "local:x", "s", Guarantee.IDEMPOTENT, 1, Workload(), (), {})
+    record = msgspec.structs.replace(RECORD, plan=Plan(1, (spec, spec)), stop_reason="interrupted")
+    assert "1 of 2 planned trials (interrupted): ✔ pass 1." in summary(record, [verdict()], RUN)
+
+
+def test_a_cell_counts_its_trials_and_is_not_run_without_one(verdict) -> None:
+    other = [verdict(client="d@1", scenario="produce/latency", seed=seed) for seed in (1, 2)]
+    text = summary(RECORD, [verdict(), *other], RUN)
+    assert "| local:4.3.1x1 | produce/calm | idempotent | ✔ pass | not run |" in text
+    assert "| local:4.3.1x1 | produce/latency | idempotent | not run | ✔ pass 2 |" in text
+
+
+def test_too_many_causes_and_rows_are_counted_and_the_worst_are_kept(verdict) -> None:
+    causes_of_their_own = [
+        verdict("lost", client=f"c@{n}", scenario=f"z/{n}", seed=n) for n in range(markdown.MAX_CAUSES + 5)
+    ]
+    passing = [verdict(scenario=f"a/{n}") for n in range(markdown.MAX_ROWS)]
+    text = summary(RECORD, [*passing, *causes_of_their_own], RUN)
+    assert len(listed(text)) == markdown.MAX_CAUSES + 1
+    assert "- and 5 more" in text
+    assert f"and {markdown.MAX_CAUSES + 5} more rows, none worse than these" in text
+    assert (
+        "z/0" in text
+        and len([line for line in text.splitlines() if line.startswith("| local")]) == markdown.MAX_ROWS
+    )
+
+
+def test_a_summary_stays_far_below_what_is_dropped_whole(verdict) -> None:
+    many = [
+        *(verdict("lost", client=f"{'client' * 50}{n}@1", message="x" * 5_000) for n in range(300)),
+        *(verdict("lost", scenario=f"{'s' * 90}/{n}") for n in range(markdown.MAX_ROWS)),
+    ]
+    text = summary(RECORD, many, RUN)
+    assert len(text.encode()) < 2**19
+    assert "more lines" in text.splitlines()[-1]
+
+
+def test_json_lines_are_the_verdicts_and_the_findings_are_those_of_the_document(verdict) -> None:
+    verdicts = [verdict("lost", seed=1), verdict(seed=2)]
+    assert msgspec.json.Decoder(TrialVerdict).decode_lines(jsonl.results(verdicts)) == verdicts
+    told = json.loads(jsonl.findings(RECORD, verdicts, RUN))
+    assert [each["anomaly"] for each in told["findings"]] == ["lost"]
+    assert json.loads(msgspec.json.encode(run_document(RUN, 7, verdicts)))["findings"] == told["findings"]
+
+
+@pytest.fixture
+def store(tmp_path, verdict) -> RunStore:
+    """A run of one trial, which took 2.5 s from load on."""
+    trial = verdict("lost")
+    spec = TrialSpec(
+        trial.trial,
+        ClientRef("c", "1"),
+        trial.broker,
+        trial.scenario,
+        Guarantee.IDEMPOTENT,
+        1,
+        Workload(),
+        (),
+        {},
+    )
+    store = RunStore.create(tmp_path, msgspec.structs.replace(RECORD, plan=Plan(1, (spec,))))
+    phases = Phases(1_000_000_000, 2_000_000_000, 3_000_000_000, 3_500_000_000)
+    store.write_evidence(
+        Evidence(TrialRecord(spec, "run-1", "t", 0, phases, Ending.COMPLETE), (), (), (), ())
+    )
+    store.write_verdict(trial)
+    return store
+
+
+def test_all_of_them_are_written_into_the_run_or_where_they_are_wanted(store, tmp_path) -> None:
+    verdicts = list(store.verdicts())
+    exports.write(store, verdicts)
+    exports.write(store, verdicts, tmp_path / "else", "All agree.")
+    names = {exports.RESULTS, exports.JUNIT, exports.SUMMARY, exports.FINDINGS}
+    assert names <= {path.name for path in store.folder.iterdir()}
+    assert names == {path.name for path in (tmp_path / "else").iterdir()}
+    assert "All agree." in (tmp_path / "else" / exports.SUMMARY).read_text()
+    assert 'time="2.500"' in (store.folder / exports.JUNIT).read_text()
+    assert f"replay {store.folder}" in (tmp_path / "else" / exports.SUMMARY).read_text()
+
+
+def test_what_cannot_be_written_is_one_sentence(store, tmp_path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(EnvironmentProblem, match="cannot write"):
+        exports.write(store, list(store.verdicts()), tmp_path / "file")

@@ -1,0 +1,127 @@
+"""The plugin without a broker: it is silent until it is asked, and what is asked wrongly is one sentence."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from harness import pytest_trials
+from harness.outcome import Level
+from harness.pytest_trials import NoVerdict, Tried
+from harness.rows import Finding, RequirementVerdict, TrialVerdict
+
+pytestmark = pytest.mark.long
+pytest_plugins = ["pytester"]
+
+PLAIN = "def test_one(): pass"
+ASKS = "def test_one(kafka_client): assert str(kafka_client)"
+
+
+def run(pytester, source, *args):
+    pytester.makepyfile(source)
+    return pytester.runpytest_subprocess("-p", "no:cacheprovider", *args)
+
+
+def test_it_is_silent_where_nobody_asks(pytester):
+    result = run(pytester, PLAIN)
+    result.assert_outcomes(passed=1)
+    result.stdout.no_fnmatch_line("kafka-trial:*")
+    assert not (pytester.path / "runs").exists()
+
+
+LOADED = """
+import sys, harness.pytest_plugin
+print([name for name in sys.modules if name.startswith(("harness.", "kio", "pyspark"))])
+"""
+
+
+def test_importing_it_imports_no_harness():
+    said = subprocess.run([sys.executable, "-c", LOADED], capture_output=True, text=True, check=True).stdout
+    assert said.strip() == "['harness.pytest_plugin']"
+
+
+def test_a_test_is_one_item_a_client(pytester):
+    result = run(
+        pytester, ASKS, "--kafka-client", "reference", "--kafka-client", "confluent-kafka@2.3.0", "-v"
+    )
+    result.assert_outcomes(passed=2)
+    result.stdout.fnmatch_lines(["kafka-trial: reference@*, confluent-kafka@2.3.0 on local:*, seed 1"])
+    result.stdout.fnmatch_lines(["*test_one[[]reference@*", "*test_one[[]confluent-kafka@2.3.0*"])
+
+
+def test_clients_come_from_the_ini_file_and_the_environment(pytester, monkeypatch):
+    pytester.makeini("[pytest]\nkafka_clients = confluent-kafka@2.3.0")
+    run(pytester, ASKS, "-v").stdout.fnmatch_lines(["*test_one[[]confluent-kafka@2.3.0*"])
+    monkeypatch.setenv("KAFKA_TRIAL_CLIENTS", "reference")
+    run(pytester, ASKS, "-v").stdout.fnmatch_lines(["*test_one[[]reference@*"])
+
+
+def test_a_wrong_name_is_one_sentence(pytester):
+    result = run(pytester, ASKS, "--kafka-client", "refrence")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["*unknown client 'refrence'; did you mean 'reference'?"])
+
+
+def test_it_can_be_left_out(pytester):
+    result = run(pytester, ASKS, "-p", "no:kafka-trial")
+    result.assert_outcomes(errors=1)
+    result.stdout.fnmatch_lines(["*fixture 'kafka_client' not found*"])
+
+
+def test_marks_are_known_to_strict_projects(pytester):
+    marked = "import pytest\n@pytest.mark.must\n@pytest.mark.requirement(id='X-1')\ndef test_one(): pass"
+    run(pytester, marked, "--strict-markers", "-m", "must").assert_outcomes(passed=1)
+
+
+def test_the_live_suites_are_items_by_scenario_guarantee_and_client(pytester):
+    options = (
+        "--kafka-client",
+        "confluent-kafka@2.3.0",
+        "--kafka-scenario",
+        "produce/*",
+        "--collect-only",
+        "-q",
+    )
+    result = pytester.runpytest_subprocess("-p", "no:cacheprovider", "--pyargs", "suites.live", *options)
+    result.stdout.fnmatch_lines(["*test_scenario[[]produce/disconnect-idempotent-confluent-kafka@2.3.0-s1]"])
+    only = pytester.runpytest_subprocess(
+        "-p", "no:cacheprovider", "--pyargs", "suites.live", *options, "-m", "guarantee(name='idempotent')"
+    )
+    only.stdout.no_fnmatch_line("*at-least-once*")
+
+
+def tried(verdict, level=Level.SHOULD, broken="MUST"):
+    finding = Finding("lost", "1 record lost")
+    requirement = RequirementVerdict("X-1", broken, verdict, (finding,) if verdict == "fail" else ())
+    said = TrialVerdict("t", "c@1", "b:1", "s", "idempotent", 1, verdict, "a reason", (requirement,))
+    return Tried(said, None, None, level)
+
+
+def test_what_proves_nothing_is_neither_pass_nor_failure():
+    for verdict in ("harness-error", "inconclusive", "not-exercised"):
+        with pytest.raises(NoVerdict, match="a reason"):
+            tried(verdict).must_pass()
+
+
+def test_verdicts_in_pytests_words(monkeypatch):
+    monkeypatch.setattr(pytest_trials.Tried, "report", lambda self: "the report")
+    tried("pass").must_pass()
+    for verdict in ("fail", "unexpected-pass"):
+        with pytest.raises(pytest.fail.Exception, match="the report"):
+            tried(verdict).must_pass()
+    with pytest.raises(pytest.skip.Exception, match="unsupported: a reason"):
+        tried("unsupported").must_pass()
+    with pytest.raises(pytest.xfail.Exception):
+        tried("expected-fail").must_pass()
+
+
+def test_at_level_must_a_should_is_expected_to_fail(monkeypatch):
+    monkeypatch.setattr(pytest_trials.Tried, "report", lambda self: "the report")
+    with pytest.raises(pytest.xfail.Exception, match="only SHOULD"):
+        tried("fail", Level.MUST, "SHOULD").must_pass()
+    with pytest.raises(pytest.fail.Exception):
+        tried("fail", Level.MUST, "MUST").must_pass()
+    with pytest.raises(pytest.fail.Exception):
+        tried("fail", Level.SHOULD, "SHOULD").must_pass()

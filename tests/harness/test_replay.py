@@ -1,0 +1,100 @@
+"""Which trial ``replay`` means, and how often it failed; in virtual time, which needs no broker."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harness.cli.main import call
+from harness.cli.replay import located
+from harness.errors import UsageError
+from harness.store import RUN, TRIAL, VERDICT
+
+MUTANT = "mutant-gives_up_on_disconnect"
+
+
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory) -> Path:
+    """A folder of runs: one with two trials, both of which fail."""
+    out = tmp_path_factory.mktemp("runs")
+    argv = ["simulate", "-c", MUTANT, "-g", "at-least-once", "--scenario", "generated/network"]
+    assert (
+        call([*argv, "-b", "scripted:4.3.1x1", "--seed", "2", "--trials", "2", "--out-dir", str(out), "-q"])
+        == 1
+    )
+    return out
+
+
+@pytest.fixture
+def trial(kept: Path) -> Path:
+    return next(kept.glob(f"*/trials/*-s2/{TRIAL}")).parent
+
+
+def replay(capsys: pytest.CaptureFixture[str], *argv: str) -> tuple[int, Any, str]:
+    code = call(["replay", *argv])
+    out, err = capsys.readouterr()
+    assert "Traceback" not in err
+    return code, json.loads(out) if out else None, err
+
+
+def test_a_trial_is_found_by_its_id(kept: Path, trial: Path, tmp_path: Path, capsys) -> None:
+    again = tmp_path / "again"
+    (again / "x").mkdir(parents=True)
+    assert located(trial.name, kept) == trial / TRIAL
+    code, document, _ = replay(capsys, trial.name, "--out-dir", str(kept), "--json")
+    assert code == 1 and document["counts"] == {"fail": 1}
+    newer = Path(document["run"])
+    assert newer.parent == kept and located(trial.name, kept) == newer / "trials" / trial.name / TRIAL
+
+
+def test_of_several_runs_that_have_it_the_newest_is_meant(tmp_path: Path) -> None:
+    for run in ("20260101-000000-aaaa", "20260103-000000-aaaa", "20260102-000000-aaaa"):
+        (tmp_path / run / "trials" / "one").mkdir(parents=True)
+        (tmp_path / run / RUN).touch()
+        (tmp_path / run / "trials" / "one" / TRIAL).touch()
+    (tmp_path / "20260104-000000-aaaa" / "trials" / "one").mkdir(parents=True)
+    (tmp_path / "20260104-000000-aaaa" / RUN).touch()  # it was planned there, and never finished
+    assert located("one", tmp_path).parent.parent.parent.name == "20260103-000000-aaaa"
+
+
+@pytest.mark.parametrize(
+    ("name", "sentence"),
+    [
+        ("one-twp", "unknown trial 'one-twp'; did you mean 'one-two'?"),
+        ("no/such/place", "no/such/place holds no trial"),
+        ("{runs}", "holds no trial"),
+        ("{runs}/run", "is a run; name one of its trials"),
+        ("..", "holds no trial"),
+    ],
+)
+def test_what_is_no_trial_is_a_usage_error(tmp_path: Path, name: str, sentence: str) -> None:
+    (tmp_path / "run" / "trials" / "one-two").mkdir(parents=True)
+    (tmp_path / "run" / RUN).touch()
+    (tmp_path / "run" / "trials" / "one-two" / TRIAL).touch()
+    with pytest.raises(UsageError) as raised:
+        located(name.format(runs=tmp_path), tmp_path)
+    assert sentence in str(raised.value)
+
+
+def test_without_any_run_there_is_no_trial(tmp_path: Path, capsys) -> None:
+    code, _, err = replay(capsys, "one-two", "--out-dir", str(tmp_path))
+    assert code == 2 and "one-two holds no trial" in err
+    assert not list(tmp_path.iterdir())
+
+
+def test_how_often_it_failed_is_told(trial: Path, tmp_path: Path, capsys) -> None:
+    code, document, err = replay(capsys, str(trial), "--repeat", "3", "--out-dir", str(tmp_path), "--json")
+    assert code == 1 and document["counts"] == {"fail": 3}
+    assert f"{trial.name} failed in 3 of 3 attempts" in err
+    assert [verdict["attempt"] for verdict in document["verdicts"]] == [1, 2, 3]
+    folders = Path(document["run"]) / "trials"
+    assert len({(folder / "log.jsonl").read_bytes() for folder in folders.iterdir()}) == 1
+    assert all((folder / VERDICT).exists() for folder in folders.iterdir())
+
+
+def test_a_simulated_trial_has_no_packets(trial: Path, tmp_path: Path, capsys) -> None:
+    code, _, err = replay(capsys, str(trial), "--capture", "--out-dir", str(tmp_path))
+    assert code == 2 and "no packets to capture" in err and not list(tmp_path.iterdir())

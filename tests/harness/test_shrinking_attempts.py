@@ -1,0 +1,177 @@
+"""A failure that comes now and then: how often is tried, what is claimed, and what is not."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Callable, Iterator
+from itertools import cycle
+
+import pytest
+from msgspec.structs import replace
+
+from harness.cli.carrying import new_record
+from harness.cli.options import Options
+from harness.hunt import MOST_STARTS, STARTS, Hunt, Rate
+from harness.outcome import Guarantee, Verdict
+from harness.rows import Finding, RequirementVerdict, TrialVerdict
+from harness.spec import ClientRef, Elapsed, FaultSpec, Plan, TrialSpec, Workload
+from harness.store import RunStore
+from harness.tries import GrowingRun, How, Tries
+
+Oracle = Callable[[TrialSpec], Verdict]
+
+
+def trial(count: int = 4) -> TrialSpec:
+    faults = tuple(FaultSpec(f"fault-{number}", Elapsed(0), 0) for number in range(count))
+    load = Workload(records=120)
+    return TrialSpec(
+        "t", ClientRef("c", "1"), "local:4.3.1x1", "s", Guarantee.IDEMPOTENT, 1, load, faults, {}
+    )
+
+
+def needs(*kinds: str) -> Callable[[TrialSpec], bool]:
+    return lambda spec: set(kinds) <= {fault.kind for fault in spec.faults}
+
+
+def always(fails: Callable[[TrialSpec], bool]) -> Oracle:
+    return lambda spec: Verdict.FAIL if fails(spec) else Verdict.PASS
+
+
+def now_and_then(fails: Callable[[TrialSpec], bool], times: Iterator[bool]) -> Oracle:
+    return lambda spec: Verdict.FAIL if fails(spec) and next(times) else Verdict.PASS
+
+
+class World:
+    """Trials that come out as an oracle says; ``stop_at`` of them, and the budget is used up."""
+
+    def __init__(self, tmp_path, oracle: Oracle, anomaly: str = "lost", stop_at: int | None = None) -> None:
+        self.store = RunStore.create(tmp_path, new_record(Plan(1, ()), Options(1)))
+        self.ran: list[TrialSpec] = []
+        self.waves: list[int] = []
+        self.run = GrowingRun(self.store, self._carry_out)
+        self._oracle, self._anomaly, self._stop_at = oracle, anomaly, stop_at
+
+    async def _carry_out(self) -> None:
+        specs = [spec for spec in self.store.record.plan.trials if not self.store.finished(spec.trial)]
+        self.waves.append(len(specs))
+        for spec in specs:
+            if len(self.ran) == self._stop_at:
+                return
+            self.ran.append(spec)
+            self.store.write_verdict(self._verdict(spec))
+
+    def _verdict(self, spec: TrialSpec) -> TrialVerdict:
+        of = self._oracle(spec)
+        found = (Finding(self._anomaly, "it happened"),) if of is Verdict.FAIL else ()
+        required = (RequirementVerdict("X-01", "MUST", of, found),)
+        return TrialVerdict(spec.trial, "c@1", "b", "s", "idempotent", 1, of, "", required)
+
+    def hunt(self, spec: TrialSpec, *, jobs: int = 1, wanted=(), **settings) -> Hunt:
+        hunt = Hunt(spec, wanted, lambda _: True, Tries(self.run, jobs), **settings)
+        asyncio.run(hunt.run())
+        return hunt
+
+
+def left(hunt: Hunt) -> list[str]:
+    return [fault.kind for fault in hunt.minimal.faults]
+
+
+def test_a_failure_that_always_comes_takes_one_attempt_each(tmp_path) -> None:
+    hunt = World(tmp_path, always(needs("fault-2"))).hunt(trial(12))
+    assert (hunt.anomaly, hunt.attempts, left(hunt)) == ("lost", 1, ["fault-2"])
+    assert hunt.confirmed == Rate(3, 3) and hunt.is_one_minimal
+    # The original, none and each alone; both are what its last fault is compared with; then it is tried anew.
+    assert hunt.tries.trials == STARTS + 13 + STARTS
+    assert hunt.rounds == 1
+
+
+def test_one_that_comes_every_third_time_is_tried_often_enough(tmp_path) -> None:
+    world = World(tmp_path, now_and_then(needs("fault-1"), cycle([False, False, True])))
+    hunt = world.hunt(trial())
+    assert hunt.attempts == 8
+    assert left(hunt) == ["fault-1"] and hunt.is_one_minimal
+    assert hunt.confirmed is not None and 0 < hunt.confirmed.failed < hunt.confirmed.tried
+    tried = Counter(tuple(fault.kind for fault in spec.faults) for spec in world.ran)
+    assert tried[()] == 8
+
+
+def test_one_that_does_not_come_again_is_no_result(tmp_path) -> None:
+    hunt = World(tmp_path, always(lambda _: False)).hunt(trial())
+    assert hunt.anomaly == "" and hunt.confirmed is None
+    assert hunt.tries.trials == MOST_STARTS
+
+
+def test_another_failure_is_not_the_same(tmp_path) -> None:
+    hunt = World(tmp_path, always(lambda _: True), anomaly="reordered").hunt(trial(), wanted=["lost"])
+    assert hunt.anomaly == ""
+
+
+def test_what_fails_because_it_was_chosen_is_not_the_answer(tmp_path) -> None:
+    """A smaller schedule fails once, by chance: the next larger one that fails again is told."""
+    once = iter([True])
+
+    def oracle(spec: TrialSpec) -> Verdict:
+        kinds = {fault.kind for fault in spec.faults}
+        fails = {"fault-1", "fault-2"} <= kinds or (kinds == {"fault-0"} and next(once, False))
+        return Verdict.FAIL if fails else Verdict.PASS
+
+    hunt = World(tmp_path, oracle).hunt(trial(3))
+    assert hunt.minimal == hunt.original
+    assert (
+        not hunt.is_one_minimal
+    )  # that it is smaller without fault-0 was never asked, or was, and it failed
+
+
+def test_one_minimal_is_claimed_of_what_was_tried_often_enough_alone(tmp_path) -> None:
+    """Nothing can be told of what happens without any fault: no claim rests on it."""
+
+    def oracle(spec: TrialSpec) -> Verdict:
+        return always(needs("fault-1"))(spec) if spec.faults else Verdict.INCONCLUSIVE
+
+    world = World(tmp_path, oracle)
+    hunt = world.hunt(trial(2))
+    assert left(hunt) == ["fault-1"] and hunt.confirmed == Rate(3, 3)
+    assert not hunt.is_one_minimal
+    assert sum(not spec.faults for spec in world.ran) == 2
+
+
+def test_what_is_simpler_has_to_fail_as_steadily(tmp_path) -> None:
+    """Half a second is enough each time, less only every other time: for the confirmation that would do."""
+
+    def oracle(spec: TrialSpec) -> Verdict:
+        fails = spec.faults and (spec.faults[0].duration_ms >= 500 or spec.attempt % 2)
+        return Verdict.FAIL if fails else Verdict.PASS
+
+    long = replace(trial(1), faults=(FaultSpec("fault-0", Elapsed(0), 1_000),))
+    hunt = World(tmp_path, oracle).hunt(long)
+    assert hunt.minimal.faults[0].duration_ms == 500
+    assert hunt.confirmed == Rate(3, 3)
+
+
+@pytest.mark.parametrize("stop_at", [1, 4, 5, 8, 13, 18])
+def test_when_the_budget_is_used_up_the_smallest_so_far_is_told(tmp_path, stop_at: int) -> None:
+    world = World(tmp_path, always(needs("fault-3")), stop_at=stop_at)
+    hunt = world.hunt(trial(12))
+    assert len(world.ran) == stop_at
+    assert hunt.ran_out and hunt.confirmed is None
+    assert left(hunt) == ["fault-3"] if stop_at >= 8 else hunt.minimal == hunt.original
+
+
+def test_attempts_are_trials_of_their_own_side_by_side(tmp_path) -> None:
+    world = World(tmp_path, always(lambda _: False))
+    tries = Tries(world.run, jobs=8)
+    two = [trial(1), trial(2)]
+    assert asyncio.run(tries.failing(two, "lost", How(6))) == [False, False]
+    assert world.waves == [8, 4]
+    assert len({spec.trial for spec in world.ran}) == 12
+    assert Counter(spec.attempt for spec in world.ran) == dict.fromkeys(range(1, 7), 2)
+    assert asyncio.run(tries.failing(two, "lost", How(6))) == [False, False]
+    assert len(world.ran) == 12
+
+
+def test_as_soon_as_one_fails_the_others_are_left(tmp_path) -> None:
+    world = World(tmp_path, always(needs("fault-1")))
+    tries = Tries(world.run, jobs=2)
+    found = asyncio.run(tries.failing([trial(1), trial(2)], "lost", How(9), any_will_do=True))
+    assert found == [False, True] and len(world.ran) == 2

@@ -1,0 +1,154 @@
+"""``shrink`` in virtual time: what it says, what it writes, how it ends."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harness.cli.main import call
+from harness.store import TRIAL, RunStore
+
+MUTANT = "mutant-gives_up_on_disconnect"
+
+
+def spec(client: str, count: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
+    """A trial with so many faults: one that drops answers in the middle, the others only slow things down."""
+    argv = ["run", "produce/dropped-response", "-c", client, "-g", "at-least-once", "--dry-run", "--json"]
+    assert call(argv) == 0
+    [made] = json.loads(capsys.readouterr().out)["trials"]
+    slow = {"kind": "latency", "duration_ms": 100, "params": {"upstream_ms": 20}}
+    faults = [slow | {"start": {"on": "elapsed", "ms": 100 + 50 * at}} for at in range(count)]
+    faults[count // 2] |= {"kind": "dropped_response", "duration_ms": 900, "params": {}}
+    load = {"records": 300, "chunk": 20, "interval_ms": 120}
+    made |= {"broker": "scripted:4.3.1x1", "faults": faults, "trial": "a-dozen", "workload": load}
+    (tmp_path / "spec.json").write_text(json.dumps(made))
+    return made
+
+
+def shrink(tmp_path: Path, capsys: pytest.CaptureFixture[str], *argv: str) -> tuple[int, Any, str]:
+    words = ["shrink", "--out-dir", str(tmp_path / "runs"), "--json", *argv]
+    code = call(words)
+    out, err = capsys.readouterr()
+    assert "Traceback" not in err
+    return code, json.loads(out) if out else None, err
+
+
+@pytest.mark.long
+def test_twelve_faults_with_one_culprit_become_that_one(tmp_path: Path, capsys) -> None:
+    spec(MUTANT, 12, tmp_path, capsys)
+    code, document, err = shrink(tmp_path, capsys, str(tmp_path / "spec.json"))
+    assert code == 0 and document["complete"]
+    assert (document["anomaly"], document["attempts"]) == ("gave-up", 1)
+    assert document["original"] == {"faults": 12, "failed": 1, "tried": 1}
+    minimal = document["minimal"]
+    assert minimal["faults"] == 1 and minimal["one_minimal"]
+    assert [fault["kind"] for fault in minimal["spec"]["faults"]] == ["dropped_response"]
+    assert minimal["spec"]["workload"]["records"] < 300
+    assert f"12 faults to 1 in {document['trials']} trials over {document['rounds']} rounds" in err
+    assert "1-minimal: without any one of its faults it did not fail in 1 attempt" in err
+    assert f"replay: kafka-trial replay {minimal['file']}" in err
+    store = RunStore.open(tmp_path / "runs")
+    assert store.record.stop_reason == "completed"
+    assert len(list(store.verdicts())) == document["trials"]
+    assert call(["replay", minimal["file"], "--out-dir", str(tmp_path / "again")]) == 1
+
+
+@pytest.mark.long
+def test_what_is_minimal_stays_as_it_is(tmp_path: Path, capsys) -> None:
+    spec(MUTANT, 3, tmp_path, capsys)
+    _, document, _ = shrink(tmp_path, capsys, str(tmp_path / "spec.json"))
+    code, again, _ = shrink(tmp_path, capsys, document["minimal"]["file"])
+    assert code == 0 and again["minimal"]["spec"] == document["minimal"]["spec"]
+
+
+@pytest.mark.long
+def test_a_trial_of_a_run_is_named_by_its_id(tmp_path: Path, capsys) -> None:
+    spec(MUTANT, 2, tmp_path, capsys)
+    out = ["--out-dir", str(tmp_path / "runs")]
+    assert call(["replay", str(tmp_path / "spec.json"), *out]) == 1
+    assert shrink(tmp_path, capsys, "a-dozen")[0] == 0
+
+
+def test_a_failure_that_does_not_come_is_told(tmp_path: Path, capsys) -> None:
+    spec("reference", 2, tmp_path, capsys)
+    code, document, err = shrink(tmp_path, capsys, str(tmp_path / "spec.json"))
+    assert code == 4 and document["minimal"] is None and document["anomaly"] is None
+    assert "the failure did not come again in 1 attempt" in err
+    assert not list((tmp_path / "runs").glob("*/minimal.json"))
+
+
+def test_another_failure_is_not_the_one_that_is_asked_for(tmp_path: Path, capsys) -> None:
+    spec(MUTANT, 2, tmp_path, capsys)
+    code, document, _ = shrink(tmp_path, capsys, str(tmp_path / "spec.json"), "--anomaly", "lost")
+    assert code == 4 and document["minimal"] is None
+
+
+def test_a_trial_that_did_not_fail_has_nothing_to_shrink(tmp_path: Path, capsys) -> None:
+    spec("reference", 2, tmp_path, capsys)
+    call(["replay", str(tmp_path / "spec.json"), "--out-dir", str(tmp_path / "runs")])
+    code, document, err = shrink(tmp_path, capsys, "a-dozen")
+    assert code == 2 and document is None
+    assert "a-dozen did not fail: it is pass; there is nothing to shrink" in err
+
+
+@pytest.mark.parametrize(
+    ("argv", "sentence"),
+    [
+        (["--anomaly", "gave-upp"], "unknown check 'gave-upp'; did you mean 'gave-up'?"),
+        (["-b", "scripted:0.0x1"], "0.0"),
+        (["--attempts", "0"], "--attempts"),
+        (["--max-time", "5"], "'5' is not a duration"),
+    ],
+)
+def test_what_makes_no_sense_is_a_usage_error(tmp_path: Path, capsys, argv: list[str], sentence: str) -> None:
+    spec(MUTANT, 1, tmp_path, capsys)
+    code, _, err = shrink(tmp_path, capsys, str(tmp_path / "spec.json"), *argv)
+    assert code == 2 and sentence in err
+    assert not (tmp_path / "runs").exists()
+
+
+def test_a_plan_of_two_is_not_one_trial(tmp_path: Path, capsys) -> None:
+    made = spec(MUTANT, 1, tmp_path, capsys)
+    (tmp_path / "plan.json").write_text(json.dumps({"seed": 1, "trials": [made, made | {"trial": "other"}]}))
+    code, _, err = shrink(tmp_path, capsys, str(tmp_path / "plan.json"))
+    assert code == 2 and "shrink takes one trial" in err
+
+
+def test_when_its_time_is_used_up_nothing_is_claimed(tmp_path: Path, capsys) -> None:
+    spec(MUTANT, 12, tmp_path, capsys)
+    code, document, err = shrink(tmp_path, capsys, str(tmp_path / "spec.json"), "--max-time", "0s")
+    assert code == 4 and not document["complete"] and "1-minimal" not in err
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_interrupted_it_keeps_the_smallest_so_far(tmp_path: Path, capsys, number: signal.Signals) -> None:
+    spec(MUTANT, 30, tmp_path, capsys)
+    script = Path(sys.executable).with_name("kafka-trial")
+    started = subprocess.Popen(
+        [str(script), "shrink", str(tmp_path / "spec.json"), "--out-dir", str(tmp_path / "runs")],
+        stderr=subprocess.PIPE,
+        text=True,
+        process_group=0,
+        # Whoever runs in the background has SIGINT ignored, and hands that down.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )
+    assert started.stderr is not None
+    for line in started.stderr:
+        if line.startswith("round 1"):
+            break
+    os.killpg(started.pid, number)
+    said = started.communicate()[1]
+    assert started.returncode == 128 + number, said
+    assert "Traceback" not in said and "interrupted: it may get smaller" in said
+    [minimal] = (tmp_path / "runs").glob("*/minimal.json")
+    assert len(json.loads(minimal.read_text())["faults"]) < 30
+    assert RunStore.open(tmp_path / "runs").record.stop_reason == "interrupted"
+    assert not (minimal.parent / TRIAL).exists()

@@ -1,0 +1,84 @@
+"""The plugin with brokers: a user's own tests, a failure with all that is needed to see why, and two processes."""
+
+from __future__ import annotations
+
+import xml.etree.ElementTree as ET
+
+import psutil
+import pytest
+
+pytestmark = [pytest.mark.jvm, pytest.mark.long]
+pytest_plugins = ["pytester"]
+
+THREE = """
+def test_answers_are_lost_and_records_are_not(kafka_trial):
+    kafka_trial("produce/dropped-response", guarantee="idempotent").must_pass()
+
+def test_a_lane_is_mine(kafka_lane):
+    import socket
+    topic = kafka_lane.topic(partitions=2)
+    host, port = kafka_lane.bootstrap.split(":")
+    with kafka_lane.fault("refuse"):
+        try:
+            socket.create_connection((host, int(port)), timeout=5).close()
+            raise SystemExit("nobody refused")
+        except ConnectionRefusedError:
+            pass
+    socket.create_connection((host, int(port)), timeout=5).close()
+    assert kafka_lane.log(topic) == []
+
+def test_calm(kafka_trial):
+    tried = kafka_trial("produce/calm", guarantee="at-least-once")
+    assert tried.passed and tried.verdict.delivery.lost == 0
+"""
+
+
+@pytest.fixture
+def ours(pytester):
+    """Runs pytest on a user's file, with our cache and our brokers."""
+    pytester.makepyfile(THREE)
+    return lambda *args: pytester.runpytest_subprocess("-p", "no:cacheprovider", *args)
+
+
+def test_three_tests_of_a_client_that_keeps_its_promises_in_two_processes(ours):
+    ours("-n", "2", "--kafka-client", "confluent-kafka@2.16.1").assert_outcomes(passed=3)
+
+
+def test_a_failure_says_what_was_expected_and_seen_and_how_to_see_it_again(ours, pytester):
+    result = ours("--kafka-client", "mutant-retries_with_new_sequence", "--junit-xml", "out.xml")
+    result.assert_outcomes(passed=2, failed=1)
+    result.stdout.fnmatch_lines(
+        [
+            "fail: produce/dropped-response idempotent, mutant-retries_with_new_sequence@*",
+            "MUST *",
+            "  expected: *",
+            "  observed: duplicate: *",
+            "active faults (ms of load):",
+            "  dropped_response: *, touched *",
+            "wire, *",
+            "evidence: runs/*",
+            "replay: kafka-trial replay runs/*",
+        ]
+    )
+    [replay] = [line for line in result.outlines if line.startswith("replay: ")]
+    assert (pytester.path / replay.split()[-1] / "verdict.json").exists()
+    cases = ET.parse(pytester.path / "out.xml").iter("testcase")
+    told = {
+        case.get("name"): {p.get("name"): p.get("value") for p in case.iter("property")} for case in cases
+    }
+    assert told["test_calm[mutant-retries_with_new_sequence@0.1.0]"]["verdict"] == "pass"
+    assert any(
+        properties.get("verdict") == "fail" and properties["seed"] == "1" for properties in told.values()
+    )
+
+
+def test_nothing_is_left_when_a_test_is_interrupted(pytester):
+    pytester.makepyfile("def test_one(kafka_lane):\n    kafka_lane.topic()\n    raise KeyboardInterrupt\n")
+    result = pytester.runpytest_subprocess("-p", "no:cacheprovider")
+    assert result.ret == pytest.ExitCode.INTERRUPTED
+    [run] = (pytester.path / "runs").glob("2*")
+    assert '"stop_reason": "interrupted"' in (run / "run.json").read_text()
+    owners = [
+        process.environ() for process in psutil.process_iter() if "kafka" in " ".join(process.cmdline())
+    ]
+    assert not [each for each in owners if str(pytester.path) in each.get("PWD", "")]

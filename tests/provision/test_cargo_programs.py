@@ -1,0 +1,187 @@
+"""A program in Rust, built by whichever cargo the machine has (here one that a shell script plays)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harness.errors import EnvironmentProblem, UsageError
+from harness.provision.cargo import find_cargo
+from harness.provision.cargo_programs import CargoProgram, built, published
+
+LISTED = ("0.9.0", "1.0.0", "1.2.0", "0.10.0")
+NO_NETWORK = "warning: spurious network error (3 tries remaining): [6] Could not resolve hostname"
+
+#: What cargo does of each command: it writes down what it was asked, and plays a registry that has LISTED.
+CARGO = """
+echo "$*" >> "$CALLS"
+case "$1 $5" in
+    "update 1.0.0" | "update 4.7.0") echo version > Cargo.lock ;;
+    update*) echo 'error: no matching package' >&2; exit 101 ;;
+    metadata*) echo '{"packages": [{"name": "tiny", "dependencies": [{"name": "tiny-sys", "req": "^4.7.0"}]}]}' ;;
+    install*)
+        while [ "$1" != --root ]; do shift; done
+        mkdir -p "$2/bin" "$4"
+        echo 'a program' > "$2/bin/verifiable-tiny" ;;
+    generate-lockfile*)
+        kept="$CARGO_HOME/registry/index/somewhere/.cache/ti/ny"
+        mkdir -p "$kept"
+        for version in LISTED; do printf '\\2\\0%s\\0{"vers": "%s"}\\0' $version $version; done > "$kept/tiny" ;;
+esac
+"""
+
+
+@pytest.fixture
+def cargo(machine: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """A machine with a cargo and all that it calls; ``cargo.calls()`` is what it was asked."""
+    monkeypatch.setenv("CARGO_HOME", str(machine.cache.parent / "cargo"))
+    monkeypatch.setenv("CALLS", str(machine.cache.parent / "calls"))
+    machine.has("cargo", CARGO.replace("LISTED", " ".join(LISTED)))
+    machine.has("rustc", "echo rustc 1.95.0; echo release: 1.95.0")
+    for tool in ("cc", "c++", "make"):
+        machine.has(tool, f"echo {tool} 12.2.0")
+    return machine
+
+
+def calls(machine: Any) -> list[str]:
+    told = machine.cache.parent / "calls"
+    return told.read_text().splitlines() if told.exists() else []
+
+
+@pytest.fixture
+def tiny(tmp_path: Path) -> CargoProgram:
+    """Sources of a program for the crate ``tiny``, which bundles a C library in ``tiny-sys``."""
+    root = tmp_path / "sources"
+    for name in (
+        "tiny/Cargo.toml",
+        "tiny/src/main.rs",
+        "lib/Cargo.toml",
+        "lib/src/lib.rs",
+        "tiny/__init__.py",
+    ):
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text(f"this is {name}")
+    return CargoProgram("tiny", "1.0.0", root, "tiny", ("lib",), "tiny-sys")
+
+
+def test_only_the_sources_are_taken(tiny: CargoProgram) -> None:
+    assert sorted(tiny.files()) == ["lib/Cargo.toml", "lib/src/lib.rs", "tiny/Cargo.toml", "tiny/src/main.rs"]
+
+
+def test_it_is_built_once_and_only_the_binary_is_kept(cargo: Any, tiny: CargoProgram) -> None:
+    binary = built(tiny)
+    assert binary.read_text() == "a program\n"
+    assert [path.name for path in binary.parent.parent.iterdir()] == ["bin"]
+    before = calls(cargo)
+    assert built(tiny) == binary
+    assert calls(cargo) == before
+
+
+def test_the_bundle_is_the_oldest_that_the_crate_asks_for(cargo: Any, tiny: CargoProgram) -> None:
+    built(tiny)
+    pins = [call for call in calls(cargo) if call.startswith("update")]
+    assert pins == ["update --package tiny --precise 1.0.0", "update --package tiny-sys --precise 4.7.0"]
+
+
+def test_a_crate_without_a_bundle_is_pinned_alone(cargo: Any, tiny: CargoProgram) -> None:
+    built(CargoProgram("tiny", "1.0.0", tiny.root, "tiny", ("lib",)))
+    assert [call.split()[0] for call in calls(cargo)] == ["update", "install"]
+
+
+def test_other_sources_or_compilers_make_another_program(cargo: Any, tiny: CargoProgram) -> None:
+    first = built(tiny)
+    (tiny.root / "lib" / "src" / "lib.rs").write_text("this is another")
+    second = built(tiny)
+    cargo.has("cc", "echo cc 13.0.0")
+    third = built(tiny)
+    cargo.has("rustc", "echo rustc 1.96.0; echo release: 1.96.0")
+    assert len({first, second, third, built(tiny)}) == 4
+
+
+def test_a_version_that_is_not_there_names_the_newest(cargo: Any, tiny: CargoProgram) -> None:
+    with pytest.raises(UsageError, match=r"^tiny 7\.0\.0 does not exist; the newest tiny is 1\.2\.0$"):
+        built(CargoProgram("tiny", "7.0.0", tiny.root, "tiny", ("lib",)))
+    assert [path for path in (cargo.cache / "rust").iterdir() if path.is_dir()] == []
+
+
+def test_no_network_is_not_the_users_mistake(cargo: Any, tiny: CargoProgram) -> None:
+    cargo.has("cargo", f"echo '{NO_NETWORK}' >&2; echo 'Caused by: much' >&2; exit 101")
+    with pytest.raises(
+        EnvironmentProblem, match=r"^tiny 1\.0\.0 could not be built: \[6\] Could not resolve hostname$"
+    ):
+        built(tiny)
+    with pytest.raises(
+        EnvironmentProblem, match=r"could not list the versions of tiny: \[6\] Could not resolve"
+    ):
+        published("tiny")
+
+
+def test_a_failed_build_says_why(cargo: Any, tiny: CargoProgram) -> None:
+    said = "error[E0432]: unresolved import `tiny::Producer`"
+    refuses = f'[ "$1" = install ] && {{ echo "Compiling tiny" >&2; echo "{said}" >&2; exit 101; }}'
+    cargo.has("cargo", f"{refuses.replace('`', '')}\n{CARGO.replace('LISTED', '1.0.0')}")
+    with pytest.raises(EnvironmentProblem, match=r"could not be built: error\[E0432\]: unresolved import"):
+        built(tiny)
+
+
+def test_every_version_that_the_registry_lists_oldest_first(cargo: Any) -> None:
+    assert published("tiny") == ["0.9.0", "0.10.0", "1.0.0", "1.2.0"]
+
+
+def test_the_registry_is_asked_under_the_users_settings(cargo: Any) -> None:
+    settings = cargo.cache.parent / "cargo" / "config.toml"
+    published("tiny")
+    settings.parent.mkdir()
+    settings.write_text("[net]\nretry = 1\n")
+    published("tiny")
+    assert calls(cargo) == ["generate-lockfile", f"generate-lockfile --config {settings}"]
+
+
+def test_news_in_an_unknown_form_are_not_made_up(cargo: Any) -> None:
+    cargo.has("cargo", "exit 0")
+    with pytest.raises(EnvironmentProblem, match="in a form that is not known here"):
+        published("tiny")
+
+
+@pytest.mark.parametrize("tool", ["cargo", "rustc", "cc", "c++", "make"])
+def test_a_tool_that_is_missing_is_named(cargo: Any, tool: str) -> None:
+    (cargo.bin / tool).unlink()
+    with pytest.raises(EnvironmentProblem, match=rf"there is no {tool.replace('+', '.')} on PATH") as caught:
+        find_cargo()
+    assert caught.value.hint is not None and "Rust 1.85" in caught.value.hint
+
+
+@pytest.mark.parametrize(
+    ("debian", "packages"), [("0.66.0+ds1-1", "cargo-web g++"), ("1.85.0+dfsg3-1", "cargo g++")]
+)
+def test_on_debian_one_command_brings_what_is_missing(cargo: Any, debian: str, packages: str) -> None:
+    cargo.has("apt-get", "exit 0")
+    cargo.has("apt-cache", f"echo Package: cargo; echo Version: {debian}")
+    for tool in ("cargo", "rustc", "c++"):
+        (cargo.bin / tool).unlink()
+    with pytest.raises(EnvironmentProblem) as caught:
+        find_cargo()
+    assert str(caught.value.hint).endswith(f"apt-get install -y {packages}")
+
+
+def test_a_rust_that_is_too_old_is_told(cargo: Any) -> None:
+    cargo.has("rustc", "echo rustc 1.63.0; echo release: 1.63.0")
+    with pytest.raises(EnvironmentProblem, match=r"Rust 1\.85 or later, and .*rustc is 1\.63"):
+        find_cargo()
+
+
+def test_a_rustup_without_a_toolchain_is_told(cargo: Any) -> None:
+    cargo.has("rustc", "echo 'error: rustup could not choose a version of rustc to run' >&2; exit 1")
+    with pytest.raises(EnvironmentProblem, match=r"does not work: .*could not choose a version") as caught:
+        find_cargo()
+    assert caught.value.hint == "rustup default stable"
+
+
+def test_where_rustup_puts_it_is_looked_at_too(cargo: Any) -> None:
+    there = cargo.cache.parent / "cargo" / "bin"
+    there.mkdir(parents=True)
+    for tool in ("cargo", "rustc"):
+        (cargo.bin / tool).rename(there / tool)
+    assert find_cargo().path == there / "cargo"

@@ -1,0 +1,138 @@
+"""A program for Node with its packages (here a shell script plays npm: no network)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harness.errors import EnvironmentProblem, UsageError
+from harness.provision.node import Node
+from harness.provision.npm_packages import node_program, published
+
+#: What npm does where it has the package: it leaves one, and says which Node it would run on, and in which words.
+INSTALL = """
+    while [ "$1" != --prefix ]; do words="$words $1"; shift; done
+    mkdir "$2/node_modules"
+    echo "$words" > "$2/node_modules/words"
+    command -v node > "$2/node_modules/node"
+    echo once >> "$CALLS" """
+GONE = "npm error code ETARGET\nnpm error notarget No matching version found for tiny@9.9.9."
+NO_NETWORK = "npm error code EAI_AGAIN\nnpm error request to somewhere failed, reason: getaddrinfo EAI_AGAIN"
+WRONG_NODE = (
+    "npm error code EBADENGINE\nnpm error notsup Not compatible with your version of node/npm: tiny@1.0.0"
+)
+
+
+@pytest.fixture
+def sources(tmp_path: Path) -> tuple[Path, Path]:
+    """A program, and a library in a folder that holds other things too."""
+    library = tmp_path / "sources" / "library"
+    library.mkdir(parents=True)
+    main = library.parent / "main.mjs"
+    main.write_text("import './library/index.mjs'")
+    (library / "index.mjs").write_text("export default 1")
+    (library / "notes.md").write_text("not a module")
+    return main, library
+
+
+@pytest.fixture
+def node(machine: Any, monkeypatch: pytest.MonkeyPatch) -> Node:
+    """A Node that is not on PATH, with an npm that has every package."""
+    monkeypatch.setenv("CALLS", str(machine.cache.parent / "calls"))
+    path = machine.has("node", "exit 1", machine.cache.parent / "elsewhere")
+    return Node(path, (24, 0, 0), (_npm(machine, INSTALL),))
+
+
+def _npm(machine: Any, script: str) -> Path:
+    npm: Path = machine.has("npm", f"PATH=$GIVEN:$PATH\n{script}")
+    # what the script of a machine starts with would hide the PATH that npm is given
+    npm.write_text(npm.read_text().replace("#!/bin/sh\n", "#!/bin/sh\nGIVEN=$PATH\n", 1))
+    return npm
+
+
+def says(machine: Any, text: str, code: int = 1, view: str = "") -> None:
+    """Have npm say ``text`` and fail; asked by ``view`` it answers."""
+    _npm(
+        machine, f"[ $1 = view ] && [ -n '{view}' ] && echo '{view}' && exit\necho '{text}' >&2; exit {code}"
+    )
+
+
+def test_a_program_stands_beside_what_it_imports(node: Node, sources: tuple[Path, Path]) -> None:
+    folder = node_program(node, ["tiny@1.0.0", "plug-in@2.0.0"], sources)
+    held = {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()}
+    assert held == {"main.mjs", "library/index.mjs", "node_modules/words", "node_modules/node"}
+    assert folder.name.startswith("tiny@1.0.0-")
+
+
+def test_no_package_runs_anything_while_it_is_installed(node: Node, sources: tuple[Path, Path]) -> None:
+    words = (node_program(node, ["tiny@1.0.0"], sources) / "node_modules" / "words").read_text().split()
+    assert words[0] == "install"
+    assert {"--ignore-scripts", "--no-package-lock", "tiny@1.0.0"} <= set(words)
+
+
+def test_npm_finds_the_node_that_will_run_the_program(node: Node, sources: tuple[Path, Path]) -> None:
+    folder = node_program(node, ["tiny@1.0.0"], sources)
+    assert Path((folder / "node_modules" / "node").read_text().strip()) == node.path
+
+
+def test_it_is_installed_once(node: Node, sources: tuple[Path, Path], machine: Any) -> None:
+    first = node_program(node, ["tiny@1.0.0"], sources)
+    assert node_program(node, ["tiny@1.0.0"], sources) == first
+    assert (machine.cache.parent / "calls").read_text() == "once\n"
+
+
+def test_another_version_source_or_node_is_another_program(node: Node, sources: tuple[Path, Path]) -> None:
+    folders = {node_program(node, ["tiny@1.0.0"], sources), node_program(node, ["tiny@1.0.1"], sources)}
+    folders.add(node_program(Node(node.path, (24, 0, 1), node.npm), ["tiny@1.0.0"], sources))
+    (sources[1] / "index.mjs").write_text("export default 2")
+    folders.add(node_program(node, ["tiny@1.0.0"], sources))
+    assert len(folders) == 4
+
+
+def test_the_name_of_a_scope_is_no_folder(node: Node, sources: tuple[Path, Path], machine: Any) -> None:
+    folder = node_program(node, ["@scope/tiny@1.0.0"], sources)
+    assert folder.parent == machine.cache / "node"
+
+
+def test_a_version_that_is_not_there_names_the_newest(
+    node: Node, sources: tuple[Path, Path], machine: Any
+) -> None:
+    says(machine, GONE, view='"2.2.4"')
+    with pytest.raises(UsageError, match=r"^tiny@9\.9\.9 does not exist; the newest tiny is 2\.2\.4$"):
+        node_program(node, ["tiny@9.9.9"], sources)
+
+
+@pytest.mark.parametrize(
+    ("said", "why"),
+    [
+        (GONE, r"No matching version found for tiny@9\.9\.9"),  # a dependency's, not what was asked for
+        (NO_NETWORK, "request to somewhere failed, reason: getaddrinfo EAI_AGAIN"),
+        (WRONG_NODE, "Not compatible with your version of node/npm"),
+        ("", "it said nothing"),
+    ],
+)
+def test_what_cannot_be_installed_says_why(
+    node: Node, sources: tuple[Path, Path], machine: Any, said: str, why: str
+) -> None:
+    says(machine, said)
+    with pytest.raises(EnvironmentProblem, match=rf"^tiny@1\.0\.0 could not be installed: .*{why}"):
+        node_program(node, ["tiny@1.0.0"], sources)
+    assert not [path for path in (machine.cache / "node").iterdir() if not path.name.startswith(".")]
+
+
+def test_versions_come_oldest_first(node: Node, machine: Any) -> None:
+    _npm(machine, """echo '["2.0.0", "1.9.0", "1.10.0-beta.2", "1.10.0"]'; echo npm warn of something >&2""")
+    assert published(node, "tiny") == ["1.9.0", "1.10.0-beta.2", "1.10.0", "2.0.0"]
+
+
+def test_one_version_alone_is_a_list_too(node: Node, machine: Any) -> None:
+    _npm(machine, """echo '"1.1.0"'""")
+    assert published(node, "tiny") == ["1.1.0"]
+
+
+def test_a_registry_that_cannot_be_asked(node: Node, machine: Any) -> None:
+    says(machine, NO_NETWORK)
+    with pytest.raises(EnvironmentProblem, match=r"could not list the versions of tiny: .*EAI_AGAIN"):
+        published(node, "tiny")
