@@ -7,7 +7,7 @@ the settings of its configurations, and the tables of faults from which schedule
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any, Final
@@ -21,7 +21,7 @@ from harness.errors import UsageError
 from harness.generated_tables import Generated, scenario_of
 from harness.outcome import Guarantee
 from harness.scenario import Config
-from harness.strict_toml import at, read
+from harness.strict_toml import at, below, read
 
 #: What stands behind every table of faults.
 SCENARIO: Final = "generated/campaign"
@@ -112,11 +112,13 @@ def load(path: Path) -> CampaignFile:
     with at(str(path)):
         if not seeds(file):
             raise UsageError("seeds: there is none; name one at least")
-        for name in (*file.configurations, *file.generated):
-            if not _NAME.fullmatch(name):
-                raise UsageError(
-                    f"{name!r} is part of the names of trials: up to 40 of A-Z, a-z, 0-9, - and _ can be that"
-                )
+        for part in ("configurations", "generated"):
+            for name in getattr(file, part):
+                if not _NAME.fullmatch(name):
+                    raise UsageError(
+                        f"{below(part, name)}: its name is part of those of trials, "
+                        "which can be up to 40 of A-Z, a-z, 0-9, - and _"
+                    )
     return file
 
 
@@ -150,6 +152,6 @@ def _dotted(table: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
             yield key, value
 
 
-def generated(file: CampaignFile, behind: DrawnScenario) -> dict[str, DrawnScenario]:
+def generated(file: CampaignFile, behind: DrawnScenario, brokers: Sequence[str]) -> dict[str, DrawnScenario]:
     """The scenarios that the tables of faults come to. UsageError for faults that cannot be had, or not be judged."""
-    return {name: scenario_of(name, table, behind) for name, table in file.generated.items()}
+    return {name: scenario_of(name, table, behind, brokers) for name, table in file.generated.items()}

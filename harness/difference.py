@@ -94,6 +94,7 @@ class _Key(NamedTuple):
 
 _Attempts = list[TrialVerdict]
 _Tried = dict[_Key, dict[str, _Attempts]]
+_Reasons = dict[tuple[str, str], set[str]]
 
 
 def side(trials: Iterable[TrialSpec], verdicts: Iterable[TrialVerdict]) -> Side:
@@ -169,23 +170,32 @@ def _incomparable(old: TrialSpec, new: TrialSpec) -> str:
 
 def _change(was: _Attempts, now: _Attempts) -> Change:
     old, new = Verdict(decisive(was).verdict), Verdict(decisive(now).verdict)
-    if new is Verdict.FAIL and old is not Verdict.FAIL:
+    alike = _alike(_reasons(was, old), _reasons(now, new))
+    # What fails in the same way and is no longer known, or not yet, is another list and no other client.
+    if new is Verdict.FAIL and (old not in FAILED or (old is Verdict.EXPECTED_FAIL and not alike)):
         return Change.REGRESSION
     if old in FAILED and new in PASSED:
         return Change.FIXED
-    if old is not new or (new is not Verdict.PASS and _reasons(was, old) != _reasons(now, new)):
-        return Change.CHANGED
-    return Change.SAME
+    return Change.SAME if old is new and (alike or new is Verdict.PASS) else Change.CHANGED
 
 
-def _reasons(attempts: _Attempts, verdict: Verdict) -> set[str]:
-    """What the attempts with this verdict say, without the numbers."""
-    told: set[str] = set()
+def _reasons(attempts: _Attempts, verdict: Verdict) -> _Reasons:
+    """What the attempts with this verdict say: anomaly and words, and the names that these list."""
+    told: _Reasons = defaultdict(set)
     for attempt in attempts:
         if attempt.verdict == verdict:
-            found = [f"{each.finding.anomaly}: {shape(each.finding.message)}" for each in findings(attempt)]
-            told.update(found if verdict in FAILED and found else [shape(attempt.reason)])
+            found = [(each.finding.anomaly, each.finding.message) for each in findings(attempt)]
+            for anomaly, message in found if verdict in FAILED and found else [("", attempt.reason)]:
+                words, names = shape(message)
+                told[anomaly, words] |= names
     return told
+
+
+def _alike(old: _Reasons, new: _Reasons) -> bool:
+    """True if both say the same, and of errors at least one in common: which of several were met is chance."""
+    return old.keys() == new.keys() and all(
+        names & new[said] or not (names or new[said]) for said, names in old.items()
+    )
 
 
 def _result(attempts: _Attempts) -> Result:

@@ -17,9 +17,9 @@ from harness.campaign import JOBS_A_CLUSTER, takes_alone
 from harness.spec import ClientTold, Elapsed, FrameSeen, Plan, TrialSpec, Trigger
 from harness.units import told_s
 
-# Measured with `time kafka-trial run produce/calm -c reference -j 1` on one broker and on three, with one seed and with
-# three: what they compute (user + sys) solves for the three figures. `kafka-trial run 'produce/*' --seeds 4 -j 16`, 64
-# trials on 2 cores, took 62 s; with these it is estimated at 59.
+# Measured as user + sys of `time kafka-trial run produce/calm -c reference`: 14 core-seconds for 2 trials on one
+# broker, 22 for 6, 33 for 2 on three (-b local:4.3.1x3); and as 107 for the 64 trials of `kafka-trial run 'produce/*'
+# --seeds 4 -j 16`, which took 62 s on 2 cores and is estimated at 58.
 #: `kafka-trial` before its first cluster, on one core.
 BEGIN_S: Final = 3.0
 #: What each node of a cluster computes until its JVM is warm.

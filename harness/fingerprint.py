@@ -1,10 +1,11 @@
 """Verdicts grouped by cause: twelve trials that fail in the same way are one thing to look at, not twelve.
 
 A cause is a client in its version, what went wrong (the anomaly, or the verdict where nobody is accused), the shape of
-the message that says so, and what the faults that hit have in common. The shape is the message without its numbers;
-names of errors and of requirements stay. A schedule may hold many faults, so trials of one shape are parted by the
-fault that most of them share, then the rest by the one that most of those share, and so on. The fingerprint is a short
-hash of these, the same in every run that has the cause. Pure, and independent of the order of the verdicts.
+the message that says so, and what the errors in it and the faults that hit have in common. The shape is the message
+without its numbers, and without the lists in brackets: those name errors, and a trial that met one more of them has no
+other cause. So trials of one shape are parted by the name that most of them share, the rest by the one that most of
+those share, and so on; and then likewise by the faults. The fingerprint is a short hash of these, the same in every run
+that has the cause. Pure, and independent of the order of the verdicts.
 """
 
 from __future__ import annotations
@@ -12,10 +13,8 @@ from __future__ import annotations
 import re
 import shlex
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from hashlib import sha256
-from itertools import compress
-from operator import not_
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -25,11 +24,10 @@ from harness.attempts import ACCUSATIONS
 from harness.outcome import SEVERITY, Level, Verdict
 from harness.rows import Finding, RequirementVerdict, TrialVerdict
 
-#: Names in capitals, such as UNKNOWN_PRODUCER_ID or PRD-SPL-01, stay as they are; what begins with a digit is a number.
+#: Names in capitals, such as PRD-SPL-01, stay as they are; all else that begins with a digit is a number.
 _NUMBER = re.compile(r"(?P<name>\b[A-Z][A-Z0-9]*(?:[-_][A-Z0-9]+)+\b)|\d(?:[\w.:,+-]*\w)?")
 _PLURAL = re.compile(r"\b([a-z]{3,})s\b")
-#: What must be comes before what should be.
-_LEVELS = [level.value for level in Level]
+_LIST = re.compile(r"\(([^()]*)\)")
 _FAILED = frozenset({Verdict.FAIL, Verdict.EXPECTED_FAIL})
 
 
@@ -63,21 +61,29 @@ class Found(NamedTuple):
     requirements: tuple[RequirementVerdict, ...]
 
 
+class Shape(NamedTuple):
+    """A message without its numbers: its words, and the names that it lists in brackets."""
+
+    words: str
+    names: frozenset[str]
+
+
 class _Symptom(NamedTuple):
     """What one trial has to say for one cause."""
 
     trial: TrialVerdict
     verdict: Verdict
     anomaly: str
-    shape: str
+    shape: Shape
     message: str
     requirements: tuple[RequirementVerdict, ...] = ()
 
 
-def shape(message: str) -> str:
-    """``message`` without its numbers; what differs only in them, or in a plural, has the same."""
-    plain = _NUMBER.sub(lambda match: match["name"] or "#", message)
-    return _PLURAL.sub(r"\1", plain)
+def shape(message: str) -> Shape:
+    """What ``message`` has in common with others of its kind; one that differs only in a plural is of the same."""
+    plain = _PLURAL.sub(r"\1", _NUMBER.sub(lambda match: match["name"] or "#", message))
+    names = (name for listed in _LIST.findall(plain) for name in listed.split(", "))
+    return Shape(_LIST.sub("()", plain), frozenset(names))
 
 
 def findings(verdict: TrialVerdict) -> list[Found]:
@@ -103,12 +109,13 @@ def causes(verdicts: Iterable[TrialVerdict]) -> list[Cause]:
     alike: dict[tuple[str, str, str, str], list[_Symptom]] = {}
     for trial in trials:
         for symptom in _symptoms(trial):
-            key = (symptom.verdict, trial.client, symptom.anomaly, symptom.shape)
+            key = (symptom.verdict, trial.client, symptom.anomaly, symptom.shape.words)
             alike.setdefault(key, []).append(symptom)
     found = [
-        _cause(fault, symptoms, tried)
-        for together in alike.values()
-        for fault, symptoms in _by_common_fault(together)
+        _cause(name, fault, symptoms, tried)
+        for of_one_shape in alike.values()
+        for name, of_one_name in _parted(of_one_shape, lambda symptom: symptom.shape.names)
+        for fault, symptoms in _parted(of_one_name, lambda symptom: _hit(symptom.trial))
     ]
     return sorted(found, key=_rank)
 
@@ -164,48 +171,50 @@ def _symptoms(trial: TrialVerdict) -> Iterator[_Symptom]:
     if verdict not in _FAILED or not (found := findings(trial)):
         yield _Symptom(trial, verdict, "", shape(trial.reason), trial.reason)
         return
-    # Several messages of one shape are one thing, of which the trial is a member once: the first is told.
+    # Several messages in the same words are one thing, of which the trial is a member once: the first is told.
     alike: dict[tuple[str, str], list[Found]] = {}
     for each in sorted(found, key=lambda each: each.finding.message):
-        alike.setdefault((each.finding.anomaly, shape(each.finding.message)), []).append(each)
-    for (anomaly, form), members in alike.items():
+        alike.setdefault((each.finding.anomaly, shape(each.finding.message).words), []).append(each)
+    for (anomaly, words), members in alike.items():
+        names = frozenset().union(*(shape(each.finding.message).names for each in members))
         requirements = tuple(requirement for each in members for requirement in each.requirements)
         failed = any(requirement.verdict == Verdict.FAIL for requirement in requirements)
-        message = members[0].finding.message
         verdict = Verdict.FAIL if failed else Verdict.EXPECTED_FAIL
-        yield _Symptom(trial, verdict, anomaly, form, message, requirements)
+        message = members[0].finding.message
+        yield _Symptom(trial, verdict, anomaly, Shape(words, names), message, requirements)
 
 
-def _hit(trial: TrialVerdict) -> set[str]:
-    return {fault.kind for fault in trial.faults if fault.hits > 0}
+def _hit(trial: TrialVerdict) -> frozenset[str]:
+    return frozenset(fault.kind for fault in trial.faults if fault.hits > 0)
 
 
-def _by_common_fault(symptoms: Sequence[_Symptom]) -> Iterator[tuple[str, list[_Symptom]]]:
-    """Part the trials by the fault that most of them share; an empty name for those that nothing hit."""
-    left = list(symptoms)
+def _parted(
+    symptoms: Sequence[_Symptom], traits: Callable[[_Symptom], frozenset[str]]
+) -> Iterator[tuple[str, list[_Symptom]]]:
+    """Part them by the trait that most of them share; an empty one for those that have none."""
+    left = [(symptom, traits(symptom)) for symptom in symptoms]
     while left:
-        kinds = Counter(kind for symptom in left for kind in _hit(symptom.trial))
-        common = min(kinds, key=lambda kind: (-kinds[kind], kind), default="")
-        shares = [not common or common in _hit(symptom.trial) for symptom in left]
-        yield common, [*compress(left, shares)]
-        left = [*compress(left, map(not_, shares))]
+        counts = Counter(trait for _, has in left for trait in has)
+        common = min(counts, key=lambda trait: (-counts[trait], trait), default="")
+        yield common, [symptom for symptom, has in left if not common or common in has]
+        left = [(symptom, has) for symptom, has in left if common and common not in has]
 
 
-def _cause(fault: str, symptoms: Sequence[_Symptom], tried: Counter[tuple[str, ...]]) -> Cause:
+def _cause(name: str, fault: str, symptoms: Sequence[_Symptom], tried: Counter[tuple[str, ...]]) -> Cause:
     first = min(symptoms, key=lambda symptom: _size(symptom.trial))
     trials = [symptom.trial for symptom in symptoms]
     requirements = [each for symptom in symptoms for each in symptom.requirements]
     same = set(map(same_trial, trials))
-    parts = (first.trial.client, first.anomaly or first.verdict, first.shape, fault)
+    parts = (first.trial.client, first.anomaly or first.verdict, first.shape.words, name, fault)
     return Cause(
         fingerprint=sha256("\0".join(parts).encode()).hexdigest()[:8],
         verdict=first.verdict,
         client=first.trial.client,
         anomaly=first.anomaly,
         message=first.message,
-        faults=tuple(sorted(set.intersection(*map(_hit, trials)))),
+        faults=tuple(sorted(frozenset.intersection(*map(_hit, trials)))),
         requirements=_distinct(each.id for each in requirements),
-        level=min((each.level for each in requirements), key=_LEVELS.index, default=""),
+        level=min((each.level for each in requirements), key=_norm, default=""),
         scenarios=_distinct(trial.scenario for trial in trials),
         guarantees=_distinct(trial.guarantee for trial in trials),
         trials=_distinct(trial.trial for trial in trials),
@@ -221,9 +230,14 @@ def _size(trial: TrialVerdict) -> tuple[int, int, int, str]:
     return len(trial.faults), sum(end - start for start, end in asked), trial.delivery.sent, trial.trial
 
 
-def _rank(cause: Cause) -> tuple[int, int, int, str, str]:
-    level = _LEVELS.index(cause.level) if cause.level else 0
-    return SEVERITY.index(Verdict(cause.verdict)), level, -len(cause.trials), cause.client, cause.fingerprint
+def _rank(cause: Cause) -> tuple[int, tuple[bool, str], int, str, str]:
+    worst = SEVERITY.index(Verdict(cause.verdict))
+    return worst, _norm(cause.level), -len(cause.trials), cause.client, cause.fingerprint
+
+
+def _norm(level: str) -> tuple[bool, str]:
+    """What must be comes before what should be."""
+    return level != Level.MUST, level
 
 
 def _distinct(words: Iterable[str]) -> tuple[str, ...]:

@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from harness import shrinking
+from harness.shrinking import Proof
 from harness.smaller import size
 from harness.spec import TrialSpec
 from harness.tries import BudgetUsedUp, How, Tally, Tries, anomalies
@@ -46,6 +47,7 @@ class Hunt:
     wanted: Sequence[str]
     allowed: shrinking.Allowed
     tries: Tries
+    tiers: shrinking.Tiers = shrinking.TIERS
     attempts: int | None = None
     starts: int = STARTS
     say: Callable[[str], None] = lambda _: None
@@ -113,7 +115,7 @@ class Hunt:
 
     async def _search(self) -> None:
         assert self.attempts is not None
-        search = shrinking.shrink(self.original, self.allowed)
+        search = shrinking.shrink(self.original, self.allowed, self.tiers)
         self._path = [self.original]
         failed: list[bool] | None = None
         while True:
@@ -124,9 +126,8 @@ class Hunt:
                 return
             self._follow(asked.so_far)
             before = self.tries.trials
-            how = self._steady if asked.in_doubt else How(self.attempts)
             failed = await self.tries.failing(
-                asked.candidates, self.anomaly, how, any_will_do=asked.any_will_do
+                asked.candidates, self.anomaly, self._how(asked.proof), any_will_do=asked.any_will_do
             )
             if self.tries.trials > before:
                 self.rounds += 1
@@ -135,14 +136,21 @@ class Hunt:
                     f"({some(self.tries.trials - before, 'trial')})"
                 )
 
-    @property
-    def _steady(self) -> How:
-        """A time that is shorter, a number that is smaller must not make the failure rarer, if it always comes."""
-        return How(min(STEADY, self.starts) if self.attempts == 1 else 1, each=True)
+    def _how(self, proof: Proof) -> How:
+        assert self.attempts is not None
+        if proof is Proof.ONCE:
+            return How(self.attempts)
+        if (
+            self.starts == 1 or self.attempts > 1
+        ):  # it is the same each time, or so rare that nothing is steady
+            return How(1, each=True)
+        return How(STEADY if proof is Proof.STEADY else STEADY + self.starts, each=True)
 
     def _follow(self, spec: TrialSpec) -> None:
-        if spec != self._path[-1]:
-            self._path.append(spec)
+        """The search stands here now; where it came back, what was behind did not hold."""
+        if spec in self._path:
+            del self._path[self._path.index(spec) :]
+        self._path.append(spec)
 
     async def _confirm(self) -> None:
         assert self.attempts is not None

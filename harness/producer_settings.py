@@ -27,7 +27,7 @@ SETTINGS: Final[Mapping[str, Values]] = {
     "batch.size": _INT,
     "buffer.memory": _LONG,
     "client.dns.lookup": ("use_all_dns_ips", "resolve_canonical_bootstrap_servers_only"),
-    "compression.gzip.level": range(-1, 10),
+    "compression.gzip.level": range(1, 10),
     "compression.lz4.level": range(1, 18),
     "compression.type": ("none", "gzip", "snappy", "lz4", "zstd"),
     "compression.zstd.level": range(-131_072, 23),

@@ -10,7 +10,7 @@ own. ``-p no:kafka-trial`` leaves it out.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -127,7 +127,9 @@ def clients(config: pytest.Config) -> list[ClientRef]:
 
 
 @pytest.fixture(scope="session")
-def kafka_cluster(request: pytest.FixtureRequest) -> Iterator[Lab]:
+def kafka_cluster(
+    request: pytest.FixtureRequest, record_testsuite_property: Callable[[str, object], None]
+) -> Iterator[Lab]:
     """Brokers of ``--kafka-broker``, with lanes: a :class:`harness.lab.Lab`. Started when first used."""
     from harness import baseline
     from harness.cli.carrying import new_record
@@ -145,6 +147,9 @@ def kafka_cluster(request: pytest.FixtureRequest) -> Iterator[Lab]:
         # A test may hold a lane while a trial has another.
         options = Options(max(2, 1 if is_worker(config) else jobs_of(setting(config, "jobs"))))
         record = new_record(Plan(number(config, "seed"), ()), options, known)
+        # Of the suite and not of a case: JUnit's schemas know no properties of a case.
+        for name, told in (("broker", broker), ("seed", setting(config, "seed")), ("run", record.run_id)):
+            record_testsuite_property(f"kafka-trial.{name}", told)
         with Lab(record, broker, Path(setting(config, "out-dir"))) as lab:
             config.stash[LAB] = lab
             yield lab
@@ -173,8 +178,7 @@ def kafka_trial(request: pytest.FixtureRequest, kafka_cluster: Lab, kafka_client
     from harness.pytest_trials import Trials
 
     level = Level(setting(request.config, "level").upper())
-    tell = request.node.user_properties.extend
-    return Trials(kafka_cluster, kafka_client, number(request.config, "seed"), level, tell)
+    return Trials(kafka_cluster, kafka_client, number(request.config, "seed"), level)
 
 
 def is_worker(config: pytest.Config) -> bool:

@@ -6,7 +6,7 @@ ours) is no failure of the client, and no pass either: it is an error.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -80,12 +80,6 @@ class Tried:
         failing = [each for each in self.verdict.requirements if each.verdict == Verdict.FAIL]
         return self.level is Level.SHOULD or any(each.level == Level.MUST for each in failing)
 
-    def properties(self) -> list[tuple[str, str]]:
-        """What JUnit is told besides."""
-        named = ("client", "broker", "scenario", "guarantee", "seed", "verdict")
-        said = [(name, str(getattr(self.verdict, name))) for name in named]
-        return [*said, ("replay", replay_line(self.folder))]
-
 
 @dataclass(frozen=True)
 class Trials:
@@ -95,8 +89,6 @@ class Trials:
     client: ClientRef
     seed: int
     level: Level = Level.SHOULD
-    #: What JUnit is to be told of each trial.
-    tell: Callable[[list[tuple[str, str]]], None] = lambda _: None
 
     def __call__(
         self,
@@ -123,9 +115,7 @@ class Trials:
     def tried(self, spec: TrialSpec) -> Tried:
         """Carry out one spec, or wait for it where it was submitted before."""
         asked.check(Plan(spec.seed, (spec,)), "live")
-        tried = Tried(self.lab.submit(spec).result(), self.lab.folder(spec), self.lab, self.level)
-        self.tell(tried.properties())
-        return tried
+        return Tried(self.lab.submit(spec).result(), self.lab.folder(spec), self.lab, self.level)
 
 
 def spec_of(scenario: str, guarantee: str | None, client: ClientRef, broker: str, seed: int) -> TrialSpec:

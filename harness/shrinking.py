@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
+from enum import Enum
 from itertools import pairwise
 
 from harness.smaller import (
@@ -33,26 +34,39 @@ PARTS = 16
 MISSED = 0.05
 
 
+class Proof(Enum):
+    """What it takes for a candidate to be one that fails.
+
+    ``ONCE``: that it does not will be claimed, so it is tried often, and failing once is enough. ``STEADY``: it is only
+    simpler, and shall not fail less often than what it came from; few attempts will do. ``SURE``: the same once more,
+    of what was steady in several steps.
+    """
+
+    ONCE = "once"
+    STEADY = "steady"
+    SURE = "sure"
+
+
 @dataclass(frozen=True)
 class Round:
     """Trials to try side by side, the smallest first; each is smaller than ``so_far``, which failed.
 
-    ``any_will_do``: as soon as one of them failed, the others need not be tried. ``in_doubt``: that one did not fail
-    will not be claimed, so few attempts will do.
+    ``any_will_do``: as soon as one of them failed, the others need not be tried.
     """
 
     what: str
     so_far: TrialSpec
     candidates: tuple[TrialSpec, ...]
+    proof: Proof = Proof.ONCE
     any_will_do: bool = False
-    in_doubt: bool = False
 
 
 Allowed = Callable[[TrialSpec], bool]
 #: Gives rounds, takes for each which of its candidates failed, and ends with the smallest that did.
 Search = Generator[Round, Sequence[bool], TrialSpec]
 
-TIERS: tuple[tuple[str, Callable[[TrialSpec], list[Axis]]], ...] = (
+Tiers = Sequence[tuple[str, Callable[[TrialSpec], list[Axis]]]]
+TIERS: Tiers = (
     ("shorter faults", shorter_faults),
     ("earlier faults", earlier_faults),
     ("a shorter load", shorter_loads),
@@ -61,13 +75,18 @@ TIERS: tuple[tuple[str, Callable[[TrialSpec], list[Axis]]], ...] = (
 )
 
 
-def shrink(spec: TrialSpec, allowed: Allowed) -> Search:
-    """Make ``spec``, which fails, as small as it gets; ``allowed`` says what can be carried out at all."""
+def shrink(spec: TrialSpec, allowed: Allowed, tiers: Tiers = TIERS) -> Search:
+    """Make ``spec``, which fails, as small as it gets; ``allowed`` says what can be carried out at all.
+
+    Without ``tiers`` faults are taken away, and what is left stays as it is.
+    """
     fewer = yield from fewer_faults(spec, allowed)
     while True:
         simpler = fewer
-        for what, axes_of in TIERS:
-            simpler = yield from _down(simpler, what, axes_of, allowed)
+        for what, axes_of in tiers:
+            lower = yield from _down(simpler, what, axes_of, allowed)
+            if lower != simpler and all((yield Round(f"{what}, again", simpler, (lower,), Proof.SURE))):
+                simpler = lower
         # A fault may be needless only now; and if none is, this shows it of the very schedule that comes out.
         fewer = yield from fewer_faults(simpler, allowed)
         if fewer == simpler:
@@ -80,12 +99,13 @@ def fewer_faults(spec: TrialSpec, allowed: Allowed) -> Search:
     while spec.faults:
         parts = _parts(spec.faults, pieces)
         alone = [only(()), *map(only, parts)]
-        if found := (yield from _failing(spec, "faults alone", alone, allowed, any_will_do=True)):
+        found = yield from _failing(spec, "faults alone", alone, allowed, any_will_do=True)
+        if found:
             spec = found[0](spec)
             continue
         needless = yield from _failing(spec, "without some faults", [*map(without, parts)], allowed)
         if needless:
-            spec = yield from _together(spec, "without some faults", needless, allowed)
+            spec = yield from _together(spec, "without some faults", needless, allowed, Proof.ONCE)
         elif len(parts) == len(spec.faults):
             break
         else:
@@ -113,9 +133,15 @@ def _parts(faults: tuple[FaultSpec, ...], pieces: int) -> list[tuple[FaultSpec, 
 
 
 def _failing(
-    spec: TrialSpec, what: str, steps: Sequence[Step], allowed: Allowed, **how: bool
+    spec: TrialSpec,
+    what: str,
+    steps: Sequence[Step],
+    allowed: Allowed,
+    proof: Proof = Proof.ONCE,
+    *,
+    any_will_do: bool = False,
 ) -> Generator[Round, Sequence[bool], list[Step]]:
-    """Those of the steps after which ``spec`` still fails; ``how`` they are tried is the round's."""
+    """Those of the steps after which ``spec`` still fails."""
     asked: list[Step] = []
     candidates: list[TrialSpec] = []
     for step in steps:
@@ -125,15 +151,15 @@ def _failing(
             candidates.append(candidate)
     if not candidates:
         return []
-    failed = yield Round(what, spec, tuple(candidates), **how)
+    failed = yield Round(what, spec, tuple(candidates), proof, any_will_do)
     return [step for step, did in zip(asked, failed, strict=True) if did]
 
 
-def _together(spec: TrialSpec, what: str, steps: Sequence[Step], allowed: Allowed) -> Search:
+def _together(spec: TrialSpec, what: str, steps: Sequence[Step], allowed: Allowed, proof: Proof) -> Search:
     """``spec`` after as many of the steps as it fails with; it does after each by itself, but maybe not after all."""
     halved = [len(steps) >> times for times in range(len(steps).bit_length())]
     joint = [all_of(steps[:count]) for count in halved if count > 1]
-    failing = yield from _failing(spec, what, joint, allowed, in_doubt=True)
+    failing = yield from _failing(spec, what, joint, allowed, proof)
     return (failing or steps)[0](spec)
 
 
@@ -142,8 +168,8 @@ def _down(spec: TrialSpec, what: str, axes_of: Callable[[TrialSpec], list[Axis]]
     while True:
         axes = axes_of(spec)
         steps = [step for axis in axes for step in axis]
-        failing = yield from _failing(spec, what, steps, allowed, in_doubt=True)
+        failing = yield from _failing(spec, what, steps, allowed, Proof.STEADY)
         lowest = [found[0] for axis in axes if (found := [step for step in axis if step in failing])]
         if not lowest:
             return spec
-        spec = yield from _together(spec, what, lowest, allowed)
+        spec = yield from _together(spec, what, lowest, allowed, Proof.STEADY)

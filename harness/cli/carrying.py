@@ -45,7 +45,7 @@ def start(plan: Plan, options: Options, about: Sequence[str] = ()) -> int:
         say(sentence)
     known = baseline.load(options.baseline) if options.baseline else ()
     if options.dry_run:
-        return _tell(plan, options)
+        return _tell(plan, options, about)
     # Before there is a folder: a version that does not exist should leave nothing behind.
     installed = _install(plan.trials)
     store = RunStore.create(options.out_dir, new_record(plan, options, known))
@@ -80,7 +80,7 @@ def carry_out(store: RunStore, installed: Installed, options: Options) -> int:
         stopped_by, reason = _run(store, installed, options)
         verdicts = list(store.verdicts())
         store.stop(reason)
-        summary(verdicts)
+        summary(verdicts, store.folder)
         exports.write(store, verdicts)
         for path, name in ((options.junit, exports.JUNIT), (options.summary, exports.SUMMARY)):
             if path is not None:
@@ -178,11 +178,17 @@ def _why(installed: Installed, reason: str) -> str:
     return f"{names} could not be installed" if names and reason == "completed" else reason
 
 
-def _tell(plan: Plan, options: Options) -> int:
+def _tell(plan: Plan, options: Options, about: Sequence[str]) -> int:
     told = estimate.of(plan, options.jobs)
     if options.as_json:
         print_json(
-            {"seed": plan.seed, "jobs": options.jobs, "estimate_s": told.seconds, "trials": plan.trials}
+            {
+                "seed": plan.seed,
+                "jobs": options.jobs,
+                "estimate_s": told.seconds,
+                "about": list(about),
+                "trials": plan.trials,
+            }
         )
         return 0
     for spec in plan.trials:

@@ -66,7 +66,7 @@ def diff(
 
 
 def _counted(counts: Counter[str]) -> str:
-    return ", ".join(f"{counts[change]} {change}" for change in Change if change in counts)
+    return ", ".join(f"{change} {counts[change]}" for change in Change if change in counts)
 
 
 def _versions(old: Side, new: Side) -> str:

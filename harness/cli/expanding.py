@@ -33,11 +33,12 @@ class Expanded:
 
 def expanded(file: CampaignFile, seeds: Sequence[int], clients: Sequence[ClientRef] = ()) -> Expanded:
     """The plan of a file; ``clients`` go before its own. UsageError for a name in it that nothing has."""
+    brokers = _brokers(file)
     axes = Axes(
         _scenarios(file),
         clients or list(dict.fromkeys(_clients(file))),
-        _brokers(file),
-        _generated(file),
+        brokers,
+        _generated(file, brokers),
         configurations(file),
     )
     cells = axes.cells()
@@ -95,12 +96,12 @@ def _scenarios(file: CampaignFile) -> list[Scenario]:
         return select.scenarios(file.scenarios or (), file.guarantees)
 
 
-def _generated(file: CampaignFile) -> dict[str, DrawnScenario]:
+def _generated(file: CampaignFile, brokers: Sequence[str]) -> dict[str, DrawnScenario]:
     if not file.generated:
         return {}
     [behind] = select.scenarios([SCENARIO], file.guarantees)
     assert isinstance(behind, DrawnScenario)
-    return generated(file, behind)
+    return generated(file, behind, brokers)
 
 
 def _check_configurations(axes: Axes, cells: Sequence[Cell]) -> None:
@@ -115,13 +116,10 @@ def _check_configurations(axes: Axes, cells: Sequence[Cell]) -> None:
 
 
 def _about(axes: Axes, cells: Sequence[Cell], chosen: Sequence[Cell], seeds: int) -> Iterator[str]:
-    told = (
-        f"{len(chosen)} of {len(cells)} combinations"
-        if chosen is not cells
-        else f"all {len(cells)} combinations"
-    )
-    pairs = f"covers all {len(met(cells))} pairs with " if chosen is not cells else ""
-    yield f"{pairs}{told}, each with {seeds} seed{'s' if seeds > 1 else ''}"
+    told = f"all {len(cells)} combinations"
+    if chosen is not cells:
+        told = f"covers all {len(met(cells))} pairs with {len(chosen)} of {len(cells)} combinations"
+    yield f"{told}, each with {seeds} seed{'s' if seeds > 1 else ''}"
     for configuration, conflict, situations in _by_conflict(axes.left_out()):
         yield f"left out: {configuration} with {', '.join(situations)} ({conflict})"
 

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from harness import exports
 from harness.cli.output import print_json, run_document
 from harness.cli.screen import summary
 from harness.errors import NothingSelected
@@ -31,7 +32,8 @@ def judge(
     verdicts = rejudge(store)
     if not verdicts:
         raise NothingSelected(f"{store.folder} has no finished trial")
-    summary(verdicts)
+    summary(verdicts, store.folder)
+    exports.write(store, verdicts)
     if as_json:
         print_json(run_document(store.folder, store.record.plan.seed, verdicts))
     return exit_code(Verdict(verdict.verdict) for verdict in verdicts)

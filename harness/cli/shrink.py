@@ -24,7 +24,7 @@ from harness.hunt import STARTS, Hunt, Rate, some
 from harness.installing import install
 from harness.names import made_of
 from harness.rows import TrialVerdict
-from harness.shrinking import Allowed
+from harness.shrinking import TIERS, Allowed
 from harness.spec import ClientTold, Elapsed, FaultSpec, FrameSeen, PhaseBegan, Plan, TrialSpec, Trigger
 from harness.store import TRIAL, VERDICT, RunStore, read_json, write_json
 from harness.tries import GrowingRun, Tries, anomalies
@@ -47,6 +47,9 @@ def shrink(
         int | None,
         typer.Option(min=1, max=1_000, help="Try each schedule so often; else by how often the trial fails."),
     ] = None,
+    faults_only: Annotated[
+        bool, typer.Option("--faults-only", help="Take faults away, and leave what is left as it is.")
+    ] = False,
     jobs: shared.Jobs = shared.AUTO,
     max_time: shared.MaxTime = None,
     out_dir: shared.OutDir = shared.DEFAULT_OUT,
@@ -77,7 +80,8 @@ def shrink(
     async def search(run: GrowingRun) -> None:
         starts = STARTS if world == "live" else 1
         tries = Tries(run, options.jobs)
-        hunts.append(Hunt(spec, wanted, _allowed_in(world), tries, attempts, starts, say))
+        tiers = () if faults_only else TIERS
+        hunts.append(Hunt(spec, wanted, _allowed_in(world), tries, tiers, attempts, starts, say))
         await hunts[0].run()
 
     if world == "live":

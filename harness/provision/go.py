@@ -58,4 +58,4 @@ def run_go(path: Path, *words: str | Path, cgo: bool = False) -> Ended:
         "GOTOOLCHAIN": "local",
         "GOWORK": "off",
     }
-    return attempt([path, *words], env=env, timeout_s=900)
+    return attempt([path, *words], env=env, timeout_s=1_800)

@@ -26,6 +26,7 @@ log = logging.getLogger(__name__)
 #: The module of every program; a package of ours in the folder ``x`` is imported as ``adapter/x``.
 _GO_MOD = "module adapter\n\ngo {go}\n\nrequire {module} v{version}\n"
 _NEWER_GO = re.compile(r"requires go >= (\S+)")
+_UNREACHABLE = ("dial tcp", "no such host", "i/o timeout")
 _OUR_CODE = re.compile(r"^\./\w+\.go:.*", re.MULTILINE)
 
 
@@ -84,7 +85,7 @@ def built(program: GoProgram) -> Path:
 
 
 def published(*modules: str) -> list[str]:
-    """Every version that Go's registry lists for a client's modules, oldest first. EnvironmentProblem: it is not told."""
+    """Every version that is listed for a client's modules, oldest first. EnvironmentProblem: it is not told."""
     listed: list[str] = []
     go = go_tool()
     for module in modules:
@@ -146,4 +147,7 @@ def _explained(program: GoProgram, ended: Ended) -> KafkaTrialError:
 
 
 def _cause(said: str) -> str:
-    return excerpt(said, "dial tcp", "no such host", "error:", "cannot find", "fatal:")
+    line = excerpt(said, *_UNREACHABLE, "error:", "cannot find", "fatal:")
+    if any(words in line for words in _UNREACHABLE):
+        return f"Go's registry cannot be reached ({line.rsplit(': ', 1)[-1]})"
+    return line

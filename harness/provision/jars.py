@@ -24,8 +24,8 @@ Module = tuple[str, str, str]
 
 #: For a JVM that is done in a few seconds: a compiler that is not worth its time stays out.
 BRIEFLY = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
-#: What Ivy says of the reason when the repository cannot be reached, before it says "not found".
-_TELLING = ("Server access error", "download failed", "Host ", "not found")
+#: How Ivy says that the repository cannot be reached; a module is then "not found" as well.
+_OUT_OF_REACH = ("Server access error", "download failed", "Host ")
 #: No module has it: Ivy looks through all revisions, tells of them, and fetches nothing.
 _NO_REVISION = "[99999,)"
 
@@ -131,8 +131,10 @@ def _listed(organisation: str, name: str) -> tuple[list[str], Ended]:
 
 
 def _cause(ended: Ended) -> str:
-    """Why Ivy failed, without the address that it wrote behind it."""
-    return excerpt(ended.output, *_TELLING).removeprefix("WARN: ").partition(" url=")[0].rstrip(".")
+    """Why Ivy failed, without the address that stands in what it says."""
+    reached = not any(words in ended.output for words in _OUT_OF_REACH)
+    line = excerpt(ended.output, *(("not found",) if reached else _OUT_OF_REACH))
+    return re.sub(r"^(WARN|ERROR): | (at )?url[ =]\S+", "", line).rstrip(".")
 
 
 def _ivy(work: Path, words: Sequence[str]) -> Ended:

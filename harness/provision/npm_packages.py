@@ -30,7 +30,9 @@ _INSTALL = ("install", "--ignore-scripts", "--no-audit", "--no-fund", "--no-pack
 _SOON = ("--fetch-retry-mintimeout=500", "--fetch-retry-maxtimeout=5000")
 #: To npm anything shorter is a range.
 _EXACT = re.compile(r"[0-9]+\.[0-9]+\.[0-9]+([-+].+)?")
-_CAUSES = ("notarget", "reason:", "notsup", "E404")
+#: Its lines that name no cause, and the word before one that does.
+_HEADS = re.compile(r"npm error (code|syscall|errno|path|dest|cwd|engine|A complete log)\b.*")
+_LABEL = re.compile(r"npm error ((notarget|notsup|nospc|\d{3}) )?")
 
 
 def exact_version(client: str, version: str, example: str) -> str:
@@ -100,7 +102,10 @@ def _explained(node: Node, package: str, said: str) -> KafkaTrialError:
 
 
 def _cause(said: str) -> str:
-    return excerpt(said, *_CAUSES).removeprefix("npm error ").removeprefix('"summary": ')
+    """The first line of npm's that tells why; without one, where it wrote more."""
+    lines = [line for line in said.splitlines() if line.startswith("npm error ")]
+    telling = [line for line in lines if not _HEADS.match(line)]
+    return _LABEL.sub("", "".join(telling[:1]) or excerpt(said))
 
 
 def _json(said: str) -> Any:

@@ -7,7 +7,6 @@ other lanes. Under pytest-xdist nobody knows who is next, and each process tries
 from __future__ import annotations
 
 from fnmatch import fnmatchcase
-from typing import Any
 
 import pytest
 
@@ -82,9 +81,8 @@ def kafka_verdict(
     request: pytest.FixtureRequest, kafka_cluster: Lab, kafka_case: TrialSpec, kafka_cases: list[TrialSpec]
 ) -> Tried:
     """The verdict of the item's trial. An item whose trial proves nothing ends here, as an error."""
-    tell: Any = request.node.user_properties.extend
     level = Level(setting(request.config, "level").upper())
-    trials = Trials(kafka_cluster, kafka_case.client, kafka_case.seed, level, tell)
+    trials = Trials(kafka_cluster, kafka_case.client, kafka_case.seed, level)
     try:
         if kafka_case in kafka_cases:
             at = kafka_cases.index(kafka_case)

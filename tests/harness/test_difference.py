@@ -33,7 +33,7 @@ def changes(old, new) -> list[str]:
     ("before", "after", "change"),
     [
         ("pass", "fail", "regression"),
-        ("expected-fail", "fail", "regression"),
+        ("expected-fail", "fail", "changed"),
         ("inconclusive", "fail", "regression"),
         ("unexpected-pass", "fail", "regression"),
         ("fail", "pass", "fixed"),
@@ -58,9 +58,19 @@ def test_another_reason_is_a_change_and_other_numbers_are_none(verdict, run) -> 
     old = verdict("lost", message="3 records")
     assert changes(run(old), run(verdict("lost", message="77 records"))) == ["same"]
     assert changes(run(old), run(verdict("duplicate", message="3 records"))) == ["changed"]
+    named = [verdict("lost", message=f"3 failed ({names})") for names in ("A_B, C_D", "C_D", "E_F")]
+    assert changes(run(named[0]), run(named[1])) == ["same"]
+    assert changes(run(named[1]), run(named[2])) == ["changed"]
     stood = [verdict(verdict="inconclusive", reason=reason) for reason in ("for 3 ms", "it never came")]
     assert changes(run(stood[0]), run(stood[1])) == ["changed"]
     assert changes(run(verdict(reason="9 held")), run(verdict(reason="one held"))) == ["same"]
+
+
+def test_what_fails_besides_what_was_known_is_a_regression(verdict, run) -> None:
+    old = replace(verdict("lost"), verdict="expected-fail", reason="known: so")
+    assert changes(run(old), run(verdict("lost"))) == ["changed"]
+    assert changes(run(old), run(verdict("lost", "duplicate"))) == ["regression"]
+    assert changes(run(verdict("lost")), run(verdict("lost", "duplicate"))) == ["changed"]
 
 
 def test_two_versions_are_compared_if_each_run_has_one(verdict, run) -> None:
@@ -215,7 +225,7 @@ def test_the_command_exits_1_on_a_regression_and_says_what_is_compared(run_of, v
     assert out.splitlines() == [
         "regression: c@1 -> c@2 produce/calm[idempotent] local:4.3.1x1 seed 1: pass -> fail: lost: 3 records"
     ]
-    assert err.splitlines() == ["1 regression, 1 same; compared: c 1 with 2"]
+    assert err.splitlines() == ["regression 1, same 1; compared: c 1 with 2"]
     assert call(["diff", str(new), str(old)]) == 0
     assert capsys.readouterr().out.startswith("fixed: c@2 -> c@1")
 

@@ -15,7 +15,10 @@ from harness.dice import Dice
 from harness.drawn_faults import TRIES, DrawnKind, FaultTable, OneOf, any_moment, drawn, ends, on_its_way
 from harness.errors import UsageError
 from harness.generated_tables import PROBE, Generated, scenario_of
-from harness.spec import Elapsed, FaultSpec, FrameSeen, Workload
+from harness.simulated.judged import RUN_ID
+from harness.simulated.trial import SimulatedTrial
+from harness.spec import ClientRef, Elapsed, FaultSpec, FrameSeen, Workload
+from suites.simulated.generated import spec_of
 
 KINDS = registry.table("faults")
 UNFAIR = {"changed_error", "log_trim", "producer_id_expiry", "topic_recreate"}
@@ -23,6 +26,7 @@ OF_FRAMES = {name for name, kind in KINDS.items() if getattr(kind, "of_frames", 
 #: Kinds whose answers may only say what can be true.
 CODES = OneOf((6, 7, 19, 20))
 SEEDS = st.integers(0, 2**32)
+BROKERS = ["local:4.3.1x1", "local:4.3.1x3"]
 
 
 def amounts(low: int, high: int) -> st.SearchStrategy[Any]:
@@ -71,7 +75,7 @@ tables = st.builds(Generated, kinds=kinds, faults=amounts(1, 6), duration_ms=amo
 def test_every_schedule_that_is_drawn_can_be_carried_out_and_judged(table, seed):
     behind = registry.scenario(SCENARIO)
     try:
-        scenario = scenario_of("any", table, behind)
+        scenario = scenario_of("any", table, behind, BROKERS)
         faults = scenario.schedule(Dice(seed, "s"))
     except UsageError as error:
         assert str(error).startswith("generated.any")
@@ -144,7 +148,7 @@ def test_what_is_not_accepted_is_drawn_anew_and_at_last_told():
 def test_frames_and_broker_are_drawn_as_well():
     behind = registry.scenario(SCENARIO)
     about = {"broker": [1, 3], "frames": {"api": "Metadata", "first": [1, 4], "count": 2}}
-    scenario = scenario_of("few", Generated({"late_frame": about}, faults=6), behind)
+    scenario = scenario_of("few", Generated({"late_frame": about}, faults=6), behind, BROKERS)
     faults = [fault for seed in range(20) for fault in scenario.schedule(Dice(seed, "s"))]
     assert {fault.brokers for fault in faults} == {(1,), (2,), (3,)}
     assert {fault.frames.first for fault in faults} == {1, 2, 3, 4}
@@ -153,13 +157,21 @@ def test_frames_and_broker_are_drawn_as_well():
     }
 
 
+@pytest.mark.parametrize("seed", range(1, 5))
+def test_the_first_fault_meets_something_on_its_way(seed):
+    scenario, client = registry.scenario(SCENARIO), ClientRef("reference", "0.1.0")
+    evidence = SimulatedTrial(spec_of(scenario, client, seed), RUN_ID).run()
+    [first] = [row for row in evidence.faults if row.index == 0]
+    assert first.spec == evidence.record.spec.faults[0] and first.hits > 0
+
+
 @pytest.mark.parametrize("name", sorted(UNFAIR))
 def test_nobody_is_judged_where_brokers_break_promises_or_lie(name):
     about = {"frames": {}} if name in OF_FRAMES else {}
     with pytest.raises(
         UsageError, match=rf"generated\.bad\.kinds\.{name}: fault '{name}' cannot be judged here"
     ):
-        scenario_of("bad", Generated({name: about}), registry.scenario(SCENARIO))
+        scenario_of("bad", Generated({name: about}), registry.scenario(SCENARIO), BROKERS)
 
 
 @pytest.mark.parametrize(

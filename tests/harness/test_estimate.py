@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from harness import estimate, registry
+from harness.campaign import JOBS_A_CLUSTER
 from harness.estimate import BEGIN_S, BESIDES_MS, NODE_CORE_S, TRIAL_CORE_S, trial_s
 from harness.outcome import Guarantee
 from harness.plan import make_plan
@@ -81,6 +83,12 @@ def test_who_hurts_brokers_pays_for_a_cluster_each_time():
     alone = Plan(1, (trial(fault, broker="local:4.3.1x3"),) * 10)
     more_s = estimate.of(alone, 1, 2).seconds - estimate.of(shared, 1, 2).seconds
     assert more_s == 9 * 3 * NODE_CORE_S / 2
+
+
+def test_clusters_for_one_trial_are_not_as_many_at_a_time_as_jobs():
+    plan = Plan(1, (trial(alone=True),) * 12)
+    one, two = (estimate.of(plan, jobs, 1_000).seconds - BEGIN_S for jobs in (1, 2 * JOBS_A_CLUSTER))
+    assert estimate.of(plan, 2 * JOBS_A_CLUSTER - 1, 1_000).seconds - BEGIN_S == one == pytest.approx(2 * two)
 
 
 def test_it_is_near_a_run_that_was_measured():

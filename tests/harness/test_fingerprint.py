@@ -15,9 +15,8 @@ from harness.outcome import Verdict
 from harness.rows import FaultVerdict, Finding, RequirementVerdict, TrialVerdict
 
 KINDS = st.frozensets(st.sampled_from(["latency", "disconnect", "dropped_response"]), max_size=3)
-MESSAGES = st.builds(
-    "{} of {} {}".format, st.integers(0, 3), st.sampled_from(["records", "batches"]), st.integers(0, 3)
-)
+NAMES = st.sampled_from(["", " (A)", " (A, B)", " (B, C)", " (C)"])
+MESSAGES = st.builds("{} {}{}".format, st.integers(0, 3), st.sampled_from(["records", "batches"]), NAMES)
 REQUIREMENTS = st.lists(
     st.builds(
         RequirementVerdict,
@@ -54,21 +53,26 @@ TRIALS = st.lists(
 ACCUSED = {Verdict.FAIL, Verdict.EXPECTED_FAIL}
 
 
+def said_of(trial: TrialVerdict) -> dict[tuple[str, str], set[str]]:
+    """What a trial is accused of, by anomaly and words, and the names that these list."""
+    said: dict[tuple[str, str], set[str]] = {}
+    for found in findings(trial):
+        words, names = shape(found.finding.message)
+        said.setdefault((found.finding.anomaly, words), set()).update(names)
+    return said or {("", shape(trial.reason).words): set(shape(trial.reason).names)}
+
+
 @given(TRIALS)
 def test_every_finding_of_a_failing_trial_is_in_exactly_one_group(trials: list[TrialVerdict]) -> None:
-    told = Counter(
-        (trial, cause.anomaly, shape(cause.message))
-        for cause in causes(trials)
-        if cause.anomaly
-        for trial in cause.trials
-    )
-    meant = {
-        (trial.trial, each.finding.anomaly, shape(each.finding.message))
+    found = [(cause, trial) for cause in causes(trials) if cause.anomaly for trial in cause.trials]
+    told = Counter((trial, cause.anomaly, shape(cause.message).words) for cause, trial in found)
+    meant = Counter(
+        (trial.trial, *said)
         for trial in trials
-        if trial.verdict in ACCUSED
-        for each in findings(trial)
-    }
-    assert told == Counter(meant)
+        if trial.verdict in ACCUSED and findings(trial)
+        for said in said_of(trial)
+    )
+    assert told == meant
 
 
 @given(TRIALS)
@@ -82,18 +86,23 @@ def test_every_trial_that_did_not_pass_is_told_under_its_verdict(trials: list[Tr
 
 
 @given(TRIALS)
-def test_a_group_is_of_one_client_one_anomaly_one_shape_and_a_common_fault(
+def test_a_group_is_of_one_client_one_anomaly_and_all_in_it_have_something_in_common(
     trials: list[TrialVerdict],
 ) -> None:
     by_name = {trial.trial: trial for trial in trials}
     for cause in causes(trials):
         members = [by_name[trial] for trial in cause.trials]
         assert {member.client for member in members} == {cause.client}
-        for member in members:
-            said = {(each.finding.anomaly, shape(each.finding.message)) for each in findings(member)}
-            assert (cause.anomaly, shape(cause.message)) in said | {("", shape(member.reason))}
-            assert set(cause.faults) <= {fault.kind for fault in member.faults}
-        assert cause.faults or not any(member.faults for member in members)
+        words = shape(cause.message).words
+        if cause.anomaly:
+            names = [said_of(member)[cause.anomaly, words] for member in members]
+        else:
+            names = [set(shape(member.reason).names) for member in members]
+            assert {shape(member.reason).words for member in members} == {words}
+        assert set.intersection(*names) or not any(names)
+        hit = [{fault.kind for fault in member.faults} for member in members]
+        assert set(cause.faults) == set.intersection(*hit)
+        assert cause.faults or not any(hit)
         assert cause.smallest in cause.trials
 
 
@@ -142,6 +151,14 @@ def test_trials_are_parted_by_the_fault_that_most_of_them_share(verdict) -> None
 
 def _print_of(trials: list[TrialVerdict], faults: tuple[str, ...]) -> str:
     return next(cause.fingerprint for cause in causes(trials) if cause.faults == faults)
+
+
+def test_one_error_more_is_no_other_cause_and_another_error_is(verdict) -> None:
+    errors = ("A_B", "A_B, C_D", "C_D", "E_F")
+    trials = [
+        verdict("lost", seed=seed, message=f"{seed} failed ({said})") for seed, said in enumerate(errors)
+    ]
+    assert sorted(len(cause.trials) for cause in causes(trials)) == [1, 1, 2]
 
 
 def test_one_finding_of_two_requirements_is_told_once(verdict) -> None:

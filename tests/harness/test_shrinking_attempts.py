@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from harness.cli.carrying import new_record
 from harness.cli.options import Options
-from harness.hunt import MOST_STARTS, STARTS, Hunt, Rate
+from harness.hunt import MOST_STARTS, STARTS, STEADY, Hunt, Rate
 from harness.outcome import Guarantee, Verdict
 from harness.rows import Finding, RequirementVerdict, TrialVerdict
 from harness.spec import ClientRef, Elapsed, FaultSpec, Plan, TrialSpec, Workload
@@ -147,6 +147,27 @@ def test_what_is_simpler_has_to_fail_as_steadily(tmp_path) -> None:
     hunt = World(tmp_path, oracle).hunt(long)
     assert hunt.minimal.faults[0].duration_ms == 500
     assert hunt.confirmed == Rate(3, 3)
+
+
+def test_what_was_steady_by_chance_is_taken_back(tmp_path) -> None:
+    """Shorter, it fails twice and never again: it stays as long as it was, and gets the smaller load all the same."""
+
+    def oracle(spec: TrialSpec) -> Verdict:
+        fails = spec.faults and (spec.faults[0].duration_ms == 1_000 or spec.attempt <= STEADY)
+        return Verdict.FAIL if fails else Verdict.PASS
+
+    load = Workload(records=4 * Workload().chunk)
+    long = replace(trial(1), faults=(FaultSpec("fault-0", Elapsed(0), 1_000),), workload=load)
+    hunt = World(tmp_path, oracle).hunt(long)
+    assert hunt.minimal.faults == long.faults and hunt.minimal.workload.records == 2 * load.chunk
+    assert hunt.confirmed == Rate(3, 3) and hunt.is_one_minimal
+
+
+def test_without_tiers_only_faults_are_taken_away(tmp_path) -> None:
+    long = FaultSpec("fault-0", Elapsed(500), 1_000)
+    spec = replace(trial(5), faults=(*trial(5).faults[1:], long))
+    hunt = World(tmp_path, always(needs("fault-0"))).hunt(spec, tiers=())
+    assert hunt.minimal == replace(spec, faults=(long,))
 
 
 @pytest.mark.parametrize("stop_at", [1, 4, 5, 8, 13, 18])

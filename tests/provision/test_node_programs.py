@@ -20,9 +20,9 @@ INSTALL = """
     echo once >> "$CALLS" """
 GONE = "npm error code ETARGET\nnpm error notarget No matching version found for tiny@9.9.9."
 NO_NETWORK = "npm error code EAI_AGAIN\nnpm error request to somewhere failed, reason: getaddrinfo EAI_AGAIN"
-WRONG_NODE = (
-    "npm error code EBADENGINE\nnpm error notsup Not compatible with your version of node/npm: tiny@1.0.0"
-)
+WRONG_NODE = """npm error code EBADENGINE
+npm error engine Unsupported engine
+npm error notsup Not compatible with your version of node/npm: tiny@1.0.0"""
 
 
 @pytest.fixture
@@ -110,6 +110,7 @@ def test_a_version_that_is_not_there_names_the_newest(
         (GONE, r"No matching version found for tiny@9\.9\.9"),  # a dependency's, not what was asked for
         (NO_NETWORK, "request to somewhere failed, reason: getaddrinfo EAI_AGAIN"),
         (WRONG_NODE, "Not compatible with your version of node/npm"),
+        ("npm error A complete log of this run can be found in: x", "A complete log .* in: x"),
         ("", "it said nothing"),
     ],
 )

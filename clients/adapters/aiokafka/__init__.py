@@ -18,7 +18,7 @@ def beside(version: str) -> tuple[str, ...]:
 
 CLIENT = PyPIClient(
     name="aiokafka",
-    summary="aiokafka, kafka-python's cousin for asyncio",
+    summary="aiokafka, a client for asyncio",
     language="python",
     default_version="0.14.0",
     versions=("0.8.1", "0.10.0", "0.11.0", "0.12.0", "0.14.0"),

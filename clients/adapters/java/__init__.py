@@ -1,6 +1,6 @@
-"""Apache Kafka's own producer, kafka-clients: any published version from 2.1 on, compiled with the program beside it.
+"""Apache Kafka's own producer, kafka-clients: any published version, compiled with the program beside it.
 
-2.1 is as old as it goes: older ones have another API of closing, and brokers from 4.0 on do not speak with them.
+Tried from 2.1 on: brokers since 4.0 do not speak with what is older (which does, with older brokers).
 """
 
 from __future__ import annotations

@@ -24,9 +24,10 @@ import java.util.Set;
 import java.util.TreeMap;
 import java.util.concurrent.TimeUnit;
 
-/** Apache Kafka's own producer, behind the contract: one source for every version from 2.1 on. */
+/** Apache Kafka's own producer, behind the contract: one source for all of its versions. */
 public final class KafkaClients implements Adapter {
     private final String version = version();
+    private final Set<String> known = ProducerConfig.configNames();
     private Producer<String, String> producer;
 
     public static void main(String[] arguments) {
@@ -35,12 +36,14 @@ public final class KafkaClients implements Adapter {
 
     @Override
     public About about() {
-        return new About("java", version, null, "java", List.of("producer", "idempotence"));
+        boolean idempotence = known.contains("enable.idempotence"); // from 0.11 on
+        List<String> features =
+                idempotence ? List.of("producer", "idempotence") : List.of("producer");
+        return new About("java", version, null, "java", features);
     }
 
     @Override
     public Configured configure(Map<String, Object> config) throws ConfigRefused {
-        Set<String> known = ProducerConfig.configNames();
         String unknown = "kafka-clients " + version + " has no setting of this name";
         Map<String, Applied> applied = new TreeMap<>();
         Map<String, String> notSet = new TreeMap<>();
@@ -105,10 +108,10 @@ public final class KafkaClients implements Adapter {
         return own.getProperty("version");
     }
 
-    /** A bad value is refused as such, a bad pair of values inside another exception. */
+    /** The settings' fault, in whatever it is wrapped: an unknown codec is an IllegalArgument. */
     private static ConfigRefused refusal(KafkaException error) {
         for (Throwable cause = error; cause != null; cause = cause.getCause()) {
-            if (cause instanceof ConfigException) {
+            if (cause instanceof ConfigException || cause instanceof IllegalArgumentException) {
                 return new ConfigRefused(cause);
             }
         }

@@ -69,7 +69,7 @@ final class Operations {
         int count = command.values().size();
         Fields fields = new Fields().with("op", "send").with("id", command.id());
         output.event("op_invoke", fields.with("first", command.first()).with("count", count));
-        for (int n = 0; n < count; n++) {
+        for (int n = 0; n < count && !hurried; n++) {
             String key = command.keys().get(n);
             String value = command.values().get(n);
             sent++;

@@ -17,5 +17,5 @@ pub(crate) fn wall_ns() -> u64 {
     let since = SystemTime::now()
         .duration_since(UNIX_EPOCH)
         .unwrap_or_default();
-    since.as_nanos() as u64
+    since.as_secs() * 1_000_000_000 + u64::from(since.subsec_nanos())
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use serde_json::{Map, Value};
+use serde_json::{from_slice, from_value, Map, Value};
 
 /// The id of a close that nobody commanded, and how long it may take.
 const UNASKED: i64 = -1;
@@ -49,14 +49,14 @@ impl Command {
 
     /// The command in a line; none if it is no command, or a known one that lacks a field.
     pub fn parse(line: &[u8]) -> Option<Command> {
-        let fields: Map<String, Value> = serde_json::from_slice(line).ok()?;
-        let cmd = fields.get("cmd")?.as_str()?;
-        Some(match cmd {
+        let fields: Map<String, Value> = from_slice(line).ok()?;
+        let cmd = fields.get("cmd")?.as_str()?.to_owned();
+        Some(match cmd.as_str() {
             "configure" => Command::Configure {
                 id: number(&fields, "id")?,
                 config: fields.get("config")?.as_object()?.clone(),
             },
-            "produce" => Command::Produce(Produce::parse(&fields)?),
+            "produce" => Command::Produce(Produce::parse(fields)?),
             "flush" => Command::Flush {
                 id: number(&fields, "id")?,
                 timeout: timeout(&fields)?,
@@ -67,31 +67,27 @@ impl Command {
             },
             _ => Command::Unknown {
                 id: number(&fields, "id").unwrap_or(UNASKED),
-                cmd: cmd.to_owned(),
+                cmd,
             },
         })
     }
 }
 
 impl Produce {
-    fn parse(fields: &Map<String, Value>) -> Option<Produce> {
-        let values = column(fields.get("values")?, |value| {
-            value.as_str().map(str::to_owned)
-        })?;
-        let keys = column(fields.get("keys")?, |key| {
-            optional(key, |key| key.as_str().map(str::to_owned))
-        })?;
-        let partitions = match fields.get("partitions") {
-            None | Some(Value::Null) => vec![None; values.len()],
-            Some(given) => column(given, |partition| {
-                Some(Some(partition.as_i64()?.try_into().ok()?))
-            })?,
+    fn parse(mut fields: Map<String, Value>) -> Option<Produce> {
+        let values: Vec<String> = from_value(fields.remove("values")?).ok()?;
+        let keys: Vec<Option<String>> = from_value(fields.remove("keys")?).ok()?;
+        let named = fields.remove("partitions").unwrap_or_default();
+        let named: Option<Vec<i32>> = from_value(named).ok()?;
+        let partitions = match named {
+            Some(named) => named.into_iter().map(Some).collect(),
+            None => vec![None; values.len()],
         };
         let is_even = keys.len() == values.len() && partitions.len() == values.len();
         is_even.then_some(Produce {
-            id: number(fields, "id")?,
+            id: number(&fields, "id")?,
             topic: fields.get("topic")?.as_str()?.to_owned(),
-            first: number(fields, "first")?,
+            first: number(&fields, "first")?,
             keys,
             values,
             partitions,
@@ -105,16 +101,4 @@ fn number(fields: &Map<String, Value>, name: &str) -> Option<i64> {
 
 fn timeout(fields: &Map<String, Value>) -> Option<Duration> {
     Some(Duration::from_millis(fields.get("timeout_ms")?.as_u64()?))
-}
-
-fn column<T>(values: &Value, read: impl Fn(&Value) -> Option<T>) -> Option<Vec<T>> {
-    values.as_array()?.iter().map(read).collect()
-}
-
-fn optional<T>(value: &Value, read: impl Fn(&Value) -> Option<T>) -> Option<Option<T>> {
-    if value.is_null() {
-        Some(None)
-    } else {
-        read(value).map(Some)
-    }
 }

@@ -174,7 +174,7 @@ impl<A: Adapter> Program<A> {
             output, adapter, ..
         } = self;
         let invoke_ns = invoke(&output, "close", id);
-        let done = adapter.map_or(true, |adapter| adapter.close(timeout));
+        let done = adapter.is_none_or(|adapter| adapter.close(timeout));
         complete(&output, "close", id, invoke_ns, done);
         output.last_event("shutdown_complete", json!({}));
     }

@@ -1,0 +1,42 @@
+"""Twelve faults become one with real brokers, and the trial that is left fails again."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harness.store import RunStore
+
+pytestmark = pytest.mark.jvm
+
+MUTANT = "mutant-gives_up_on_disconnect"
+#: Eighteen commands in less than two seconds: room for a dozen faults, and little to wait for.
+LOAD = {"records": 360, "chunk": 20, "interval_ms": 100}
+
+
+@pytest.fixture(scope="module")
+def dozen(line, tmp_path_factory) -> Path:
+    """A trial of a client that gives up over a lost connection: one fault closes them, eleven slow things down."""
+    argv = ["run", "produce/dropped-response", "-c", MUTANT, "-g", "at-least-once", "--dry-run"]
+    [spec] = line.json(*argv)["trials"]
+    slow: dict[str, Any] = {"kind": "latency", "duration_ms": 80, "params": {"upstream_ms": 5}}
+    faults = [slow | {"start": {"on": "elapsed", "ms": 100 * at}} for at in range(12)]
+    faults[4] |= {"kind": "dropped_response", "duration_ms": 500, "params": {}}
+    path = tmp_path_factory.mktemp("dozen") / "spec.json"
+    path.write_text(json.dumps(spec | {"faults": faults, "workload": LOAD, "trial": "a-dozen"}))
+    return path
+
+
+def test_the_culprit_among_a_dozen_faults_is_left(line, dozen: Path) -> None:
+    shrunk = line.json("shrink", str(dozen), "--faults-only", "-j", "8")
+    minimal = shrunk["minimal"]
+    assert shrunk["complete"] and shrunk["anomaly"] == "gave-up"
+    assert shrunk["original"]["faults"] == 12
+    assert [fault["kind"] for fault in minimal["spec"]["faults"]] == ["dropped_response"]
+    assert minimal["one_minimal"] and minimal["failed"] > 0
+    store = RunStore.open(line.folder / shrunk["run"])
+    assert len(list(store.verdicts())) == shrunk["trials"]
+    assert line.json("replay", minimal["file"], code=1)["counts"] == {"fail": 1}
