@@ -18,8 +18,8 @@ At the witness the row of the answer says that it was changed, and by which faul
 
 ## What it cannot do
 Reach what the client has learned already, or from a Produce answer (KIP-951). A topic's epochs begin at 0: there is no
-older one to name before a leader has moved. Hit an answer that says all that already, as where ``leader_id`` leads: it
-passes as it came.
+older one to name before a leader has moved. Hit an answer that says all that already, as where ``leader_id`` leads, or
+in which there is no such broker: it passes as it came.
 """
 
 from __future__ import annotations

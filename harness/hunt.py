@@ -102,8 +102,8 @@ class Hunt:
         if self.attempts is None:
             self.attempts = shrinking.attempts_for(rate.failed, rate.tried)
         self.say(
-            f"{self.anomaly}: the original failed {rate.failed} of {some(rate.tried, 'time')}; "
-            f"each smaller one is tried up to {some(self.attempts, 'time')}"
+            f"{self.anomaly}: the original failed {rate.failed} of {some(rate.tried, 'time')}; what does not fail "
+            f"in {some(self.attempts, 'attempt')} is taken for a schedule that does not"
         )
         return True
 

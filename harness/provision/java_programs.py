@@ -71,10 +71,7 @@ def _digest(modules: Sequence[Module], files: Sequence[Path]) -> str:
 
 
 def _first_error(said: str) -> str:
-    """What the compiler says beneath the line that it quotes, for the first error; else its first words."""
-    lines = said.splitlines()
-    for number, line in enumerate(lines):
-        if "ERROR in" in line:
-            told = lines[number : number + 4]
-            return " ".join(told[-1].split()) if len(told) == 4 else line
-    return excerpt(said, "rror")
+    """The first error's message, which ends its block: the compiler names the place and quotes the line before it."""
+    _, _, errors = said.partition("ERROR in ")
+    first = errors.partition("\n-----")[0].splitlines()
+    return first[-1].strip() if first else excerpt(said, "rror")

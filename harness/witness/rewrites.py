@@ -69,9 +69,14 @@ def throttle_time(throttle_ms: int) -> Change:
 
 
 def leaders(leader_id: int, epochs_back: int = 0) -> Change:
-    """A Metadata response in which ``leader_id`` leads every partition, in an epoch that is so much older."""
+    """A Metadata response in which ``leader_id`` leads every partition, in an epoch that is so much older.
+
+    One that names no such broker is left as it is: no broker, however stale, makes a leader of somebody that never was.
+    """
 
     def lead(message: Any) -> Any:
+        if leader_id not in {broker.node_id for broker in message.brokers}:
+            return message
         return _in_topics(message, lambda part: _led(part, leader_id, epochs_back))
 
     return lead

@@ -67,12 +67,23 @@ class Explainer:
 
     @cached_property
     def _failures(self) -> list[int]:
-        """When anything failed on the lane: a connection ended, a Produce error passed, a request timed out."""
+        """When anything failed on the lane: a connection ended, a Produce error passed, a request timed out.
+
+        Or a client connected anew: the end of its own connection may be hidden by a fault that keeps one side of it.
+        """
         frames, limit_ns = self.evidence.frames, self._timeout_ns
-        ends = [frame.t_ns for frame in frames if frame.kind is FrameKind.CLOSE]
+        ends = [frame.t_ns for frame in frames if frame.kind is FrameKind.CLOSE] + self._connected_anew
         errors = [frame.t_ns for frame in frames if frame.api == PRODUCE and frame.error_codes]
         late = [a for a in self.attempts if a.answered_ns is None or a.answered_ns - a.asked_ns >= limit_ns]
         return ends + errors + [attempt.asked_ns + limit_ns for attempt in late]
+
+    @property
+    def _connected_anew(self) -> list[int]:
+        opened: dict[int, list[int]] = {}
+        for frame in self.evidence.frames:
+            if frame.kind is FrameKind.OPEN:
+                opened.setdefault(frame.broker, []).append(frame.t_ns)
+        return [t_ns for moments in opened.values() for t_ns in moments[1:]]
 
     def origin(self, record: LogRecord) -> Attempt | None:
         """The attempt that put ``record`` into the log, None if the witness saw none that can have."""

@@ -15,7 +15,7 @@ offers instead of a global order; a client that breaks it breaks every consumer 
 - **idempotent, transactional**: forbidden; sequence numbers exist for this, with up to five requests in flight.
 - **at-least-once, max.in.flight.requests.per.connection=1**: forbidden; nothing can overtake.
 - **at-least-once, more in flight**: allowed if explained: between the call that sent the overtaken record and the
-  request that brought it, a connection ended, a Produce error came back, or a request timed out.
+  request that brought it, a connection ended or was made anew, a Produce error came back, or a request timed out.
 - **at-most-once**: as at-least-once.
 
 Only first copies count: a late duplicate is no reordering.

@@ -195,6 +195,10 @@ class Story:
         self.answer(partition, base, at_ms + 1, conn)
         return base
 
+    def open(self, conn: int, at_ms: float) -> None:
+        """The client connects."""
+        self._frame(FrameKind.OPEN, at_ms, conn)
+
     def close(self, conn: int, at_ms: float) -> None:
         """A connection ends."""
         self.frames.append(

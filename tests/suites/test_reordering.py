@@ -38,6 +38,22 @@ def test_a_retry_may_be_overtaken(story, failure):
     assert CHECK.find(overtaken(told).evidence()) == []
 
 
+def test_whoever_connects_anew_has_lost_what_it_had(story):
+    """A fault may keep the broker's side of a connection, or end it long before the client's: no row shows its end."""
+    told = story()
+    told.open(1, at_ms=-50)
+    told.open(2, at_ms=30)
+
+    assert CHECK.find(overtaken(told).evidence()) == []
+
+
+def test_who_connects_for_the_first_time_has_lost_nothing(story):
+    told = story()
+    told.open(1, at_ms=5)
+
+    assert len(CHECK.find(overtaken(told).evidence())) == 1
+
+
 def test_a_failure_that_came_later_explains_nothing(story):
     told = overtaken(story())
     told.close(1, at_ms=5_000)

@@ -1,0 +1,85 @@
+"""The languages that there are skeletons for: what lies where, and the commands that build and start the program.
+
+Each command is meant for a shell in the skeleton's folder. The README gives them, and the tests run them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+
+@dataclass(frozen=True)
+class Language:
+    """``library`` is the folder of the contract library below ``clients/adapters``, ``sources`` what is taken of it.
+
+    ``place`` is where it goes, ``program`` the file to fill in, ``build_file`` where the client is asked for.
+    """
+
+    name: str
+    library: str
+    sources: tuple[str, ...]
+    program: str
+    build_file: str
+    needs: str
+    build: str
+    command: str
+    place: str = "verifiable"
+
+
+LANGUAGES: Final = {
+    language.name: language
+    for language in (
+        Language(
+            name="python",
+            library="python_lib/verifiable",
+            sources=("*.py",),
+            program="main.py",
+            build_file="requirements.txt",
+            needs="Python 3.8 or later",
+            build="python3 -m venv .venv && .venv/bin/pip install --quiet -r requirements.txt",
+            command=".venv/bin/python main.py",
+        ),
+        Language(
+            name="go",
+            library="go_lib/verifiable",
+            sources=("*.go",),
+            program="main.go",
+            build_file="go.mod",
+            needs="Go 1.23 or later",
+            build="go build -o adapter .",
+            command="./adapter",
+        ),
+        Language(
+            name="node",
+            library="node_lib/verifiable",
+            sources=("*.mjs",),
+            program="main.mjs",
+            build_file="package.json",
+            needs="Node 20 or later, with npm",
+            build="npm install",
+            command="node main.mjs",
+        ),
+        Language(
+            name="java",
+            library="java_lib/verifiable",
+            sources=("*.java",),
+            program="src/main/java/adapter/Main.java",
+            build_file="pom.xml",
+            needs="a JDK, 17 or later, and Maven",
+            build="mvn --quiet package",
+            command="java -jar target/adapter.jar",
+            place="src/main/java/verifiable",
+        ),
+        Language(
+            name="rust",
+            library="rust_lib/verifiable",
+            sources=("Cargo.toml", "src/*.rs"),
+            program="src/main.rs",
+            build_file="Cargo.toml",
+            needs="Rust 1.85 or later",
+            build="cargo build",
+            command="target/debug/adapter",
+        ),
+    )
+}

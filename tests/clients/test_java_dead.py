@@ -1,0 +1,41 @@
+"""A Java producer that is dead: from 3.3 on it gives such a record to a batch, throws, and aborts the batch as well."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+from msgspec.structs import replace
+
+from harness import registry
+from harness.cli.carrying import new_record
+from harness.cli.options import Options
+from harness.contract import OpComplete
+from harness.lab import Lab
+from harness.outcome import Outcome
+from harness.plan import make_plan
+from harness.spec import ClientRef, Plan
+from harness.wire.apis import Api
+
+pytestmark = [pytest.mark.jvm, pytest.mark.long, pytest.mark.every_client]
+
+BROKER = "local:4.3.1x1"
+RECORDS = 240
+CLUSTER_AUTHORIZATION_FAILED = 31
+
+
+@pytest.mark.parametrize("version", ["3.4.1", "4.3.1"])
+def test_what_is_told_twice_of_one_record_is_one_result(version, tmp_path):
+    scenario = registry.scenario("frame/init-producer-id-fails")
+    [spec] = make_plan([scenario], [ClientRef("java", version)], [BROKER], [1]).trials
+    [fault] = spec.faults
+    params = {"api": Api.INIT_PRODUCER_ID, "code": CLUSTER_AUTHORIZATION_FAILED, "count": 1_000}
+    workload = replace(spec.workload, records=RECORDS)
+    spec = replace(spec, faults=(replace(fault, params=params),), workload=workload)
+    with Lab(new_record(Plan(1, (spec,)), Options(1)), BROKER, tmp_path) as lab:
+        verdict = lab.submit(spec).result()
+        history = lab.store.read_evidence(spec.trial).history
+    assert verdict.verdict == "fail" and "given up" in verdict.reason
+    sends = [event for event in history if isinstance(event, OpComplete) and event.op == "send"]
+    assert Counter(n for event in sends for n in event.records) == Counter(range(RECORDS))
+    assert {outcome for event in sends for outcome in event.outcome} == {Outcome.INFO}

@@ -1,0 +1,182 @@
+"""Jars by Ivy, and programs compiled from them (here by a Java that only plays both: no network, no JVM)."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harness.errors import EnvironmentProblem, UsageError
+from harness.provision import jars, java_programs
+from harness.provision.jars import fetch, published
+from harness.provision.java_programs import ECJ, java_program
+
+CLIENT = ("org.example", "tiny-client", "1.1.0")
+LOGGING = ("org.example", "tiny-log", "0.3")
+
+#: A module's listing as Ivy's debug messages tell of it, which is not in the order of versions.
+LISTING = "echo 'found revs: [1.0.0, 1.10.0, 0.9.0-rc1, 1.1.0]'"
+#: A jar for each dependency of the description that comes behind ``-ivy``.
+DELIVER = r"""
+    sed -n 's/.*name="\([^"]*\)" rev="\([^"]*\)".*/\1-\2.jar/p' "$ivy" | while read jar
+    do printf %s "$jar" > "$folder/$jar"; done"""
+NOT_FOUND = (
+    "echo '\t\tmodule not found: org.example#tiny-client;1.1.0';"
+    "echo '\t\t:: org.example#tiny-client;1.1.0: not found'"
+)
+BROKEN = """----------
+1. ERROR in A.java (at line 3)
+    import gone.Thing;
+           ^^^^
+The import gone is missing
+----------
+2. ERROR in A.java (at line 4)
+"""
+COMPILE = 'mkdir -p "$classes"; for file; do cat "$file" >> "$classes/all"; done'
+
+
+def has_java(
+    machine: Any, *, listing: str = LISTING, retrieve: str = DELIVER, compile: str = COMPILE
+) -> None:
+    """A Java whose Ivy lists and retrieves, and whose ecj compiles, as the shell's words say."""
+    machine.has(
+        "java",
+        f"""
+        [ "$1" = -version ] && {{ echo 'openjdk version "17.0.1"' >&2; exit; }}
+        echo "$@" >> {machine.cache.parent}/calls
+        case "$*" in
+        *-debug*) {listing}; exit 1;;
+        *-jar*)
+            while [ "$1" != -d ]; do shift; done
+            classes=$2; shift 2
+            {compile};;
+        *)
+            while [ "$1" != -ivy ]; do shift; done
+            ivy=$2
+            while [ "$1" != -retrieve ]; do shift; done
+            folder=$(dirname "$2")
+            {retrieve};;
+        esac""",
+    )
+
+
+@pytest.fixture
+def calls(machine: Any, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """What Java was called with, a line each; the compiler that its Ivy delivers is the one that is pinned."""
+    jar = f"ecj-{ECJ[2]}.jar"
+    monkeypatch.setattr(jars, "read_sums", lambda name: {jar: hashlib.sha256(jar.encode()).hexdigest()})
+    return machine.cache.parent / "calls"
+
+
+@pytest.fixture
+def sources(tmp_path: Path) -> Path:
+    folder = tmp_path / "sources" / "tiny"
+    folder.mkdir(parents=True)
+    (folder / "B.java").write_text("class B {}\n")
+    (folder / "A.java").write_text("class A {}\n")
+    return folder.parent
+
+
+def test_what_is_asked_for_is_fetched_and_nothing_else_is_left(machine, tmp_path):
+    has_java(machine)
+    libs = tmp_path / "libs"
+    libs.mkdir()
+    fetch("tiny", [CLIENT, LOGGING], libs)
+    assert sorted(path.name for path in libs.iterdir()) == ["tiny-client-1.1.0.jar", "tiny-log-0.3.jar"]
+
+
+def test_versions_are_listed_oldest_first(machine):
+    has_java(machine)
+    assert published("org.example", "tiny-client") == ["0.9.0-rc1", "1.0.0", "1.1.0", "1.10.0"]
+
+
+@pytest.mark.parametrize(
+    ("said", "why"),
+    [
+        ("WARN: Host repo.example not found. url=x:y", "Host repo.example not found"),
+        ("ERROR: Server access error at url x:y (Connection refused)", r"Server access error \(Connection"),
+        ("module not found: org.example#tiny-client", "module not found: org.example#tiny-client"),
+    ],
+)
+def test_versions_that_cannot_be_listed_say_why(machine, said, why):
+    has_java(machine, listing=f"echo 'found revs: []'; echo '{said}'")
+    with pytest.raises(
+        EnvironmentProblem, match=f"^the versions of tiny-client could not be listed: {why}"
+    ) as caught:
+        published("org.example", "tiny-client")
+    assert "x:y" not in str(caught.value)
+
+
+def test_a_version_that_is_not_there_names_the_newest(machine, tmp_path):
+    has_java(machine, listing=LISTING.replace(", 1.1.0", ""), retrieve=f"{NOT_FOUND}; exit 1")
+    with pytest.raises(
+        UsageError, match=r"^tiny-client 1\.1\.0 does not exist; the newest tiny-client is 1\.10\.0$"
+    ):
+        fetch("tiny", [CLIENT], tmp_path)
+
+
+def test_without_a_network_it_is_not_the_users_mistake(machine, tmp_path):
+    host = "echo 'Host repo.example not found. url=x:y'"
+    has_java(machine, listing=f"{host}; echo 'found revs: []'", retrieve=f"{NOT_FOUND}; {host}; exit 1")
+    with pytest.raises(
+        EnvironmentProblem, match=r"^tiny could not be fetched: Host repo\.example not found$"
+    ):
+        fetch("tiny", [CLIENT], tmp_path)
+
+
+def test_a_version_that_is_listed_and_not_had_is_not_the_users_mistake(machine, tmp_path):
+    has_java(machine, retrieve=f"{NOT_FOUND}; exit 1")
+    with pytest.raises(EnvironmentProblem, match=r"could not be fetched: module not found: .*1\.1\.0"):
+        fetch("tiny", [CLIENT], tmp_path)
+
+
+def test_a_program_is_compiled_once(machine, calls, sources):
+    has_java(machine)
+    first = java_program([CLIENT, LOGGING], [sources])
+    classes, *libs = first.classpath.split(":")
+    assert (Path(classes) / "all").read_text() == "class A {}\nclass B {}\n"
+    assert [Path(jar).name for jar in libs] == ["tiny-client-1.1.0.jar", "tiny-log-0.3.jar"]
+    assert first.java == machine.bin / "java"
+    told = calls.read_text()
+    assert java_program([CLIENT, LOGGING], [sources]) == first
+    assert calls.read_text() == told
+
+
+def test_other_sources_or_jars_are_another_program(machine, calls, sources):
+    has_java(machine)
+    programs = [java_program([CLIENT], [sources]), java_program([CLIENT, LOGGING], [sources])]
+    (sources / "tiny" / "A.java").write_text("final class A {}\n")
+    programs.append(java_program([CLIENT], [sources]))
+    assert len({program.classpath.split(":")[0] for program in programs}) == 3
+
+
+def test_what_does_not_compile_says_why_and_is_not_kept(machine, calls, sources):
+    has_java(machine, compile=f"printf %s '{BROKEN}' >&2; exit 1")
+    why = r"^the program for tiny-client 1\.1\.0 does not compile: The import gone is missing$"
+    with pytest.raises(EnvironmentProblem, match=why):
+        java_program([CLIENT], [sources])
+    assert [path for path in (machine.cache / "java").iterdir() if path.is_dir()] == []
+
+
+def test_a_compiler_that_is_not_the_pinned_one_is_not_started(machine, calls, sources):
+    has_java(machine)
+    java_program([CLIENT], [sources])
+    (machine.cache / "ecj" / ECJ[2] / f"ecj-{ECJ[2]}.jar").write_text("another")
+    calls.unlink()
+    with pytest.raises(EnvironmentProblem, match=r"the jars of ecj .* are not the ones that were pinned"):
+        java_program([LOGGING], [sources])
+    assert "-jar" not in calls.read_text()
+
+
+def test_without_java_nothing_is_begun(machine, sources):
+    with pytest.raises(EnvironmentProblem, match="Java 17 or later was not found") as caught:
+        java_program([CLIENT], [sources])
+    assert caught.value.hint
+    assert not (machine.cache / "java").exists()
+
+
+def test_the_compiler_is_pinned():
+    _, name, revision = java_programs.ECJ
+    assert jars.read_sums(f"{name}-{revision}").keys() == {f"{name}-{revision}.jar"}
