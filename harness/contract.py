@@ -20,6 +20,9 @@ TRACE_ENV = "KAFKA_TRIAL_TRACE"
 
 CONTRACT_VERSION = 2
 
+#: The errors of a ``fatal`` that are no fault of the adapter.
+REFUSED, CRASHED = "ConfigRefused", "ClientCrashed"
+
 Setting = str | int | bool
 
 
@@ -125,7 +128,8 @@ class Fatal(Event, frozen=True, kw_only=True, tag="fatal"):
     """The client cannot go on, or could not be built.
 
     In answer to ``configure``, the error ``ConfigRefused`` says that the client cannot be had with these settings:
-    the trial is then unsupported. Any other is a fault of the adapter.
+    the trial is then unsupported. At any time ``ClientCrashed`` says that the client's own code threw where whoever
+    uses it cannot catch it, which ends their process: that is evidence. Any other is a fault of the adapter.
     """
 
     error: str

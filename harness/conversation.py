@@ -2,7 +2,8 @@
 
 Every event that the rules admit goes to ``record``, in order, before anybody who waits for it goes on. The first
 line that breaks a rule, or an end before ``shutdown_complete``, ends the conversation: whoever waits, and whoever
-calls from then on, gets :class:`ClientBroken` with the client, what it said and what was expected.
+calls from then on, gets :class:`ClientBroken` with the client, what it said and what was expected. Of a client library
+that ended its own process they get :class:`ClientCrashed`.
 
 What a client does slowly is evidence, not an error: a flush or close that is not answered gives None. Deadlines
 carry ``GRACE_S`` on top of what the client was told, for slow machines.
@@ -24,6 +25,8 @@ from msgspec.structs import replace
 
 from harness import processes
 from harness.contract import (
+    CRASHED,
+    REFUSED,
     AnyEvent,
     Close,
     Command,
@@ -38,7 +41,7 @@ from harness.contract import (
     Unsupported,
 )
 from harness.conversation_rules import Broken, Life, Rules, Unknown
-from harness.errors import ClientBroken, KafkaTrialError
+from harness.errors import ClientBroken, ClientCrashed, KafkaTrialError
 from harness.ports import Launch
 
 GRACE_S = 10.0
@@ -50,11 +53,6 @@ WEDGED_S = 10.0
 LAST_WORDS_S = 1.0
 LOG_TAIL_BYTES = 4_096
 SHOWN_BYTES = 160
-
-
-#: The ``error`` of a ``fatal`` that answers ``configure``: the client itself refuses the settings. Any other is a
-#: defect of the adapter, and must not pass for something that the client does not support.
-REFUSED = "ConfigRefused"
 
 
 class ConfigRefused(KafkaTrialError):
@@ -76,7 +74,7 @@ class Conversation:
         self._answers: dict[int, Future[AnyEvent]] = {}
         self._next_id = 1
         self._configuring: int | None = None
-        self._error: ClientBroken | None = None
+        self._error: ClientBroken | ClientCrashed | None = None
         self._lines = 0
         self._news = asyncio.Event()
         self.settled = asyncio.Event()
@@ -161,7 +159,7 @@ class Conversation:
         return self._rules.outstanding
 
     @property
-    def error(self) -> ClientBroken | None:
+    def error(self) -> ClientBroken | ClientCrashed | None:
         """Why the conversation is over, if it ended badly."""
         return self._error
 
@@ -300,6 +298,8 @@ class Conversation:
                 self._startup.set_result(event)
             case Configured() | Unsupported() | OpComplete():
                 self._resolve(event.id, event)
+            case Fatal(error=error) if error == CRASHED:
+                self._end(ClientCrashed(f"client {self._name} ended its own process: {event.message}"))
             case Fatal() if self._configuring is not None:
                 self._resolve(self._configuring, event)
             case Fatal():
@@ -322,7 +322,7 @@ class Conversation:
             return self._broken(f"expected exit 0 after shutdown_complete, it {ending}") if code else None
         return self._broken(f"expected shutdown_complete, it {ending}{_last_words(self._log)}")
 
-    def _end(self, error: ClientBroken | None) -> None:
+    def _end(self, error: ClientBroken | ClientCrashed | None) -> None:
         if not self._over.done():
             self._error = error
             self._over.set_result(None)

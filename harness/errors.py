@@ -52,6 +52,10 @@ class ClientBroken(KafkaTrialError):
     """A client under test broke the contract: no verdict about Kafka can be drawn from it (exit 3)."""
 
 
+class ClientCrashed(KafkaTrialError):
+    """The client library under test ended its own process: there is nobody left to ask, and that is evidence."""
+
+
 class NothingSelected(KafkaTrialError):
     """The selection is empty (exit 5): never a pass."""
 

@@ -21,6 +21,8 @@ from harness.tries import BudgetUsedUp, How, Tally, Tries, anomalies
 STARTS, MOST_STARTS = 3, 9
 #: How often what is only simpler has to fail, one time after the other.
 STEADY = 2
+#: By how much more attempts would have to be for a search to be made again: rates of few attempts are rough.
+RARER = 2
 
 
 def some(count: int, noun: str) -> str:
@@ -40,7 +42,8 @@ class Rate:
 class Hunt:
     """Shrinks ``original``, of which some of the ``wanted`` anomalies (none: any) is to stay.
 
-    ``attempts`` None: chosen by how often the original fails. ``starts`` is 1 where a trial is the same each time.
+    ``given`` is how often to try what may not fail; None: chosen by how often the original fails, and again where what
+    is left of it fails less often. ``starts`` is 1 where a trial is the same each time.
     """
 
     original: TrialSpec
@@ -48,22 +51,31 @@ class Hunt:
     allowed: shrinking.Allowed
     tries: Tries
     tiers: shrinking.Tiers = shrinking.TIERS
-    attempts: int | None = None
+    given: int | None = None
     starts: int = STARTS
     say: Callable[[str], None] = lambda _: None
     #: The anomaly that is looked for; empty as long as none was seen.
     anomaly: str = ""
+    #: How often what may not fail is tried; 0 as long as that is not known.
+    attempts: int = 0
     rounds: int = 0
     ran_out: bool = False
     confirmed: Rate | None = None
+    #: From the original to where the search stands.
     _path: list[TrialSpec] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self._path.append(self.original)
 
     async def run(self) -> None:
         """All of it, as far as the budget goes; what was found by then is there also if this is cancelled."""
         try:
-            if await self._is_there():
+            if not await self._is_there():
+                return
+            while True:
                 await self._search()
-                await self._confirm()
+                if not await self._is_rarer_than_thought():
+                    return
         except BudgetUsedUp:
             self.ran_out = True
 
@@ -82,12 +94,9 @@ class Hunt:
 
     @property
     def is_one_minimal(self) -> bool:
-        """True if without any one of its faults it did not fail, in as many attempts as it takes."""
-        fewer = shrinking.without_each(self.minimal, self.allowed)
-        rates = [self.rate(spec) for spec in fewer]
-        return self.attempts is not None and all(
-            rate.failed == 0 and rate.tried >= self.attempts for rate in rates
-        )
+        """True if without any one of its faults it was tried in as many attempts as it takes, and did not fail."""
+        rates = map(self.rate, shrinking.without_each(self.minimal))
+        return self.attempts > 0 and all(rate.failed == 0 and rate.tried >= self.attempts for rate in rates)
 
     async def _is_there(self) -> bool:
         tally = self.tries.tally(self.original)
@@ -99,8 +108,7 @@ class Hunt:
         if not self.anomaly:
             return False
         rate = self.rate(self.original)
-        if self.attempts is None:
-            self.attempts = shrinking.attempts_for(rate.failed, rate.tried)
+        self.attempts = self.given or shrinking.attempts_for(rate.failed, rate.tried)
         self.say(
             f"{self.anomaly}: the original failed {rate.failed} of {some(rate.tried, 'time')}; what does not fail "
             f"in {some(self.attempts, 'attempt')} is taken for a schedule that does not"
@@ -114,15 +122,14 @@ class Hunt:
         return max(known, key=lambda each: came[each], default="")
 
     async def _search(self) -> None:
-        assert self.attempts is not None
-        search = shrinking.shrink(self.original, self.allowed, self.tiers)
-        self._path = [self.original]
+        search = shrinking.shrink(self._path[-1], self.allowed, self.tiers)
         failed: list[bool] | None = None
         while True:
             try:
                 asked = next(search) if failed is None else search.send(failed)
             except StopIteration as end:
                 self._follow(end.value)
+                await self._confirm()
                 return
             self._follow(asked.so_far)
             before = self.tries.trials
@@ -137,14 +144,25 @@ class Hunt:
                 )
 
     def _how(self, proof: Proof) -> How:
-        assert self.attempts is not None
         if proof is Proof.ONCE:
             return How(self.attempts)
-        if (
-            self.starts == 1 or self.attempts > 1
-        ):  # it is the same each time, or so rare that nothing is steady
+        # It is the same each time, or comes so rarely that nothing is steady.
+        if self.starts == 1 or self.attempts > 1:
             return How(1, each=True)
         return How(STEADY if proof is Proof.STEADY else STEADY + self.starts, each=True)
+
+    async def _is_rarer_than_thought(self) -> bool:
+        """True if what came out fails so rarely that some of what was tried may have been missed: to be tried again."""
+        assert self.confirmed is not None
+        needed = shrinking.attempts_for(self.confirmed.failed, self.confirmed.tried)
+        if self.given is not None or needed < RARER * self.attempts:
+            return False
+        self.say(
+            f"it failed {self.confirmed.failed} of {some(self.confirmed.tried, 'time')}: "
+            f"each is tried up to {some(needed, 'time')} now"
+        )
+        self.attempts, self.confirmed = needed, None
+        return True
 
     def _follow(self, spec: TrialSpec) -> None:
         """The search stands here now; where it came back, what was behind did not hold."""
@@ -153,7 +171,6 @@ class Hunt:
         self._path.append(spec)
 
     async def _confirm(self) -> None:
-        assert self.attempts is not None
         while (spec := self._path[-1]) != self.original:
             before = self.rate(spec)
             await self.tries.attempt(spec, before.tried + max(self.starts, self.attempts))

@@ -21,7 +21,7 @@ from msgspec.structs import asdict
 
 from harness.contract import TRACE_ENV, AnyEvent, Produce, StartupComplete
 from harness.conversation import ConfigRefused, Conversation
-from harness.errors import BrokerDied, ClientBroken, KafkaTrialError, first_of
+from harness.errors import BrokerDied, ClientBroken, ClientCrashed, KafkaTrialError, first_of
 from harness.evidence import PRODUCER, Evidence, passed_and_stopped
 from harness.inject import Injector, sleep_until
 from harness.lane import Lane, LiveLane
@@ -141,11 +141,15 @@ class LiveTrial:
                 bootstrap = {"bootstrap.servers": self._lane.bootstrap, "client.id": PRODUCER}
                 configured = await client.configure(self._run_id, PRODUCER, self._spec.config | bootstrap)
                 self._not_set = configured.not_set
-                await self._load(client)
+                with suppress(
+                    ClientCrashed
+                ):  # what became of its records is in the log, and what it said in the history
+                    await self._load(client)
                 await self._overdue(faults, client)
             await self._heal(client)
             self._mark(final_ns=time.monotonic_ns())
-            await client.close(CLOSE_TIMEOUT_MS)
+            with suppress(ClientCrashed):
+                await client.close(CLOSE_TIMEOUT_MS)
         self._trace = _told(trace)
         await self._witnessed_to_the_end()
         self._assert_nobody_came_around()
@@ -238,7 +242,8 @@ class LiveTrial:
         await self._lane.assert_pristine()
         self._mark(heal_ns=time.monotonic_ns())
         delivery_ms = int(self._spec.config["delivery.timeout.ms"])
-        await client.flush(delivery_ms + HEAL_MARGIN_MS)
+        with suppress(ClientCrashed):
+            await client.flush(delivery_ms + HEAL_MARGIN_MS)
 
     def _mark(self, **moments: int) -> None:
         self._phases = Phases(**(asdict(self._phases) | moments))

@@ -37,10 +37,11 @@ def anomalies(verdict: TrialVerdict) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class GrowingRun:
-    """One run whose plan grows; ``carry_out`` runs what has no verdict yet, as far as its budget goes."""
+    """One run whose plan grows; ``carry_out`` runs what has no verdict yet, as far as the ``budget`` goes."""
 
     store: RunStore
     carry_out: Callable[[], Awaitable[None]]
+    budget: Budget = field(default_factory=Budget)
 
     async def extend(self, specs: Sequence[TrialSpec]) -> None:
         """Run these trials as well."""

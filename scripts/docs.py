@@ -6,7 +6,7 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from pages import campaign, clients, faults, fidelity, machines, registered, requirements
+from pages import adapters, campaign, clients, faults, fidelity, machines, registered, requirements
 from pages.markdown import NOTE
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
@@ -14,7 +14,7 @@ DOCS = Path(__file__).resolve().parent.parent / "docs"
 
 def pages() -> dict[str, str]:
     """File below ``docs/`` -> its text."""
-    made = (campaign, clients, fidelity, faults, registered, machines, requirements)
+    made = (adapters, campaign, clients, fidelity, faults, registered, machines, requirements)
     return {name: text for page in made for name, text in page.pages().items()}
 
 

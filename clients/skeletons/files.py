@@ -1,4 +1,4 @@
-"""What is written: templates with the names filled in, the contract library beside them, each file only where none is."""
+"""What is written: templates with the names filled in, and the contract library; only where nothing is yet."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ from harness.cli.carrying import new_record
 from harness.cli.options import MAX_SEED, Options
 from harness.cli.output import print_json
 from harness.cli.screen import say
-from harness.cli.searching import search_live
+from harness.cli.searching import carry_out, live_run
 from harness.errors import UsageError, unknown
 from harness.fingerprint import replay
 from harness.hunt import some
@@ -77,7 +77,8 @@ def bisect(
         f"run {store.folder}: {len(versions)} versions of {client}, {some(len(each), 'trial')} each, "
         f"{options.jobs} at a time"
     )
-    stopped_by = search_live(store, clients, options, bisection.run)
+    with live_run(store, clients, options) as run:
+        stopped_by = carry_out(run, bisection.run(run))
     return _conclude(bisection, store, options, stopped_by)
 
 

@@ -101,7 +101,9 @@ class LiveTable:
     def left_s(self) -> float:
         """About how long it will still take: as estimated, at the pace of what is done."""
         elapsed_s = time.monotonic() - self._began_s
-        pace = elapsed_s / self._spent_s if self._spent_s else 1.0 / self._jobs
+        # Before every lane has had its turn, what is done says nothing of the pace.
+        is_telling = self._counts.total() - self._done_before >= self._jobs
+        pace = elapsed_s / self._spent_s if is_telling and self._spent_s else 1.0 / self._jobs
         return max(0.0, self._left_s * pace)
 
     def _ordered(self) -> list[tuple[Verdict, int]]:

@@ -1,13 +1,10 @@
-"""A search carried out for the command line: trials that depend on how others came out, in one run.
-
-``shrink`` and ``bisect`` end here.
-"""
+"""A run whose trials depend on how others came out, for the command line: ``shrink`` and ``bisect`` end here."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine, Mapping
-from contextlib import suppress
+from collections.abc import Coroutine, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from harness.budget import Budget
@@ -22,33 +19,34 @@ from harness.spec import ClientRef
 from harness.store import RunStore
 from harness.tries import GrowingRun, simulate
 
-Search = Callable[[GrowingRun], Coroutine[Any, Any, None]]
 
-
-def search_live(
-    store: RunStore, clients: Mapping[ClientRef, InstalledClient], options: Options, search: Search
-) -> int | None:
-    """Carry out the search with real brokers; the signal that ended it, if one did. ``clients`` may grow meanwhile."""
+@contextmanager
+def live_run(
+    store: RunStore, clients: Mapping[ClientRef, InstalledClient], options: Options
+) -> Iterator[GrowingRun]:
+    """One with real brokers, and its progress on the screen. ``clients`` may grow meanwhile."""
     budget = Budget(options.max_time_s)
     with LiveTable(store.record.plan, (), options.jobs, options.quiet) as table:
         campaign = Campaign(store, clients, options.jobs, table.began, table.ended, say, budget)
         table.watch(campaign)
-        return _search(GrowingRun(store, campaign.run), budget, search)
+        yield GrowingRun(store, campaign.run, budget)
 
 
-def search_simulated(store: RunStore, options: Options, search: Search) -> int | None:
-    """The same in virtual time."""
+@contextmanager
+def simulated_run(store: RunStore, options: Options) -> Iterator[GrowingRun]:
+    """One in virtual time."""
     budget = Budget(options.max_time_s)
-    return _search(GrowingRun(store, lambda: simulate(store, budget)), budget, search)
+    yield GrowingRun(store, lambda: simulate(store, budget), budget)
 
 
-def _search(run: GrowingRun, budget: Budget, search: Search) -> int | None:
+def carry_out(run: GrowingRun, search: Coroutine[Any, Any, None]) -> int | None:
+    """Carry the search out, and write down why it ended; the number of the signal that ended it, if one did."""
     with run.store.claimed():
         try:
-            stopped_by = asyncio.run(until_signal(search(run)))
+            stopped_by = asyncio.run(until_signal(search))
         except Exception as error:
             with suppress(EnvironmentProblem):  # a disk that is full is told by the error itself
                 run.store.stop(f"failed: {error}")
             raise
-        run.store.stop((budget.used_up() or "completed") if stopped_by is None else "interrupted")
+        run.store.stop((run.budget.used_up() or "completed") if stopped_by is None else "interrupted")
     return stopped_by

@@ -18,7 +18,7 @@ from harness.cli.options import Options
 from harness.cli.output import print_json
 from harness.cli.replay import Broker, Trial, located, moved, read_plan
 from harness.cli.screen import say
-from harness.cli.searching import search_live, search_simulated
+from harness.cli.searching import carry_out, live_run, simulated_run
 from harness.errors import UsageError, unknown
 from harness.hunt import STARTS, Hunt, Rate, some
 from harness.installing import install
@@ -27,7 +27,7 @@ from harness.rows import TrialVerdict
 from harness.shrinking import TIERS, Allowed
 from harness.spec import ClientTold, Elapsed, FaultSpec, FrameSeen, PhaseBegan, Plan, TrialSpec, Trigger
 from harness.store import TRIAL, VERDICT, RunStore, read_json, write_json
-from harness.tries import GrowingRun, Tries, anomalies
+from harness.tries import Tries, anomalies
 
 MINIMAL, PREFIX = "minimal.json", "minimal-"
 
@@ -75,20 +75,13 @@ def shrink(
     clients = install([spec.client]) if world == "live" else {}
     store = RunStore.create(out_dir, new_record(Plan(plan.seed, ()), options))
     say(f"run {store.folder}: {_faults(spec)} of {spec.trial}, {options.jobs} trials at a time")
-    hunts: list[Hunt] = []
-
-    async def search(run: GrowingRun) -> None:
-        starts = STARTS if world == "live" else 1
+    tiers = () if faults_only else TIERS
+    starts = STARTS if world == "live" else 1
+    with live_run(store, clients, options) if world == "live" else simulated_run(store, options) as run:
         tries = Tries(run, options.jobs)
-        tiers = () if faults_only else TIERS
-        hunts.append(Hunt(spec, wanted, _allowed_in(world), tries, tiers, attempts, starts, say))
-        await hunts[0].run()
-
-    if world == "live":
-        stopped_by = search_live(store, clients, options, search)
-    else:
-        stopped_by = search_simulated(store, options, search)
-    return _conclude(hunts[0], store, options, stopped_by)
+        hunt = Hunt(spec, wanted, _allowed_in(world), tries, tiers, attempts, starts, say)
+        stopped_by = carry_out(run, hunt.run())
+    return _conclude(hunt, store, options, stopped_by)
 
 
 def _wanted(path: Path, anomaly: str | None) -> list[str]:
@@ -147,6 +140,7 @@ def _sentences(hunt: Hunt, path: Path, stopped_by: int | None) -> Iterator[str]:
         yield f"evidence: {path.parent}; exit 4" if stopped_by is None else f"evidence: {path.parent}"
         return
     rate = hunt.confirmed or hunt.rate(minimal)
+    yield f"{hunt.original.client}: {hunt.anomaly}"
     yield (
         f"{_faults(hunt.original)} to {len(minimal.faults)} in {some(hunt.tries.trials, 'trial')} over "
         f"{some(hunt.rounds, 'round')}; the {'minimal' if hunt.confirmed else 'smallest'} schedule failed "
@@ -158,7 +152,7 @@ def _sentences(hunt: Hunt, path: Path, stopped_by: int | None) -> Iterator[str]:
     if ended:
         yield f"{ended}: it may get smaller"
     elif minimal.faults and hunt.is_one_minimal:
-        yield f"1-minimal: without any one of its faults it did not fail in {some(hunt.attempts or 0, 'attempt')}"
+        yield f"1-minimal: without any one of its faults it did not fail in {some(hunt.attempts, 'attempt')}"
     elif not minimal.faults:
         yield "it fails without any fault"
     yield f"replay: kafka-trial replay {shlex.quote(str(path))}"
@@ -171,7 +165,7 @@ def _document(hunt: Hunt, store: RunStore, path: Path) -> dict[str, Any]:
         "anomaly": hunt.anomaly or None,
         "trials": hunt.tries.trials,
         "rounds": hunt.rounds,
-        "attempts": hunt.attempts,
+        "attempts": hunt.attempts or None,
         "complete": hunt.confirmed is not None,
         "original": {"faults": len(hunt.original.faults), **asdict(hunt.rate(hunt.original))},
         "minimal": {
@@ -190,19 +184,19 @@ def told(fault: FaultSpec) -> str:
     """One line on a fault: what, when, for how long, with which parameters."""
     brokers = f" on broker {', '.join(map(str, fault.brokers))}" if fault.brokers else ""
     params = "".join(f", {name} {value}" for name, value in fault.params.items())
-    return f"{fault.kind}{brokers} for {fault.duration_ms} ms from {_when(fault.start)}{params}"
+    return f"{fault.kind}{brokers} for {fault.duration_ms} ms, {_when(fault.start)}{params}"
 
 
 def _when(start: Trigger) -> str:
     match start:
         case Elapsed():
-            return f"{start.ms} ms of load on"
+            return f"from {start.ms} ms of load on"
         case FrameSeen():
-            return f"{start.api} {start.direction} {start.nth} behind {start.after_ms} ms of load on"
+            return f"from {start.api} {start.direction} {start.nth} after {start.after_ms} ms of load on"
         case ClientTold():
-            return f"the client's {start.what} {start.nth} behind {start.after_ms} ms of load on"
+            return f"from the client's {start.what} {start.nth} after {start.after_ms} ms of load on"
         case PhaseBegan():
-            return f"the beginning of {start.phase} on"
+            return f"from the beginning of {start.phase} on"
 
 
 def _faults(spec: TrialSpec) -> str:

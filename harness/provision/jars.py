@@ -38,20 +38,10 @@ def fetch(what: str, modules: Sequence[Module], folder: Path) -> None:
     with TemporaryDirectory(dir=folder, prefix=".ivy-") as work:
         description = Path(work) / "ivy.xml"
         description.write_text(_description(modules))
-        # Maven calls an OSGi jar a `bundle`: without that type a third of the jars would be left out
         pattern = f"{folder}/[artifact]-[revision](-[classifier]).[ext]"
-        wanted = [
-            "-ivy",
-            str(description),
-            "-confs",
-            "default",
-            "-retrieve",
-            pattern,
-            "-types",
-            "jar",
-            "bundle",
-        ]
-        ended = _ivy(Path(work), wanted)
+        # Maven calls an OSGi jar a `bundle`: without that type a third of the jars would be left out
+        kinds = ("-confs", "default", "-types", "jar", "bundle")
+        ended = _ivy(Path(work), ["-ivy", str(description), "-retrieve", pattern, *kinds])
     if ended.returncode == 0:
         return
     organisation, name, revision = modules[0]

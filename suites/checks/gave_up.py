@@ -29,6 +29,10 @@ broker took their sequence for a wrong one, though it was the next: that is for 
 as unknown that is in the log, and whose batch the broker, asked once more, called too large: nobody can find out that
 it was stored (the size is looked at first, a smaller batch is another batch).
 
+Nor is it judged where an answer came that was not for the oldest request: no broker does that. The client must not take
+it for another (NET-INF-01); how it goes on is its own affair, and the Java client does not: it leaves the connection
+open, and everything on that broker waits until its delivery timeout.
+
 Where its process or the broker stood still, a failure may stem from that, and is inconclusive. A call that
 fails after max.block.ms was refused, not given up, unless the network was there all along. Long enough is
 request.timeout.ms and reconnect.backoff.max.ms, one after the other, and five seconds more.
@@ -51,6 +55,7 @@ from suites.checks.disturbance import NS_PER_MS, doubt_if_disturbed
 from suites.checks.findings import finding, of_send, some
 from suites.checks.promises import DURABLE
 from suites.checks.too_large import TOO_LARGE, refusals
+from suites.checks.turns import out_of_turn_ns
 
 TIMEOUT = "delivery.timeout.ms"
 #: A client may count its delivery timeout from a little earlier than the call, or round it down.
@@ -85,6 +90,8 @@ def find(evidence: Evidence) -> list[Finding]:
     ]
     if not given_up:
         return []
+    if out_of_turn_ns(evidence):
+        raise Unsupported("an answer came out of turn, and nothing says how a client goes on from there")
     errors = ", ".join(sorted({send.error or "no error" for send in given_up}))
     message = f"{some(len(given_up), 'record')} given up over a network that came back ({errors})"
     doubt_if_disturbed(evidence, message)

@@ -4,7 +4,8 @@
 
 Looks for records that never got a result, though the faults are gone and the client had every chance: its own
 delivery timeout has passed, or it has said that its flush or its close was a success. Then for records that got their
-result only after a flush or close had said that all was done, and for a flush or close that never came back.
+result only after a flush or close had said that all was done, and for a flush or close that never came back. And for
+a client library that ended its own process, by an error that whoever uses it cannot catch.
 
 ## Why it is bad
 
@@ -30,7 +31,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from harness.check import Check, Inconclusive, Requirement
-from harness.contract import OpComplete, OpInvoke
+from harness.contract import CRASHED, Fatal, OpComplete, OpInvoke
 from harness.evidence import Evidence, Send
 from harness.outcome import Level, Outcome
 from harness.rows import Finding
@@ -45,7 +46,21 @@ SLACK_MS = 1_000
 
 def find(evidence: Evidence) -> list[Finding]:
     """At most a finding of each kind. Inconclusive if the client still had time, or client or broker stood still."""
+    if crash := _crashed(evidence):
+        return [crash]
     return [*_never(evidence), *_too_late(evidence), *_hung(evidence)]
+
+
+def _crashed(evidence: Evidence) -> Finding | None:
+    """What ended the process is said before anybody asks how long its records have been waiting."""
+    crash = next(
+        (event for event in evidence.history if isinstance(event, Fatal) and event.error == CRASHED), None
+    )
+    if crash is None:
+        return None
+    pending = [send for send in evidence.sends.values() if send.pending]
+    message = f"the client ended its own process, {some(len(pending), 'record')} without a result: {crash.message}"
+    return finding("crashed", message, max(1, len(pending)), map(of_send, pending))
 
 
 def _never(evidence: Evidence) -> list[Finding]:

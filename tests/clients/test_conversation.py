@@ -10,7 +10,7 @@ import pytest
 
 from harness.contract import Produce, StartupComplete
 from harness.conversation import ConfigRefused, Conversation
-from harness.errors import ClientBroken, EnvironmentProblem
+from harness.errors import ClientBroken, ClientCrashed, EnvironmentProblem
 from harness.ports import Launch
 
 
@@ -170,3 +170,17 @@ def test_a_program_that_does_not_exist(tmp_path):
 
     with pytest.raises(EnvironmentProblem, match="/no/such/client"):
         asyncio.run(whole())
+
+
+def test_a_client_library_that_ended_its_process_is_no_breach_of_the_contract(talk):
+    async def story(client, events):
+        await client.startup()
+        await client.configure("r", "p1", {"acks": "all"})
+        await client.produce(records(2))
+        with pytest.raises(ClientCrashed, match="ended its own process: out of bounds"):
+            await client.flush(1_000)
+        with pytest.raises(ClientCrashed):
+            await client.close(1_000)
+        return [type(event).__name__ for event in events]
+
+    assert talk("crashes_over_a_client", story)[-1] == "Fatal"

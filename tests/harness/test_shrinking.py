@@ -96,7 +96,7 @@ def test_any_oracle_ends_one_minimal(count: int, data: st.DataObject) -> None:
     verdicts[tuple(fault.kind for fault in whole.faults)] = True
     run = Run(fewer_faults(whole, anything), fails)
     assert fails(run.smallest)
-    assert not any(fails(fewer) for fewer in without_each(run.smallest, anything))
+    assert not any(fails(fewer) for fewer in without_each(run.smallest))
 
 
 @pytest.mark.parametrize("count", [2, 7, 12, PARTS])
@@ -121,7 +121,7 @@ def test_what_cannot_be_carried_out_is_never_tried() -> None:
     run = Run(fewer_faults(numbered(9), allowed), contains({0}))
     assert len(run.smallest.faults) == 4
     assert all(len(spec.faults) > 3 for spec in run.tried)
-    assert without_each(run.smallest, allowed) == []
+    assert not any(map(allowed, without_each(run.smallest)))
 
 
 FAULT = FaultSpec("k", FrameSeen("Produce", nth=9, after_ms=1_000), 800)

@@ -163,6 +163,23 @@ def test_what_was_steady_by_chance_is_taken_back(tmp_path) -> None:
     assert hunt.confirmed == Rate(3, 3) and hunt.is_one_minimal
 
 
+def test_a_failure_that_is_rarer_than_it_seemed_is_looked_for_again(tmp_path) -> None:
+    """With three faults or more it comes at first, then two times of three; with fewer every other time."""
+
+    def oracle(spec: TrialSpec) -> Verdict:
+        many = len(spec.faults) >= 3 and (spec.attempt < 3 or spec.attempt % 3 > 0)
+        comes = many or (len(spec.faults) < 3 and spec.attempt % 2 == 0)
+        return Verdict.FAIL if needs("fault-1")(spec) and comes else Verdict.PASS
+
+    full = trial(3)
+    world = World(tmp_path, lambda spec: Verdict.FAIL if len(spec.faults) == 5 else oracle(spec))
+    hunt = world.hunt(trial(5))
+    assert hunt.rate(hunt.original) == Rate(3, 3)
+    assert left(hunt) == ["fault-1"] and hunt.attempts > 1 and hunt.is_one_minimal
+    given = World(tmp_path / "given", oracle).hunt(full, given=1)
+    assert given.attempts == 1 and len(left(given)) == 3
+
+
 def test_without_tiers_only_faults_are_taken_away(tmp_path) -> None:
     long = FaultSpec("fault-0", Elapsed(500), 1_000)
     spec = replace(trial(5), faults=(*trial(5).faults[1:], long))

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from msgspec.structs import replace as restruct
 
 from harness.check import Inconclusive, Unsupported
-from harness.contract import OpComplete, OpInvoke
+from harness.contract import CRASHED, Fatal, OpComplete, OpInvoke
 from suites.checks import delivery_timeout, gave_up, still_pending
 
 LIMIT_MS = 30_000 + 10_000 + 5_000
@@ -101,6 +103,22 @@ def test_without_a_limit_of_its_own_a_client_is_not_overdue(story):
         still_pending.CHECK.find(told.evidence())
 
 
+def test_a_client_that_ends_its_own_process_is_told_at_once(story):
+    """Long before its delivery timeout: nobody is left who could give a result."""
+    told = story()
+    told.call(0, 1)
+    told.result(0, at_ms=5, offset=told.deliver([0], 0, at_ms=1))
+    evidence = told.evidence()
+    crash = Fatal(
+        seq=0, mono_ns=evidence.history[-1].mono_ns, wall_ns=0, error=CRASHED, message="out of bounds"
+    )
+    (finding,) = still_pending.CHECK.find(replace(evidence, history=(*evidence.history, crash)))
+    assert (finding.anomaly, finding.count) == ("crashed", 1)
+    assert "out of bounds" in finding.message
+    with pytest.raises(Inconclusive):
+        still_pending.CHECK.find(evidence)
+
+
 def failed(told, after_ms, outcome="info"):
     told.call(0)
     told.result(0, at_ms=after_ms, outcome=outcome, error="_TRANSPORT")
@@ -111,6 +129,18 @@ def failed(told, after_ms, outcome="info"):
 def test_a_failure_before_the_delivery_timeout_is_giving_up(story, outcome):
     (finding,) = gave_up.CHECK.find(failed(story(), 1_000, outcome).evidence())
     assert finding.message == "1 record given up over a network that came back (_TRANSPORT)"
+
+
+def test_nothing_says_how_a_client_goes_on_behind_an_answer_out_of_turn(story):
+    """Java does not, and no broker answers so: a witness of ours swallowed the answer before it."""
+    told = story()
+    told.call(0, 1)
+    told.request([0], 0, at_ms=1)
+    told.request([1], 0, at_ms=2)
+    told.answer(0, told.append([1], 0), at_ms=3)
+    told.result(0, at_ms=31_000, outcome="info", error="TimeoutException")
+    with pytest.raises(Unsupported, match="out of turn"):
+        gave_up.CHECK.find(told.evidence())
 
 
 def test_a_failure_at_the_delivery_timeout_is_no_giving_up_if_the_network_was_away(story):

@@ -1,10 +1,10 @@
 /**
  * The program that stands for @platformatic/kafka; it runs in a folder that holds that client and nothing else.
  *
- * One `send()` a command, none waited for. Its result names the first offset of each partition, so where a record
- * went follows from the client's own hash of its key and the number of partitions that the client knew. Where that
- * number changed meanwhile, where a record without a key was given any partition, or where a version shows neither,
- * no place of the call is certain, and none is given.
+ * One `send()` a command, none waited for. (Where a version is not up to it, one after the other.) Its result names
+ * the first offset of each partition, so where a record went follows from the client's own hash of its key and the
+ * number of partitions that the client knew. Where that number changed meanwhile, where a record without a key was
+ * given any partition, or where a version shows neither, no place of the call is certain, and none is given.
  *
  * Definite failure is claimed only where `send()` itself refuses the records: a UserError by itself, for the errors
  * of requests come wrapped in another. Otherwise a record is `info`, but for those that the error names as produced.
@@ -37,10 +37,12 @@ class PlatformaticKafka extends Adapter {
   features = ["producer", "idempotence"];
   #producer;
   #sendOptions;
+  #mayOverlap = true;
+  #turn = Promise.resolve();
   #pending = new Pending();
 
   async configure(config) {
-    const { producer, send, applied, notSet } = producerOptions(
+    const { producer, send, mayOverlap, applied, notSet } = producerOptions(
       config,
       compressionsAlgorithms,
       this.clientVersion,
@@ -52,11 +54,14 @@ class PlatformaticKafka extends Adapter {
       throw new ConfigRefused(error.message);
     }
     this.#sendOptions = send;
+    this.#mayOverlap = mayOverlap;
     return { applied, notSet };
   }
 
   async send(topic, records) {
-    this.#pending.add(this.#deliver(topic, records));
+    const delivered = this.#deliver(topic, records);
+    if (!this.#mayOverlap) this.#turn = delivered;
+    this.#pending.add(delivered);
   }
 
   async #deliver(topic, records) {
@@ -67,6 +72,7 @@ class PlatformaticKafka extends Adapter {
       partition: partition ?? undefined,
     }));
     const options = { ...this.#sendOptions, messages };
+    await this.#turn;
     const count = this.#partitionCount(topic);
     let produced, error;
     try {

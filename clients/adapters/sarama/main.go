@@ -9,6 +9,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log"
 	"os"
 
@@ -53,12 +54,22 @@ func (a *adapter) Configure(config verifiable.Config) (verifiable.Told, error) {
 	if err := own.Validate(); err != nil {
 		return told, verifiable.Refused(err)
 	}
-	a.producer, a.unbuilt = sarama.NewAsyncProducer(addresses, own)
+	a.producer, a.unbuilt = build(addresses, own)
 	if a.unbuilt == nil {
 		a.drained = make(chan struct{})
 		go a.drain()
 	}
 	return told, nil
+}
+
+// build makes the producer. Old versions panic where an idempotent one finds no broker that answers.
+func build(addresses []string, own *sarama.Config) (producer sarama.AsyncProducer, err error) {
+	defer func() {
+		if reason := recover(); reason != nil {
+			producer, err = nil, fmt.Errorf("sarama panicked: %v", reason)
+		}
+	}()
+	return sarama.NewAsyncProducer(addresses, own)
 }
 
 func (a *adapter) Send(record verifiable.Record, result *verifiable.Result) {

@@ -12,6 +12,7 @@ export { run } from "./program.mjs";
 export {
   acks,
   CannotSet,
+  isBefore,
   list,
   text,
   translate,

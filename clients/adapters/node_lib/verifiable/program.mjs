@@ -50,7 +50,7 @@ class Program {
 
   /** Live until closed. */
   async run() {
-    process.on("uncaughtException", (error) => this.#defect(error));
+    process.on("uncaughtException", (error) => this.#uncaught(error));
     process.on("SIGTERM", this.#hurry);
     process.on("SIGINT", this.#hurry);
     const adapter = this.#adapter;
@@ -189,6 +189,13 @@ class Program {
     this.#wake();
   }
 
+  /** What a client throws in a callback of its own nobody can catch: it ends the process of whoever uses it. */
+  #uncaught(error) {
+    if (!isOfThePackages(error)) this.#defect(error);
+    console.error(error);
+    this.#fatal("ClientCrashed", `${error.name}: ${error.message}`, 1);
+  }
+
   #defect(error) {
     console.error(error);
     const message = String(error?.message ?? error);
@@ -200,6 +207,17 @@ class Program {
     this.#output.event("fatal", { error, message }, true);
     process.exit(code);
   }
+}
+
+/**
+ * True if the frame that threw, Node's own left out, is code of an installed package.
+ *
+ * @param {unknown} error
+ */
+function isOfThePackages(error) {
+  const frames = String(error?.stack).split("\n").slice(1);
+  const thrower = frames.find((frame) => !frame.includes("node:"));
+  return thrower !== undefined && thrower.includes("/node_modules/");
 }
 
 /**

@@ -55,6 +55,17 @@ export function translate(config, options, absent) {
   return { own, applied, notSet };
 }
 
+/**
+ * Whether a version came before another, of which the first two numbers are told.
+ *
+ * @param {string} version
+ * @param {[number, number]} other
+ */
+export function isBefore(version, [major, minor]) {
+  const [itsMajor, itsMinor] = version.split(".").map(Number);
+  return itsMajor < major || (itsMajor === major && itsMinor < minor);
+}
+
 function put(own, path, value) {
   const groups = path.split(".");
   const last = groups.pop();
