@@ -53,8 +53,6 @@ def bisect(
 ) -> int:
     """Find the first bad version of a client between a good one and a bad one, or the one that mended it."""
     versions, is_mended = _versions(client, good, bad)
-    if anomaly is not None and anomaly not in registry.checks():
-        raise unknown("check", anomaly, registry.checks())
     scenarios = select.scenarios(scenario, guarantee or ())
     brokers = select.brokers(broker or ())
 

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import typer
 from msgspec.structs import replace
 
-from harness import asked, registry
+from harness import asked
 from harness.cli import options as shared
 from harness.cli.carrying import new_record
 from harness.cli.options import Options
@@ -85,18 +85,16 @@ def shrink(
 
 
 def _wanted(path: Path, anomaly: str | None) -> list[str]:
-    """The anomalies that are looked for. UsageError for one that there is not, or a trial that did not fail."""
+    """The anomalies that are looked for. UsageError for a trial that is known not to have failed, or not by that."""
     verdict_path = path.with_name(VERDICT)
-    if anomaly is not None:
-        if anomaly not in registry.checks():
-            raise unknown("check", anomaly, registry.checks())
-        return [anomaly]
     if path.name != TRIAL or not verdict_path.exists():
-        return []
+        return [anomaly] if anomaly else []
     verdict = read_json(verdict_path, TrialVerdict)
     if not (found := anomalies(verdict)):
         raise UsageError(f"{verdict.trial} did not fail: it is {verdict.verdict}; there is nothing to shrink")
-    return list(found)
+    if anomaly is not None and anomaly not in found:
+        raise unknown(f"anomaly of {verdict.trial}", anomaly, found)
+    return [anomaly] if anomaly else list(found)
 
 
 def _allowed_in(world: str) -> Allowed:
@@ -132,13 +130,20 @@ def _named(hunt: Hunt) -> TrialSpec:
 
 
 def _sentences(hunt: Hunt, path: Path, stopped_by: int | None) -> Iterator[str]:
-    original, minimal = hunt.rate(hunt.original), hunt.minimal
     ended = "interrupted" if stopped_by is not None else "its time was used up" if hunt.ran_out else ""
-    if not hunt.anomaly:
-        because = f" ({ended})" if ended else ""
-        yield f"the failure did not come again in {some(original.tried, 'attempt')}{because}"
-        yield f"evidence: {path.parent}; exit 4" if stopped_by is None else f"evidence: {path.parent}"
+    if hunt.anomaly:
+        yield from _what_is_left(hunt, ended)
+        yield f"replay: kafka-trial replay {shlex.quote(str(path))}"
         return
+    attempts = hunt.tries.tally(hunt.original).told
+    yield f"the failure did not come again in {some(len(attempts), 'attempt')}{f' ({ended})' if ended else ''}"
+    if others := sorted({each for verdict in attempts for each in anomalies(verdict)}):
+        yield f"what came is {', '.join(others)}; --anomaly names what is to be looked for"
+    yield f"evidence: {path.parent}"
+
+
+def _what_is_left(hunt: Hunt, ended: str) -> Iterator[str]:
+    minimal, original = hunt.minimal, hunt.rate(hunt.original)
     rate = hunt.confirmed or hunt.rate(minimal)
     yield f"{hunt.original.client}: {hunt.anomaly}"
     yield (
@@ -155,7 +160,6 @@ def _sentences(hunt: Hunt, path: Path, stopped_by: int | None) -> Iterator[str]:
         yield f"1-minimal: without any one of its faults it did not fail in {some(hunt.attempts, 'attempt')}"
     elif not minimal.faults:
         yield "it fails without any fault"
-    yield f"replay: kafka-trial replay {shlex.quote(str(path))}"
 
 
 def _document(hunt: Hunt, store: RunStore, path: Path) -> dict[str, Any]:

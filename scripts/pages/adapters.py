@@ -1,4 +1,4 @@
-"""How to put a client of one's own on trial: the contract on one page, its tables made from the contract's own types."""
+"""How to put a client of one's own on trial: the contract on one page, its tables made from its own types."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ from pages.markdown import NOTE, code, table
 from suites.contract import CASES
 
 ABOUT = """\
-Any program that speaks the contract can be put on trial, in whatever language its client is. The harness starts it, writes
-one command a line to its stdin and reads one event a line from its stdout, JSON each. What the program prints otherwise
-goes to stderr, and is kept with the trial.
+Any program that speaks the contract can be put on trial, in whatever language its client is. The harness starts
+it, writes one command a line to its stdin and reads one event a line from its stdout, JSON each. What the
+program prints otherwise goes to stderr, and is kept with the trial.
 
 ## Begin
 
@@ -38,48 +38,56 @@ goes to stderr, and is kept with the trial.
 kafka-trial init adapter --language LANGUAGE --name my-client
 ```
 
-writes a folder with a program that builds and passes the contract's test-suite as it is, with no client in it yet: a copy of
-the language's contract library, one file with five methods to fill in, the build file, and a README. In that folder:
+writes a folder with a program that builds and passes the contract's test-suite as it is, with no client in it
+yet: a copy of the language's contract library, one file with five methods to fill in, the build file, and a
+README. In that folder:
 """
 
 TRY = """\
 `kafka-trial check-adapter -- COMMAND` runs the test-suite below, and names the first offence of each case.
-`kafka-trial run produce/calm -- COMMAND` then tries it on real brokers that nothing disturbs: a client that keeps its
-promises passes. After that every command takes `-- COMMAND`: `run`, `campaign`, `replay`. To have the client among the named
-ones, at any version, see "Add a client" in [CONTRIBUTING.md](../CONTRIBUTING.md).
+`kafka-trial run produce/calm -- COMMAND` then tries it on real brokers that nothing disturbs: a client that
+keeps its promises passes. `kafka-trial campaign FILE -- COMMAND` tries it beside other clients. To have the
+client among the named ones, at any version, see "Add a client" in [CONTRIBUTING.md](../CONTRIBUTING.md).
 
 A program in another language is written from this page; a few hundred lines will do.
 """
 
 LIFE_OF_ONE = """\
-`startup_complete` comes at once, before anything that takes time. Commands are carried out one after the other. `stats`
-come each second, also while the client blocks. The end of stdin, SIGTERM and SIGINT mean `close` (id -1), and after a signal
-what is still queued is not begun. A command that the program does not know is answered by `unsupported`; a line that is no
-command by `fatal` and exit code 2. `shutdown_complete` is the last line, and the exit code is 0.
+`startup_complete` comes at once, before anything that takes time. Commands are carried out one after the other.
+`stats` come each second, also while the client blocks. The end of stdin, SIGTERM and SIGINT mean `close`,
+with -1 as its id, and after a signal what is still queued is not begun. A command that the program does not
+know is answered by `unsupported`; a line that is no command by `fatal` and exit code 2. `shutdown_complete` is
+the last line, and the exit code is 0.
 """
+
+EXAMPLE = "`>` is what the program reads, `<` what it writes:\n"
 
 HONESTY = """\
 An adapter says what its client says, and adds nothing. The verdicts stand on that:
 
-- **Settings.** They come in the names of Kafka's Java producer. Each one ends in `applied`, under the client's own name, if
-  it is set exactly as asked; else in `not_set`, with the reason: there is no such setting, it means something else, it takes
-  another value. A setting that is not set is shown, and not held against the client. `fatal` with the error `ConfigRefused` is
-  for the client's own refusal, and makes the trial unsupported.
-- **Results.** Each record has one, exactly. `ok`: the client says it was written; offset -1 where it does not say where.
-  `fail`: it was not and never will be, which only holds of what was refused before the client took it. `info`: all else;
-  nobody knows. A timeout is `info`, and so is any error after an attempt to send.
-- **Nothing of its own.** No retry, no second send, no error kept back. A record of which the client never tells stays
-  without a result.
+- **Settings.** They come in the names of Kafka's Java producer. Each one ends in `applied`, under the client's
+  own name, if it is set exactly as asked; else in `not_set`, with the reason: there is no such setting, it
+  means something else, it takes another value. A setting that is not set is shown, and not held against the
+  client; but without `acks`, or under the idempotent guarantee without `enable.idempotence`, the trial is
+  unsupported. `fatal` with the error `ConfigRefused` is for the client's own refusal, and comes to the same.
+- **Results.** Each record has one, exactly. `ok`: the client says it was written; offset -1 where it does not
+  say where. `fail`: it was not and never will be, which only holds of what was refused before the client took
+  it. `info`: all else; nobody knows. A timeout is `info`, and so is any error after an attempt to send.
+- **Nothing of its own.** No retry, no second send, no error kept back. A record of which the client never tells
+  stays without a result.
 - **In time.** `flush` and `close` are answered within their `timeout_ms`, done or not.
-- **Its true version.** `client_version` is read from the library that runs; a trial of another one is no evidence.
+- **Its true version.** `client_version` is read from the library that runs; a trial of another one is no
+  evidence.
 """
 
 TIMES = """\
-All `_ns` but `wall_ns` are CLOCK_MONOTONIC of the system, in nanoseconds, and events are written in its order. Results are
-best gathered for some milliseconds: one `op_complete` has columns for many records.
+All `_ns` but `wall_ns` are CLOCK_MONOTONIC of the system, in nanoseconds, and events are written in its order.
+Results are best gathered for some milliseconds: one `op_complete` has columns for many records. A field in
+brackets may be left out.
 """
 
-STAMP = {"mono_ns": 8_031_000_000_000, "wall_ns": 1_780_000_000_000_000_000}
+#: When the example begins, by both clocks.
+MONO_NS, WALL_NS, MS = 8_031_000_000_000, 1_780_000_000_000_000_000, 1_000_000
 
 
 def pages() -> dict[str, str]:
@@ -92,6 +100,7 @@ def pages() -> dict[str, str]:
         TRY,
         "## One life\n",
         LIFE_OF_ONE,
+        EXAMPLE,
         f"```\n{_example()}```\n",
         "## What is asked of it\n",
         HONESTY,
@@ -157,52 +166,42 @@ def _life() -> Iterator[tuple[str, str]]:
 
 
 def _example() -> str:
-    """A short life, as it goes over the pipes."""
+    """A short life, as it goes over the pipes; ``>`` is what the program reads."""
     config = {"acks": "all", "linger.ms": 5}
-    sent, at = {"op": "send", "id": 2}, STAMP["mono_ns"]
-    results = {"invoke_ns": [at, at], "complete_ns": [at + 4_000_000, at + 9_000_000]}
     about = {"client": "my-client", "client_version": "1.2.3", "language": "go", "features": ["producer"]}
-    lines: list[Any] = [
-        StartupComplete(seq=0, **STAMP, **about, contract_version=CONTRACT_VERSION),
+    told = {
+        "applied": {"acks": ("RequiredAcks", "all")},
+        "not_set": {"linger.ms": "there is no such setting"},
+    }
+    sent = {"op": "send", "id": 2}
+    results = {"outcome": ["ok", "info"], "error": [None, "i/o timeout"], "records": [0, 1]}
+    places = {"partition": [3, -1], "offset": [17, -1]}
+    times = {"invoke_ns": [_at(2), _at(2)], "complete_ns": [_at(2) + MS, _at(3)]}
+    closed = {"op": "close", "id": 3, "outcome": ["ok"], "error": [None]}
+    lines: tuple[Any, ...] = (
+        StartupComplete(**_stamp(0), **about, contract_version=CONTRACT_VERSION),
         Configure(id=1, run_id="r", instance="p1", role="producer", config=config),
-        Configured(
-            seq=1,
-            **STAMP,
-            id=1,
-            applied={"acks": ("RequiredAcks", "all")},
-            not_set={"linger.ms": "there is none"},
-        ),
+        Configured(**_stamp(1), id=1, **told),
         Produce(id=2, topic="t", first=0, keys=["k0", None], values=["v0", "v1"]),
-        OpInvoke(seq=2, **STAMP, **sent, first=0, count=2),
-        OpComplete(
-            seq=3,
-            **STAMP,
-            **sent,
-            outcome=["ok", "info"],
-            error=[None, "i/o timeout"],
-            **results,
-            records=[0, 1],
-            partition=[3, -1],
-            offset=[17, -1],
-        ),
+        OpInvoke(**_stamp(2), **sent, first=0, count=2),
+        OpComplete(**_stamp(3), **sent, **results, **places, **times),
         Close(id=3, timeout_ms=1_000),
-        OpInvoke(seq=4, **STAMP, op="close", id=3),
-        OpComplete(
-            seq=5,
-            **STAMP,
-            op="close",
-            id=3,
-            outcome=["ok"],
-            error=[None],
-            invoke_ns=[at],
-            complete_ns=[at],
-        ),
-        ShutdownComplete(seq=6, **STAMP),
-    ]
-    arrows = (
-        (">" if isinstance(line, Command) else "<", msgspec.json.encode(line).decode()) for line in lines
+        OpInvoke(**_stamp(4), op="close", id=3),
+        OpComplete(**_stamp(5), **closed, invoke_ns=[_at(4)], complete_ns=[_at(5)]),
+        ShutdownComplete(**_stamp(6)),
     )
-    return "".join(f"{arrow} {line}\n" for arrow, line in arrows)
+    return "".join(
+        f"{'>' if isinstance(line, Command) else '<'} {msgspec.json.encode(line).decode()}\n"
+        for line in lines
+    )
+
+
+def _stamp(seq: int) -> dict[str, int]:
+    return {"seq": seq, "mono_ns": _at(seq), "wall_ns": WALL_NS + _at(seq) - MONO_NS}
+
+
+def _at(seq: int) -> int:
+    return MONO_NS + seq * 4 * MS
 
 
 def _first_line(case: object) -> str:

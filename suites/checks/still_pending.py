@@ -59,7 +59,9 @@ def _crashed(evidence: Evidence) -> Finding | None:
     if crash is None:
         return None
     pending = [send for send in evidence.sends.values() if send.pending]
-    message = f"the client ended its own process, {some(len(pending), 'record')} without a result: {crash.message}"
+    message = (
+        f"the client ended its own process, {some(len(pending), 'record')} without a result: {crash.message}"
+    )
     return finding("crashed", message, max(1, len(pending)), map(of_send, pending))
 
 

@@ -14,6 +14,7 @@ import sys
 import xml.etree.ElementTree as ET
 from pathlib import Path
 
+import msgspec
 import pytest
 
 import clients.adapters
@@ -23,6 +24,8 @@ from clients.skeletons.files import adapter_files, template, write_new
 from clients.skeletons.languages import LANGUAGES
 from harness import campaign_file
 from harness.cli.main import call
+from harness.contract import Command
+from harness.conversation_rules import Life, Rules
 from harness.errors import EnvironmentProblem, UsageError
 from harness.ports import Launch
 from harness.provision.cargo import find_cargo
@@ -256,3 +259,14 @@ def test_no_file_names_a_registry():
         for name, content in adapter_files(language, "mine").items():
             assert not re.search(rb"https?://(?!maven\.apache\.org/POM/4\.0\.0)", content), name
     assert b"://" not in template("kafka-trial.yml") + template("campaign.toml")
+
+
+def test_the_life_in_the_docs_keeps_the_rules():
+    example = (Path(__file__).parents[2] / "docs" / "adapters.md").read_text()
+    rules = Rules(began_ns=0)
+    for arrow, line in re.findall(r"^([<>]) (\{.*\})$", example, re.MULTILINE):
+        if arrow == ">":
+            rules.asked(msgspec.json.decode(line, type=Command))
+        else:
+            assert rules.said(line.encode(), now_ns=2**62) is not None
+    assert rules.life is Life.SHUT_DOWN and rules.outstanding == 0 and rules.notes == []

@@ -73,7 +73,9 @@ def test_a_trial_of_a_run_is_named_by_its_id(tmp_path: Path, capsys) -> None:
     spec(MUTANT, 2, tmp_path, capsys)
     out = ["--out-dir", str(tmp_path / "runs")]
     assert call(["replay", str(tmp_path / "spec.json"), *out]) == 1
-    assert shrink(tmp_path, capsys, "a-dozen")[0] == 0
+    code, _, err = shrink(tmp_path, capsys, "a-dozen", "--anomaly", "gave-upp")
+    assert code == 2 and "unknown anomaly of a-dozen 'gave-upp'; did you mean 'gave-up'?" in err
+    assert shrink(tmp_path, capsys, "a-dozen", "--anomaly", "gave-up")[0] == 0
 
 
 def test_a_failure_that_does_not_come_is_told(tmp_path: Path, capsys) -> None:
@@ -86,8 +88,9 @@ def test_a_failure_that_does_not_come_is_told(tmp_path: Path, capsys) -> None:
 
 def test_another_failure_is_not_the_one_that_is_asked_for(tmp_path: Path, capsys) -> None:
     spec(MUTANT, 2, tmp_path, capsys)
-    code, document, _ = shrink(tmp_path, capsys, str(tmp_path / "spec.json"), "--anomaly", "lost")
+    code, document, err = shrink(tmp_path, capsys, str(tmp_path / "spec.json"), "--anomaly", "lost")
     assert code == 4 and document["minimal"] is None
+    assert "what came is gave-up" in err
 
 
 def test_a_trial_that_did_not_fail_has_nothing_to_shrink(tmp_path: Path, capsys) -> None:
@@ -101,7 +104,6 @@ def test_a_trial_that_did_not_fail_has_nothing_to_shrink(tmp_path: Path, capsys)
 @pytest.mark.parametrize(
     ("argv", "sentence"),
     [
-        (["--anomaly", "gave-upp"], "unknown check 'gave-upp'; did you mean 'gave-up'?"),
         (["-b", "scripted:0.0x1"], "0.0"),
         (["--attempts", "0"], "--attempts"),
         (["--max-time", "5"], "'5' is not a duration"),

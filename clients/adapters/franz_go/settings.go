@@ -96,7 +96,7 @@ func (o *options) setters() map[string]verifiable.Setter {
 		"enable.idempotence":                    o.setIdempotence,
 		"linger.ms":                             verifiable.Duration("ProducerLinger", adding(o, kgo.ProducerLinger)),
 		"max.block.ms":                          verifiable.Absent("Produce waits for room until its context ends, which would end the record"),
-		"max.in.flight.requests.per.connection": verifiable.Absent("it is 1 without idempotence, and 5 with it"),
+		"max.in.flight.requests.per.connection": o.inFlight(verifiable.Fixed(1)),
 		"max.request.size":                      o.setMaxBytes,
 		"metadata.max.age.ms":                   verifiable.Duration("MetadataMaxAge", o.setMaxAge),
 		"reconnect.backoff.max.ms":              redialled,
@@ -118,6 +118,14 @@ func toldOfIdempotence(config verifiable.Config, told verifiable.Told) {
 	if applied, ok := told.Applied["retries"]; ok && string(config["retries"]) != strconv.Itoa(math.MaxInt32) {
 		told.NotAsAsked("retries", fmt.Sprintf(beyond, applied[0], applied[1]))
 	}
+}
+
+// inFlight is 5 with idempotence, and else as the setter has it.
+func (o *options) inFlight(otherwise verifiable.Setter) verifiable.Setter {
+	if o.idempotent {
+		return verifiable.Fixed(5)
+	}
+	return otherwise
 }
 
 func (o *options) setIdempotence(value verifiable.Value) (string, any, error) {

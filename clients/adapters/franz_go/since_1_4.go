@@ -10,9 +10,7 @@ import (
 
 func init() {
 	later["max.in.flight.requests.per.connection"] = func(o *options) verifiable.Setter {
-		if o.idempotent {
-			return verifiable.Absent("with idempotence it is 5")
-		}
-		return verifiable.Int("MaxProduceRequestsInflightPerBroker", adding(o, kgo.MaxProduceRequestsInflightPerBroker))
+		own := "MaxProduceRequestsInflightPerBroker"
+		return o.inFlight(verifiable.Int(own, adding(o, kgo.MaxProduceRequestsInflightPerBroker)))
 	}
 }

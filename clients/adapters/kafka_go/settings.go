@@ -38,10 +38,9 @@ func translate(config verifiable.Config, a *adapter) verifiable.Told {
 		"enable.idempotence": verifiable.Absent("kafka-go has no idempotent producer"),
 		"delivery.timeout.ms": verifiable.Absent(
 			"a record is given up after so many attempts, not after some time"),
-		"linger.ms":    linger(writer),
-		"max.block.ms": verifiable.Duration("WriteMessages(ctx)", verifiable.Into(&a.maxBlock)),
-		"max.in.flight.requests.per.connection": verifiable.Absent(
-			"each partition has one request in flight, on a connection that it shares with nobody meanwhile"),
+		"linger.ms":                             linger(writer),
+		"max.block.ms":                          verifiable.Duration("WriteMessages(ctx)", verifiable.Into(&a.maxBlock)),
+		"max.in.flight.requests.per.connection": verifiable.Fixed(1),
 		"max.request.size": verifiable.Int("Writer.BatchBytes", func(bytes int) {
 			writer.BatchBytes = int64(bytes)
 		}),

@@ -97,6 +97,17 @@ func Absent(why string) Setter {
 	return func(Value) (string, any, error) { return "", nil, fmt.Errorf("%s", why) }
 }
 
+// Fixed is a setting that the client does not have because it always has one value; who asks for that one is served.
+func Fixed(always int) Setter {
+	return func(value Value) (string, any, error) {
+		asked, err := value.Int()
+		if err == nil && asked != always {
+			err = fmt.Errorf("it is always %d", always)
+		}
+		return "always", always, err
+	}
+}
+
 // Text is a setting that is passed on as it is.
 func Text(own string, set func(string)) Setter {
 	return func(value Value) (string, any, error) {
