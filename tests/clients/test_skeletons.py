@@ -222,6 +222,7 @@ def test_an_empty_folder_will_do(tmp_path):
     assert "go.mod" in written(init(tmp_path, "go"))
 
 
+@pytest.mark.long
 def test_the_campaign_is_one_with_its_comments_and_without(capsys, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     assert call(["init", "campaign"]) == 0
@@ -237,6 +238,7 @@ def test_the_campaign_is_one_with_its_comments_and_without(capsys, monkeypatch, 
     assert call(["campaign", "whole.toml", "--dry-run"]) == 0
 
 
+@pytest.mark.long
 def test_the_commands_of_the_workflow_are_understood(monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     assert call(["init", "ci"]) == 0
