@@ -34,8 +34,7 @@ test: setup  ## all tests, with real brokers
 	@$(BIN)/pytest -n 2
 
 test-clients: setup  ## every client at every version that was tried: contract, settings, calm producing
-	@$(BIN)/pytest -m 'every_client or not every_client' tests/clients/test_everybody.py \
-		tests/clients/test_everybody_in_peace.py
+	@$(BIN)/pytest -m 'every_client or long or jvm' tests/clients tests/provision
 
 test-fast: $(READY)  ## the tests without a JVM, under a minute
 	@$(BIN)/pytest -m 'not jvm and not long and not every_client' -n 2 --hypothesis-profile=quick

@@ -13,7 +13,7 @@ from packaging.version import InvalidVersion, Version
 from harness.errors import UsageError
 
 #: Digits first, then what any of the grammars allows; never an option, a path, a range or a tag that moves.
-_PLAIN = re.compile(r"[0-9]+(\.[0-9]+)*([-.+]?[A-Za-z0-9]+)*")
+_PLAIN = re.compile(r"[0-9][0-9A-Za-z]*(?:[-.+][0-9A-Za-z]+)*")
 
 
 def plain_version(client: str, version: str, example: str) -> str:

@@ -32,6 +32,8 @@ SLACK_NS = 500 * NS_PER_MS
 #: Faults that lose an answer only together with its connection. Of any other kind we assume that it may withhold
 #: answers: rather a duplicate too many explained than a client accused wrongly.
 NEVER_WITHHOLDS = frozenset({"latency", "disconnect", "reset", "refuse"})
+#: Faults during which no attempt can fail but where the witness sees it: the end of a connection, or an answer.
+NEVER_OUT_OF_SIGHT = frozenset({"latency", "disconnect", "reset"})
 REQUEST_TIMEOUT = "request.timeout.ms"
 
 
@@ -70,12 +72,20 @@ class Explainer:
         """When anything failed on the lane: a connection ended, a Produce error passed, a request timed out.
 
         Or a client connected anew: the end of its own connection may be hidden by a fault that keeps one side of it.
+        A request that a rule stopped times out as well.
         """
         frames, limit_ns = self.evidence.frames, self._timeout_ns
         ends = [frame.t_ns for frame in frames if frame.kind is FrameKind.CLOSE] + self._connected_anew
         errors = [frame.t_ns for frame in frames if frame.api == PRODUCE and frame.error_codes]
         late = [a for a in self.attempts if a.answered_ns is None or a.answered_ns - a.asked_ns >= limit_ns]
-        return ends + errors + [attempt.asked_ns + limit_ns for attempt in late]
+        stopped = [frame.arrived_ns for frame in self.evidence.stopped if frame.kind is FrameKind.REQUEST]
+        return ends + errors + [asked_ns + limit_ns for asked_ns in (*(a.asked_ns for a in late), *stopped)]
+
+    @cached_property
+    def _out_of_sight(self) -> list[tuple[int, int]]:
+        """When an attempt could fail between client and proxy, where the witness sees nothing of it."""
+        rows = (row for row in self.evidence.faults if row.spec.kind not in NEVER_OUT_OF_SIGHT)
+        return [row.effective_ns for row in rows if row.effective_ns is not None]
 
     @property
     def _connected_anew(self) -> list[int]:
@@ -111,7 +121,10 @@ class Explainer:
         """
         send, origin = self.evidence.sends[n], self.origin(record)
         until_ns = (origin.sent_ns if origin else send.complete_ns or send.invoke_ns) + self._transit_ns
-        return any(send.invoke_ns - SLACK_NS <= t_ns <= until_ns for t_ns in self._failures)
+        from_ns = send.invoke_ns - SLACK_NS
+        return any(from_ns <= t_ns <= until_ns for t_ns in self._failures) or any(
+            from_ns <= end_ns and begin_ns <= until_ns for begin_ns, end_ns in self._out_of_sight
+        )
 
     @property
     def _timeout_ns(self) -> int:

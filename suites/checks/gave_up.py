@@ -29,9 +29,9 @@ broker took their sequence for a wrong one, though it was the next: that is for 
 as unknown that is in the log, and whose batch the broker, asked once more, called too large: nobody can find out that
 it was stored (the size is looked at first, a smaller batch is another batch).
 
-Nor is it judged where an answer came that was not for the oldest request: no broker does that. The client must not take
-it for another (NET-INF-01); how it goes on is its own affair, and the Java client does not: it leaves the connection
-open, and everything on that broker waits until its delivery timeout.
+Where an answer came that was not for the oldest request, which no broker does, nothing says how a client goes on: it
+must not take it for another (NET-INF-01), and Java's leaves the connection open, with everything for that broker
+waiting. Then only what ended before its delivery timeout was given up.
 
 Where its process or the broker stood still, a failure may stem from that, and is inconclusive. A call that
 fails after max.block.ms was refused, not given up, unless the network was there all along. Long enough is
@@ -90,8 +90,6 @@ def find(evidence: Evidence) -> list[Finding]:
     ]
     if not given_up:
         return []
-    if out_of_turn_ns(evidence):
-        raise Unsupported("an answer came out of turn, and nothing says how a client goes on from there")
     errors = ", ".join(sorted({send.error or "no error" for send in given_up}))
     message = f"{some(len(given_up), 'record')} given up over a network that came back ({errors})"
     doubt_if_disturbed(evidence, message)
@@ -140,7 +138,8 @@ def _given_up(
     recovery_ms = (
         int(config["request.timeout.ms"]) + int(config["reconnect.backoff.max.ms"]) + RECOVERY_SLACK_MS
     )
-    if _longest_peace_ms(send.invoke_ns, send.complete_ns, faults) >= recovery_ms:
+    at_peace_ms = _longest_peace_ms(send.invoke_ns, send.complete_ns, faults)
+    if at_peace_ms >= recovery_ms and not out_of_turn_ns(evidence):
         return True
     blocked = send.outcome is Outcome.FAIL and took_ms >= int(config["max.block.ms"]) - SLACK_MS
     expired = any(

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from harness.contract import AnyEvent
 from harness.conversation import GRACE_S, ConfigRefused, Conversation
-from harness.errors import ClientBroken
+from harness.errors import ClientBroken, ClientCrashed
 from harness.ports import Launch
 from harness.processes import scratch_dir
 from suites.contract.cases import CASES, Guest, Unmannerly, refusing_port
@@ -56,6 +56,6 @@ async def _check(case: str, launch: Launch, patience_s: float, log: Path) -> Cas
         with refusing_port() as port:
             async with Conversation(launch, log, heard.append, grace_s=patience_s) as conversation:
                 await CASES[case](Guest(conversation, heard, patience_s, f"127.0.0.1:{port}"))
-    except (ClientBroken, ConfigRefused, Unmannerly) as offence:
+    except (ClientBroken, ClientCrashed, ConfigRefused, Unmannerly) as offence:
         return CaseResult(case, False, str(offence))
     return CaseResult(case, True, (CASES[case].__doc__ or "").splitlines()[0])

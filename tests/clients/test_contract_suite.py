@@ -16,6 +16,7 @@ BROKEN = {
     "answers_no_flush": ("dead-address", "expected an answer to flush"),
     "closes_never": ("close-in-time", "expected an answer to close"),
     "crashes_in_mid_run": ("dead-address", "exited with 3; the last line of .* is 'segmentation fault"),
+    "crashes_over_a_client": ("dead-address", "ended its own process: out of bounds"),
     "forgets_a_setting": ("configuration", "expected every setting once, .* not so linger.ms"),
     "ignores_sigterm": ("sigterm", "expected its process to end"),
     "ignores_unknown_commands": ("unknown-command", "expected unsupported for command 'recite_a_poem'"),

@@ -129,16 +129,16 @@ def test_a_failure_before_the_delivery_timeout_is_giving_up(story, outcome):
     assert finding.message == "1 record given up over a network that came back (_TRANSPORT)"
 
 
-def test_nothing_says_how_a_client_goes_on_behind_an_answer_out_of_turn(story):
-    """Java does not, and no broker answers so: a witness of ours swallowed the answer before it."""
+@pytest.mark.parametrize(("after_ms", "given_up"), [(31_000, 0), (5_000, 1)])
+def test_nothing_says_how_a_client_goes_on_behind_an_answer_out_of_turn(story, after_ms, given_up):
+    """Java waits for its delivery timeout, and no broker answers so: a witness of ours swallowed the one before."""
     told = story()
     told.call(0, 1)
     told.request([0], 0, at_ms=1)
     told.request([1], 0, at_ms=2)
     told.answer(0, told.append([1], 0), at_ms=3)
-    told.result(0, at_ms=31_000, outcome="info", error="TimeoutException")
-    with pytest.raises(Unsupported, match="out of turn"):
-        gave_up.CHECK.find(told.evidence())
+    told.result(0, at_ms=after_ms, outcome="info", error="TimeoutException")
+    assert len(gave_up.CHECK.find(told.evidence())) == given_up
 
 
 def test_a_failure_at_the_delivery_timeout_is_no_giving_up_if_the_network_was_away(story):

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
-import pytest
+from dataclasses import replace
 
+import pytest
+from msgspec.structs import replace as restruct
+
+from harness.evidence import passed_and_stopped
 from harness.outcome import Guarantee
+from harness.rows import Fate
 from suites.checks.reordered import CHECK
 
 ONE_IN_FLIGHT = {"max.in.flight.requests.per.connection": 1}
@@ -45,6 +50,27 @@ def test_whoever_connects_anew_has_lost_what_it_had(story):
     told.open(2, at_ms=30)
 
     assert CHECK.find(overtaken(told).evidence()) == []
+
+
+@pytest.mark.parametrize(
+    ("kind", "count"), [("refuse", 0), ("half_open", 0), ("latency", 1), ("disconnect", 1)]
+)
+def test_an_attempt_that_nobody_let_in_is_seen_by_nobody(story, kind, count):
+    told = overtaken(story())
+    told.fault(kind, 10, 100)
+
+    assert len(CHECK.find(told.evidence())) == count
+
+
+def test_a_request_that_a_rule_stopped_times_out(story):
+    told = story(config={"request.timeout.ms": 50})
+    told.request([0], partition=0, at_ms=10)
+    told.frames[-1] = restruct(told.frames[-1], fate=Fate.STOPPED)
+    evidence = overtaken(told).evidence()
+    frames, stopped = passed_and_stopped(evidence.frames)
+
+    assert CHECK.find(replace(evidence, frames=frames, stopped=stopped)) == []
+    assert len(CHECK.find(replace(evidence, frames=frames, stopped=()))) == 1
 
 
 def test_who_connects_for_the_first_time_has_lost_nothing(story):

@@ -74,7 +74,7 @@ func build(addresses []string, own *sarama.Config) (producer sarama.AsyncProduce
 
 func (a *adapter) Send(record verifiable.Record, result *verifiable.Result) {
 	if a.unbuilt != nil {
-		result.Fail(verifiable.Cause(a.unbuilt))
+		result.Fail(errorName(a.unbuilt))
 		return
 	}
 	message := &sarama.ProducerMessage{
@@ -125,7 +125,7 @@ func failed(failure *sarama.ProducerError) {
 		result.Fail(failure.Err.Error())
 		return
 	}
-	result.Info(verifiable.Cause(failure.Err))
+	result.Info(errorName(failure.Err))
 }
 
 // Close lets the producer send what it has; the end of both channels says that every record has a result.
@@ -140,4 +140,12 @@ func (a *adapter) Close(ctx context.Context) bool {
 	case <-ctx.Done():
 		return false
 	}
+}
+
+// errorName is sarama's own name where it wraps what the network said, of each broker in turn.
+func errorName(err error) string {
+	if errors.Is(err, sarama.ErrOutOfBrokers) {
+		return sarama.ErrOutOfBrokers.Error()
+	}
+	return verifiable.Cause(err)
 }

@@ -1,0 +1,269 @@
+"""The life of a Go program, with an adapter whose client does as a test wants."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import signal
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from clients.adapters.go_lib import VERIFIABLE
+from harness.provision.go import go_tool, run_go
+
+pytestmark = pytest.mark.long
+
+PRODUCE = {"cmd": "produce", "id": 2, "topic": "t", "first": 7, "keys": ["abc", None], "values": ["x", "y"]}
+FLUSH = {"cmd": "flush", "id": 3, "timeout_ms": 60_000}
+CLOSE = {"cmd": "close", "id": 4, "timeout_ms": 60_000}
+
+
+def configure(mode: str = "", **settings: Any) -> dict[str, Any]:
+    return {"cmd": "configure", "id": 1, "config": {"mode": mode, **settings}}
+
+
+class Life:
+    """One process: what it says, event by event, and how it ends."""
+
+    def __init__(self, process: subprocess.Popen[bytes]) -> None:
+        self.process = process
+
+    def say(self, *commands: dict[str, Any]) -> None:
+        self.process.stdin.write(b"".join(json.dumps(command).encode() + b"\n" for command in commands))
+        self.process.stdin.flush()
+
+    def until(self, name: str, **fields: Any) -> dict[str, Any]:
+        """The next event of that name and with those fields; others are passed over."""
+        for line in self.process.stdout:
+            event = json.loads(line)
+            if event["name"] == name and fields.items() <= event.items():
+                return event
+        raise AssertionError(f"it ended without {name}")
+
+    def end(self) -> tuple[int, list[dict[str, Any]]]:
+        """Hang up: its exit code, and the events that were left."""
+        self.process.stdin.close()
+        events = [json.loads(line) for line in self.process.stdout]
+        return self.process.wait(), events
+
+
+@pytest.fixture(scope="module")
+def binary(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("tiny")
+    module = shutil.copytree(Path(__file__).with_name("go_tiny"), folder / "module")
+    shutil.copytree(VERIFIABLE, module / "verifiable")
+    (module / "go.mod").write_text("module adapter\n\ngo 1.23\n")
+    ended = run_go(go_tool(), "build", "-C", module, "-o", folder / "tiny", ".")
+    assert ended.returncode == 0, ended.output
+    return folder / "tiny"
+
+
+@pytest.fixture
+def live(binary: Path) -> Iterator[Callable[[], Life]]:
+    started = []
+
+    def start() -> Life:
+        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
+        started.append(subprocess.Popen([binary], **pipes))
+        return Life(started[-1])
+
+    yield start
+    for process in started:
+        process.kill()
+        with process:  # closes its pipes
+            pass
+
+
+def test_a_whole_life(live):
+    life = live()
+    life.say(configure(), PRODUCE, FLUSH, CLOSE)
+    code, events = life.end()
+    assert (code, [event["seq"] for event in events]) == (0, list(range(len(events))))
+    assert [event["mono_ns"] for event in events] == sorted(event["mono_ns"] for event in events)
+    ops = [(event["name"], event.get("op")) for event in events if event["name"] != "stats"]
+    assert ops == [
+        ("startup_complete", None),
+        ("configured", None),
+        ("op_invoke", "send"),
+        ("op_invoke", "flush"),
+        ("op_complete", "send"),
+        ("op_complete", "flush"),
+        ("op_invoke", "close"),
+        ("op_complete", "close"),
+        ("shutdown_complete", None),
+    ]
+    startup = {"client": "tiny", "client_version": "1.0.0", "library_version": "0.9", "language": "go"}
+    assert startup.items() <= events[0].items()
+
+
+def test_results_are_columns(live):
+    life = live()
+    life.say(configure(), PRODUCE | {"partitions": [0, 4]})
+    invoke, done = life.until("op_invoke"), life.until("op_complete")
+    assert (invoke["first"], invoke["count"]) == (7, 2)
+    assert (done["id"], done["records"]) == (2, [7, 8])
+    assert (done["outcome"], done["error"]) == (["ok", "ok"], [None, None])
+    assert (done["partition"], done["offset"]) == ([0, 4], [2**60, 2**60])
+    for invoke_ns, complete_ns in zip(done["invoke_ns"], done["complete_ns"], strict=True):
+        assert invoke["mono_ns"] <= invoke_ns <= complete_ns <= done["mono_ns"]
+
+
+def test_without_partitions_the_client_chooses_by_the_key(live):
+    life = live()
+    life.say(configure(), PRODUCE)
+    assert life.until("op_complete")["partition"] == [3, 0]
+
+
+def test_no_line_has_more_than_500_rows(live):
+    life = live()
+    life.say(configure(), PRODUCE | {"keys": [None] * 1_200, "values": ["v"] * 1_200}, CLOSE)
+    _, events = life.end()
+    sent = [event["records"] for event in events if event["name"] == "op_complete" and event["op"] == "send"]
+    assert max(map(len, sent)) <= 500
+    assert [n for records in sent for n in records] == list(range(7, 1_207))
+
+
+def test_a_refused_record_has_no_place(live):
+    life = live()
+    life.say(configure("fails"), PRODUCE)
+    done = life.until("op_complete")
+    assert (done["outcome"], done["error"]) == (["fail"] * 2, ["TooLarge"] * 2)
+    assert (done["partition"], done["offset"]) == ([-1, -1], [-1, -1])
+
+
+def test_a_flush_waits_for_the_results_of_a_client_that_has_none(live):
+    life = live()
+    life.say(configure("late"), PRODUCE, FLUSH)
+    assert life.until("op_complete", op="send")["outcome"][0] == "info"
+    assert life.until("op_complete", op="flush")["outcome"] == ["ok"]
+
+
+def test_a_flush_ends_in_time_and_says_that_it_is_not_done(live):
+    life = live()
+    life.say(configure("holds"), PRODUCE, FLUSH | {"timeout_ms": 50}, CLOSE)
+    code, events = life.end()
+    ends = [event for event in events if event["name"] == "op_complete"]
+    assert [(event["op"], event["outcome"], event["error"]) for event in ends] == [
+        ("flush", ["fail"], ["the client is not done"]),
+        ("close", ["fail"], ["the client is not done"]),
+    ]
+    assert code == 0
+
+
+def test_a_close_that_hangs_is_left_alone(live):
+    life = live()
+    life.say(configure("hangs"), CLOSE | {"timeout_ms": 50})
+    code, events = life.end()
+    assert (code, [event["name"] for event in events][-2:]) == (0, ["op_complete", "shutdown_complete"])
+    assert events[-2]["outcome"] == ["fail"]
+
+
+def test_a_signal_ends_a_flush_and_what_is_queued_is_not_begun(live):
+    life = live()
+    life.say(configure("holds"), PRODUCE, FLUSH, PRODUCE | {"id": 5, "first": 100})
+    life.until("op_invoke", op="flush")
+    life.process.send_signal(signal.SIGTERM)
+    assert life.until("op_complete", op="flush")["outcome"] == ["fail"]
+    code, events = life.end()
+    begun = [(event["op"], event["id"]) for event in events if event["name"] == "op_invoke"]
+    assert (code, begun) == (0, [("close", -1)])
+
+
+def test_a_panic_is_fatal(live):
+    life = live()
+    life.say(configure("panics"), PRODUCE)
+    fatal = life.until("fatal")
+    assert (fatal["error"], fatal["message"]) == ("AdapterError", "beyond me")
+    assert life.end() == (1, [])
+
+
+@pytest.mark.parametrize(
+    ("mode", "error", "message"),
+    [("refuses", "ConfigRefused", "not with me"), ("errs", "AdapterError", "a defect")],
+)
+def test_a_refusal_is_told_from_a_defect(live, mode, error, message):
+    life = live()
+    life.say(configure(mode))
+    fatal = life.until("fatal")
+    assert (fatal["error"], fatal["message"]) == (error, message)
+
+
+@pytest.mark.parametrize("command", [PRODUCE, FLUSH])
+def test_nothing_goes_before_configure(live, command):
+    life = live()
+    life.say(command)
+    assert life.until("fatal")["message"] == f"{command['cmd']} before configure"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b"",
+        b"[]",
+        b"1",
+        b'{"cmd":1}',
+        b'{"id":1}',
+        b'{"cmd":"flush","id":1}',
+        b'{"cmd":"flush","id":"x","timeout_ms":1}',
+        json.dumps(PRODUCE | {"keys": [None]}).encode(),
+        json.dumps(PRODUCE | {"partitions": [0]}).encode(),
+    ],
+)
+def test_a_line_that_is_no_command_is_fatal(live, line):
+    life = live()
+    life.process.stdin.write(line + b"\n")
+    life.process.stdin.flush()
+    assert life.until("fatal")["error"] == "BadCommand"
+    assert life.end() == (2, [])
+
+
+def test_what_a_client_prints_is_not_said(live):
+    life = live()
+    life.say(configure("prints"), CLOSE)
+    code, events = life.end()
+    assert (code, events[-1]["name"]) == (0, "shutdown_complete")
+
+
+def test_every_setting_is_told_with_its_own_name_and_value(live):
+    given = {"choice": "one", "duration": 1_500, "fixed": 5, "int": "12", "list": "a,b", "truth": False}
+    life = live()
+    life.say(configure(**given))
+    told = life.until("configured")
+    assert told["applied"] == {
+        "choice": ["own.choice", "one"],
+        "duration": ["own.duration", "1.5s"],
+        "fixed": ["always", 5],
+        "int": ["own.int", 12],
+        "list": ["own.list", "a,b"],
+        "mode": ["own.mode", ""],
+        "truth": ["own.truth", False],
+    }
+    assert told["not_set"] == {}
+
+
+def test_what_makes_no_sense_is_not_set(live):
+    given = {
+        "choice": "two",
+        "duration": -1,
+        "fixed": 1,
+        "int": "1.5",
+        "truth": "yes",
+        "absent": 1,
+        "unheard.of": 1,
+    }
+    life = live()
+    life.say(configure(**given))
+    told = life.until("configured")
+    assert told["not_set"] == {
+        "absent": "it has none",
+        "choice": 'the client knows no "two"',
+        "duration": "-1 is no time in milliseconds",
+        "fixed": "it is always 5",
+        "int": '"1.5" is not a whole number',
+        "truth": '"yes" is neither true nor false',
+        "unheard.of": "the client has no such setting",
+    }

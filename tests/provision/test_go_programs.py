@@ -1,0 +1,171 @@
+"""A program in Go for one version of a client: what is built, once, and what is said where it cannot be."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harness.errors import EnvironmentProblem, UsageError
+from harness.provision import go
+from harness.provision.go_programs import GoProgram, built, published
+
+OLD, NEW = "example.com/old/client", "example.com/client"
+LISTED = "v1.0.0 v1.2.0 v1.10.0"
+#: Keeps what it was told, and the module that it was to build, beside itself.
+COMPILES = """
+    echo "$CGO_ENABLED $@" >> "$0.told"
+    while [ "$1" != -C ]; do shift; done
+    cp -r "$2" "$0.module"
+    while [ "$1" != -o ]; do shift; done
+    echo binary > "$2" """
+
+
+@pytest.fixture
+def go_that(machine: Any) -> Any:
+    """Puts a Go on PATH, with what it does when it builds and when it lists versions."""
+
+    def put(build: str = COMPILES, listing: str = f"echo {LISTED}", version: str = "1.26.8") -> Path:
+        script = f"""
+            case $1 in
+            version) echo go version go{version} linux/amd64 ;;
+            list) {listing} ;;
+            build) {build} ;;
+            esac"""
+        path: Path = machine.has("go", script)
+        return path
+
+    return put
+
+
+@pytest.fixture
+def program(tmp_path: Path) -> GoProgram:
+    sources, library = tmp_path / "sources", tmp_path / "library"
+    for folder, text in ((sources, f'import "{NEW}/part"'), (library, "package library")):
+        folder.mkdir()
+        (folder / "some.go").write_text(text)
+    (sources / "__init__.py").write_text("not Go")
+    return GoProgram("client", "1.2.0", NEW, (OLD, NEW), sources, {"library": library}, tags=("since_1_1",))
+
+
+def failing(said: str) -> str:
+    return f"echo '{said}' >&2; exit 1"
+
+
+def test_a_program_is_built_once_and_only_the_binary_is_kept(program: GoProgram, go_that: Any) -> None:
+    path = go_that()
+    binary = built(program)
+    assert binary.read_text() == "binary\n"
+    assert [entry.name for entry in binary.parent.iterdir()] == ["client"]
+    assert built(program) == binary
+    assert path.with_name("go.told").read_text().count("build") == 1
+
+
+def test_what_is_built_is_our_sources_and_a_module_that_asks_for_the_version(
+    program: GoProgram, go_that: Any
+) -> None:
+    path = go_that()
+    built(program)
+    module = path.with_name("go.module")
+    assert sorted(str(file.relative_to(module)) for file in module.rglob("*.*")) == [
+        "go.mod",
+        "library/some.go",
+        "some.go",
+    ]
+    assert f"require {NEW} v1.2.0" in (module / "go.mod").read_text()
+    told = path.with_name("go.told").read_text()
+    assert told.startswith("0 build") and "-tags=since_1_1" in told
+
+
+def test_sources_follow_a_module_whose_path_was_another(program: GoProgram) -> None:
+    files = replace(program, module=OLD).files()
+    assert files["./some.go"] == f'import "{OLD}/part"'.encode()
+    assert f"require {OLD} v1.2.0".encode() in files["go.mod"]
+
+
+def test_what_a_binary_depends_on_makes_another_one(program: GoProgram, go_that: Any) -> None:
+    go_that()
+    places = [
+        built(each).parent
+        for each in (program, replace(program, version="1.10.0"), replace(program, tags=()))
+    ]
+    go_that(version="1.27.0")
+    places.append(built(program).parent)
+    (program.sources / "some.go").write_text("changed")
+    places.append(built(program).parent)
+    assert len(set(places)) == 5
+
+
+def test_a_version_that_does_not_exist_is_a_usage_error_that_names_the_newest(
+    program: GoProgram, go_that: Any
+) -> None:
+    go_that(failing("reading v1.3.0.info: 403 Forbidden"))
+    with pytest.raises(UsageError, match=r"^client 1\.3\.0 does not exist; the newest client is 1\.10\.0$"):
+        built(replace(program, version="1.3.0"))
+
+
+def test_a_version_that_the_sources_do_not_fit_is_a_usage_error(program: GoProgram, go_that: Any) -> None:
+    said = "./some.go:9:12: undefined: client.Thing"
+    go_that(failing(said))
+    with pytest.raises(UsageError, match=f"^client 1.2.0 is not what its adapter was made for: {said}$"):
+        built(program)
+
+
+def test_without_a_network_it_is_the_network_that_is_named(program: GoProgram, go_that: Any) -> None:
+    offline = failing("go: Get x: dial tcp: lookup proxy: no such host")
+    go_that(offline, listing=offline)
+    why = r"Go's registry cannot be reached \(no such host\)"
+    with pytest.raises(EnvironmentProblem, match=f"^client 1.2.0 could not be built: {why}$"):
+        built(program)
+    with pytest.raises(EnvironmentProblem, match=f"^the versions of {NEW} are not told: {why}$"):
+        published(NEW)
+
+
+def test_a_failed_build_leaves_nothing(program: GoProgram, go_that: Any, machine: Any) -> None:
+    go_that(failing("disk full"))
+    with pytest.raises(EnvironmentProblem, match=r"client 1\.2\.0 could not be built: disk full"):
+        built(program)
+    assert [each.name for each in (machine.cache / "go" / "programs").iterdir() if each.is_dir()] == []
+
+
+def test_a_client_that_asks_for_a_newer_go_gets_the_borrowed_one(
+    program: GoProgram, go_that: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    borrowed = go_that(version="1.27.3").rename(tmp_path / "go")
+    go_that(failing("go.mod requires go >= 1.26.0 (running go 1.24.0; GOTOOLCHAIN=local)"), version="1.24.0")
+    monkeypatch.setattr(go, "pinned_env", lambda name, pins: tmp_path / "python")
+    assert built(program).exists()
+    assert "build" in borrowed.with_name("go.told").read_text()
+
+
+def test_no_go_that_is_new_enough_is_a_clear_word(
+    program: GoProgram, go_that: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    go_that(failing("go.mod requires go >= 1.99.0 (running go 1.27.3; GOTOOLCHAIN=local)")).rename(
+        tmp_path / "go"
+    )
+    monkeypatch.setattr(go, "pinned_env", lambda name, pins: tmp_path / "python")
+    with pytest.raises(EnvironmentProblem, match=r"asks for Go 1\.99\.0, which is newer") as caught:
+        built(program)
+    assert caught.value.hint == "install Go 1.99.0 or later"
+
+
+def test_a_client_that_wraps_c_needs_a_compiler(
+    program: GoProgram, go_that: Any, machine: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("CC", raising=False)
+    path = go_that()
+    wrapping = replace(program, cgo=True)
+    with pytest.raises(EnvironmentProblem, match="there is no gcc") as caught:
+        built(wrapping)
+    assert caught.value.hint == "apt-get install gcc libc6-dev"
+    machine.has("gcc", "exit 0")
+    assert built(wrapping).exists()
+    assert path.with_name("go.told").read_text().startswith("1 build")
+
+
+def test_versions_are_told_oldest_first_under_all_paths(go_that: Any) -> None:
+    go_that(listing=f'for module; do :; done; [ "$module" = {OLD} ] && echo v0.9.0 v0.10.0 || echo {LISTED}')
+    assert published(OLD, NEW) == ["0.9.0", "0.10.0", "1.0.0", "1.2.0", "1.10.0"]
