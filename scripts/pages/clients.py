@@ -22,8 +22,8 @@ ABOUT = """\
 `make test-clients` tries: each passes the contract test-suite and produces without a finding where nothing disturbs it.
 
 All clients are given the same explicit settings, in the names of Kafka's Java producer. What follows is what each
-client answered, asked by `python scripts/ask_clients.py`; a setting that a client cannot take is part of the evidence of each of
-its trials, and a check that rests on it does not judge that client.
+client answered, asked by `python scripts/ask_clients.py`; a setting that a client cannot take is part of the evidence
+of each of its trials, and a check that rests on it does not judge that client.
 """
 
 

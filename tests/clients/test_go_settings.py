@@ -126,8 +126,7 @@ def test_an_idempotent_sarama_that_reached_nobody_takes_no_record(version, nowhe
     produce = {"cmd": "produce", "id": 2, "topic": "t", "first": 0, "keys": [None], "values": ["v"]}
     events = said(argv(sarama.CLIENT, version), configure, produce)
     [sent] = [event for event in events if event["name"] == "op_complete" and event["op"] == "send"]
-    assert sent["outcome"] == ["fail"]
-    assert "run out of available brokers" in sent["error"][0] or "panicked" in sent["error"][0]
+    assert sent["outcome"] == ["fail"] and sent["error"] != [None]
     assert events[-1]["name"] == "shutdown_complete"
 
 
