@@ -113,8 +113,14 @@ func (a *adapter) Flush(ctx context.Context) bool {
 	return false
 }
 
-// Close flushes. It purges nothing: a record that the client still owes a result must be seen to be owed.
-func (a *adapter) Close(ctx context.Context) bool { return a.Flush(ctx) }
+// Close leaves a producer that still owes results as it is: closed, it would forget them, and that must be seen.
+func (a *adapter) Close(ctx context.Context) bool {
+	if !a.Flush(ctx) {
+		return false
+	}
+	a.producer.Close()
+	return true
+}
 
 func code(err error) kafka.ErrorCode {
 	var told kafka.Error

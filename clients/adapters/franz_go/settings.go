@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"math"
 	"math/rand"
@@ -180,10 +179,7 @@ func (o *options) setRetries(value verifiable.Value) (string, any, error) {
 }
 
 func (o *options) setDialTimeout(timeout time.Duration) {
-	dialer := &net.Dialer{Timeout: timeout}
-	o.all = append(o.all, kgo.Dialer(func(ctx context.Context, network, host string) (net.Conn, error) {
-		return dialer.DialContext(ctx, network, host)
-	}))
+	o.all = append(o.all, kgo.Dialer((&net.Dialer{Timeout: timeout}).DialContext))
 }
 
 // backoff is Java's: it doubles from retry.backoff.ms to retry.backoff.max.ms.
