@@ -37,6 +37,11 @@ class Rate:
     failed: int
     tried: int
 
+    @property
+    def share(self) -> float:
+        """From 0, never, to 1, always."""
+        return self.failed / self.tried if self.tried else 0.0
+
 
 @dataclass
 class Hunt:
@@ -81,11 +86,13 @@ class Hunt:
 
     @property
     def minimal(self) -> TrialSpec:
-        """The smallest that is known to fail."""
-        if self.confirmed is not None:
+        """The smallest that is known to fail, and as often as the original as far as that is known."""
+        if self.confirmed is not None or not self.anomaly:
             return self._path[-1]
-        failed = [tally.spec for tally in self.tries.tallies if self.anomaly and tally.failed(self.anomaly)]
-        return min([self.original, *failed], key=size)
+        often = self.rate(self.original).share
+        return min(
+            (each.spec for each in self.tries.tallies if self.rate(each.spec).share >= often), key=size
+        )
 
     def rate(self, spec: TrialSpec) -> Rate:
         """How often it failed, of all attempts."""

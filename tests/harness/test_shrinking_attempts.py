@@ -196,6 +196,20 @@ def test_when_the_budget_is_used_up_the_smallest_so_far_is_told(tmp_path, stop_a
     assert left(hunt) == ["fault-3"] if stop_at >= 8 else hunt.minimal == hunt.original
 
 
+def test_what_failed_less_often_is_not_told_when_the_budget_is_used_up(tmp_path) -> None:
+    """Short, it fails the first time and not the second."""
+
+    def oracle(spec: TrialSpec) -> Verdict:
+        fails = spec.faults and (spec.faults[0].duration_ms == 1_000 or spec.attempt == 1)
+        return Verdict.FAIL if fails else Verdict.PASS
+
+    load = Workload(records=4 * Workload().chunk)
+    long = replace(trial(1), faults=(FaultSpec("fault-0", Elapsed(0), 1_000),), workload=load)
+    # The original, none, and each of the four shorter ones twice.
+    hunt = World(tmp_path, oracle, stop_at=STARTS + 1 + 4 * STEADY).hunt(long)
+    assert hunt.ran_out and hunt.minimal.faults == long.faults
+
+
 def test_attempts_are_trials_of_their_own_side_by_side(tmp_path) -> None:
     world = World(tmp_path, always(lambda _: False))
     tries = Tries(world.run, jobs=8)

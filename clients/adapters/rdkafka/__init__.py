@@ -1,4 +1,4 @@
-"""rdkafka, the Rust crate that wraps librdkafka: any version since 0.25, built into a program of its own.
+"""rdkafka, the Rust crate that wraps librdkafka: any version since 0.26, built into a program of its own.
 
 Each stands on the librdkafka that it was published with. All codecs are built in; TLS and SASL are not.
 """
