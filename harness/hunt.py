@@ -1,8 +1,8 @@
 """One failure made small: is it there, how often; the search round by round; and what came out, confirmed.
 
 Nothing is claimed that was not shown. A failure that comes now and then is tried so often that it is seldom missed,
-what comes out is tried anew (it was chosen because it failed), and one that does not fail again is not the answer, but
-the last before it that does.
+what comes out is tried anew, for it was chosen because it failed; and where it does not fail again, the search goes on
+from the last before it that does.
 """
 
 from __future__ import annotations
@@ -66,8 +66,9 @@ class Hunt:
     rounds: int = 0
     ran_out: bool = False
     confirmed: Rate | None = None
-    #: From the original to where the search stands.
+    #: From the original to where the search stands; and where it stood and should not have.
     _path: list[TrialSpec] = field(default_factory=list)
+    _refuted: list[TrialSpec] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self._path.append(self.original)
@@ -78,9 +79,12 @@ class Hunt:
             if not await self._is_there():
                 return
             while True:
+                refuted = len(self._refuted)
                 await self._search()
-                if not await self._is_rarer_than_thought():
+                await self._confirm()
+                if len(self._refuted) == refuted and not self._is_rarer_than_thought():
                     return
+                self.confirmed = None
         except BudgetUsedUp:
             self.ran_out = True
 
@@ -129,14 +133,13 @@ class Hunt:
         return max(known, key=lambda each: came[each], default="")
 
     async def _search(self) -> None:
-        search = shrinking.shrink(self._path[-1], self.allowed, self.tiers)
+        search = shrinking.shrink(self._path[-1], self._is_worth_a_try, self.tiers)
         failed: list[bool] | None = None
         while True:
             try:
                 asked = next(search) if failed is None else search.send(failed)
             except StopIteration as end:
                 self._follow(end.value)
-                await self._confirm()
                 return
             self._follow(asked.so_far)
             before = self.tries.trials
@@ -158,7 +161,7 @@ class Hunt:
             return How(1, each=True)
         return How(STEADY if proof is Proof.STEADY else STEADY + self.starts, each=True)
 
-    async def _is_rarer_than_thought(self) -> bool:
+    def _is_rarer_than_thought(self) -> bool:
         """True if what came out fails so rarely that some of what was tried may have been missed: to be tried again."""
         assert self.confirmed is not None
         needed = shrinking.attempts_for(self.confirmed.failed, self.confirmed.tried)
@@ -168,8 +171,11 @@ class Hunt:
             f"it failed {self.confirmed.failed} of {some(self.confirmed.tried, 'time')}: "
             f"each is tried up to {some(needed, 'time')} now"
         )
-        self.attempts, self.confirmed = needed, None
+        self.attempts = needed
         return True
+
+    def _is_worth_a_try(self, spec: TrialSpec) -> bool:
+        return spec not in self._refuted and self.allowed(spec)
 
     def _follow(self, spec: TrialSpec) -> None:
         """The search stands here now; where it came back, what was behind did not hold."""
@@ -185,6 +191,6 @@ class Hunt:
             if after.failed > before.failed:
                 self.confirmed = Rate(after.failed - before.failed, after.tried - before.tried)
                 return
-            self.say("the smallest schedule did not fail again: the one before it is looked at")
-            self._path.pop()
+            self.say("the smallest schedule did not fail again: back to the one before it")
+            self._refuted.append(self._path.pop())
         self.confirmed = self.rate(self.original)

@@ -84,9 +84,7 @@ def shrink(spec: TrialSpec, allowed: Allowed, tiers: Tiers = TIERS) -> Search:
     while True:
         simpler = fewer
         for what, axes_of in tiers:
-            lower = yield from _down(simpler, what, axes_of, allowed)
-            if lower != simpler and all((yield Round(f"{what}, again", simpler, (lower,), Proof.SURE))):
-                simpler = lower
+            simpler = yield from _surely_down(simpler, what, axes_of, allowed)
         # A fault may be needless only now; and if none is, this shows it of the very schedule that comes out.
         fewer = yield from fewer_faults(simpler, allowed)
         if fewer == simpler:
@@ -160,6 +158,18 @@ def _together(spec: TrialSpec, what: str, steps: Sequence[Step], allowed: Allowe
     joint = [all_of(steps[:count]) for count in halved if count > 1]
     failing = yield from _failing(spec, what, joint, allowed, proof)
     return (failing or steps)[0](spec)
+
+
+def _surely_down(
+    spec: TrialSpec, what: str, axes_of: Callable[[TrialSpec], list[Axis]], allowed: Allowed
+) -> Search:
+    """Go down, and make sure of where that led; what does not hold is left out, and the way down is another one."""
+    refuted: list[TrialSpec] = []
+    while True:
+        lower = yield from _down(spec, what, axes_of, lambda each: each not in refuted and allowed(each))
+        if lower == spec or all((yield Round(f"{what}, again", spec, (lower,), Proof.SURE))):
+            return lower
+        refuted.append(lower)
 
 
 def _down(spec: TrialSpec, what: str, axes_of: Callable[[TrialSpec], list[Axis]], allowed: Allowed) -> Search:

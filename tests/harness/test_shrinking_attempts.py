@@ -6,15 +6,21 @@ import asyncio
 from collections import Counter
 from collections.abc import Callable, Iterator
 from itertools import cycle
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from harness.cli.carrying import new_record
 from harness.cli.options import Options
+from harness.dice import Dice
 from harness.hunt import MOST_STARTS, STARTS, STEADY, Hunt, Rate
 from harness.outcome import Guarantee, Verdict
 from harness.rows import Finding, RequirementVerdict, TrialVerdict
+from harness.shrinking import without_each
 from harness.spec import ClientRef, Elapsed, FaultSpec, Plan, TrialSpec, Workload
 from harness.store import RunStore
 from harness.tries import GrowingRun, How, Tries
@@ -108,7 +114,7 @@ def test_another_failure_is_not_the_same(tmp_path) -> None:
 
 
 def test_what_fails_because_it_was_chosen_is_not_the_answer(tmp_path) -> None:
-    """A smaller schedule fails once, by chance: the next larger one that fails again is told."""
+    """A smaller schedule fails once, by chance, and not again: the search goes on without it."""
     once = iter([True])
 
     def oracle(spec: TrialSpec) -> Verdict:
@@ -117,10 +123,8 @@ def test_what_fails_because_it_was_chosen_is_not_the_answer(tmp_path) -> None:
         return Verdict.FAIL if fails else Verdict.PASS
 
     hunt = World(tmp_path, oracle).hunt(trial(3))
-    assert hunt.minimal == hunt.original
-    assert (
-        not hunt.is_one_minimal
-    )  # that it is smaller without fault-0 was never asked, or was, and it failed
+    assert left(hunt) == ["fault-1", "fault-2"]
+    assert hunt.confirmed == Rate(3, 3) and hunt.is_one_minimal
 
 
 def test_one_minimal_is_claimed_of_what_was_tried_often_enough_alone(tmp_path) -> None:
@@ -150,16 +154,16 @@ def test_what_is_simpler_has_to_fail_as_steadily(tmp_path) -> None:
 
 
 def test_what_was_steady_by_chance_is_taken_back(tmp_path) -> None:
-    """Shorter, it fails twice and never again: it stays as long as it was, and gets the smaller load all the same."""
+    """A little shorter it fails, much shorter it fails twice and never again: it is the former that is left."""
 
     def oracle(spec: TrialSpec) -> Verdict:
-        fails = spec.faults and (spec.faults[0].duration_ms == 1_000 or spec.attempt <= STEADY)
+        fails = spec.faults and (spec.faults[0].duration_ms >= 400 or spec.attempt <= STEADY)
         return Verdict.FAIL if fails else Verdict.PASS
 
     load = Workload(records=4 * Workload().chunk)
     long = replace(trial(1), faults=(FaultSpec("fault-0", Elapsed(0), 1_000),), workload=load)
     hunt = World(tmp_path, oracle).hunt(long)
-    assert hunt.minimal.faults == long.faults and hunt.minimal.workload.records == 2 * load.chunk
+    assert hunt.minimal.faults[0].duration_ms == 500 and hunt.minimal.workload.records == 2 * load.chunk
     assert hunt.confirmed == Rate(3, 3) and hunt.is_one_minimal
 
 
@@ -208,6 +212,32 @@ def test_what_failed_less_often_is_not_told_when_the_budget_is_used_up(tmp_path)
     # The original, none, and each of the four shorter ones twice.
     hunt = World(tmp_path, oracle, stop_at=STARTS + 1 + 4 * STEADY).hunt(long)
     assert hunt.ran_out and hunt.minimal.faults == long.faults
+
+
+@given(st.integers(2, 10), st.integers(1, 6), st.integers(0, 2**32))
+def test_what_is_claimed_was_shown(failing: int, count: int, seed: int) -> None:
+    """Whatever chance does: ``failing`` times in ten fault-0 makes it fail."""
+    outcomes: dict[str, Verdict] = {}
+
+    def oracle(spec: TrialSpec) -> Verdict:
+        chance = Dice(seed, spec.trial).between(1, 10) <= failing
+        outcomes[spec.trial] = always(needs("fault-0"))(spec) if chance else Verdict.PASS
+        return outcomes[spec.trial]
+
+    with TemporaryDirectory() as folder:
+        world = World(Path(folder), oracle)
+        hunt = world.hunt(trial(count))
+    if hunt.anomaly:
+        assert hunt.confirmed is not None and 0 < hunt.confirmed.failed <= hunt.confirmed.tried
+        assert "fault-0" in left(hunt)
+        tried = {
+            name: [outcomes[spec.trial] for spec in world.ran if spec.faults == fewer.faults]
+            for name, fewer in zip(left(hunt), without_each(hunt.minimal), strict=True)
+        }
+        shown = all(len(each) >= hunt.attempts and Verdict.FAIL not in each for each in tried.values())
+        assert hunt.is_one_minimal == shown
+    else:
+        assert len(world.ran) == MOST_STARTS and Verdict.FAIL not in outcomes.values()
 
 
 def test_attempts_are_trials_of_their_own_side_by_side(tmp_path) -> None:
