@@ -1,8 +1,8 @@
 """What a person sees while a plan is carried out, on stderr: how far it is, what came out, what takes long.
 
 On a terminal a table that is drawn anew: done of planned, verdicts, time left, and the trials that have been under
-way longest with the fault that is in effect. Elsewhere nothing is drawn: a line for each trial that is no pass, and
-now and then one on how far it is.
+way longest with the fault that is in effect. Elsewhere nothing is drawn: a line for each trial, with the reason
+where it is no pass, and now and then one on how far it is.
 """
 
 from __future__ import annotations
@@ -85,11 +85,11 @@ class LiveTable:
 
     def _tell(self, verdict: TrialVerdict) -> None:
         done, total = self._counts.total(), len(self._costs_s)
-        if verdict.verdict != Verdict.PASS:
-            say(
-                f"[{done}/{total}] {verdict.verdict}: {verdict.scenario} {verdict.guarantee} {verdict.client} "
-                f"seed {verdict.seed}: {verdict.reason}"
-            )
+        reason = "" if verdict.verdict == Verdict.PASS else f": {verdict.reason}"
+        say(
+            f"[{done}/{total}] {verdict.verdict}: {verdict.scenario} {verdict.guarantee} {verdict.client} "
+            f"seed {verdict.seed}{reason}"
+        )
         now = time.monotonic()
         if now - self._told_s >= TOLD_EVERY_S or done == total:
             self._told_s = now
