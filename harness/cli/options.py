@@ -1,11 +1,16 @@
-"""The options that ``run`` and ``campaign`` share, each declared once, and what they come to."""
+"""The options that commands share, each declared once, and what they come to.
+
+What ``run`` and ``campaign`` have in common is :class:`Given`: :func:`with_given` puts all of it on a command's line.
+"""
 
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from inspect import Parameter, Signature, signature
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import psutil
 import typer
@@ -73,6 +78,76 @@ class Options:
     junit: Path | None = None
     summary: Path | None = None
     partial: bool = False
+
+    @property
+    def changes_the_plan(self) -> bool:
+        """True if it asks for other trials, or other evidence or known failures, than a run that is there has."""
+        sizes = self.repeat > 1 or self.deflake > 1 or self.shard is not None
+        return sizes or self.dry_run or self.capture or self.baseline is not None
+
+
+@dataclass(frozen=True)
+class Given:
+    """How a plan is to be carried out, as it was typed."""
+
+    jobs: Jobs = ""
+    out_dir: OutDir = DEFAULT_OUT
+    max_time: MaxTime = None
+    max_failures: MaxFailures = None
+    fail_fast: FailFast = False
+    shard: Shard = None
+    repeat: Repeat = 1
+    deflake: Deflake = 1
+    baseline: Baseline = None
+    junit: JUnit = None
+    summary: Summary = None
+    dry_run: DryRun = False
+    as_json: AsJson = False
+    capture: Capture = False
+    quiet: Quiet = False
+
+    def options(
+        self,
+        *,
+        jobs: int | None = None,
+        max_time_s: float | None = None,
+        max_failures: int | None = None,
+        partial: bool = False,
+    ) -> Options:
+        """What it comes to; the arguments stand for what was not typed. UsageError for what cannot be."""
+        return Options(
+            jobs=jobs_of(self.jobs or AUTO) if self.jobs or jobs is None else jobs,
+            out_dir=self.out_dir,
+            dry_run=self.dry_run,
+            as_json=self.as_json,
+            quiet=self.quiet,
+            capture=self.capture,
+            max_time_s=max_time_s if self.max_time is None else max_time_of(self.max_time),
+            max_failures=1 if self.fail_fast else self.max_failures or max_failures,
+            shard=shard_of(self.shard),
+            repeat=self.repeat,
+            deflake=self.deflake,
+            baseline=self.baseline,
+            junit=self.junit,
+            summary=self.summary,
+            partial=partial,
+        )
+
+
+def with_given(command: Callable[..., int]) -> Callable[..., int]:
+    """``command``, whose last parameter ``given`` is a :class:`Given`, with each option of that in its place."""
+    own = [each for each in signature(command, eval_str=True).parameters.values() if each.name != "given"]
+    shared = list(signature(Given, eval_str=True).parameters.values())
+
+    def called(**values: Any) -> int:
+        given = Given(**{field.name: values.pop(field.name) for field in fields(Given)})
+        return command(**values, given=given)
+
+    parameters = [each.replace(kind=Parameter.KEYWORD_ONLY) for each in (*own, *shared)]
+    called.__signature__ = Signature(parameters, return_annotation=int)  # type: ignore[attr-defined]
+    called.__annotations__ = {each.name: each.annotation for each in parameters} | {"return": int}
+    called.__doc__ = command.__doc__
+    return called
 
 
 def jobs_of(text: str) -> int:

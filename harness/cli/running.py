@@ -10,8 +10,7 @@ import typer
 
 from harness.attempts import attempt_of
 from harness.cli import carrying, select
-from harness.cli import options as shared
-from harness.cli.options import MAX_SEED, Options
+from harness.cli.options import MAX_SEED, Given, with_given
 from harness.errors import NothingSelected, UsageError
 from harness.outcome import EXIT_CODES, Verdict
 from harness.plan import make_plan
@@ -24,8 +23,7 @@ def register(app: typer.Typer) -> None:
     app.command(
         "run",
         context_settings={"allow_interspersed_args": True},
-        help="Run a finite plan and judge every trial of it.",
-    )(run)
+    )(with_given(run))
 
 
 def run(
@@ -43,8 +41,6 @@ def run(
         int, typer.Option(min=0, max=MAX_SEED, help="The seed of the plan: all randomness comes from it.")
     ] = 1,
     seeds: Annotated[int, typer.Option(min=1, help="How many seeds, from --seed upwards.")] = 1,
-    jobs: shared.Jobs = shared.AUTO,
-    out_dir: shared.OutDir = shared.DEFAULT_OUT,
     resume: Annotated[
         Path | None, typer.Option(metavar="RUN", help="Go on with this run: trials without a verdict.")
     ] = None,
@@ -52,47 +48,15 @@ def run(
         Path | None,
         typer.Option(metavar="RUN", help="A new run of what that run did not allow or not finish."),
     ] = None,
-    max_time: shared.MaxTime = None,
-    max_failures: shared.MaxFailures = None,
-    fail_fast: shared.FailFast = False,
-    shard: shared.Shard = None,
-    repeat: shared.Repeat = 1,
-    deflake: shared.Deflake = 1,
-    baseline: shared.Baseline = None,
-    junit: shared.JUnit = None,
-    summary: shared.Summary = None,
-    dry_run: shared.DryRun = False,
-    as_json: shared.AsJson = False,
-    capture: shared.Capture = False,
-    quiet: shared.Quiet = False,
     command: Annotated[str | None, typer.Option(hidden=True)] = None,
+    *,
+    given: Given,
 ) -> int:
     """Run a finite plan and judge every trial of it."""
-    options = Options(
-        jobs=shared.jobs_of(jobs),
-        out_dir=out_dir,
-        dry_run=dry_run,
-        as_json=as_json,
-        quiet=quiet,
-        capture=capture,
-        max_time_s=shared.max_time_of(max_time),
-        max_failures=1 if fail_fast else max_failures,
-        shard=shared.shard_of(shard),
-        repeat=repeat,
-        deflake=deflake,
-        baseline=baseline,
-        junit=junit,
-        summary=summary,
-    )
-    chosen = [
-        *(scenario or ()),
-        *(client or ()),
-        *(broker or ()),
-        *(guarantee or ()),
-        *([command] if command else ()),
-    ]
+    options = given.options()
+    chosen = any((scenario, client, broker, guarantee, command))
     if resume is not None:
-        if chosen or rerun_failed or dry_run or capture or shard or baseline or repeat > 1 or deflake > 1:
+        if chosen or rerun_failed or options.changes_the_plan:
             raise UsageError(
                 "--resume goes on with its own plan; beside it stand only -j, --max-time, --max-failures and outputs"
             )
@@ -116,9 +80,8 @@ def _not_allowed(store: RunStore) -> Plan:
     """The trials of a run that were not allowed or have no verdict, each as a first attempt."""
     allowed = {verdict.trial for verdict in store.verdicts() if EXIT_CODES[Verdict(verdict.verdict)] == 0}
     plan = store.record.plan
-    left = {
-        attempt_of(spec, 1).trial: attempt_of(spec, 1) for spec in plan.trials if spec.trial not in allowed
-    }
+    firsts = (attempt_of(spec, 1) for spec in plan.trials if spec.trial not in allowed)
+    left = {first.trial: first for first in firsts}
     if not left:
         raise NothingSelected(f"every trial of {store.folder} was allowed")
     return Plan(plan.seed, tuple(left.values()))
