@@ -32,6 +32,11 @@ class Opinion:
     reason: str
     findings: tuple[Finding, ...] = ()
 
+    def of(self, requirement: Requirement) -> Opinion:
+        """What it says of one requirement: findings that name another one are none of its."""
+        mine = tuple([each for each in self.findings if each.requirement in ("", requirement.id)])
+        return self if mine == self.findings else _accusing(mine)
+
 
 class _Ruling(NamedTuple):
     """One requirement as judged, by whom, and the opinion that decided it."""
@@ -129,9 +134,17 @@ def _ask(check: Check, evidence: Evidence) -> Opinion:
         return Opinion(Verdict.UNSUPPORTED, f"{check.name}: {lack}")
     except Exception as error:
         return Opinion(Verdict.HARNESS_ERROR, f"{check.name}: the check crashed: {_told(error)}")
-    if findings:
-        return Opinion(Verdict.FAIL, f"{findings[0].anomaly}: {findings[0].message}", findings)
-    return _PASS
+    judged = {"", *(requirement.id for requirement in check.requirements)}
+    if strange := next((each.requirement for each in findings if each.requirement not in judged), None):
+        what = f"the check found something about {strange}, which it does not judge"
+        return Opinion(Verdict.HARNESS_ERROR, f"{check.name}: {what}")
+    return _accusing(findings)
+
+
+def _accusing(findings: tuple[Finding, ...]) -> Opinion:
+    if not findings:
+        return _PASS
+    return Opinion(Verdict.FAIL, f"{findings[0].anomaly}: {findings[0].message}", findings)
 
 
 def _rulings(
@@ -143,11 +156,11 @@ def _rulings(
         if "trace" in check.channels and not evidence.trace:
             continue
         if requirements := relevant(check, evidence.record.spec.guarantee):
-            opinion = _ask(check, evidence)
+            said = _ask(check, evidence)
             for requirement in requirements:
                 _, names, objections = asked.setdefault(requirement.id, (requirement, [], []))
                 names.append(check.name)
-                if opinion is not _PASS:
+                if (opinion := said.of(requirement)) is not _PASS:
                     objections.append(opinion)
     return tuple(
         [

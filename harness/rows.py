@@ -181,12 +181,16 @@ class TrialRecord(msgspec.Struct, frozen=True):
 
 
 class Finding(msgspec.Struct, frozen=True):
-    """One thing that is wrong, with the rows that show it (at most ``MAX_SAMPLES``; ``count`` is never trimmed)."""
+    """One thing that is wrong, with the rows that show it (at most ``MAX_SAMPLES``; ``count`` is never trimmed).
+
+    ``requirement`` is the one that it violates; empty: all of those that its check judges.
+    """
 
     anomaly: str
     message: str
     count: int = 1
     samples: tuple[dict[str, str | int | None], ...] = ()
+    requirement: str = ""
 
 
 MAX_SAMPLES = 16

@@ -300,7 +300,7 @@ def _name(batch: _Batch) -> str:
 
 
 def find(evidence: Evidence) -> list[Finding]:
-    """At most one finding, with one count an event that the books do not allow."""
+    """A finding a requirement, with one count an event that the books do not allow."""
     monitor = Bookkeeping(
         retries=number(evidence, "retries", UNLIMITED),
         delivery_timeout_ms=number(evidence, "delivery.timeout.ms", 120_000),

@@ -36,7 +36,8 @@ from harness.delivery import Corruption
 from harness.evidence import Evidence, Send
 from harness.outcome import Level
 from harness.rows import Finding
-from suites.checks.findings import Sample, finding, some
+from harness.units import some
+from suites.checks.findings import Sample, finding
 from suites.checks.promises import EVERY
 from suites.checks.recreated import recreations
 

@@ -108,7 +108,7 @@ def limits_of(evidence: Evidence) -> Limits:
 
 
 def find(evidence: Evidence) -> list[Finding]:
-    """At most one finding, with one count a limit that was not kept."""
+    """A finding a requirement, with one count a limit that was not kept."""
     limits = limits_of(evidence)
     monitor = Deadlines(limits)
     breaches = monitor.watch(events_of(evidence))

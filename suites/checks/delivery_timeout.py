@@ -32,8 +32,9 @@ from harness.check import Check, Requirement, Unsupported
 from harness.evidence import Evidence, Send
 from harness.outcome import Level
 from harness.rows import Finding
+from harness.units import some
 from suites.checks.disturbance import NS_PER_MS, doubt_if_disturbed
-from suites.checks.findings import finding, of_send, some
+from suites.checks.findings import finding, of_send
 from suites.checks.promises import EVERY
 
 SETTING = "delivery.timeout.ms"

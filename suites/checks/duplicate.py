@@ -36,10 +36,11 @@ from harness.check import Check, Inconclusive, Requirement
 from harness.evidence import Evidence
 from harness.outcome import Guarantee, Level
 from harness.rows import Finding, LogRecord
+from harness.units import some
 from suites.checks.attempts import undecoded
 from suites.checks.disturbance import doubt_if_disturbed
 from suites.checks.explain import REQUEST_TIMEOUT, Explainer
-from suites.checks.findings import finding, of_copies, some
+from suites.checks.findings import finding, of_copies
 from suites.checks.promises import AT_LEAST_ONCE, DURABLE, EXACTLY_ONCE
 
 
@@ -54,7 +55,7 @@ def find(evidence: Evidence) -> list[Finding]:
     if not duplicates:
         return []
     surplus = delivery.surplus(evidence)
-    message = f"{some(len(duplicates), 'record')} more than once in the log, {surplus} surplus in all"
+    message = f"{some(len(duplicates), 'record')} more than once in the log, {surplus:,} surplus in all"
     samples = (of_copies(n, copies) for n, copies in duplicates.items())
     return [finding("duplicate", message, surplus, samples)]
 

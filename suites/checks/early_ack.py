@@ -36,9 +36,10 @@ from harness.check import Check, Inconclusive, Requirement, Unsupported
 from harness.evidence import Evidence, Send
 from harness.outcome import Level
 from harness.rows import Finding, LogRecord
+from harness.units import some
 from suites.checks.attempts import attempts, undecoded
 from suites.checks.disturbance import NS_PER_MS
-from suites.checks.findings import finding, of_send, some
+from suites.checks.findings import finding, of_send
 from suites.checks.promises import DURABLE
 
 SLACK_NS = 5 * NS_PER_MS

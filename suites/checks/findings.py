@@ -1,4 +1,4 @@
-"""Wording of findings: plurals, and samples that are trimmed while counts never are."""
+"""Findings with their samples, which are trimmed while counts never are."""
 
 from __future__ import annotations
 
@@ -11,14 +11,11 @@ from harness.rows import MAX_SAMPLES, Finding, LogRecord
 Sample = dict[str, str | int | None]
 
 
-def some(count: int, noun: str) -> str:
-    """``1 record``, ``2 records``."""
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
-
-
-def finding(anomaly: str, message: str, count: int, samples: Iterable[Sample]) -> Finding:
-    """A finding with its first samples."""
-    return Finding(anomaly, message, count, tuple(islice(samples, MAX_SAMPLES)))
+def finding(
+    anomaly: str, message: str, count: int, samples: Iterable[Sample], requirement: str = ""
+) -> Finding:
+    """A finding with its first samples, of one requirement or of all that its check judges."""
+    return Finding(anomaly, message, count, tuple(islice(samples, MAX_SAMPLES)), requirement)
 
 
 def of_send(send: Send) -> Sample:

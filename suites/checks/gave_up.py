@@ -49,10 +49,11 @@ from harness.check import Check, Requirement, Unsupported
 from harness.evidence import Evidence, Send
 from harness.outcome import Level, Outcome
 from harness.rows import Finding
+from harness.units import some
 from suites.checks.attempts import Attempt, attempts, batch_place, origins, sent_again
 from suites.checks.contradicted import failed_over_it
 from suites.checks.disturbance import NS_PER_MS, doubt_if_disturbed
-from suites.checks.findings import finding, of_send, some
+from suites.checks.findings import finding, of_send
 from suites.checks.promises import DURABLE
 from suites.checks.too_large import TOO_LARGE, refusals
 from suites.checks.turns import out_of_turn_ns

@@ -207,7 +207,7 @@ class InFlight(Monitor):
 
 
 def find(evidence: Evidence) -> list[Finding]:
-    """At most one finding, with one count an event that does not fit its connection's queue."""
+    """A finding a requirement, with one count an event that does not fit its connection's queue."""
     monitor = InFlight(
         number(evidence, "max.in.flight.requests.per.connection", 5),
         answers_produce=str(evidence.record.spec.config.get("acks", "all")) != "0",

@@ -34,7 +34,8 @@ from harness.check import Check, Requirement, Unsupported
 from harness.evidence import Evidence
 from harness.outcome import Level
 from harness.rows import Finding
-from suites.checks.findings import finding, of_send, some
+from harness.units import some
+from suites.checks.findings import finding, of_send
 from suites.checks.promises import DURABLE, EXACTLY_ONCE
 
 

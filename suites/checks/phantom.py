@@ -37,7 +37,8 @@ from harness.evidence import Evidence
 from harness.outcome import Level
 from harness.rows import Finding
 from harness.value import decode
-from suites.checks.findings import Sample, finding, of_copy, some
+from harness.units import some
+from suites.checks.findings import Sample, finding, of_copy
 from suites.checks.promises import EVERY
 
 

@@ -40,10 +40,11 @@ from harness.delivery import Inversion
 from harness.evidence import Evidence
 from harness.outcome import Level
 from harness.rows import Finding
+from harness.units import some
 from suites.checks.attempts import undecoded
 from suites.checks.disturbance import doubt_if_disturbed
 from suites.checks.explain import Explainer
-from suites.checks.findings import Sample, finding, of_copy, some
+from suites.checks.findings import Sample, finding, of_copy
 from suites.checks.promises import AT_LEAST_ONCE, EVERY, EXACTLY_ONCE, exactly_once
 
 IN_FLIGHT = "max.in.flight.requests.per.connection"

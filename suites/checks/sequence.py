@@ -236,7 +236,7 @@ class Sequences(Monitor):
 
 
 def find(evidence: Evidence) -> list[Finding]:
-    """At most one finding, with one count a batch or bump that breaks a chain. Unsupported without idempotence."""
+    """A finding a requirement, with one count a batch or bump that breaks a chain. Unsupported without idempotence."""
     if not flag(evidence, "enable.idempotence", default=True):
         raise Unsupported("enable.idempotence=false numbers nothing")
     return accusation("sequence", Sequences().watch(events_of(evidence)))

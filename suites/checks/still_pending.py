@@ -35,9 +35,10 @@ from harness.contract import CRASHED, Fatal, OpComplete, OpInvoke
 from harness.evidence import Evidence, Send
 from harness.outcome import Level, Outcome
 from harness.rows import Finding
+from harness.units import some
 from suites.checks.delivery_timeout import SETTING, limit_ms
 from suites.checks.disturbance import NS_PER_MS, doubt_if_disturbed
-from suites.checks.findings import Sample, finding, of_send, some
+from suites.checks.findings import Sample, finding, of_send
 from suites.checks.promises import EVERY
 
 #: Results and the end of a flush may be stamped by different threads of a client.

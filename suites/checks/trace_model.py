@@ -171,15 +171,19 @@ class Monitor:
 
 
 def accusation(anomaly: str, breaches: Sequence[Breach]) -> list[Finding]:
-    """At most one finding, with one count a breach; its message tells the first."""
-    if not breaches:
-        return []
+    """One finding a requirement that was violated, with one count a breach; its message tells the first."""
+    of: dict[str, list[Breach]] = {}
+    for breach in breaches:
+        of.setdefault(breach.requirement, []).append(breach)
+    return [_accusation(anomaly, requirement, of[requirement]) for requirement in of]
+
+
+def _accusation(anomaly: str, requirement: str, breaches: Sequence[Breach]) -> Finding:
     first = breaches[0]
-    message = f"{first.subject or 'the client'} {first.what} ({first.requirement})"
+    message = f"{first.subject or 'the client'} {first.what} ({requirement})"
     if len(breaches) > 1:
         message = f"{len(breaches)} breaches, the first: {message}"
     rows: Iterable[Sample] = (
-        {"at_ms": one.at_ms, "subject": one.subject, "what": one.what, "requirement": one.requirement}
-        for one in breaches
+        {"at_ms": one.at_ms, "subject": one.subject, "what": one.what} for one in breaches
     )
-    return [finding(anomaly, message, len(breaches), rows)]
+    return finding(anomaly, message, len(breaches), rows, requirement)

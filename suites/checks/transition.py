@@ -85,7 +85,7 @@ class Transitions(Monitor):
 
 
 def find(evidence: Evidence) -> list[Finding]:
-    """At most one finding, with one count a move or end that may not be."""
+    """A finding a requirement, with one count a move or end that may not be."""
     return accusation("transition", Transitions().watch(events_of(evidence)))
 
 

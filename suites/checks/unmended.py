@@ -33,8 +33,9 @@ from harness.check import Check, Requirement, Unsupported
 from harness.evidence import Evidence
 from harness.outcome import Level
 from harness.rows import Finding
+from harness.units import some
 from suites.checks.contradicted import failed_over_it
-from suites.checks.findings import finding, of_send, some
+from suites.checks.findings import finding, of_send
 from suites.checks.promises import EXACTLY_ONCE
 
 UNLIMITED = 2_147_483_647

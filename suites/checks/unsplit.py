@@ -35,8 +35,8 @@ from harness.check import Check, Requirement, Unsupported
 from harness.evidence import Evidence, Send
 from harness.outcome import Level
 from harness.rows import Finding
-from harness.units import NS_PER_MS
-from suites.checks.findings import finding, of_send, some
+from harness.units import NS_PER_MS, some
+from suites.checks.findings import finding, of_send
 from suites.checks.promises import DURABLE
 from suites.checks.too_large import refusals
 
@@ -63,7 +63,7 @@ def find(evidence: Evidence) -> list[Finding]:
         return []
     failed = [send for batch in batches for send in batch]
     errors = ", ".join(sorted({send.error or "no error" for send in failed}))
-    message = f"{some(len(failed), 'record')} of {len(batches)} batches that were too large failed together ({errors})"
+    message = f"{some(len(failed), 'record')} of {len(batches):,} batches that were too large failed together ({errors})"
     return [finding("unsplit", message, len(failed), map(of_send, failed))]
 
 

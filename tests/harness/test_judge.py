@@ -171,6 +171,44 @@ def test_a_pass_says_what_was_seen():
     assert (verdict.faults[0].kind, verdict.faults[0].hits) == ("latency", 3)
 
 
+def test_a_finding_that_names_a_requirement_violates_no_other():
+    """A check of many behaviours knows which one was broken; the others held."""
+    of_one = Finding("sequence", "was sent under other numbers", requirement="R-2")
+    verdict = judge(evidence(), scenario(), {"c": saying([of_one], R1, R2)})
+
+    assert (verdict.verdict, verdict.reason) == ("fail", "sequence: was sent under other numbers")
+    assert [(r.id, r.verdict, r.findings) for r in verdict.requirements] == [
+        ("R-1", "pass", ()),
+        ("R-2", "fail", (of_one,)),
+    ]
+
+
+def test_of_two_requirements_each_is_told_its_own():
+    mine = [Finding("sequence", f"broke {one.id}", requirement=one.id) for one in (R1, R2)]
+    verdict = judge(evidence(), scenario(), {"c": saying(mine, R1, R2)})
+
+    assert (verdict.verdict, verdict.reason) == ("fail", "sequence: broke R-1 (and 1 more)")
+    assert [r.findings for r in verdict.requirements] == [(mine[0],), (mine[1],)]
+
+
+def test_a_finding_of_a_requirement_that_its_check_does_not_judge_is_our_error():
+    strange = Finding("sequence", "was odd", requirement="R-9")
+    verdict = judge(evidence(), scenario(), {"c": saying([strange], R1)})
+
+    assert (verdict.verdict, verdict.reason) == (
+        "harness-error",
+        "c: the check found something about R-9, which it does not judge",
+    )
+
+
+def test_a_requirement_that_does_not_bind_under_the_guarantee_fails_nothing():
+    elsewhere = Requirement("R-2", Level.SHOULD, frozenset({Guarantee.TRANSACTIONAL}))
+    of_it = Finding("sequence", "was odd", requirement="R-2")
+    verdict = judge(evidence(), scenario(), {"c": saying([of_it], R1, elsewhere)})
+
+    assert [(r.id, r.verdict) for r in verdict.requirements] == [("R-1", "pass")]
+
+
 def test_a_finding_fails_and_is_quoted():
     verdict = judge(evidence(), scenario(), {"c": saying(FOUND), "d": saying([], R2)})
 

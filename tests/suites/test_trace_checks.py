@@ -78,7 +78,7 @@ def test_a_finding_counts_and_names_the_first(trials):
     [finding] = TRACE_CHECKS[0].find(with_trace(evidence, twice))
     assert finding.count == sum(isinstance(event, BatchEnded) for event in evidence.trace)
     assert "took a second final state (PRD-FIN-01)" in finding.message
-    assert finding.samples[0]["requirement"] == "PRD-FIN-01"
+    assert finding.requirement == "PRD-FIN-01"
 
 
 def test_any_attempt_under_other_numbers_is_found(trials):
