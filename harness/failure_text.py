@@ -1,6 +1,6 @@
 """Why a trial is not a pass, as text for an issue: what was expected, what was seen, how to see it again.
 
-The order is fixed: the trial, each requirement that is not met (what it says, what was observed), the faults as they
+The order is fixed: the trial, the requirements that are not met (what each says, what was observed), the faults as they
 were, the frames round the place where it went wrong, where the evidence lies, the command that repeats it.
 """
 
@@ -11,8 +11,8 @@ from pathlib import Path
 
 from harness import registry
 from harness.evidence import Evidence
-from harness.outcome import Verdict
-from harness.rows import FaultRow, RequirementVerdict, TrialVerdict
+from harness.fingerprint import findings
+from harness.rows import FaultRow, Finding, RequirementVerdict, TrialVerdict
 from harness.wire_lines import WireLine, origin_ns, wire_lines
 
 #: Frames that are shown, and how many before and behind each moment.
@@ -25,18 +25,24 @@ def failure_text(verdict: TrialVerdict, evidence: Evidence, folder: Path) -> str
     return "\n".join(_lines(verdict, evidence, folder))
 
 
+def sentence(verdict: TrialVerdict) -> str:
+    """The same in one line."""
+    return f"{_who(verdict)}: {verdict.reason}"
+
+
 def replay_line(folder: Path) -> str:
     """The command that runs a trial again."""
     return f"kafka-trial replay {folder}"
 
 
 def _lines(verdict: TrialVerdict, evidence: Evidence, folder: Path) -> Iterator[str]:
-    yield f"{verdict.verdict}: {verdict.scenario} {verdict.guarantee}, {verdict.client}"
+    yield _who(verdict)
     yield f"  on {verdict.broker}, seed {verdict.seed}"
     yield f"  {verdict.reason}"
-    for requirement in verdict.requirements:
-        if requirement.verdict != Verdict.PASS and requirement.findings:
-            yield from _requirement(requirement, origin_ns(evidence))
+    for found in findings(verdict):
+        for requirement in found.requirements:
+            yield from _expected(requirement)
+        yield from _observed(found.finding, origin_ns(evidence))
     if evidence.faults:
         yield "active faults (ms of load):"
         yield from (f"  {_fault(row, origin_ns(evidence))}" for row in evidence.faults)
@@ -47,16 +53,22 @@ def _lines(verdict: TrialVerdict, evidence: Evidence, folder: Path) -> Iterator[
     yield f"replay: {replay_line(folder)}"
 
 
-def _requirement(requirement: RequirementVerdict, load_ns: int) -> Iterator[str]:
+def _who(verdict: TrialVerdict) -> str:
+    return f"{verdict.verdict}: {verdict.scenario} {verdict.guarantee}, {verdict.client}"
+
+
+def _expected(requirement: RequirementVerdict) -> Iterator[str]:
     yield f"{requirement.level} {requirement.id}"
     if statement := registry.statement(requirement.id):
         yield f"  expected: {statement}"
-    for finding in requirement.findings:
-        yield f"  observed: {finding.anomaly}: {finding.message}"
-        for sample in finding.samples[:MAX_SAMPLES]:
-            yield "    " + ", ".join(_said(*each, load_ns) for each in sample.items() if each[1] is not None)
-        if finding.count > MAX_SAMPLES:
-            yield f"    {min(MAX_SAMPLES, len(finding.samples))} of {finding.count} shown"
+
+
+def _observed(finding: Finding, load_ns: int) -> Iterator[str]:
+    yield f"  observed: {finding.anomaly}: {finding.message}"
+    for sample in finding.samples[:MAX_SAMPLES]:
+        yield "    " + ", ".join(_said(*each, load_ns) for each in sample.items() if each[1] is not None)
+    if finding.count > MAX_SAMPLES:
+        yield f"    {min(MAX_SAMPLES, len(finding.samples))} of {finding.count} shown"
 
 
 def _said(name: str, value: str | int | None, load_ns: int) -> str:

@@ -45,6 +45,7 @@ class Lab:
         self.store = RunStore.create(out_dir, record)
         self.broker = broker
         self.lanes = record.jobs
+        self.stop_reason = "completed"
         self._plan, self._say = record.plan, say
         self._clients: dict[ClientRef, InstalledClient] = {}
         self._execution = Execution(self.store, self._clients, say)
@@ -66,7 +67,7 @@ class Lab:
     ) -> None:
         self._loop.call_soon_threadsafe(self._over.set)
         self._thread.join()
-        self.store.stop("completed" if error is None else "interrupted")
+        self.store.stop(self.stop_reason if error is None else "interrupted")
 
     def named_anew(self, spec: TrialSpec) -> TrialSpec:
         """The spec as the next attempt where a trial of its name was submitted before."""

@@ -10,7 +10,7 @@ own. ``-p no:kafka-trial`` leaves it out.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -85,6 +85,16 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         )
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(call: pytest.CallInfo[None]) -> Generator[None, Any, Any]:
+    """In summaries and as JUnit's message a failure is one sentence: in CI pytest would print its report twice."""
+    report = yield
+    sentence = getattr(call.excinfo and call.excinfo.value, "sentence", None)
+    if sentence is not None:
+        report.longrepr.reprcrash.message = sentence
+    return report
+
+
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
     """Where the evidence is."""
     lab = config.stash.get(LAB, None)
@@ -153,6 +163,8 @@ def kafka_cluster(
         with Lab(record, broker, Path(setting(config, "out-dir"))) as lab:
             config.stash[LAB] = lab
             yield lab
+            if request.session.exitstatus == pytest.ExitCode.INTERRUPTED:
+                lab.stop_reason = "interrupted"
     except KafkaTrialError as error:
         pytest.fail(str(error), pytrace=False)
 

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from harness import asked, registry
 from harness.cli import select
 from harness.errors import UsageError
-from harness.failure_text import failure_text, replay_line
+from harness.failure_text import failure_text, replay_line, sentence
 from harness.lab import Lab
 from harness.outcome import Level, Verdict
 from harness.plan import make_plan
@@ -29,6 +29,14 @@ PROVES_NOTHING = frozenset({Verdict.HARNESS_ERROR, Verdict.INCONCLUSIVE, Verdict
 
 class NoVerdict(Exception):
     """The trial proves nothing: neither a pass nor a failure."""
+
+
+class PromiseBroken(pytest.fail.Exception):  # type: ignore[misc, name-defined]  # made by a decorator
+    """The client broke a promise: a failure of the test, with its whole report, and the same as one ``sentence``."""
+
+    def __init__(self, report: str, sentence: str) -> None:
+        super().__init__(report, pytrace=False)
+        self.sentence = sentence
 
 
 @dataclass(frozen=True)
@@ -64,7 +72,7 @@ class Tried:
         if said is Verdict.FAIL and not self._counts():
             pytest.xfail(f"only SHOULD is not met: {self.verdict.reason}")
         if said is not Verdict.PASS:
-            pytest.fail(self.report(), pytrace=False)
+            raise PromiseBroken(self.report(), sentence(self.verdict))
 
     def must_prove(self) -> None:
         """Raise NoVerdict if the trial says nothing about the client."""

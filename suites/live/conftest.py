@@ -29,9 +29,9 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     wanted = _live(setting(config, "scenario"))
     cases = [
         pytest.param(
-            spec_of(name, guarantee, client, broker, seed),
+            spec := spec_of(name, guarantee, client, broker, seed),
             id=f"{name}-{guarantee}-{client}-s{seed}",
-            marks=_marks(scenario, str(guarantee)),
+            marks=_marks(scenario, spec),
         )
         for seed in range(first, first + number(config, "seeds"))
         for name, scenario in wanted.items()
@@ -52,14 +52,15 @@ def _live(pattern: str) -> dict[str, Scenario]:
     }
 
 
-def _marks(scenario: Scenario, guarantee: str) -> list[pytest.MarkDecorator]:
+def _marks(scenario: Scenario, spec: TrialSpec) -> list[pytest.MarkDecorator]:
     levels = _levels()
     about = [pytest.mark.requirement(id=each) for each in scenario.exercises]
     of_level = {levels[each] for each in scenario.exercises if each in levels} or {Level.MUST}
     return [
         *about,
         *(getattr(pytest.mark, level.lower()) for level in sorted(of_level)),
-        pytest.mark.guarantee(name=guarantee),
+        *(pytest.mark.fault(kind=kind) for kind in sorted({fault.kind for fault in spec.faults})),
+        pytest.mark.guarantee(name=str(spec.guarantee)),
     ]
 
 

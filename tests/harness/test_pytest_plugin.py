@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import xml.etree.ElementTree as ET
 
 import pytest
 
@@ -84,12 +85,31 @@ def test_the_live_suites_are_items_by_scenario_guarantee_and_client(pytester):
         "--collect-only",
         "-q",
     )
-    result = pytester.runpytest_subprocess("-p", "no:cacheprovider", "--pyargs", "suites.live", *options)
+    live = ("-p", "no:cacheprovider", "--pyargs", "suites.live", *options)
+    result = pytester.runpytest_subprocess(*live)
     result.stdout.fnmatch_lines(["*test_scenario[[]produce/disconnect-idempotent-confluent-kafka@2.3.0-s1]"])
     only = pytester.runpytest_subprocess(
-        "-p", "no:cacheprovider", "--pyargs", "suites.live", *options, "-m", "guarantee(name='idempotent')"
+        *live, "-m", "guarantee(name='idempotent') and fault(kind='dropped_response')"
     )
-    only.stdout.no_fnmatch_line("*at-least-once*")
+    items = [line.partition("[")[2] for line in only.outlines if "::" in line]
+    assert items == ["produce/dropped-response-idempotent-confluent-kafka@2.3.0-s1]"]
+
+
+BREAKS = """
+from harness.pytest_trials import PromiseBroken
+def test_one():
+    raise PromiseBroken("fail: s\\n  expected: one\\nreplay: kafka-trial replay x", "fail: s: two records")
+"""
+
+
+def test_a_report_is_printed_once_also_where_ci_wants_whole_summaries(pytester, monkeypatch):
+    monkeypatch.setenv("CI", "true")
+    result = run(pytester, BREAKS, "--junit-xml", "out.xml")
+    assert [line for line in result.outlines if "replay" in line] == ["replay: kafka-trial replay x"]
+    result.stdout.fnmatch_lines(["FAILED *::test_one - fail: s: two records"])
+    [failure] = ET.parse(pytester.path / "out.xml").iter("failure")
+    assert failure.get("message") == "fail: s: two records"
+    assert "expected: one" in failure.text
 
 
 def tried(verdict, level=Level.SHOULD, broken="MUST"):

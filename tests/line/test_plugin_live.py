@@ -7,6 +7,8 @@ import xml.etree.ElementTree as ET
 import psutil
 import pytest
 
+from harness.provision import caches
+
 pytestmark = [pytest.mark.jvm, pytest.mark.long]
 pytest_plugins = ["pytester"]
 
@@ -33,9 +35,18 @@ def test_calm(kafka_trial):
 """
 
 
+CACHE = str(caches.cache_path())
+
+
+@pytest.fixture(autouse=True)
+def cache(monkeypatch):
+    """pytester has a home of its own, in which all would be fetched anew."""
+    monkeypatch.setenv("KAFKA_TRIAL_CACHE", CACHE)
+
+
 @pytest.fixture
 def ours(pytester):
-    """Runs pytest on a user's file, with our cache and our brokers."""
+    """Runs pytest on a user's file."""
     pytester.makepyfile(THREE)
     return lambda *args: pytester.runpytest_subprocess("-p", "no:cacheprovider", *args)
 
