@@ -32,8 +32,22 @@ SLACK_NS = 500 * NS_PER_MS
 #: Faults that lose an answer only together with its connection. Of any other kind we assume that it may withhold
 #: answers: rather a duplicate too many explained than a client accused wrongly.
 NEVER_WITHHOLDS = frozenset({"latency", "disconnect", "reset", "refuse"})
-#: Faults during which no attempt can fail but where the witness sees it: the end of a connection, or an answer.
-NEVER_OUT_OF_SIGHT = frozenset({"latency", "disconnect", "reset"})
+#: Faults in which an attempt can fail between client and proxy, where the witness sees nothing of it: nobody is let in,
+#: or what is sent is thrown away or held. Of all others an end, an answer or a stopped frame is seen.
+OUT_OF_SIGHT = frozenset(
+    {
+        "broker_kill",
+        "broker_restart",
+        "connect_timeout",
+        "dropped_request",
+        "ghost_request",
+        "half_open",
+        "hang_up",
+        "idle_kill",
+        "partition",
+        "refuse",
+    }
+)
 REQUEST_TIMEOUT = "request.timeout.ms"
 
 
@@ -84,7 +98,7 @@ class Explainer:
     @cached_property
     def _out_of_sight(self) -> list[tuple[int, int]]:
         """When an attempt could fail between client and proxy, where the witness sees nothing of it."""
-        rows = (row for row in self.evidence.faults if row.spec.kind not in NEVER_OUT_OF_SIGHT)
+        rows = (row for row in self.evidence.faults if row.spec.kind in OUT_OF_SIGHT)
         return [row.effective_ns for row in rows if row.effective_ns is not None]
 
     @property

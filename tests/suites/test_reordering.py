@@ -7,9 +7,11 @@ from dataclasses import replace
 import pytest
 from msgspec.structs import replace as restruct
 
+from harness import registry
 from harness.evidence import passed_and_stopped
 from harness.outcome import Guarantee
 from harness.rows import Fate
+from suites.checks.explain import OUT_OF_SIGHT
 from suites.checks.reordered import CHECK
 
 ONE_IN_FLIGHT = {"max.in.flight.requests.per.connection": 1}
@@ -53,13 +55,21 @@ def test_whoever_connects_anew_has_lost_what_it_had(story):
 
 
 @pytest.mark.parametrize(
-    ("kind", "count"), [("refuse", 0), ("half_open", 0), ("latency", 1), ("disconnect", 1)]
+    ("kind", "count"),
+    [
+        *((kind, 0) for kind in sorted(OUT_OF_SIGHT)),
+        *((kind, 1) for kind in ("latency", "disconnect", "dropped_response", "error_response", "leader_move")),
+    ],
 )
 def test_an_attempt_that_nobody_let_in_is_seen_by_nobody(story, kind, count):
     told = overtaken(story())
     told.fault(kind, 10, 100)
 
     assert len(CHECK.find(told.evidence())) == count
+
+
+def test_each_fault_out_of_sight_is_one_that_there_is():
+    assert registry.table("faults").keys() >= OUT_OF_SIGHT
 
 
 def test_a_request_that_a_rule_stopped_times_out(story):
