@@ -6,7 +6,8 @@ A retry needs a cause, and the cause must have come before it:
 - the earlier attempt's connection ended before its answer can have reached the client; or
 - no answer reached the client within request.timeout.ms.
 
-All of this counts from when the client sent, not from when a rule of the witness let a request go on.
+All of this counts from when the client sent, not from when a rule of the witness let a request go on; what a fault
+kept on its way may have been sent when the fault began.
 
 An answer that passed the witness may still be lost on its way: during a fault that withholds bytes, because the
 connection ended while the answer was in transit, or because it came out of turn (:mod:`suites.checks.turns`). Nothing
@@ -48,6 +49,8 @@ OUT_OF_SIGHT = frozenset(
         "refuse",
     }
 )
+#: Faults that keep requests on their way, so that the witness sees later than they were sent.
+KEEPS_REQUESTS = frozenset({"bandwidth", "ghost_request", "slicer"})
 REQUEST_TIMEOUT = "request.timeout.ms"
 
 
@@ -68,12 +71,15 @@ class Explainer:
 
     @cached_property
     def _withheld(self) -> list[tuple[int, int]]:
-        rows = (row for row in self.evidence.faults if row.spec.kind not in NEVER_WITHHOLDS)
-        return [row.effective_ns for row in rows if row.effective_ns is not None]
+        return [span for kind, span in self._faults if kind not in NEVER_WITHHOLDS]
 
     @cached_property
     def _disturbed(self) -> list[tuple[int, int]]:
-        return [row.effective_ns for row in self.evidence.faults if row.effective_ns is not None]
+        return [span for _, span in self._faults]
+
+    @cached_property
+    def _kept(self) -> list[tuple[int, int]]:
+        return [span for kind, span in self._faults if kind in KEEPS_REQUESTS]
 
     @cached_property
     def _transit_ns(self) -> int:
@@ -98,8 +104,13 @@ class Explainer:
     @cached_property
     def _out_of_sight(self) -> list[tuple[int, int]]:
         """When an attempt could fail between client and proxy, where the witness sees nothing of it."""
-        rows = (row for row in self.evidence.faults if row.spec.kind in OUT_OF_SIGHT)
-        return [row.effective_ns for row in rows if row.effective_ns is not None]
+        return [span for kind, span in self._faults if kind in OUT_OF_SIGHT]
+
+    @property
+    def _faults(self) -> list[tuple[str, tuple[int, int]]]:
+        """The kinds that were in effect, and from when to when."""
+        rows = self.evidence.faults
+        return [(row.spec.kind, row.effective_ns) for row in rows if row.effective_ns is not None]
 
     @property
     def _connected_anew(self) -> list[int]:
@@ -183,10 +194,14 @@ class Explainer:
 
     def _timed_out(self, earlier: Attempt, later: Attempt) -> bool:
         limit_ns = self._timeout_ns - self._transit_ns
-        answered_ns = earlier.answered_ns
-        in_time = answered_ns is not None and answered_ns - earlier.asked_ns < limit_ns
+        asked_ns, answered_ns = self._asked_at_the_earliest_ns(earlier), earlier.answered_ns
+        in_time = answered_ns is not None and answered_ns - asked_ns < limit_ns
         lost = not in_time or self._may_be_withheld(answered_ns or 0)
-        return later.asked_ns - earlier.asked_ns >= limit_ns and lost
+        return later.asked_ns - asked_ns >= limit_ns and lost
+
+    def _asked_at_the_earliest_ns(self, attempt: Attempt) -> int:
+        begins = (begin for begin, end in self._kept if begin <= attempt.asked_ns <= end + SLACK_NS)
+        return min((attempt.asked_ns, *begins))
 
     def _may_be_withheld(self, t_ns: int) -> bool:
         return any(begin - SLACK_NS <= t_ns <= end + SLACK_NS for begin, end in self._withheld)

@@ -66,6 +66,30 @@ def test_the_answer_was_swallowed_by_a_fault(story):
     assert reasons(told) == []
 
 
+def held_and_sent_again(told, kind):
+    """Both requests come at 3,000 ms, where the fault ends: the client may have waited long for the first."""
+    told.call(0)
+    told.fault(kind, 5, 3_000)
+    told.deliver([0], partition=0, at_ms=3_000)
+    told.result(0, at_ms=3_002, offset=told.deliver([0], partition=0, at_ms=3_000))
+    return told
+
+
+@pytest.mark.parametrize("kind", ["ghost_request", "bandwidth", "slicer"])
+def test_what_a_fault_keeps_on_its_way_may_have_timed_out_before_anybody_saw_it(story, kind):
+    """The retry may go by the same connection: a client need not close it over a timeout."""
+    told = held_and_sent_again(story(config={"request.timeout.ms": 2_000}), kind)
+
+    assert reasons(told) == []
+
+
+@pytest.mark.parametrize(("kind", "timeout_ms"), [("latency", 2_000), ("ghost_request", 5_000)])
+def test_what_cannot_have_waited_so_long_has_not_timed_out(story, kind, timeout_ms):
+    told = held_and_sent_again(story(config={"request.timeout.ms": timeout_ms}), kind)
+
+    assert reasons(told) == ["it was sent again although nothing was wrong with the earlier request"]
+
+
 def test_an_answer_that_had_a_second_to_arrive_was_not_lost_with_its_connection(story):
     told = twice(story(), again_ms=1_600)
     told.fault("disconnect", 1_500, 1_500)
