@@ -19,7 +19,8 @@ ADAPTERS = Path(__file__).parents[2] / "clients" / "adapters"
 
 ABOUT = """\
 `NAME@VERSION` puts any published version on trial; `NAME` alone takes the default. The versions below are those that
-`make test-clients` tries: each passes the contract test-suite and produces without a finding where nothing disturbs it.
+`make test-clients` tries: each passes the contract test-suite and produces without a finding where nothing disturbs it,
+but for what `clients/known_differences.toml` tells of old versions, with the place where the client says so.
 
 All clients are given the same explicit settings, in the names of Kafka's Java producer. What follows is what each
 client answered, asked by `python scripts/ask_clients.py`; a setting that a client cannot take is part of the evidence

@@ -39,8 +39,8 @@ request.timeout.ms and reconnect.backoff.max.ms, one after the other, and five s
 
 ## References
 
-PRD-SND-06 (a lost connection is retried like a retriable error), KIP-91. librdkafka 2.2.0 to 2.4.0 give up so now and
-then: "Unable to reconstruct MessageSet", issue 4736, mended in 2.5.0.
+PRD-SND-06 (a lost connection is retried like a retriable error), KIP-91. librdkafka before 2.5.0 gives up so now and
+then: "Unable to reconstruct MessageSet", issue 4736, which names 2.2.0 as the first.
 """
 
 from __future__ import annotations

@@ -185,3 +185,44 @@ def test_nothing_is_waited_for_longer_than_allowed(javascript):
 def test_a_refusal_is_not_swallowed_by_waiting(javascript):
     body = """return it.within(Promise.reject(new Error("no")), 60_000).catch((error) => error.message)"""
     assert javascript("waiting.mjs", body) == "no"
+
+
+def test_calls_overlap_and_a_close_waits_for_them_before_it_disconnects(javascript):
+    body = """
+        const seen = [];
+        const ends = [];
+        class Tiny extends it.PromisingAdapter {
+          deliver(topic, records) {
+            seen.push(records);
+            return new Promise((resolve) => ends.push(resolve));
+          }
+          async disconnect() {
+            seen.push("disconnect");
+            throw new Error("what a client says at its end is no defect of its adapter");
+          }
+        }
+        const tiny = new Tiny();
+        await tiny.send("t", "first");
+        await tiny.send("t", "second");
+        const flushed = await tiny.flush(1);
+        const closed = tiny.close(60_000);
+        const early = [...seen];
+        for (const end of ends) end();
+        return { flushed, early, closed: await closed, seen };"""
+    calls = ["first", "second"]
+    told = javascript("promising.mjs", body)
+    assert told == {"flushed": False, "early": calls, "closed": True, "seen": [*calls, "disconnect"]}
+
+
+def test_a_close_disconnects_whatever_is_owed(javascript):
+    body = """
+        const never = new Promise(() => {});
+        const seen = [];
+        class Tiny extends it.PromisingAdapter {
+          async deliver() { return never; }
+          async disconnect() { seen.push("disconnect"); return never; }
+        }
+        const tiny = new Tiny();
+        await tiny.send("t", []);
+        return [await tiny.close(1), ...seen];"""
+    assert javascript("promising.mjs", body) == [False, "disconnect"]

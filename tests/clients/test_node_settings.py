@@ -22,7 +22,7 @@ IDEMPOTENT = FULL | {"enable.idempotence": True}
 
 #: The adapter, what its function is called, and what that wants besides the settings.
 MAPPINGS = {
-    "kafkajs": (kafkajs, "kafkajsOptions", "{ None: 0, GZIP: 1, Snappy: 2, LZ4: 3, ZSTD: 4 }, given.version"),
+    "kafkajs": (kafkajs, "kafkajsOptions", "{ None: 0, GZIP: 1, Snappy: 2, LZ4: 3, ZSTD: 4 }"),
     "platformatic": (
         platformatic_kafka,
         "producerOptions",
@@ -130,17 +130,6 @@ def test_an_idempotent_producer_of_platformatic_tries_again_for_ever(mapped):
     *few, enough = mapped("platformatic", *(IDEMPOTENT | {"retries": n} for n in (0, 1, 2)))
     assert all("unlimited" in one["notSet"]["retries"] for one in few)
     assert enough["applied"]["retries"] == ["retries", 2]
-
-
-@pytest.mark.parametrize(
-    ("client", "first"), [("kafkajs", ("1.16.0", "2.0.0")), ("platformatic", ("2.2.3", "2.3.0"))]
-)
-def test_where_overlapping_calls_are_numbered_alike_they_go_one_by_one(mapped, client, first):
-    """Only where numbers matter; and who asked for five requests in flight is told."""
-    for version, may_overlap in zip(first, (False, True), strict=True):
-        plain, idempotent = mapped(client, FULL, IDEMPOTENT, version=version)
-        assert (plain["mayOverlap"], idempotent["mayOverlap"]) == (True, may_overlap)
-        assert ("one send() goes at a time" in idempotent["notSet"][IN_FLIGHT]) != may_overlap
 
 
 def test_early_versions_of_platformatic_wait_for_an_answer_for_ever(mapped):

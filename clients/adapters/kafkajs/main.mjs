@@ -1,24 +1,21 @@
 /**
  * The program that stands for kafkajs; it runs in a folder that holds that client and nothing else.
  *
- * One `send()` a command, none waited for: that is how its users send many records. (Where a version is not up to it,
- * one after the other.) Its promise names the first offset of each partition, so where a record went is asked of the
- * partitioner, which is kafkajs's own default with an ear to it. kafkajs asks it again with every retry, and may then
- * be told otherwise (a record without key): where one record of a call moved, no place of that call is certain, and
- * none is given.
+ * One `send()` a command, none waited for: that is how its users send many records. Its promise names the first offset
+ * of each partition, so where a record went is asked of the partitioner, which is kafkajs's own default with an ear to
+ * it. kafkajs asks it again with every retry, and may then be told otherwise (a record without key): where one record
+ * of a call moved, no place of that call is certain, and none is given.
  *
  * Definite failure is claimed only of a record for which the partitioner was never asked: it cannot have left. After
  * that any error is `info`, for a rejected promise may hide partitions that were written.
  */
 
 import {
-  Adapter,
   ConfigRefused,
-  Pending,
   placesOf,
+  PromisingAdapter,
   run,
   UNKNOWN,
-  within,
 } from "./verifiable/index.mjs";
 import { createRequire } from "node:module";
 import kafkajs from "kafkajs";
@@ -47,22 +44,21 @@ class Sent {
   }
 }
 
-class KafkaJs extends Adapter {
+class KafkaJs extends PromisingAdapter {
   client = "kafkajs";
   clientVersion = require("kafkajs/package.json").version;
   features = ["producer", "idempotence"];
   #producer;
   #connected;
   #sendOptions;
-  #mayOverlap = true;
-  #turn = Promise.resolve();
-  #pending = new Pending();
   /** @type {WeakMap<object, Sent>} */
   #sentAs = new WeakMap();
 
   async configure(config) {
-    const { client, producer, send, mayOverlap, applied, notSet } =
-      kafkajsOptions(config, CompressionTypes, this.clientVersion);
+    const { client, producer, send, applied, notSet } = kafkajsOptions(
+      config,
+      CompressionTypes,
+    );
     try {
       // without the first, a request has no timeout before 2.0
       const kafka = new Kafka({ enforceRequestTimeout: true, ...client });
@@ -72,7 +68,6 @@ class KafkaJs extends Adapter {
       throw new ConfigRefused(error.message);
     }
     this.#sendOptions = send;
-    this.#mayOverlap = mayOverlap;
     this.#connected = this.#producer.connect();
     this.#connected.catch((error) => console.error(error)); // and each send is told
     return { applied, notSet };
@@ -87,19 +82,12 @@ class KafkaJs extends Adapter {
     };
   }
 
-  async send(topic, records) {
+  async deliver(topic, records) {
     const sent = records.map((record) => new Sent(record));
     for (const one of sent) this.#sentAs.set(one.message, one);
-    const delivered = this.#deliver(topic, sent);
-    if (!this.#mayOverlap) this.#turn = delivered;
-    this.#pending.add(delivered);
-  }
-
-  async #deliver(topic, sent) {
     const messages = sent.map(({ message }) => message);
     const options = { ...this.#sendOptions, topic, messages };
     let told;
-    await this.#turn;
     try {
       await this.#connected;
       told = await this.#producer.send(options);
@@ -112,18 +100,8 @@ class KafkaJs extends Adapter {
     sent.forEach(({ result }, index) => result.ok(...places[index]));
   }
 
-  async flush(timeoutMs) {
-    return this.#pending.done(timeoutMs);
-  }
-
-  async close(timeoutMs) {
-    const deadline = performance.now() + timeoutMs;
-    const done = await this.#pending.done(timeoutMs);
-    const disconnected = this.#producer
-      .disconnect()
-      .catch((error) => console.error(error));
-    await within(disconnected, deadline - performance.now());
-    return done;
+  async disconnect() {
+    await this.#producer.disconnect();
   }
 }
 

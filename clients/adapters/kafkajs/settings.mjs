@@ -8,7 +8,6 @@
 import {
   acks,
   CannotSet,
-  isBefore,
   list,
   text,
   translate,
@@ -19,9 +18,6 @@ import {
 const IN_FLIGHT = "max.in.flight.requests.per.connection";
 const AT_ONCE = "kafkajs sends the records of a send() at once, however many";
 const ONE_POLICY = "kafkajs waits before it connects as before any retry";
-
-/** Before it, calls of an idempotent producer's send() that overlap are given the same sequence numbers. */
-const FIRST_WITH_OVERLAP = [2, 0];
 
 /** Why a codec is not had: its plug-in has to be compiled where it is installed. */
 const COMPILED = {
@@ -42,14 +38,12 @@ export const ABSENT = new Map([
 ]);
 
 /**
- * The options for `new Kafka()`, with those for `producer()` and `send()` as groups; whether calls of `send()` may
- * overlap; what is applied, what is not.
+ * The options for `new Kafka()`, with those for `producer()` and `send()` as groups; what is applied, what is not.
  *
  * @param {Record<string, string | number | boolean>} config
  * @param {Record<string, number>} compressionTypes kafkajs's own numbers
- * @param {string} version its own
  */
-export function kafkajsOptions(config, compressionTypes, version) {
+export function kafkajsOptions(config, compressionTypes) {
   const { None, GZIP, Snappy } = compressionTypes;
   const codecs = { none: None, gzip: GZIP, snappy: Snappy };
   const codec = (value) => {
@@ -74,18 +68,15 @@ export function kafkajsOptions(config, compressionTypes, version) {
   ]);
   const { own, applied, notSet } = translate(config, options, ABSENT);
   const { producer = {}, send = {}, ...client } = own;
-  const mayOverlap =
-    !producer.idempotent || !isBefore(version, FIRST_WITH_OVERLAP);
-  if (producer.idempotent) limitInFlight(producer, mayOverlap, applied, notSet);
-  return { client, producer, send, mayOverlap, applied, notSet };
+  if (producer.idempotent) limitInFlight(producer, applied, notSet);
+  return { client, producer, send, applied, notSet };
 }
 
 /** Its documentation asks for one request in flight where each record is to be written exactly once. */
-function limitInFlight(producer, mayOverlap, applied, notSet) {
+function limitInFlight(producer, applied, notSet) {
   if (!(producer.maxInFlightRequests > 1)) return;
   producer.maxInFlightRequests = 1;
   delete applied[IN_FLIGHT];
-  notSet[IN_FLIGHT] = mayOverlap
-    ? "kafkajs asks for 1 where it is to be idempotent: maxInFlightRequests is 1"
-    : "maxInFlightRequests is 1, and one send() goes at a time: idempotent, kafkajs before 2.0 numbers those that overlap alike";
+  notSet[IN_FLIGHT] =
+    "kafkajs asks for 1 where it is to be idempotent: maxInFlightRequests is 1";
 }

@@ -1,23 +1,21 @@
 /**
  * The program that stands for @platformatic/kafka; it runs in a folder that holds that client and nothing else.
  *
- * One `send()` a command, none waited for. (Where a version is not up to it, one after the other.) Its result names
- * the first offset of each partition, so where a record went follows from the client's own hash of its key and the
- * number of partitions that the client knew. Where that number changed meanwhile, where a record without a key was
- * given any partition, or where a version shows neither, no place of the call is certain, and none is given.
+ * One `send()` a command, none waited for. Its result names the first offset of each partition, so where a record went
+ * follows from the client's own hash of its key and the number of partitions that the client knew. Where that number
+ * changed meanwhile, where a record without a key was given any partition, or where a version shows neither, no place
+ * of the call is certain, and none is given.
  *
  * Definite failure is claimed only where `send()` itself refuses the records: a UserError by itself, for the errors
  * of requests come wrapped in another. Otherwise a record is `info`, but for those that the error names as produced.
  */
 
 import {
-  Adapter,
   ConfigRefused,
-  Pending,
   placesOf,
+  PromisingAdapter,
   run,
   UNKNOWN,
-  within,
 } from "./verifiable/index.mjs";
 import { readFileSync } from "node:fs";
 import * as platformatic from "@platformatic/kafka";
@@ -31,18 +29,15 @@ function installedVersion() {
   return JSON.parse(readFileSync(new URL("../package.json", main))).version;
 }
 
-class PlatformaticKafka extends Adapter {
+class PlatformaticKafka extends PromisingAdapter {
   client = "platformatic-kafka";
   clientVersion = installedVersion();
   features = ["producer", "idempotence"];
   #producer;
   #sendOptions;
-  #mayOverlap = true;
-  #turn = Promise.resolve();
-  #pending = new Pending();
 
   async configure(config) {
-    const { producer, send, mayOverlap, applied, notSet } = producerOptions(
+    const { producer, send, applied, notSet } = producerOptions(
       config,
       compressionsAlgorithms,
       this.clientVersion,
@@ -54,17 +49,10 @@ class PlatformaticKafka extends Adapter {
       throw new ConfigRefused(error.message);
     }
     this.#sendOptions = send;
-    this.#mayOverlap = mayOverlap;
     return { applied, notSet };
   }
 
-  async send(topic, records) {
-    const delivered = this.#deliver(topic, records);
-    if (!this.#mayOverlap) this.#turn = delivered;
-    this.#pending.add(delivered);
-  }
-
-  async #deliver(topic, records) {
+  async deliver(topic, records) {
     const messages = records.map(({ key, value, partition }) => ({
       topic,
       key: key ?? undefined,
@@ -72,7 +60,6 @@ class PlatformaticKafka extends Adapter {
       partition: partition ?? undefined,
     }));
     const options = { ...this.#sendOptions, messages };
-    await this.#turn;
     const count = this.#partitionCount(topic);
     let produced, error;
     try {
@@ -101,18 +88,8 @@ class PlatformaticKafka extends Adapter {
     return this.#producer.currentMetadata?.topics.get(topic)?.partitionsCount;
   }
 
-  async flush(timeoutMs) {
-    return this.#pending.done(timeoutMs);
-  }
-
-  async close(timeoutMs) {
-    const deadline = performance.now() + timeoutMs;
-    const done = await this.#pending.done(timeoutMs);
-    const closed = this.#producer
-      .close()
-      .catch((error) => console.error(error));
-    await within(closed, deadline - performance.now());
-    return done;
+  async disconnect() {
+    await this.#producer.close();
   }
 }
 

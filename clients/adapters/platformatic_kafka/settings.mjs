@@ -36,12 +36,8 @@ export const ABSENT = new Map([
 /** Before this version a request waits for its answer for ever. */
 const FIRST_WITH_REQUEST_TIMEOUT = [1, 23];
 
-/** Before this one, calls of an idempotent producer's send() that overlap are given the same sequence numbers. */
-const FIRST_WITH_OVERLAP = [2, 3];
-
 /**
- * The options for `new Producer()`, with those for `send()` as a group; whether calls of `send()` may overlap; what is
- * applied, what is not.
+ * The options for `new Producer()`, with those for `send()` as a group; what is applied, what is not.
  *
  * @param {Record<string, string | number | boolean>} config
  * @param {Record<string, { available?: boolean }>} algorithms its codecs
@@ -75,20 +71,15 @@ export function producerOptions(config, algorithms, version) {
   }
   const { own, applied, notSet } = translate(config, options, absent);
   const { send = {}, ...producer } = own;
-  const mayOverlap =
-    !producer.idempotent || !isBefore(version, FIRST_WITH_OVERLAP);
-  if (producer.idempotent)
-    tellWhatIsForced(producer, mayOverlap, applied, notSet);
-  return { producer, send, mayOverlap, applied, notSet };
+  if (producer.idempotent) tellWhatIsForced(producer, applied, notSet);
+  return { producer, send, applied, notSet };
 }
 
 /** What the constructor makes of settings with which it could not be idempotent. */
-function tellWhatIsForced(producer, mayOverlap, applied, notSet) {
+function tellWhatIsForced(producer, applied, notSet) {
   if (producer.maxInflights > 1) {
     delete applied[IN_FLIGHT];
-    notSet[IN_FLIGHT] = mayOverlap
-      ? "maxInflights is 1 where the client is idempotent"
-      : "maxInflights is 1, and one send() goes at a time: idempotent, the client before 2.3 numbers those that overlap alike";
+    notSet[IN_FLIGHT] = "maxInflights is 1 where the client is idempotent";
   }
   if (producer.retries <= 1) {
     delete applied.retries;

@@ -8,6 +8,7 @@
 
 export { Adapter, ConfigRefused } from "./adapter.mjs";
 export { placesOf, UNKNOWN } from "./places.mjs";
+export { PromisingAdapter } from "./promising.mjs";
 export { run } from "./program.mjs";
 export {
   acks,
