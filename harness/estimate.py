@@ -14,7 +14,8 @@ from itertools import groupby
 from typing import Final
 
 from harness.campaign import JOBS_A_CLUSTER, takes_alone
-from harness.spec import ClientTold, Elapsed, FrameSeen, Plan, TrialSpec, Trigger
+from harness.schedule import earliest_ms
+from harness.spec import Plan, TrialSpec
 from harness.units import told_s
 
 # Measured as user + sys of `time kafka-trial run produce/calm -c reference`: 14 core-seconds for 2 trials on one
@@ -81,17 +82,8 @@ def of(plan: Plan, jobs: int, cores: int | None = None) -> Estimate:
 
 def trial_s(spec: TrialSpec) -> float:
     """How long one trial takes, with a cluster that is there and a core whenever it needs one."""
-    ends_ms = (_earliest_ms(fault.start) + fault.duration_ms for fault in spec.faults)
+    ends_ms = (earliest_ms(fault.start) + fault.duration_ms for fault in spec.faults)
     return (max([spec.workload.load_ms, *ends_ms]) + BESIDES_MS) / 1_000
-
-
-def _earliest_ms(trigger: Trigger) -> int:
-    match trigger:
-        case Elapsed():
-            return trigger.ms
-        case FrameSeen() | ClientTold():
-            return trigger.after_ms
-    return 0
 
 
 def _cluster_of(spec: TrialSpec) -> tuple[str, bool]:

@@ -23,6 +23,7 @@ import msgspec
 from harness.attempts import ACCUSATIONS
 from harness.outcome import SEVERITY, Level, Verdict
 from harness.rows import Finding, RequirementVerdict, TrialVerdict
+from harness.units import some
 
 #: Names in capitals, such as PRD-SPL-01, stay as they are; all else that begins with a digit is a number.
 _NUMBER = re.compile(r"(?P<name>\b[A-Z][A-Z0-9]*(?:[-_][A-Z0-9]+)+\b)|\d(?:[\w.:,+-]*\w)?")
@@ -135,11 +136,6 @@ def often(cause: Cause) -> str:
     """In how many trials, of how many scenarios, and in how many of all attempts at them."""
     told = f"{some(len(cause.trials), 'trial')}, {some(len(cause.scenarios), 'scenario')}"
     return f"{told}; in {len(cause.trials)} of {cause.attempts} attempts" if cause.repeated else told
-
-
-def some(count: int, noun: str) -> str:
-    """``1 trial``, ``2 trials``."""
-    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
 
 
 def decisive(attempts: Sequence[TrialVerdict]) -> TrialVerdict:

@@ -16,6 +16,7 @@ from harness.shrinking import Proof
 from harness.smaller import size
 from harness.spec import TrialSpec
 from harness.tries import BudgetUsedUp, How, Tally, Tries, anomalies
+from harness.units import some
 
 #: How often a failure is looked for at first, and what comes out is tried; and how often at most, if it is not there.
 STARTS, MOST_STARTS = 3, 9
@@ -23,11 +24,6 @@ STARTS, MOST_STARTS = 3, 9
 STEADY = 2
 #: By how much more attempts would have to be for a search to be made again: rates of few attempts are rough.
 RARER = 2
-
-
-def some(count: int, noun: str) -> str:
-    """So many of a thing, in words."""
-    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
 
 
 @dataclass(frozen=True)

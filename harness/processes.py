@@ -139,7 +139,8 @@ async def spawn(
 
     ``env`` replaces the environment (default: ours); the owner's mark is added to it. A stream may be ``PIPE``,
     ``DEVNULL``, ``STDOUT``, None (ours) or a path, to which it is appended. Of a pipe at most ``line_limit_bytes``
-    are buffered, which is also the longest line that ``readline`` takes. EnvironmentProblem: it cannot be started.
+    are buffered, which is also the longest line that ``readline`` takes. EnvironmentProblem: it cannot be started, or
+    a file not be written.
     """
     loop = asyncio.get_running_loop()
     mark = f"{owner_env()[OWNER]}/{next(_child_numbers)}"
@@ -163,7 +164,12 @@ async def spawn(
 
 
 def _stream(target: int | Path | None, files: ExitStack) -> int | IO[bytes] | None:
-    return files.enter_context(target.open("ab")) if isinstance(target, Path) else target
+    if not isinstance(target, Path):
+        return target
+    try:
+        return files.enter_context(target.open("ab"))
+    except OSError as error:
+        raise EnvironmentProblem(f"cannot write {target}: {error.strerror or error}") from error
 
 
 async def stop(child: Child, grace_s: float = 5.0) -> int:

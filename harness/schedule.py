@@ -78,9 +78,9 @@ def _check_start(spec: FaultSpec, trial: TrialSpec) -> None:
     load_ms = trial.workload.load_ms
     others = [each.duration_ms for each in trial.faults if each is not spec]
     left_ms = load_ms + (CATCH_UP_MS + sum(others) if others else 0)
-    if _from_ms(spec.start) >= max(left_ms, 1):
+    if earliest_ms(spec.start) >= max(left_ms, 1):
         raise UsageError(
-            f"fault {spec.kind!r} would start {_from_ms(spec.start)} ms into a load of {load_ms} ms: "
+            f"fault {spec.kind!r} would start {earliest_ms(spec.start)} ms into a load of {load_ms} ms: "
             "let it start within the load"
         )
 
@@ -91,14 +91,14 @@ def _check_until(spec: FaultSpec) -> None:
             raise UsageError(
                 f"fault {spec.kind!r} cannot end with the beginning of {spec.until.phase!r}: it has not begun by then"
             )
-        case Elapsed() if spec.until.ms < _from_ms(spec.start):
+        case Elapsed() if spec.until.ms < earliest_ms(spec.start):
             raise UsageError(
                 f"fault {spec.kind!r} would end at {spec.until.ms} ms of load, before its start at "
-                f"{_from_ms(spec.start)} ms or later"
+                f"{earliest_ms(spec.start)} ms or later"
             )
 
 
-def _from_ms(trigger: Trigger) -> int:
+def earliest_ms(trigger: Trigger) -> int:
     """The earliest moment of load at which the trigger can come."""
     match trigger:
         case Elapsed():

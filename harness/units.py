@@ -1,4 +1,7 @@
-"""How many of one unit are another. Times are counted in nanoseconds and told in milliseconds or as durations."""
+"""How many of one unit are another, and how many of a thing in words.
+
+Times are counted in nanoseconds and told in milliseconds or as durations.
+"""
 
 from __future__ import annotations
 
@@ -28,3 +31,8 @@ def told_s(seconds: float) -> str:
     if hours:
         return f"{hours} h {minutes} min"
     return f"{minutes} min {rest} s" if minutes else f"{rest} s"
+
+
+def some(count: int, noun: str) -> str:
+    """``1 trial``, ``2 trials``, ``1,000 trials``."""
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"

@@ -16,10 +16,11 @@ from harness.cli.options import AsJson
 from harness.cli.output import print_json
 from harness.cli.screen import answer, say
 from harness.errors import NothingSelected, UsageError
-from harness.fingerprint import causes, document, line, some
+from harness.fingerprint import causes, document, line
 from harness.outcome import Verdict
 from harness.rows import TrialVerdict
 from harness.store import RunStore, write_whole
+from harness.units import some
 
 Run = Annotated[Path, typer.Argument(help="A run's folder, or a folder of runs (its latest).")]
 File = Annotated[Path, typer.Option("--file", help="The list of known failures, TOML.")]

@@ -19,11 +19,11 @@ from harness.cli.screen import say
 from harness.cli.searching import carry_out, live_run
 from harness.errors import UsageError, unknown
 from harness.fingerprint import replay
-from harness.hunt import some
 from harness.installing import install
 from harness.plan import make_plan
 from harness.spec import ClientRef, Plan, TrialSpec
 from harness.store import RunStore
+from harness.units import some
 
 
 def register(app: typer.Typer) -> None:

@@ -78,16 +78,22 @@ def carry_out(store: RunStore, installed: Installed, options: Options) -> int:
     """Run the store's plan, tell what came out, and give the exit code. UsageError if another process is at it."""
     with store.claimed():
         stopped_by, reason = _run(store, installed, options)
-        verdicts = list(store.verdicts())
-        store.stop(reason)
-        summary(verdicts, store.folder)
-        exports.write(store, verdicts)
-        for path, name in ((options.junit, exports.JUNIT), (options.summary, exports.SUMMARY)):
-            if path is not None:
-                write_whole(path, (store.folder / name).read_bytes())
-        if options.as_json:
-            print_json(run_document(store.folder, store.record.plan.seed, verdicts))
+        verdicts = publish(store, reason, options)
         return _conclude(store, verdicts, installed, options, stopped_by, reason)
+
+
+def publish(store: RunStore, reason: str, options: Options) -> list[TrialVerdict]:
+    """End the run for this reason: what came out, for the person who waits and for other programs; the verdicts."""
+    verdicts = list(store.verdicts())
+    store.stop(reason)
+    summary(verdicts, store.folder)
+    exports.write(store, verdicts)
+    for path, name in ((options.junit, exports.JUNIT), (options.summary, exports.SUMMARY)):
+        if path is not None:
+            write_whole(path, (store.folder / name).read_bytes())
+    if options.as_json:
+        print_json(run_document(store.folder, store.record.plan.seed, verdicts))
+    return verdicts
 
 
 def _install(trials: Iterable[TrialSpec]) -> Installed:
@@ -109,7 +115,7 @@ def _run(store: RunStore, installed: Installed, options: Options) -> tuple[int |
         campaign = Campaign(store, installed.clients, options.jobs, table.began, table.ended, say, budget)
         table.watch(campaign)
         try:
-            stopped_by = asyncio.run(_until_signal(_with_attempts(campaign)))
+            stopped_by = asyncio.run(until_signal(_with_attempts(campaign)))
         except Exception as error:
             with suppress(EnvironmentProblem):  # a disk that is full is told by the error itself
                 store.stop(f"failed: {error}")
@@ -130,7 +136,7 @@ async def _with_attempts(campaign: Campaign) -> None:
         await campaign.run()
 
 
-async def _until_signal(work: Coroutine[Any, Any, None]) -> int | None:
+async def until_signal(work: Coroutine[Any, Any, None]) -> int | None:
     """Carry ``work`` out, or cancel it in order on SIGINT, SIGTERM or SIGHUP: then the signal's number."""
     loop, task = asyncio.get_running_loop(), asyncio.ensure_future(work)
     received: list[int] = []

@@ -12,6 +12,7 @@ import os
 import shlex
 import sys
 from functools import cache
+from typing import Any
 
 import typer
 
@@ -137,7 +138,14 @@ def _defect(error: Exception) -> int:
     return KafkaTrialError.exit_code
 
 
-def _usage(error: Exception) -> str | None:
+def _usage(error: Any) -> str | None:
     """The sentence of a usage error of the option parser, which brings its own copy of click's classes."""
-    format_message = getattr(error, "format_message", None)
-    return str(format_message()) if format_message is not None else None
+    if not hasattr(error, "format_message"):
+        return None
+    # Where a command is missing the parser prints its help page, and has no sentence.
+    return str(error.format_message()) or _lacks_a_command(error.ctx)
+
+
+def _lacks_a_command(context: typer.Context) -> str:
+    group: Any = context.command
+    return f"{group.name} lacks a command: one of {', '.join(group.list_commands(context))}"

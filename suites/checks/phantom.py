@@ -36,8 +36,8 @@ from harness.delivery import Phantom
 from harness.evidence import Evidence
 from harness.outcome import Level
 from harness.rows import Finding
-from harness.value import decode
 from harness.units import some
+from harness.value import decode
 from suites.checks.findings import Sample, finding, of_copy
 from suites.checks.promises import EVERY
 

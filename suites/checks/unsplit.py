@@ -63,7 +63,8 @@ def find(evidence: Evidence) -> list[Finding]:
         return []
     failed = [send for batch in batches for send in batch]
     errors = ", ".join(sorted({send.error or "no error" for send in failed}))
-    message = f"{some(len(failed), 'record')} of {len(batches):,} batches that were too large failed together ({errors})"
+    records = some(len(failed), "record")
+    message = f"{records} of {len(batches):,} batches that were too large failed together ({errors})"
     return [finding("unsplit", message, len(failed), map(of_send, failed))]
 
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 import shutil
 import signal
-import subprocess
-from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -26,56 +24,15 @@ def configure(mode: str = "", **settings: Any) -> dict[str, Any]:
     return {"cmd": "configure", "id": 1, "config": {"mode": mode, **settings}}
 
 
-class Life:
-    """One process: what it says, event by event, and how it ends."""
-
-    def __init__(self, process: subprocess.Popen[bytes]) -> None:
-        self.process = process
-
-    def say(self, *commands: dict[str, Any]) -> None:
-        self.process.stdin.write(b"".join(json.dumps(command).encode() + b"\n" for command in commands))
-        self.process.stdin.flush()
-
-    def until(self, name: str, **fields: Any) -> dict[str, Any]:
-        """The next event of that name and with those fields; others are passed over."""
-        for line in self.process.stdout:
-            event = json.loads(line)
-            if event["name"] == name and fields.items() <= event.items():
-                return event
-        raise AssertionError(f"it ended without {name}")
-
-    def end(self) -> tuple[int, list[dict[str, Any]]]:
-        """Hang up: its exit code, and the events that were left."""
-        self.process.stdin.close()
-        events = [json.loads(line) for line in self.process.stdout]
-        return self.process.wait(), events
-
-
 @pytest.fixture(scope="module")
-def binary(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def argv(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path]:
     folder = tmp_path_factory.mktemp("tiny")
     module = shutil.copytree(Path(__file__).with_name("go_tiny"), folder / "module")
     shutil.copytree(VERIFIABLE, module / "verifiable")
     (module / "go.mod").write_text("module adapter\n\ngo 1.23\n")
     ended = run_go(go_tool(), "build", "-C", module, "-o", folder / "tiny", ".")
     assert ended.returncode == 0, ended.output
-    return folder / "tiny"
-
-
-@pytest.fixture
-def live(binary: Path) -> Iterator[Callable[[], Life]]:
-    started = []
-
-    def start() -> Life:
-        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
-        started.append(subprocess.Popen([binary], **pipes))
-        return Life(started[-1])
-
-    yield start
-    for process in started:
-        process.kill()
-        with process:  # closes its pipes
-            pass
+    return (folder / "tiny",)
 
 
 def test_a_whole_life(live):
@@ -215,8 +172,7 @@ def test_nothing_goes_before_configure(live, command):
 )
 def test_a_line_that_is_no_command_is_fatal(live, line):
     life = live()
-    life.process.stdin.write(line + b"\n")
-    life.process.stdin.flush()
+    life.write(line)
     assert life.until("fatal")["error"] == "BadCommand"
     assert life.end() == (2, [])
 

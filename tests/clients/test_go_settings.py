@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import subprocess
-from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
@@ -12,7 +11,6 @@ import pytest
 
 from clients.adapters import confluent_kafka_go, franz_go, kafka_go, sarama
 from clients.adapters.go_lib import GoClient
-from suites.contract.cases import refusing_port
 
 pytestmark = pytest.mark.long
 
@@ -24,12 +22,6 @@ IN_FLIGHT = "max.in.flight.requests.per.connection"
 @cache
 def argv(client: GoClient, version: str = "") -> tuple[str, ...]:
     return client.install(version or client.default_version).argv
-
-
-@pytest.fixture
-def nowhere() -> Iterator[str]:
-    with refusing_port() as port:
-        yield f"127.0.0.1:{port}"
 
 
 def said(program: tuple[str, ...], *commands: dict[str, Any]) -> list[dict[str, Any]]:

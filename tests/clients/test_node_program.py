@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 import signal
-import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -40,46 +39,16 @@ await run(new Wanted());
 """
 
 
-class Life:
-    """One process: what it says, event by event, and how it ends."""
-
-    def __init__(self, process: subprocess.Popen[bytes]) -> None:
-        self.process = process
-
-    def say(self, *commands: dict[str, Any]) -> None:
-        self.process.stdin.write(b"".join(json.dumps(command).encode() + b"\n" for command in commands))
-        self.process.stdin.flush()
-
-    def until(self, name: str, **fields: Any) -> dict[str, Any]:
-        """The next event of that name (and with those fields); others are passed over."""
-        for line in self.process.stdout:
-            event = json.loads(line)
-            if event["name"] == name and fields.items() <= event.items():
-                return event
-        raise AssertionError(f"it ended without {name}")
-
-    def end(self) -> tuple[int, list[dict[str, Any]]]:
-        """Hang up: its exit code, and the events that were left."""
-        said, _ = self.process.communicate(timeout=60)
-        return self.process.returncode, [json.loads(line) for line in said.splitlines()]
-
-
 @pytest.fixture
-def live(tmp_path: Path) -> Iterator[Callable[[str], Life]]:
-    """Start a program with an adapter that has these members."""
-    started = []
+def live(tmp_path: Path, begin: Callable[..., Any]) -> Callable[..., Any]:
+    """Begin the life of a program with an adapter that has these members."""
 
-    def start(wanted: str = "") -> Life:
+    def start(wanted: str = "") -> Any:
         main = tmp_path / "main.mjs"
         main.write_text(PROGRAM.format(index=json.dumps(INDEX.as_uri()), wanted=wanted))
-        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
-        started.append(subprocess.Popen([node_runtime(OLDEST_NODE).path, main], **pipes))
-        return Life(started[-1])
+        return begin(node_runtime(OLDEST_NODE).path, main)
 
-    yield start
-    for process in started:
-        process.kill()
-        process.communicate()
+    return start
 
 
 def test_a_whole_life(live):

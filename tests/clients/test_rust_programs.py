@@ -2,58 +2,26 @@
 
 from __future__ import annotations
 
-import json
 import signal
-import subprocess
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 from clients.adapters.confluent_kafka.settings import translate
 from clients.adapters.python_lib.verifiable.commands import COMMANDS
-from clients.adapters.rdkafka import CLIENT
+from harness import registry
 from harness.outcome import Guarantee
 from harness.plan import producer_config
-from suites.contract.cases import refusing_port
 
 pytestmark = [pytest.mark.every_client, pytest.mark.long]
 
-DELIVERY_TIMEOUT_MS = 1_500
-ENDED_S = 60
-
-
-@pytest.fixture(scope="module")
-def program() -> tuple[str, ...]:
-    return CLIENT.install(CLIENT.default_version).argv
-
-
-@pytest.fixture
-def nowhere() -> Iterator[str]:
-    with refusing_port() as port:
-        yield f"127.0.0.1:{port}"
-
-
-def configure(nowhere: str, **settings: Any) -> dict[str, Any]:
-    config = {"bootstrap.servers": nowhere, "delivery.timeout.ms": DELIVERY_TIMEOUT_MS, "linger.ms": 5}
-    return {"cmd": "configure", "id": 1, "config": config | settings}
+CLIENT = registry.client("rdkafka")
+SETTINGS = {"delivery.timeout.ms": 1_500, "linger.ms": 5}
 
 
 def produce(count: int, value: str = "value", first: int = 0, id: int = 2) -> dict[str, Any]:
     keys = [f"key {n}" for n in range(count)]
     return {"cmd": "produce", "id": id, "topic": "t", "first": first, "keys": keys, "values": [value] * count}
-
-
-def lines(*commands: dict[str, Any]) -> str:
-    return "".join(json.dumps(command) + "\n" for command in commands)
-
-
-def life(program: tuple[str, ...], *commands: dict[str, Any]) -> tuple[int, list[dict[str, Any]]]:
-    """The exit code, and what it says, of a process that is given commands and then the end of its stdin."""
-    ended = subprocess.run(
-        program, input=lines(*commands), capture_output=True, text=True, timeout=ENDED_S, check=False
-    )
-    return ended.returncode, [json.loads(line) for line in ended.stdout.splitlines()]
 
 
 def results(events: list[dict[str, Any]]) -> list[tuple[int, str, str | None]]:
@@ -68,29 +36,29 @@ def results(events: list[dict[str, Any]]) -> list[tuple[int, str, str | None]]:
 @pytest.mark.parametrize(
     ("cmd", "field"), [(cmd, field) for cmd, fields in COMMANDS.items() for field in fields]
 )
-def test_a_command_that_lacks_a_field_is_none(program, nowhere, cmd, field):
+def test_a_command_that_lacks_a_field_is_none(lived, configure, cmd, field):
     whole = {
-        "configure": configure(nowhere),
+        "configure": configure(),
         "produce": produce(1),
         "flush": {"cmd": "flush", "id": 3, "timeout_ms": 0},
         "close": {"cmd": "close", "id": 4, "timeout_ms": 0},
     }
     del whole[cmd][field]
-    code, events = life(program, whole[cmd])
+    code, events = lived(whole[cmd])
     assert (code, events[-1]["name"], events[-1]["error"]) == (2, "fatal", "BadCommand")
 
 
 @pytest.mark.parametrize(
     "out_of_order", [[produce(1)], [{"cmd": "flush", "id": 3, "timeout_ms": 0}], "configure twice"]
 )
-def test_what_comes_out_of_order_is_fatal(program, nowhere, out_of_order):
-    twice = [configure(nowhere), configure(nowhere)]
-    code, events = life(program, *(twice if out_of_order == "configure twice" else out_of_order))
+def test_what_comes_out_of_order_is_fatal(lived, configure, out_of_order):
+    twice = [configure(), configure()]
+    code, events = lived(*(twice if out_of_order == "configure twice" else out_of_order))
     assert (code, events[-1]["error"]) == (1, "OutOfOrder")
 
 
-def test_every_record_has_one_result_in_lines_that_are_not_too_long(program, nowhere):
-    code, events = life(program, configure(nowhere), produce(1_200), produce(30, first=1_200, id=3))
+def test_every_record_has_one_result_in_lines_that_are_not_too_long(lived, configure):
+    code, events = lived(configure(), produce(1_200), produce(30, first=1_200, id=3))
     assert (code, events[-1]["name"]) == (0, "shutdown_complete")
     told = results(events)
     assert sorted(n for n, _, _ in told) == list(range(1_230))
@@ -99,28 +67,27 @@ def test_every_record_has_one_result_in_lines_that_are_not_too_long(program, now
     assert max(len(event["records"]) for event in sends) <= 500
 
 
-def test_a_signal_ends_a_flush_and_what_is_queued_is_not_begun(program, nowhere):
+def test_a_signal_ends_a_flush_and_what_is_queued_is_not_begun(live, configure):
     flush = {"cmd": "flush", "id": 3, "timeout_ms": 600_000}
-    config = configure(nowhere, **{"delivery.timeout.ms": 600_000})
-    with subprocess.Popen(
-        program, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
-    ) as process:
-        assert process.stdin is not None and process.stdout is not None
-        process.stdin.write(lines(config, produce(2), flush, produce(2, first=2, id=4)))
-        process.stdin.flush()
-        while '"op":"flush"' not in process.stdout.readline():
-            pass
-        process.send_signal(signal.SIGTERM)
-        events = [json.loads(line) for line in process.stdout]
+    config = configure(**{"delivery.timeout.ms": 600_000})
+    life = live()
+    life.say(config, produce(2), flush, produce(2, first=2, id=4))
+    life.until("op_invoke", op="flush")
+    life.process.send_signal(signal.SIGTERM)
+    life.until("op_complete", op="flush")
+    events = life.rest()
+    code, _ = life.end()
     ops = [(event["name"], event["op"]) for event in events if event["name"].startswith("op_")]
-    assert ops == [("op_complete", "flush"), ("op_invoke", "close"), ("op_complete", "close")]
-    assert (process.returncode, events[-1]["name"]) == (0, "shutdown_complete")
+    # Results of what was sent may come at any time before the client is closed.
+    assert [op for name, op in ops if name == "op_invoke"] == ["close"]
+    assert ops[-1] == ("op_complete", "close")
+    assert (code, events[-1]["name"]) == (0, "shutdown_complete")
 
 
-def test_settings_are_those_of_librdkafka_in_python(program, nowhere):
+def test_settings_are_those_of_librdkafka_in_python(lived, nowhere):
     config = producer_config(Guarantee.IDEMPOTENT, "zstd", {"buffer.memory": 33_554_432})
     config |= {"bootstrap.servers": nowhere, "client.id": "c", "max.request.size": 1_000_000}
-    _, events = life(program, {"cmd": "configure", "id": 1, "config": config})
+    _, events = lived({"cmd": "configure", "id": 1, "config": config})
     wanted, not_set = translate(config)
     assert events[1]["applied"] == {
         java: [", ".join(own), next(iter(own.values()))] for java, own in wanted.items()
@@ -128,28 +95,28 @@ def test_settings_are_those_of_librdkafka_in_python(program, nowhere):
     assert events[1]["not_set"].keys() == not_set.keys()
 
 
-def test_a_property_that_librdkafka_does_not_have_is_told(program, nowhere):
-    _, events = life(program, configure(nowhere, **{"no.such.thing": 1, "nor.this": "x"}))
+def test_a_property_that_librdkafka_does_not_have_is_told(lived, configure):
+    _, events = lived(configure(**{"no.such.thing": 1, "nor.this": "x"}))
     assert set(events[1]["not_set"]) == {"no.such.thing", "nor.this"}
     assert events[1]["not_set"]["nor.this"].endswith("has no property nor.this")
 
 
-def test_settings_that_contradict_each_other_are_refused_in_its_words(program, nowhere):
+def test_settings_that_contradict_each_other_are_refused_in_its_words(lived, configure):
     odd = {"enable.idempotence": True, "max.in.flight.requests.per.connection": 6}
-    code, events = life(program, configure(nowhere, **odd))
+    code, events = lived(configure(**odd))
     assert (code, events[-1]["error"]) == (1, "ConfigRefused")
     assert "max.in.flight" in events[-1]["message"]
 
 
-def test_a_record_that_never_entered_the_queue_failed(program, nowhere):
-    small = configure(nowhere, **{"max.request.size": 1_000})
-    _, events = life(program, small, produce(2, value="x" * 2_000))
+def test_a_record_that_never_entered_the_queue_failed(lived, configure):
+    small = configure(**{"max.request.size": 1_000})
+    _, events = lived(small, produce(2, value="x" * 2_000))
     assert results(events) == [(0, "fail", "MessageSizeTooLarge"), (1, "fail", "MessageSizeTooLarge")]
 
 
-def test_a_full_queue_is_waited_for_and_then_refuses(program, nowhere):
-    full = configure(nowhere, **{"buffer.memory": 1_024, "max.block.ms": 300})
-    _, events = life(program, full, produce(3, value="x" * 600))
+def test_a_full_queue_is_waited_for_and_then_refuses(lived, configure):
+    full = configure(**{"buffer.memory": 1_024, "max.block.ms": 300})
+    _, events = lived(full, produce(3, value="x" * 600))
     told = {n: (outcome, error) for n, outcome, error in results(events)}
     assert told[0] == ("info", "MessageTimedOut")
     assert told[1] == told[2] == ("fail", "QueueFull")

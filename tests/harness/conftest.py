@@ -1,13 +1,16 @@
-"""Verdicts to group, to compare and to know of, without a trial behind them."""
+"""Verdicts to group, to compare and to know of, without a trial behind them; and what campaign files come to."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from msgspec.structs import replace
 
+from harness import campaign_file
+from harness.cli.expanding import Expanded, expanded
 from harness.names import made_of
 from harness.outcome import Guarantee, Verdict
 from harness.rows import Delivery, FaultVerdict, Finding, RequirementVerdict, TrialVerdict
@@ -115,3 +118,16 @@ def run_of(tmp_path: Path) -> Callable[..., Path]:
         return store.folder
 
     return written
+
+
+@pytest.fixture
+def made(tmp_path: Path) -> Callable[..., Expanded]:
+    """From the text of a campaign file to its plan, and what is said of it."""
+
+    def make(text: str, **more: Any) -> Expanded:
+        path = tmp_path / "campaign.toml"
+        path.write_text(text)
+        file = campaign_file.load(path)
+        return expanded(file, campaign_file.seeds(file), **more)
+
+    return make

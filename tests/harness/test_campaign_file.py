@@ -18,19 +18,6 @@ EXAMPLES = sorted((Path(__file__).parents[2] / "examples").glob("*.toml"))
 KINDS = "[generated.a.kinds]\n"
 
 
-@pytest.fixture
-def made(tmp_path):
-    """From the text of a campaign file to its plan, and what is said of it."""
-
-    def make(text: str, **more):
-        path = tmp_path / "campaign.toml"
-        path.write_text(text)
-        file = campaign_file.load(path)
-        return expanded(file, campaign_file.seeds(file), **more)
-
-    return make
-
-
 def test_clients_are_names_versions_and_commands(made):
     text = """
         scenarios = ["produce/calm"]

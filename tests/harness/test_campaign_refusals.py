@@ -7,24 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness import campaign_file
-from harness.cli.expanding import expanded
 from harness.cli.main import call
 from harness.errors import KafkaTrialError, UsageError
 
 KINDS = "[generated.a.kinds]\n"
-
-
-@pytest.fixture
-def made(tmp_path):
-    """From the text of a campaign file to its plan."""
-
-    def make(text: str, **more):
-        path = tmp_path / "campaign.toml"
-        path.write_text(text)
-        file = campaign_file.load(path)
-        return expanded(file, campaign_file.seeds(file), **more)
-
-    return make
 
 
 @pytest.mark.parametrize(

@@ -60,6 +60,13 @@ def test_bad_input(capsys, tmp_path, argv, code, sentence):
     assert not (tmp_path / "latest").exists()
 
 
+def test_what_lacks_a_command_is_told_which_there_are(capsys):
+    assert call(["baseline"]) == 2
+    assert told(capsys)[1] == "error: baseline lacks a command: one of update, prune, check\n"
+    assert call([]) == 2
+    assert "error: kafka-trial lacks a command: one of run, campaign, replay" in told(capsys)[1]
+
+
 def test_an_unwritable_out_dir_is_one_sentence(capsys, tmp_path):
     (tmp_path / "out").write_text("a file where a folder should be")
     assert call(["run", "produce/calm", "--out-dir", str(tmp_path / "out")]) == 3

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from harness import exports
 from harness.cli.main import call
 from harness.cli.replay import located
 from harness.errors import UsageError
@@ -93,6 +94,14 @@ def test_how_often_it_failed_is_told(trial: Path, tmp_path: Path, capsys) -> Non
     folders = Path(document["run"]) / "trials"
     assert len({(folder / "log.jsonl").read_bytes() for folder in folders.iterdir()}) == 1
     assert all((folder / VERDICT).exists() for folder in folders.iterdir())
+
+
+def test_a_simulated_trial_leaves_what_every_run_leaves(trial: Path, tmp_path: Path, capsys) -> None:
+    code, document, err = replay(capsys, str(trial), "--out-dir", str(tmp_path), "--json")
+    folder = Path(document["run"])
+    assert code == 1 and f"smallest: kafka-trial replay {folder / 'trials' / trial.name}" in err
+    for name in (exports.RESULTS, exports.JUNIT, exports.SUMMARY, exports.FINDINGS):
+        assert trial.name in (folder / name).read_text()
 
 
 def test_a_simulated_trial_has_no_packets(trial: Path, tmp_path: Path, capsys) -> None:

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 
 from harness.errors import EnvironmentProblem, UsageError
 from harness.provision import kafka
-from harness.provision.kafka import VERSIONS, differences, kafka_jars
+from harness.provision.jars import differences
+from harness.provision.kafka import VERSIONS, kafka_jars
 
 Jars = dict[str, bytes]
 jars = st.dictionaries(st.sampled_from("abcd").map(lambda letter: f"{letter}.jar"), st.binary(max_size=3))

@@ -263,6 +263,13 @@ def test_what_cannot_be_started_is_an_environment_problem(tmp_path: Path) -> Non
         asyncio.run(spawn([tmp_path / "no-such-program"]))
 
 
+@pytest.mark.parametrize("stream", ["stdout", "stderr"])
+def test_a_log_that_cannot_be_written_is_no_fault_of_the_program(tmp_path: Path, stream: str) -> None:
+    log = tmp_path / "no-such-folder" / "log"
+    with pytest.raises(EnvironmentProblem, match=f"^cannot write {log}: No such file"):
+        asyncio.run(spawn(["true"], **{stream: log}))
+
+
 def test_a_child_is_marked_and_has_a_session_of_its_own() -> None:
     async def main() -> None:
         child = await spawn(["sleep", "1000"], env={"PATH": os.environ["PATH"]})

@@ -58,7 +58,10 @@ def test_whoever_connects_anew_has_lost_what_it_had(story):
     ("kind", "count"),
     [
         *((kind, 0) for kind in sorted(OUT_OF_SIGHT)),
-        *((kind, 1) for kind in ("latency", "disconnect", "dropped_response", "error_response", "leader_move")),
+        *(
+            (kind, 1)
+            for kind in ("latency", "disconnect", "dropped_response", "error_response", "leader_move")
+        ),
     ],
 )
 def test_an_attempt_that_nobody_let_in_is_seen_by_nobody(story, kind, count):
