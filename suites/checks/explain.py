@@ -178,10 +178,13 @@ class Explainer:
             return True
         if answered_ns >= out_of_turn_ns(self.evidence).get(earlier.conn, answered_ns + 1):
             return True
-        if closed_ns <= answered_ns and self._is_overdue(earlier.conn, closed_ns):
+        came_too_late = closed_ns <= answered_ns
+        if came_too_late and self._is_overdue(earlier.conn, closed_ns):
             return True
-        # In peace an answer arrives: a client that hangs up after it has nobody but itself to blame.
-        disturbed = any(b - SLACK_NS <= closed_ns and answered_ns <= e + SLACK_NS for b, e in self._disturbed)
+        # In peace an answer arrives: a client that hangs up after it has nobody but itself to blame. One that is
+        # still recovering from a fault may give a connection up with requests on it.
+        after_ns = SLACK_NS + self._timeout_ns * came_too_late
+        disturbed = any(b - SLACK_NS <= closed_ns and answered_ns <= e + after_ns for b, e in self._disturbed)
         return disturbed and closed_ns <= answered_ns + self._transit_ns
 
     def _is_overdue(self, conn: int, t_ns: int) -> bool:

@@ -58,6 +58,23 @@ def test_a_client_that_hangs_up_in_peace_has_no_reason_to_send_again(story):
     assert reasons(told) == ["it was sent again although nothing was wrong with the earlier request"]
 
 
+@pytest.mark.parametrize(
+    ("ended_ms", "closed_ms", "excused"),
+    [(-700, 10.5, True), (-700, 12, False), (-4_000, 10.5, False), (None, 10.5, False)],
+)
+def test_who_still_recovers_from_a_fault_may_hang_up_before_the_answer_comes(
+    story, ended_ms, closed_ms, excused
+):
+    """Behind an answer that came it may not, nor when the fault is long over, nor where there was none."""
+    told = story(config={"request.timeout.ms": 2_000})
+    if ended_ms is not None:
+        told.fault("dropped_response", -5_000, ended_ms)
+    twice(told, again_ms=80)
+    told.close(1, at_ms=closed_ms)
+
+    assert (reasons(told) == []) == excused
+
+
 def test_the_answer_was_swallowed_by_a_fault(story):
     told = twice(story(), again_ms=1_600)
     told.fault("dropped_response", 5, 1_500)
