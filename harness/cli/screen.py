@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from rich.console import Console
-from rich.table import Table
+from rich.table import Column, Table
 
 from harness.cli.output import put
 from harness.fingerprint import causes, line, replay
@@ -59,7 +59,9 @@ def shown(verdict: str) -> str:
 def matrix(verdicts: Sequence[TrialVerdict]) -> Table:
     """Cells (scenario x guarantee) against clients; several seeds or brokers in a cell are counted."""
     clients = sorted({verdict.client for verdict in verdicts})
-    table = Table("scenario", "guarantee", *clients, box=None, pad_edge=False)
+    # Clients whose names begin alike must not be cut to the same few letters.
+    columns = (Column(client.replace("@", "\n@"), overflow="fold") for client in clients)
+    table = Table("scenario", "guarantee", *columns, box=None, pad_edge=False)
     cells = sorted({(verdict.scenario, verdict.guarantee) for verdict in verdicts})
     for scenario, guarantee in cells:
         row = []
