@@ -284,9 +284,13 @@ class Conversation:
                 if event is not None:
                     self._hear(event)
             self._end(self._farewell(await self._child.wait()))
-        except (Broken, ValueError) as rule:  # ValueError: longer than any line may be
+        except Broken as rule:
             said = line[:SHOWN_BYTES].decode(errors="replace").rstrip()
             self._end(self._broken(f"{rule}; its line {self._lines} is {said!r}"))
+        except ValueError:  # of the stream, which buffers no more than that
+            self._end(
+                self._broken(f"expected lines of at most {processes.LINE_LIMIT_BYTES:,} bytes: it floods")
+            )
 
     def _hear(self, event: AnyEvent) -> None:
         self._record(event)

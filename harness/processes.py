@@ -54,6 +54,7 @@ __all__ = [
 
 OWNER = "KAFKA_TRIAL_OWNER"
 SWEEP_TIMEOUT_S = 10.0
+LINE_LIMIT_BYTES = 2**26
 EXEC_PATIENCE_MS = 200
 _SCRATCH = re.compile(r"kafka-trial-(\d+)-(\d+)-(\d+)-\w+")
 
@@ -133,7 +134,7 @@ async def spawn(
     stdin: int | None = subprocess.DEVNULL,
     stdout: int | Path | None = None,
     stderr: int | Path | None = None,
-    line_limit_bytes: int = 2**26,
+    line_limit_bytes: int = LINE_LIMIT_BYTES,
 ) -> Child:
     """Start a child in a session of its own, so that a terminal's Ctrl-C reaches the harness alone.
 

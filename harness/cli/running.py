@@ -60,7 +60,8 @@ def run(
             raise UsageError(
                 "--resume goes on with its own plan; beside it stand only -j, --max-time, --max-failures and outputs"
             )
-        return carrying.go_on(RunStore.open(resume), options)
+        store = RunStore.open(resume)
+        return carrying.go_on(store, given.options(jobs=store.record.jobs))
     if rerun_failed is not None:
         if chosen:
             raise UsageError(

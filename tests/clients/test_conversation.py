@@ -94,6 +94,14 @@ def test_a_defect_of_the_adapter_does_not_pass_for_a_refusal(talk):
         talk("trips_in_configure", story)
 
 
+def test_a_line_without_an_end_is_a_flood(talk):
+    async def story(client, events):
+        await client.startup()
+
+    with pytest.raises(ClientBroken, match=r"expected lines of at most 67,108,864 bytes: it floods"):
+        talk("never_ends_its_line", story)
+
+
 def test_whoever_waits_learns_of_the_end_at_once(talk):
     async def story(client, events):
         await client.startup()

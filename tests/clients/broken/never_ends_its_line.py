@@ -1,0 +1,9 @@
+"""Writes one line and does not end it."""
+
+from __future__ import annotations
+
+import sys
+
+if __name__ == "__main__":
+    while True:
+        sys.stdout.write("x" * 2**20)
