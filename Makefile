@@ -5,6 +5,9 @@ SHELL := /bin/bash
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := help
 
+# Thousands of processes import the same modules: without bytecode each would compile them anew.
+unexport PYTHONDONTWRITEBYTECODE
+
 BIN := .venv/bin
 READY := .venv/.ready
 PROVISIONED := .venv/.provisioned
@@ -31,7 +34,7 @@ quickstart: setup  ## set up everything, try both clients in the eight cells, wr
 	@$(BIN)/kafka-trial report runs
 
 test: setup  ## all tests, with real brokers
-	@$(BIN)/pytest -n 2
+	@$(BIN)/pytest -n 3
 
 test-clients: setup  ## every client at every version that was tried: contract, settings, calm producing
 	@$(BIN)/pytest -m 'every_client or long or jvm' tests/clients tests/provision

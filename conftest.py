@@ -1,7 +1,7 @@
 """Hypothesis in all tests: no deadlines, for a busy machine is no defect; what is slow shows in ``--durations``.
 
-How much is tried is the profile's: ``--hypothesis-profile=quick`` for the fast tier, ``thorough`` for a night. Of two
-processes (``-n 2``) one has all tests with brokers, which mostly wait, and the other has the rest.
+How much is tried is the profile's: ``--hypothesis-profile=quick`` for the fast tier, ``thorough`` for a night. Of three
+processes (``-n 3``) two have the tests with brokers, which mostly wait, and one has the rest.
 """
 
 from __future__ import annotations
@@ -24,10 +24,12 @@ settings.load_profile("usual")
 
 #: Where the JVM is Spark's, which a file starts once, and no broker's.
 SPARK = "tests/reports/"
+#: Whole runs, as a user starts them: about half of the time that tests with brokers take.
+LINE = "tests/line/"
 
 
 class BrokersApart(LoadScopeScheduling):
-    """All files with a test that starts brokers go to one process: clusters would only be in each other's way.
+    """Files with a test that starts brokers go to two processes: more clusters would only be in each other's way.
 
     xdist's own groups do the same by a mark, but not with this pytest, which ignores the name that it gives to a test.
     """
@@ -36,7 +38,9 @@ class BrokersApart(LoadScopeScheduling):
         path = nodeid.partition("::")[0]
         if not _starts_jvm(path):
             return nodeid
-        return path if path.startswith(SPARK) else "brokers"
+        if path.startswith(SPARK):
+            return path
+        return LINE if path.startswith(LINE) else "brokers"
 
 
 @cache

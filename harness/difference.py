@@ -146,7 +146,7 @@ def _differences(
         change, why = _change(was, now), _incomparable(old.specs[was[0].trial], new.specs[now[0].trial])
         if why:
             change = Change.NOT_COMPARABLE
-        elif change in (Change.REGRESSION, Change.FIXED) and (key._replace(seed=0), broker) in chance:
+        elif _failed(was) != _failed(now) and (key._replace(seed=0), broker) in chance:
             change = Change.FLAKY
         yield Difference(change.value, *key, broker, _result(was), _result(now), why)
     gone, come = sorted(before.keys() - after.keys()), sorted(after.keys() - before.keys())
@@ -177,6 +177,10 @@ def _change(was: _Attempts, now: _Attempts) -> Change:
     if old in FAILED and new in PASSED:
         return Change.FIXED
     return Change.SAME if old is new and (alike or new is Verdict.PASS) else Change.CHANGED
+
+
+def _failed(attempts: _Attempts) -> bool:
+    return decisive(attempts).verdict in FAILED
 
 
 def _reasons(attempts: _Attempts, verdict: Verdict) -> _Reasons:

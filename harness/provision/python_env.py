@@ -57,7 +57,7 @@ def _env(name: str, wanted: list[str], *, key: str) -> Path:
         python = folder / "bin" / "python"
         steps: list[list[str | Path]] = [
             ["venv", "--relocatable", "--allow-existing", "--python", sys.executable, folder],
-            ["pip", "install", "--python", python, *wanted],
+            ["pip", "install", "--compile-bytecode", "--python", python, *wanted],
         ]
         for ended in (_uv(*words) for words in steps):
             if ended.returncode != 0:

@@ -11,6 +11,8 @@ from harness.cli import doctor
 from harness.cli.main import call
 from harness.store import CAPTURE, RunStore
 
+pytestmark = pytest.mark.long
+
 
 def test_a_resumed_run_captures_as_it_began_to(capsys, tmp_path):
     assert call(["run", "--resume", str(tmp_path), "--capture"]) == 2

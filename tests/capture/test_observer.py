@@ -19,6 +19,8 @@ from harness.capture.tap import LACKS_RIGHT
 from harness.ports import LaneAddress
 from harness.store import CAPTURE, TCP, read_rows
 
+pytestmark = pytest.mark.long
+
 
 def addresses(*ports: int) -> list[LaneAddress]:
     nowhere = ("127.0.0.1", 1)

@@ -15,6 +15,8 @@ from harness.outcome import Guarantee
 from harness.plan import CODECS, producer_config
 from harness.provision.node import node_runtime
 
+pytestmark = pytest.mark.long
+
 IN_FLIGHT = "max.in.flight.requests.per.connection"
 BESIDES = {"bootstrap.servers": "a:1,b:2", "client.id": "p1", "max.request.size": 1, "transactional.id": "t"}
 FULL = producer_config(Guarantee.AT_LEAST_ONCE, "gzip", {"buffer.memory": 1}) | BESIDES

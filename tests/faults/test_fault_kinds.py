@@ -16,6 +16,8 @@ from harness.ports import FaultKind
 from harness.rows import FaultRow
 from harness.spec import Elapsed, FaultSpec, FrameMatch
 
+pytestmark = pytest.mark.long
+
 
 def works_on_proxies(kind: FaultKind) -> bool:
     of_the_witness = isinstance(kind, FrameFault | WitnessFault)

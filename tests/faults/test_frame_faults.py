@@ -20,6 +20,8 @@ from harness.spec import Elapsed, FaultSpec, FrameMatch
 from harness.wire.apis import Api
 from harness.wire.messages import client_versions, decode_response, encode_response, message_class
 
+pytestmark = pytest.mark.long
+
 API = "ApiVersions"
 
 

@@ -8,6 +8,8 @@ import pytest
 
 from harness.rows import FrameKind
 
+pytestmark = pytest.mark.long
+
 HOLD_MS = 600_000
 
 

@@ -9,6 +9,8 @@ import pytest
 
 from harness.rows import FrameKind
 
+pytestmark = pytest.mark.long
+
 
 @pytest.mark.control(
     "dropped_response",

@@ -10,6 +10,8 @@ import pytest
 
 from harness.rows import FrameKind
 
+pytestmark = pytest.mark.long
+
 
 @pytest.mark.parametrize("at_byte", [0, 2, 4, 6, 15])
 @pytest.mark.parametrize("reset", [0, 1])

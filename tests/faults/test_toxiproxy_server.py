@@ -31,6 +31,8 @@ from harness.processes import spawn, stop
 from harness.provision.toxiproxy import toxiproxy_server
 from harness.spec import Elapsed, FaultSpec
 
+pytestmark = pytest.mark.long
+
 
 def run(main: Callable[[], Coroutine[Any, Any, None]]) -> None:
     async def limited() -> None:

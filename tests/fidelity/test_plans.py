@@ -19,6 +19,8 @@ from harness.brokers.scripted.producer_state import ProducerStateEntry
 from harness.brokers.scripted.refusals import Refused
 from harness.brokers.scripted.releases import RELEASES
 
+pytestmark = pytest.mark.long
+
 SEEDS = range(120)
 
 

@@ -6,7 +6,7 @@ import json
 from collections import Counter
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
@@ -209,6 +209,10 @@ def test_every_trial_of_both_runs_is_told_once_whatever_their_order(drawn_run, b
 
 
 @given(TRIALS, TRIALS)
+@example(
+    [("c@1", "produce/calm", 1, "local:1", "pass"), ("c@1", "produce/calm", 2, "local:1", "expected-fail")],
+    [("c@1", "produce/calm", 1, "local:1", "fail"), ("c@1", "produce/calm", 2, "local:1", "pass")],
+)
 def test_turned_around_what_came_went_and_what_fails_was_mended(drawn_run, before, after) -> None:
     there, back = changes(drawn_run(before), drawn_run(after)), changes(drawn_run(after), drawn_run(before))
     for one, other in ((Change.APPEARED, Change.DISAPPEARED), (Change.DISAPPEARED, Change.APPEARED)):

@@ -18,6 +18,8 @@ from harness.wire.messages import decode_request, decode_response
 from harness.wire.primitives import read_tags, write_uvarint
 from harness.wire.records import BatchBuilder, Codec, read_batches
 
+pytestmark = pytest.mark.long
+
 MIB = 1 << 20
 TAGS = 1 << 15
 

@@ -20,6 +20,8 @@ from harness.hostile import (
 from harness.wire.messages import decode_request, decode_response
 from harness.wire.records import Codec
 
+pytestmark = pytest.mark.long
+
 
 def some(seed: int, count: int = 400) -> list[HostileFrame]:
     dice = Dice(seed, "test")

@@ -27,6 +27,8 @@ from reports.site import Texts, write_site
 from reports.transforms.matrix import CELL
 from reports.trial_page import reproduce
 
+pytestmark = pytest.mark.long
+
 Stories = Callable[..., Any]
 Runs = Callable[..., RunStore]
 Analyses = Callable[..., Analysis]

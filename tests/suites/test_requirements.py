@@ -18,6 +18,8 @@ from suites.requirements import CLIENT_GROUPS, GROUPS, behaviours, coverage
 from suites.requirements.coverage import Covered, Tally, checks_by_id, laws_by_id, mutants_by_catcher, tally
 from suites.simulated.law import laws
 
+pytestmark = pytest.mark.long
+
 ROOT = Path(__file__).parents[2]
 ROWS = [behaviour for group in GROUPS for behaviour in group.behaviours]
 COUNTS = {

@@ -14,6 +14,8 @@ from clients.reference.topic_metadata import LeaderEpochs
 from clients.reference.transaction_manager import TransactionManager
 from suites.simulated.law import laws, try_law
 
+pytestmark = pytest.mark.long
+
 MODULES = (
     "accumulator",
     "buffer_pool",
