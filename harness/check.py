@@ -11,24 +11,42 @@ from dataclasses import dataclass
 
 from harness.evidence import Evidence
 from harness.outcome import Guarantee, Level
-from harness.rows import Finding
+from harness.rows import Finding, Reason
 
 
-class Unsupported(Exception):
-    """Raised by a check of something that this client, so configured, does not claim; with the reason."""
+class NoOpinion(Exception):
+    """A check that cannot judge this trial says why: a :class:`~harness.rows.Reason`, code and parameters."""
+
+    def __init__(self, reason: Reason) -> None:
+        super().__init__(reason.message)
+        self.reason = reason
 
 
-class Inconclusive(Exception):
-    """Raised by a check that cannot tell, with the reason: the trial was disturbed, the client is not to blame."""
+class Unsupported(NoOpinion):
+    """Raised by a check of something that this client, so configured, does not claim."""
+
+
+class Inconclusive(NoOpinion):
+    """Raised by a check that cannot tell: the trial was disturbed, the client is not to blame."""
+
+
+def always(_: Evidence) -> int:
+    """The situation of a requirement that every trial is about."""
+    return 1
 
 
 @dataclass(frozen=True)
 class Requirement:
-    """A behaviour id of the catalogue with its level, and the guarantees under which it binds."""
+    """A behaviour id of the catalogue with its level, and the guarantees under which it binds.
+
+    ``arises`` counts how often the situation that the behaviour is about arose in a trial: where it never did, the
+    behaviour did not hold, it was not exercised.
+    """
 
     id: str
     level: Level
     guarantees: frozenset[Guarantee] = frozenset(Guarantee)
+    arises: Callable[[Evidence], int] = always
 
 
 @dataclass(frozen=True, eq=False)

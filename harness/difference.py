@@ -16,13 +16,16 @@ from typing import NamedTuple
 
 import msgspec
 
-from harness.fingerprint import decisive, findings, shape
+from harness.fingerprint import decisive, findings, kind_of
 from harness.outcome import Verdict
 from harness.rows import TrialVerdict
 from harness.spec import TrialSpec
 
 FAILED = frozenset({Verdict.FAIL, Verdict.EXPECTED_FAIL})
-PASSED = frozenset({Verdict.PASS, Verdict.UNEXPECTED_PASS})
+#: Verdicts whose reasons are findings.
+ACCUSED = FAILED | {Verdict.DIFFERS}
+#: A difference breaks no promise.
+PASSED = frozenset({Verdict.PASS, Verdict.DIFFERS, Verdict.UNEXPECTED_PASS})
 #: How sure one may be that two rates differ: 1.96 standard deviations are 95 %.
 DEVIATIONS = 1.96
 
@@ -94,7 +97,7 @@ class _Key(NamedTuple):
 
 _Attempts = list[TrialVerdict]
 _Tried = dict[_Key, dict[str, _Attempts]]
-_Reasons = dict[tuple[str, str], set[str]]
+_Reasons = dict[tuple[object, ...], set[str]]
 
 
 def side(trials: Iterable[TrialSpec], verdicts: Iterable[TrialVerdict]) -> Side:
@@ -184,14 +187,14 @@ def _failed(attempts: _Attempts) -> bool:
 
 
 def _reasons(attempts: _Attempts, verdict: Verdict) -> _Reasons:
-    """What the attempts with this verdict say: anomaly and words, and the names that these list."""
+    """What the attempts with this verdict say: codes with their names, and the names that they list."""
     told: _Reasons = defaultdict(set)
     for attempt in attempts:
         if attempt.verdict == verdict:
-            found = [(each.finding.anomaly, each.finding.message) for each in findings(attempt)]
-            for anomaly, message in found if verdict in FAILED and found else [("", attempt.reason)]:
-                words, names = shape(message)
-                told[anomaly, words] |= names
+            found = [(each.finding.anomaly, each.finding.params) for each in findings(attempt)]
+            for code, params in found if verdict in ACCUSED and found else [(attempt.code, attempt.params)]:
+                kind = kind_of(code, params)
+                told[kind.code, kind.values] |= kind.names
     return told
 
 

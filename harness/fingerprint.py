@@ -1,19 +1,18 @@
 """Verdicts grouped by cause: twelve trials that fail in the same way are one thing to look at, not twelve.
 
-A cause is a client in its version, what went wrong (the anomaly, or the verdict where nobody is accused), the shape of
-the message that says so, and what the errors in it and the faults that hit have in common. The shape is the message
-without its numbers, and without the lists in brackets: those name errors, and a trial that met one more of them has no
-other cause. So trials of one shape are parted by the name that most of them share, the rest by the one that most of
-those share, and so on; and then likewise by the faults. The fingerprint is a short hash of these, the same in every run
-that has the cause. Pure, and independent of the order of the verdicts.
+A cause is a client in its version, a code (the anomaly's, or that of the reason where nothing is accused) and its
+parameters: names must be equal, numbers do not count. Of a parameter that lists names (errors, say) a trial may have
+met one more than another: trials are parted by the name that most of them share, the rest by the one that most of those
+share, and so on. A finding that another finding of its trial explains is told with it and is no cause of its own. The
+fingerprint is a short hash of client, code and names, the same in every run that has the cause. Sentences are never
+read. Pure, and independent of the order of the verdicts.
 """
 
 from __future__ import annotations
 
-import re
 import shlex
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -22,21 +21,18 @@ import msgspec
 
 from harness.attempts import ACCUSATIONS
 from harness.outcome import SEVERITY, Level, Verdict
-from harness.rows import Finding, RequirementVerdict, TrialVerdict
+from harness.rows import Finding, Param, RequirementVerdict, TrialVerdict
 from harness.units import some
 
-#: Names in capitals, such as PRD-SPL-01, stay as they are; all else that begins with a digit is a number.
-_NUMBER = re.compile(r"(?P<name>\b[A-Z][A-Z0-9]*(?:[-_][A-Z0-9]+)+\b)|\d(?:[\w.:,+-]*\w)?")
-_PLURAL = re.compile(r"\b([a-z]{3,})s\b")
-_LIST = re.compile(r"\(([^()]*)\)")
-_FAILED = frozenset({Verdict.FAIL, Verdict.EXPECTED_FAIL})
+_ACCUSED = frozenset({Verdict.FAIL, Verdict.EXPECTED_FAIL, Verdict.DIFFERS})
 
 
 class Cause(msgspec.Struct, frozen=True):
     """Trials with one verdict for one reason. ``anomaly`` is empty where nobody is accused; then ``level`` is too.
 
-    ``message`` is the one of the ``smallest`` trial, ``faults`` are the kinds that hit in all of the ``trials``;
-    ``attempts`` counts all trials of the run that tried the same as these, whatever came out.
+    ``code`` is the anomaly's or the reason's. ``message`` is that of the ``smallest`` trial, ``faults`` are the kinds
+    that hit in all of the ``trials``, ``explains`` the anomalies that follow from it in some of them; ``attempts``
+    counts all trials of the run that tried the same as these, whatever came out.
     """
 
     fingerprint: str
@@ -53,6 +49,8 @@ class Cause(msgspec.Struct, frozen=True):
     attempts: int
     repeated: bool
     smallest: str
+    code: str = ""
+    explains: tuple[str, ...] = ()
 
 
 class Found(NamedTuple):
@@ -62,10 +60,15 @@ class Found(NamedTuple):
     requirements: tuple[RequirementVerdict, ...]
 
 
-class Shape(NamedTuple):
-    """A message without its numbers: its words, and the names that it lists in brackets."""
+#: A finding's code, the requirement that it names, its parameters.
+FindingKey = tuple[str, str, bytes]
 
-    words: str
+
+class Kind(NamedTuple):
+    """What findings of one kind have in common: the code, its parameters that are names, and the names in lists."""
+
+    code: str
+    values: tuple[tuple[str, str], ...]
     names: frozenset[str]
 
 
@@ -75,26 +78,32 @@ class _Symptom(NamedTuple):
     trial: TrialVerdict
     verdict: Verdict
     anomaly: str
-    shape: Shape
+    kind: Kind
     message: str
     requirements: tuple[RequirementVerdict, ...] = ()
+    explains: tuple[str, ...] = ()
 
 
-def shape(message: str) -> Shape:
-    """What ``message`` has in common with others of its kind; one that differs only in a plural is of the same."""
-    plain = _PLURAL.sub(r"\1", _NUMBER.sub(lambda match: match["name"] or "#", message))
-    names = (name for listed in _LIST.findall(plain) for name in listed.split(", "))
-    return Shape(_LIST.sub("()", plain), frozenset(names))
+def kind_of(code: str, params: Mapping[str, Param]) -> Kind:
+    """The kind of a finding or a reason: numbers say how much, and never what."""
+    values = sorted((name, value) for name, value in params.items() if isinstance(value, str))
+    names = (each for value in params.values() if isinstance(value, list | tuple) for each in value)
+    return Kind(code, tuple(values), frozenset(names))
 
 
 def findings(verdict: TrialVerdict) -> list[Found]:
     """What a trial was accused of, each thing once: one finding may violate several requirements."""
-    found: dict[tuple[str, str], Found] = {}
+    found: dict[FindingKey, Found] = {}
     for requirement in verdict.requirements:
         for finding in requirement.findings:
-            known = found.get((finding.anomaly, finding.message), Found(finding, ()))
-            found[finding.anomaly, finding.message] = Found(finding, (*known.requirements, requirement))
+            known = found.get(key_of(finding), Found(finding, ()))
+            found[key_of(finding)] = Found(finding, (*known.requirements, requirement))
     return list(found.values())
+
+
+def key_of(finding: Finding) -> FindingKey:
+    """What tells a finding of a trial from the others of that trial: its code and its parameters."""
+    return finding.anomaly, finding.requirement, msgspec.json.encode(finding.params, order="sorted")
 
 
 def same_trial(verdict: TrialVerdict) -> tuple[str, ...]:
@@ -107,16 +116,15 @@ def causes(verdicts: Iterable[TrialVerdict]) -> list[Cause]:
     """Why trials did not pass, the worst and then the most frequent first. A trial may have several causes."""
     trials = list({verdict.trial: verdict for verdict in verdicts}.values())
     tried = Counter(map(same_trial, trials))
-    alike: dict[tuple[str, str, str, str], list[_Symptom]] = {}
+    alike: dict[tuple[object, ...], list[_Symptom]] = {}
     for trial in trials:
         for symptom in _symptoms(trial):
-            key = (symptom.verdict, trial.client, symptom.anomaly, symptom.shape.words)
+            key = (symptom.verdict, trial.client, symptom.anomaly, symptom.kind.code, symptom.kind.values)
             alike.setdefault(key, []).append(symptom)
     found = [
-        _cause(name, fault, symptoms, tried)
-        for of_one_shape in alike.values()
-        for name, of_one_name in _parted(of_one_shape, lambda symptom: symptom.shape.names)
-        for fault, symptoms in _parted(of_one_name, lambda symptom: _hit(symptom.trial))
+        _cause(name, symptoms, tried)
+        for of_one_kind in alike.values()
+        for name, symptoms in _parted(of_one_kind, lambda symptom: symptom.kind.names)
     ]
     return sorted(found, key=_rank)
 
@@ -164,20 +172,32 @@ def _symptoms(trial: TrialVerdict) -> Iterator[_Symptom]:
     verdict = Verdict(trial.verdict)
     if verdict is Verdict.PASS:
         return
-    if verdict not in _FAILED or not (found := findings(trial)):
-        yield _Symptom(trial, verdict, "", shape(trial.reason), trial.reason)
+    if verdict not in _ACCUSED or not (found := findings(trial)):
+        yield _Symptom(trial, verdict, "", kind_of(trial.code, trial.params), trial.reason)
         return
-    # Several messages in the same words are one thing, of which the trial is a member once: the first is told.
-    alike: dict[tuple[str, str], list[Found]] = {}
-    for each in sorted(found, key=lambda each: each.finding.message):
-        alike.setdefault((each.finding.anomaly, shape(each.finding.message).words), []).append(each)
-    for (anomaly, words), members in alike.items():
-        names = frozenset().union(*(shape(each.finding.message).names for each in members))
+    explained = {code for each in found for code in each.finding.explains}
+    # Several findings of one kind are one thing, of which the trial is a member once: the first is told.
+    alike: dict[tuple[object, ...], list[Found]] = {}
+    for each in sorted(found, key=lambda each: key_of(each.finding)):
+        if each.finding.anomaly not in explained:
+            kind = kind_of(each.finding.anomaly, each.finding.params)
+            alike.setdefault((kind.code, kind.values), []).append(each)
+    for members in alike.values():
+        first = members[0].finding
+        kind = kind_of(first.anomaly, first.params)
+        names = frozenset().union(*(kind_of("", each.finding.params).names for each in members))
         requirements = tuple(requirement for each in members for requirement in each.requirements)
-        failed = any(requirement.verdict == Verdict.FAIL for requirement in requirements)
-        verdict = Verdict.FAIL if failed else Verdict.EXPECTED_FAIL
-        message = members[0].finding.message
-        yield _Symptom(trial, verdict, anomaly, Shape(words, names), message, requirements)
+        follow = {each.finding.anomaly for each in found} & set(first.explains)
+        worst_of = min((Verdict(each.verdict) for each in requirements), key=SEVERITY.index)
+        yield _Symptom(
+            trial,
+            worst_of,
+            first.anomaly,
+            kind._replace(names=names),
+            first.message,
+            requirements,
+            tuple(sorted(follow)),
+        )
 
 
 def _hit(trial: TrialVerdict) -> frozenset[str]:
@@ -196,12 +216,13 @@ def _parted(
         left = [(symptom, has) for symptom, has in left if common and common not in has]
 
 
-def _cause(name: str, fault: str, symptoms: Sequence[_Symptom], tried: Counter[tuple[str, ...]]) -> Cause:
+def _cause(name: str, symptoms: Sequence[_Symptom], tried: Counter[tuple[str, ...]]) -> Cause:
     first = min(symptoms, key=lambda symptom: _size(symptom.trial))
     trials = [symptom.trial for symptom in symptoms]
     requirements = [each for symptom in symptoms for each in symptom.requirements]
     same = set(map(same_trial, trials))
-    parts = (first.trial.client, first.anomaly or first.verdict, first.shape.words, name, fault)
+    values = (f"{param}={value}" for param, value in first.kind.values)
+    parts = (first.trial.client, first.anomaly or first.verdict, first.kind.code, *values, name)
     return Cause(
         fingerprint=sha256("\0".join(parts).encode()).hexdigest()[:8],
         verdict=first.verdict,
@@ -217,6 +238,8 @@ def _cause(name: str, fault: str, symptoms: Sequence[_Symptom], tried: Counter[t
         attempts=sum(tried[trial] for trial in same),
         repeated=any(tried[trial] > 1 for trial in same),
         smallest=first.trial.trial,
+        code=first.kind.code,
+        explains=_distinct(code for symptom in symptoms for code in symptom.explains),
     )
 
 

@@ -36,10 +36,11 @@ class Level(StrEnum):
 
 
 class Verdict(StrEnum):
-    """The judgement of a requirement or of a trial."""
+    """The judgement of a requirement or of a trial: a broken MUST is a fail, an unmet SHOULD differs."""
 
     PASS = "pass"
     FAIL = "fail"
+    DIFFERS = "differs"
     EXPECTED_FAIL = "expected-fail"
     UNEXPECTED_PASS = "unexpected-pass"
     NOT_EXERCISED = "not-exercised"
@@ -56,6 +57,7 @@ SEVERITY = (
     Verdict.UNEXPECTED_PASS,
     Verdict.INCONCLUSIVE,
     Verdict.NOT_EXERCISED,
+    Verdict.DIFFERS,
     Verdict.UNSUPPORTED,
     Verdict.EXPECTED_FAIL,
     Verdict.PASS,
@@ -67,6 +69,7 @@ EXIT_CODES = {
     Verdict.UNEXPECTED_PASS: 1,
     Verdict.INCONCLUSIVE: 4,
     Verdict.NOT_EXERCISED: 4,
+    Verdict.DIFFERS: 0,
     Verdict.UNSUPPORTED: 0,
     Verdict.EXPECTED_FAIL: 0,
     Verdict.PASS: 0,
@@ -78,10 +81,12 @@ def worst(verdicts: Iterable[Verdict]) -> Verdict:
     return min(verdicts, key=SEVERITY.index, default=Verdict.NOT_EXERCISED)
 
 
-def exit_code(verdicts: Iterable[Verdict], lacks: int = 0) -> int:
+def exit_code(verdicts: Iterable[Verdict], lacks: int = 0, *, strict: bool = False) -> int:
     """The exit code of a run with these trial verdicts: 3 before 1 before 4, and 5 for no trial at all.
 
-    ``lacks`` is what a run that is not whole would exit with by itself (0: it is whole).
+    ``lacks`` is what a run that is not whole would exit with by itself (0: it is whole). ``strict``: a difference
+    counts as a failure.
     """
-    codes = {EXIT_CODES[verdict] for verdict in verdicts} | ({lacks} - {0})
+    table = EXIT_CODES | ({Verdict.DIFFERS: 1} if strict else {})
+    codes = {table[verdict] for verdict in verdicts} | ({lacks} - {0})
     return next((code for code in (3, 1, 4, 0) if code in codes), 5)

@@ -165,7 +165,8 @@ def _findings(trial: PackedTrial) -> ColumnData:
     rows = [(row.id, finding) for row in trial.verdict.requirements for finding in row.findings]
     return {
         "requirement": [requirement for requirement, _ in rows],
-        **_fields([finding for _, finding in rows], ("anomaly", "message", "count")),
+        **_fields([finding for _, finding in rows], ("anomaly", "message", "count", "level")),
+        "params_json": [_json(finding.params) for _, finding in rows],
         "samples_json": [_json(finding.samples) for _, finding in rows],
     }
 

@@ -12,7 +12,7 @@ import msgspec
 
 from harness.spec import FaultSpec, TrialSpec
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 
 
 class FrameKind(StrEnum):
@@ -40,7 +40,8 @@ class Fate(StrEnum):
 class ProducePart(msgspec.Struct, frozen=True, gc=False):
     """One partition of a Produce request (what is sent) or of its response (what was answered).
 
-    In a request ``base_offset`` and ``error_code`` are null; in a response the five batch fields are null.
+    In a request ``base_offset`` and ``error_code`` are null; in a response the batch fields are. The timestamps are
+    those of the batch's header: of its first record, and the largest.
     """
 
     topic: str
@@ -52,6 +53,9 @@ class ProducePart(msgspec.Struct, frozen=True, gc=False):
     crc: int | None = None
     base_offset: int | None = None
     error_code: int | None = None
+    compression: str | None = None
+    first_timestamp_ms: int | None = None
+    max_timestamp_ms: int | None = None
 
 
 class Frame(msgspec.Struct, frozen=True, gc=False):
@@ -62,6 +66,7 @@ class Frame(msgspec.Struct, frozen=True, gc=False):
     ``fault`` names the rule that acted on the frame, and ``fate`` says how; null where none did. A frame without a
     rule of its own is ``STOPPED`` too if it waited behind another when the connection ended. ``came_ns`` is when the
     frame came to the witness; null where that was at ``t_ns``. ``throttle_ms``: how long a response says to hold back.
+    ``acks`` and ``timeout_ms`` are those of a Produce request.
     """
 
     t_ns: int
@@ -83,6 +88,8 @@ class Frame(msgspec.Struct, frozen=True, gc=False):
     fate: Fate | None = None
     came_ns: int | None = None
     throttle_ms: int = 0
+    acks: int | None = None
+    timeout_ms: int | None = None
 
     @property
     def arrived_ns(self) -> int:
@@ -104,7 +111,10 @@ class FaultRow(msgspec.Struct, frozen=True):
 
 
 class LogRecord(msgspec.Struct, frozen=True, gc=False):
-    """One record as it lies in the partition's log, read back over INTERNAL; ``value`` null for control records."""
+    """One record as it lies in the partition's log, read back over INTERNAL; ``value`` null for control records.
+
+    ``headers`` counts the record's headers; null where the reader does not say.
+    """
 
     topic: str
     partition: int
@@ -119,6 +129,8 @@ class LogRecord(msgspec.Struct, frozen=True, gc=False):
     key: str | None
     value: str | None
     batch_crc: int | None = None
+    compression: str | None = None
+    headers: int | None = None
 
 
 class Phases(msgspec.Struct, frozen=True):
@@ -180,10 +192,24 @@ class TrialRecord(msgspec.Struct, frozen=True):
     schema_version: int = SCHEMA_VERSION
 
 
+#: A parameter of a finding or a reason: a number (never a cause's name), a name, or several names.
+Param = int | str | tuple[str, ...]
+
+
+class Reason(msgspec.Struct, frozen=True):
+    """Why a verdict is what it is: a code, typed parameters, and the sentence that is made from them."""
+
+    code: str
+    params: dict[str, Param] = {}
+    message: str = ""
+
+
 class Finding(msgspec.Struct, frozen=True):
     """One thing that is wrong, with the rows that show it (at most ``MAX_SAMPLES``; ``count`` is never trimmed).
 
-    ``requirement`` is the one that it violates; empty: all of those that its check judges.
+    ``anomaly`` is its code, ``message`` the sentence made from it and ``params`` (:mod:`harness.anomaly`).
+    ``requirement`` is the one that it violates; empty: all of those that its check judges. A finding of ``level``
+    SHOULD is a difference, whatever the level of the requirement. ``explains`` are codes of findings that follow.
     """
 
     anomaly: str
@@ -191,13 +217,19 @@ class Finding(msgspec.Struct, frozen=True):
     count: int = 1
     samples: tuple[dict[str, str | int | None], ...] = ()
     requirement: str = ""
+    params: dict[str, Param] = {}
+    level: str = "MUST"
+    explains: tuple[str, ...] = ()
 
 
 MAX_SAMPLES = 16
 
 
 class RequirementVerdict(msgspec.Struct, frozen=True):
-    """The judgement of one behaviour id in one trial, by these ``checks``: who tells no trace is not asked by all."""
+    """The judgement of one behaviour id in one trial, by these ``checks``.
+
+    ``not-exercised``: the situation that the behaviour is about did not arise in this trial.
+    """
 
     id: str
     level: str
@@ -207,12 +239,17 @@ class RequirementVerdict(msgspec.Struct, frozen=True):
 
 
 class FaultVerdict(msgspec.Struct, frozen=True):
-    """The accounting of one fault, as published in a verdict."""
+    """The accounting of one fault, as published in a verdict.
+
+    ``hits`` are the frames or connections that it touched, ``effects`` what shows that it bit, as ``shown_by`` says.
+    """
 
     kind: str
     requested_ns: tuple[int, int] | None
     effective_ns: tuple[int, int] | None
     hits: int
+    effects: int | None = None
+    shown_by: str = ""
 
 
 class Delivery(msgspec.Struct, frozen=True):
@@ -229,8 +266,31 @@ class Delivery(msgspec.Struct, frozen=True):
     phantom: int = 0
 
 
+class Availability(msgspec.Struct, frozen=True):
+    """How much of its work the client got done, and how long it did not: said in every verdict.
+
+    Of ``offered`` records so many were acknowledged, failed, or never settled (``unknown``). ``longest_gap_ms`` is the
+    longest time without an acknowledgement while records waited. ``first_ack_ms`` and ``steady_ack_ms`` count from the
+    end of the last fault: to the first acknowledgement, and to the one from which on no gap was longer than before the
+    faults. Null where there was none.
+    """
+
+    offered: int = 0
+    acked: int = 0
+    failed: int = 0
+    unknown: int = 0
+    longest_gap_ms: int | None = None
+    first_ack_ms: int | None = None
+    steady_ack_ms: int | None = None
+
+    @property
+    def share(self) -> float:
+        """Acknowledged of offered; 1.0 where nothing was offered."""
+        return self.acked / self.offered if self.offered else 1.0
+
+
 class TrialVerdict(msgspec.Struct, frozen=True):
-    """``verdict.json``: the judgement of one trial (DESIGN section 8)."""
+    """``verdict.json``: the judgement of one trial. ``reason`` is the sentence of ``code`` and ``params``."""
 
     trial: str
     client: str
@@ -245,4 +305,7 @@ class TrialVerdict(msgspec.Struct, frozen=True):
     delivery: Delivery = Delivery()
     variant: str = ""
     attempt: int = 1
+    code: str = ""
+    params: dict[str, Param] = {}
+    availability: Availability = Availability()
     schema_version: int = SCHEMA_VERSION

@@ -71,6 +71,8 @@ TABLES: Mapping[str, Columns] = MappingProxyType(
             "anomaly": "string",
             "message": "string",
             "count": "long",
+            "level": "string",
+            "params_json": "string",
             "samples_json": "string",
         },
         "operations": {
@@ -97,6 +99,8 @@ TABLES: Mapping[str, Columns] = MappingProxyType(
             "control": "bool",
             "crc_ok": "bool",
             "batch_crc": "long?",
+            "compression": "string?",
+            "headers": "long?",
             "key": "string?",
             "value_bytes": "long?",
             "intact": "bool",
@@ -126,6 +130,8 @@ TABLES: Mapping[str, Columns] = MappingProxyType(
             "fate": "string?",
             "came_ns": "long?",
             "throttle_ms": "long",
+            "acks": "long?",
+            "timeout_ms": "long?",
         },
         "tcp": {
             "trial": "string",
@@ -155,6 +161,9 @@ TABLES: Mapping[str, Columns] = MappingProxyType(
             "crc": "long?",
             "base_offset": "long?",
             "error_code": "long?",
+            "compression": "string?",
+            "first_timestamp_ms": "long?",
+            "max_timestamp_ms": "long?",
         },
         "faults": {
             "trial": "string",

@@ -16,6 +16,7 @@ from harness.outcome import SEVERITY, Guarantee, Verdict
 LETTERS: Mapping[Verdict, str] = {
     Verdict.PASS: "P",
     Verdict.FAIL: "F",
+    Verdict.DIFFERS: "D",
     Verdict.EXPECTED_FAIL: "xF",
     Verdict.UNEXPECTED_PASS: "uP",
     Verdict.NOT_EXERCISED: "N",

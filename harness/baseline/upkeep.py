@@ -11,9 +11,9 @@ from fnmatch import fnmatchcase
 from itertools import product
 from typing import NamedTuple
 
-from harness.baseline.applied import apply, bare, first
+from harness.baseline.applied import ACCUSED, apply, bare, first
 from harness.baseline.known import Known, covers, held
-from harness.fingerprint import Found, findings
+from harness.fingerprint import Found, findings, key_of
 from harness.outcome import Verdict
 from harness.rows import TrialVerdict
 
@@ -48,7 +48,7 @@ def missing(verdicts: Iterable[TrialVerdict], known: Sequence[Known], found_by: 
     for trial in _failed(trials):
         accounted = first(trial, known)
         for found in findings(trial):
-            if accounted[found.finding.anomaly, found.finding.message] is None:
+            if accounted[key_of(found.finding)] is None:
                 lacking.setdefault(_what(found), {}).setdefault(_cell(trial), found.finding.message)
     return [
         _entry(what, pattern, f"not looked into yet; {found_by}: {message}", flaky)
@@ -136,11 +136,11 @@ def _width(pattern: _Cell) -> tuple[int, int]:
 
 
 def _failed(trials: Iterable[TrialVerdict]) -> list[TrialVerdict]:
-    return [trial for trial in trials if trial.verdict == Verdict.FAIL]
+    return [trial for trial in trials if trial.verdict in ACCUSED]
 
 
 def _covers_some(entry: Known, trial: TrialVerdict) -> bool:
-    return trial.verdict == Verdict.FAIL and any(covers(entry, trial, found) for found in findings(trial))
+    return trial.verdict in ACCUSED and any(covers(entry, trial, found) for found in findings(trial))
 
 
 def _cell(trial: TrialVerdict) -> _Cell:

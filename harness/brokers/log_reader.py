@@ -91,6 +91,8 @@ def log_records(topic: str, partition: int, batch: RecordBatch) -> list[LogRecor
             key=key,
             value=value,
             batch_crc=header.crc,
+            compression=header.compression,
+            headers=len(record.headers),
         )
 
     if not batch.crc_ok:

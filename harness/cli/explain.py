@@ -27,6 +27,7 @@ SEEN = "## Where it is seen\n"
 VERDICTS = {
     Verdict.PASS: "Every requirement that was judged holds, and the fault was seen to bite.",
     Verdict.FAIL: "At least one requirement is violated; the findings say by which rows.",
+    Verdict.DIFFERS: "No promise is broken, but the client does something else than it should.",
     Verdict.EXPECTED_FAIL: "It fails as the list of known failures says it does.",
     Verdict.UNEXPECTED_PASS: "It is listed as a known failure and passes: the list must be mended.",
     Verdict.NOT_EXERCISED: "Nothing was wrong, but the fault was not seen to bite: this proves nothing.",

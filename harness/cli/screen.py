@@ -28,6 +28,7 @@ MAX_CAUSES = 40
 GLYPHS = {
     Verdict.PASS: ("✔", "green"),
     Verdict.FAIL: ("✗", "bold red"),
+    Verdict.DIFFERS: ("≠", "cyan"),
     Verdict.EXPECTED_FAIL: ("x", "yellow"),
     Verdict.UNEXPECTED_PASS: ("!", "bold yellow"),
     Verdict.NOT_EXERCISED: ("○", "yellow"),

@@ -23,6 +23,7 @@ MAX_BYTES = 500_000
 
 SECTIONS = {
     "Findings": (Verdict.FAIL, Verdict.UNEXPECTED_PASS),
+    "Differences": (Verdict.DIFFERS,),
     "Nothing proven": (Verdict.HARNESS_ERROR, Verdict.INCONCLUSIVE, Verdict.NOT_EXERCISED),
     "Known failures": (Verdict.EXPECTED_FAIL,),
     "Unsupported": (Verdict.UNSUPPORTED,),

@@ -30,13 +30,16 @@ MAX_TOPIC_NAMES = 2**12
 class Contents(NamedTuple):
     """What a body says. ``answered`` False: a request that will have no response (Produce with acks=0).
 
-    ``throttle_ms``: for how long a response tells its client to hold back (KIP-219).
+    ``throttle_ms``: for how long a response tells its client to hold back (KIP-219). ``acks`` and ``timeout_ms`` are
+    what a Produce request asks for.
     """
 
     produce: tuple[ProducePart, ...] = ()
     error_codes: tuple[int, ...] = ()
     answered: bool = True
     throttle_ms: int = 0
+    acks: int | None = None
+    timeout_ms: int | None = None
 
 
 NOTHING = Contents()
@@ -48,7 +51,10 @@ def request_contents(payload: Data, header: RequestHeader, at: int, names: Topic
     if header.api_key != Api.PRODUCE:
         return NOTHING
     message = decode_request_body(header, payload, at)
-    return Contents(_sent(message, names), (), message.acks != 0)
+    timeout_ms = message.timeout // _MS
+    return Contents(
+        _sent(message, names), (), message.acks != 0, acks=int(message.acks), timeout_ms=timeout_ms
+    )
 
 
 def response_contents(payload: Data, api_key: int, api_version: int, names: TopicNames) -> Contents:
@@ -84,6 +90,9 @@ def _sent(message: Any, names: TopicNames) -> tuple[ProducePart, ...]:
                         header.base_sequence,
                         header.record_count,
                         header.crc,
+                        compression=header.compression,
+                        first_timestamp_ms=header.base_timestamp_ms,
+                        max_timestamp_ms=header.max_timestamp_ms,
                     )
                 )
     return tuple(parts)

@@ -243,6 +243,8 @@ class Transcript:
             contents.produce,
             note=note,
             throttle_ms=contents.throttle_ms,
+            acks=contents.acks,
+            timeout_ms=contents.timeout_ms,
         )
 
     def _row(

@@ -49,7 +49,17 @@ from harness.evidence import Evidence
 from harness.outcome import Guarantee
 from harness.rows import Finding
 from harness.wire.error_table import BY_NAME
-from suites.checks.trace_model import FINAL, MUST, SHOULD, Breach, Monitor, accusation, events_of, number
+from suites.checks.trace_model import (
+    FINAL,
+    MUST,
+    SHOULD,
+    Breach,
+    Monitor,
+    accusation,
+    breach_anomaly,
+    events_of,
+    number,
+)
 
 UNLIMITED = 2**31 - 1
 #: Beside the retriable errors: what an idempotent producer is told of its sequences, and mends by itself (KIP-360).
@@ -299,6 +309,9 @@ def _name(batch: _Batch) -> str:
     return f"{batch.partition}#{'.'.join(map(str, batch.order))}"
 
 
+ANOMALY = breach_anomaly("bookkeeping")
+
+
 def find(evidence: Evidence) -> list[Finding]:
     """A finding a requirement, with one count an event that the books do not allow."""
     monitor = Bookkeeping(
@@ -307,7 +320,7 @@ def find(evidence: Evidence) -> list[Finding]:
         one_in_flight=number(evidence, "max.in.flight.requests.per.connection", 5) == 1,
         answers=str(evidence.record.spec.config.get("acks", "all")) != "0",
     )
-    return accusation("bookkeeping", monitor.watch(events_of(evidence)))
+    return accusation(ANOMALY, monitor.watch(events_of(evidence)))
 
 
 CHECK = Check(

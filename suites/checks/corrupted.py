@@ -31,15 +31,16 @@ from __future__ import annotations
 from collections import defaultdict
 
 from harness import delivery
+from harness.anomaly import Anomaly, Sample
 from harness.check import Check, Requirement
 from harness.delivery import Corruption
 from harness.evidence import Evidence, Send
 from harness.outcome import Level
 from harness.rows import Finding
-from harness.units import some
-from suites.checks.findings import Sample, finding
 from suites.checks.promises import EVERY
 from suites.checks.recreated import recreations
+
+CORRUPTED = Anomaly("corrupted", "{count:place}: {what}")
 
 #: As :func:`harness.delivery.corruptions` says it.
 SHARED = "two records were acknowledged at one place"
@@ -53,10 +54,7 @@ def find(evidence: Evidence) -> list[Finding]:
         if corruption.what == SHARED and corruption.n in given_anew:
             continue
         by_reason[corruption.what].append(corruption)
-    return [
-        finding("corrupted", f"{some(len(found), 'place')}: {what}", len(found), map(_sample, found))
-        for what, found in by_reason.items()
-    ]
+    return [CORRUPTED.found(len(found), map(_sample, found), what=what) for what, found in by_reason.items()]
 
 
 def _given_anew(evidence: Evidence) -> set[int]:

@@ -43,8 +43,9 @@ from suites.checks.clocks import Clocks, Limits, together
 from suites.checks.disturbance import doubt_if_disturbed
 from suites.checks.metadata_clocks import MetadataClocks
 from suites.checks.network_clocks import ConnectionClocks
-from suites.checks.trace_model import SHOULD, Breach, Monitor, accusation, events_of, number
+from suites.checks.trace_model import SHOULD, Breach, Monitor, accusation, breach_anomaly, events_of, number
 
+DEADLINES = breach_anomaly("deadlines")
 SIMULATED_SLACK_MS, LIVE_SLACK_MS = 2, 1_500
 
 
@@ -112,9 +113,10 @@ def find(evidence: Evidence) -> list[Finding]:
     limits = limits_of(evidence)
     monitor = Deadlines(limits)
     breaches = monitor.watch(events_of(evidence))
-    if breaches and limits.slack_ms == LIVE_SLACK_MS and not monitor.early:
-        doubt_if_disturbed(evidence, f"{len(breaches)} limits were passed")
-    return accusation("deadlines", breaches)
+    found = accusation(DEADLINES, breaches)
+    if found and limits.slack_ms == LIVE_SLACK_MS and not monitor.early:
+        doubt_if_disturbed(evidence, found[0])
+    return found
 
 
 CHECK = Check(

@@ -28,15 +28,20 @@ PRD-EXP-01, PRD-EXP-02 (KIP-91); MET-11 and PRD-ACC-09 for max.block.ms (KIP-19)
 
 from __future__ import annotations
 
-from harness.check import Check, Requirement, Unsupported
+from harness.anomaly import Anomaly
+from harness.check import Check, Requirement
 from harness.evidence import Evidence, Send
 from harness.outcome import Level
 from harness.rows import Finding
-from harness.units import some
 from suites.checks.disturbance import NS_PER_MS, doubt_if_disturbed
-from suites.checks.findings import finding, of_send
+from suites.checks.findings import of_send, require_settable
 from suites.checks.promises import EVERY
 
+LATE = Anomaly(
+    "delivery-timeout",
+    "{count:record} got a result after {worst_ms} ms at worst; the limit is {limit_ms} ms",
+    Level.SHOULD,
+)
 SETTING = "delivery.timeout.ms"
 SLACK_MS = 5_000
 
@@ -49,8 +54,7 @@ def limit_ms(evidence: Evidence) -> int:
 
 def find(evidence: Evidence) -> list[Finding]:
     """At most one finding, counting late records. Unsupported where the client cannot set the limit."""
-    if SETTING in evidence.record.not_set:
-        raise Unsupported(f"the client cannot set {SETTING}: {evidence.record.not_set[SETTING]}")
+    require_settable(evidence, SETTING)
     limit = limit_ms(evidence)
     over_ns = (limit + 1) * NS_PER_MS
     late = [
@@ -61,9 +65,9 @@ def find(evidence: Evidence) -> list[Finding]:
     if not late:
         return []
     worst = max(_took_ms(send) for send in late)
-    message = f"{some(len(late), 'record')} got a result after {worst} ms at worst; the limit is {limit} ms"
-    doubt_if_disturbed(evidence, message)
-    return [finding("delivery-timeout", message, len(late), map(of_send, late))]
+    found = LATE.found(len(late), map(of_send, late), worst_ms=worst, limit_ms=limit)
+    doubt_if_disturbed(evidence, found)
+    return [found]
 
 
 def _took_ms(send: Send) -> int:

@@ -11,11 +11,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from itertools import pairwise
 
+from harness.anomaly import ReasonKind
 from harness.check import Inconclusive
 from harness.contract import ShutdownComplete, Stats
 from harness.evidence import Evidence
-from harness.rows import Fate, Frame, FrameKind
+from harness.rows import Fate, Finding, Frame, FrameKind
 from harness.units import NS_PER_MS as NS_PER_MS
+
+CLIENT_STALLED = ReasonKind(
+    "client-stalled", "{of}: {told}, but the client process stalled for {stalled_ms} ms meanwhile"
+)
+BROKER_STALLED = ReasonKind(
+    "broker-stalled", "{of}: {told}, but the broker left a request unanswered for {stalled_ms} ms"
+)
 
 #: More than one missed heartbeat; below request.timeout.ms, whose running out is then no sign of anything.
 STARVED_MS = 2_500
@@ -49,12 +57,12 @@ def slowest_answer_ms(evidence: Evidence) -> int:
     return slowest_ns // NS_PER_MS
 
 
-def doubt_if_disturbed(evidence: Evidence, what: str) -> None:
-    """Raise Inconclusive, saying that ``what`` may be the machine's fault, if client or broker stood still."""
+def doubt_if_disturbed(evidence: Evidence, found: Finding) -> None:
+    """Raise Inconclusive, since the finding may be the machine's fault, if client or broker stalled."""
     if (silence_ms := longest_silence_ms(evidence)) > STARVED_MS:
-        raise Inconclusive(f"{what}, but the client's process stood still for {silence_ms} ms meanwhile")
+        raise Inconclusive(CLIENT_STALLED.reason(of=found.anomaly, told=found.message, stalled_ms=silence_ms))
     if (answer_ms := slowest_answer_ms(evidence)) > SILENT_MS:
-        raise Inconclusive(f"{what}, but the broker itself left a request unanswered for {answer_ms} ms")
+        raise Inconclusive(BROKER_STALLED.reason(of=found.anomaly, told=found.message, stalled_ms=answer_ms))
 
 
 def _at_broker_ns(frame: Frame) -> int:

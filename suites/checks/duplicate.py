@@ -32,16 +32,24 @@ E2E-DEL-02, E2E-DEL-03, PRD-SND-06, PRD-IDM-03, PRD-IDM-05 (KIP-98). Jepsen's ``
 from __future__ import annotations
 
 from harness import delivery
+from harness.anomaly import Anomaly, ReasonKind
 from harness.check import Check, Inconclusive, Requirement
 from harness.evidence import Evidence
 from harness.outcome import Guarantee, Level
 from harness.rows import Finding, LogRecord
-from harness.units import some
 from suites.checks.attempts import undecoded
 from suites.checks.disturbance import doubt_if_disturbed
 from suites.checks.explain import REQUEST_TIMEOUT, Explainer
-from suites.checks.findings import finding, of_copies
+from suites.checks.findings import doubt_if_unreadable, of_copies
 from suites.checks.promises import AT_LEAST_ONCE, DURABLE, EXACTLY_ONCE
+
+DUPLICATE = Anomaly("duplicate", "{records:record} more than once in the log, {count} surplus in all")
+UNEXPLAINED = Anomaly(
+    "unexplained-duplicate", "{count:record} more than once in the log for no reason: {told}"
+)
+NO_TIMEOUT = ReasonKind(
+    "request-timeout-unknown", "{of}: {told}, but the client's request timeout is unknown"
+)
 
 
 def find(evidence: Evidence) -> list[Finding]:
@@ -55,9 +63,8 @@ def find(evidence: Evidence) -> list[Finding]:
     if not duplicates:
         return []
     surplus = delivery.surplus(evidence)
-    message = f"{some(len(duplicates), 'record')} more than once in the log, {surplus:,} surplus in all"
     samples = (of_copies(n, copies) for n, copies in duplicates.items())
-    return [finding("duplicate", message, surplus, samples)]
+    return [DUPLICATE.found(surplus, samples, records=len(duplicates))]
 
 
 def _unexplained(evidence: Evidence, duplicates: dict[int, list[LogRecord]]) -> list[Finding]:
@@ -66,15 +73,14 @@ def _unexplained(evidence: Evidence, duplicates: dict[int, list[LogRecord]]) -> 
     unexplained = {n: why for n, why in reasons.items() if why is not None}
     if not unexplained:
         return []
-    message = f"{some(len(unexplained), 'record')} more than once in the log for no reason"
-    doubt_if_disturbed(evidence, message)
-    if REQUEST_TIMEOUT in evidence.record.not_set:
-        raise Inconclusive(f"{message}, but nobody knows when this client's requests time out")
-    if hidden := undecoded(evidence):
-        raise Inconclusive(f"{message}, but the witness could not read {some(hidden, 'frame')}")
     first = next(iter(unexplained.values()))
     samples = (of_copies(n, duplicates[n]) | {"why": why} for n, why in unexplained.items())
-    return [finding("unexplained duplicate", f"{message}: {first}", len(unexplained), samples)]
+    found = UNEXPLAINED.found(len(unexplained), samples, told=first)
+    doubt_if_disturbed(evidence, found)
+    if REQUEST_TIMEOUT in evidence.record.not_set:
+        raise Inconclusive(NO_TIMEOUT.reason(of=found.anomaly, told=found.message))
+    doubt_if_unreadable(found, undecoded(evidence))
+    return [found]
 
 
 CHECK = Check(

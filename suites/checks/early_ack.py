@@ -32,25 +32,24 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from harness import delivery
-from harness.check import Check, Inconclusive, Requirement, Unsupported
+from harness.anomaly import Anomaly
+from harness.check import Check, Requirement
 from harness.evidence import Evidence, Send
 from harness.outcome import Level
 from harness.rows import Finding, LogRecord
-from harness.units import some
 from suites.checks.attempts import attempts, undecoded
 from suites.checks.disturbance import NS_PER_MS
-from suites.checks.findings import finding, of_send
+from suites.checks.findings import doubt_if_unreadable, of_send, require_acks_all
 from suites.checks.promises import DURABLE
 
+EARLY = Anomaly("early-ack", "{count:record} acknowledged before the broker had answered")
 SLACK_NS = 5 * NS_PER_MS
 DUPLICATE_SEQUENCE = 46
 
 
 def find(evidence: Evidence) -> list[Finding]:
     """At most one finding, counting records. Unsupported unless acks=all."""
-    acks = str(evidence.record.spec.config.get("acks"))
-    if acks not in ("all", "-1"):
-        raise Unsupported(f"acks={acks} does not wait for the broker's word")
+    require_acks_all(evidence)
     answered, unclear = _answers(evidence)
     found = evidence.copies
     early = [
@@ -60,10 +59,9 @@ def find(evidence: Evidence) -> list[Finding]:
     ]
     if not early:
         return []
-    message = f"{some(len(early), 'record')} acknowledged before the broker had answered"
-    if hidden := undecoded(evidence):
-        raise Inconclusive(f"{message}, but the witness could not read {some(hidden, 'frame')}")
-    return [finding("early-ack", message, len(early), map(of_send, early))]
+    found_early = EARLY.found(len(early), map(of_send, early))
+    doubt_if_unreadable(found_early, undecoded(evidence))
+    return [found_early]
 
 
 def _answers(evidence: Evidence) -> tuple[dict[tuple[int, int], int], set[int]]:

@@ -1,21 +1,51 @@
-"""Findings with their samples, which are trimmed while counts never are."""
+"""The sample rows of findings, and the reasons that several checks share."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from itertools import islice
 
-from harness.evidence import Send
-from harness.rows import MAX_SAMPLES, Finding, LogRecord
+from harness.anomaly import ReasonKind, Sample
+from harness.check import Inconclusive, Unsupported
+from harness.evidence import Evidence, Send
+from harness.rows import Finding, LogRecord
 
-Sample = dict[str, str | int | None]
+UNLIMITED = 2_147_483_647
+
+ACKS = ReasonKind("acks-not-all", "acks={acks} promises nothing about a record that a broker acknowledged")
+LIMITED = ReasonKind("retries-limited", "retries={retries} lets the client give up after so many")
+NOT_SET = ReasonKind("setting-not-offered", "the client cannot set {setting}: {told}")
+UNREADABLE = ReasonKind("frames-unreadable", "{of}: {told}, but the witness could not read {count:frame}")
 
 
-def finding(
-    anomaly: str, message: str, count: int, samples: Iterable[Sample], requirement: str = ""
-) -> Finding:
-    """A finding with its first samples, of one requirement or of all that its check judges."""
-    return Finding(anomaly, message, count, tuple(islice(samples, MAX_SAMPLES)), requirement)
+def require_acks_all(evidence: Evidence) -> None:
+    """Raise Unsupported unless acks=all: with less the broker itself may lose what it has acknowledged."""
+    acks = str(evidence.record.spec.config.get("acks"))
+    if acks not in ("all", "-1"):
+        raise Unsupported(ACKS.reason(acks=acks))
+
+
+def require_unlimited_retries(evidence: Evidence) -> None:
+    """Raise Unsupported where retries are limited: then the client may give up after so many."""
+    if (retries := int(evidence.record.spec.config.get("retries", UNLIMITED))) < UNLIMITED:
+        raise Unsupported(LIMITED.reason(retries=retries))
+
+
+def require_settable(evidence: Evidence, *settings: str) -> None:
+    """Raise Unsupported where the client could not be given one of the settings."""
+    for setting in settings:
+        if setting in evidence.record.not_set:
+            raise Unsupported(NOT_SET.reason(setting=setting, told=evidence.record.not_set[setting]))
+
+
+def doubt_if_unreadable(found: Finding, hidden: int) -> None:
+    """Raise Inconclusive where ``hidden`` frames that the witness could not read may explain the finding."""
+    if hidden:
+        raise Inconclusive(UNREADABLE.reason(of=found.anomaly, told=found.message, count=hidden))
+
+
+def listed_errors(sends: Iterable[Send]) -> tuple[str, ...]:
+    """The names of the errors that these records failed with, sorted; what a client says has a bound elsewhere."""
+    return tuple(sorted({send.error or "no error" for send in sends}))
 
 
 def of_send(send: Send) -> Sample:

@@ -45,36 +45,32 @@ then: "Unable to reconstruct MessageSet", issue 4736, which names 2.2.0 as the f
 
 from __future__ import annotations
 
-from harness.check import Check, Requirement, Unsupported
+from harness.anomaly import Anomaly
+from harness.check import Check, Requirement
 from harness.evidence import Evidence, Send
 from harness.outcome import Level, Outcome
 from harness.rows import Finding
-from harness.units import some
 from suites.checks.attempts import Attempt, attempts, batch_place, origins, sent_again
 from suites.checks.contradicted import failed_over_it
 from suites.checks.disturbance import NS_PER_MS, doubt_if_disturbed
-from suites.checks.findings import finding, of_send
+from suites.checks.findings import listed_errors, of_send, require_settable, require_unlimited_retries
 from suites.checks.promises import DURABLE
 from suites.checks.too_large import TOO_LARGE, refusals
 from suites.checks.turns import out_of_turn_ns
 
+GAVE_UP = Anomaly("gave-up", "{count:record} given up over a network that came back ({errors})")
 TIMEOUT = "delivery.timeout.ms"
 #: A client may count its delivery timeout from a little earlier than the call, or round it down.
 SLACK_MS = 1_000
 RECOVERY_SLACK_MS = 5_000
-UNLIMITED = 2_147_483_647
 #: The records of a batch end together; their results are stamped one after the other.
 TOGETHER_NS = 50 * NS_PER_MS
 
 
 def find(evidence: Evidence) -> list[Finding]:
     """At most one finding, counting records that were given up. Unsupported if the client cannot be told to go on."""
-    for setting in ("retries", TIMEOUT):
-        if setting in evidence.record.not_set:
-            raise Unsupported(f"the client cannot set {setting}: {evidence.record.not_set[setting]}")
-    retries = evidence.record.spec.config.get("retries", UNLIMITED)
-    if int(retries) < UNLIMITED:
-        raise Unsupported(f"retries={retries} lets the client give up after so many")
+    require_settable(evidence, "retries", TIMEOUT)
+    require_unlimited_retries(evidence)
     faults = sorted(row.effective_ns for row in evidence.faults if row.effective_ns is not None)
     expiries = _expiries(evidence)
     unknowable = _unknowable(evidence)
@@ -91,10 +87,9 @@ def find(evidence: Evidence) -> list[Finding]:
     ]
     if not given_up:
         return []
-    errors = ", ".join(sorted({send.error or "no error" for send in given_up}))
-    message = f"{some(len(given_up), 'record')} given up over a network that came back ({errors})"
-    doubt_if_disturbed(evidence, message)
-    return [finding("gave-up", message, len(given_up), map(of_send, given_up))]
+    found = GAVE_UP.found(len(given_up), map(of_send, given_up), errors=listed_errors(given_up))
+    doubt_if_disturbed(evidence, found)
+    return [found]
 
 
 def _expiries(evidence: Evidence) -> dict[str | None, list[Send]]:

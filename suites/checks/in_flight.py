@@ -44,7 +44,16 @@ from harness.check import Check, Requirement
 from harness.evidence import Evidence
 from harness.outcome import Guarantee
 from harness.rows import Finding
-from suites.checks.trace_model import MUST, SHOULD, Breach, Monitor, accusation, events_of, number
+from suites.checks.trace_model import (
+    MUST,
+    SHOULD,
+    Breach,
+    Monitor,
+    accusation,
+    breach_anomaly,
+    events_of,
+    number,
+)
 
 RESERVED_FIRST_ID, INT32_MIN = 2**31 - 8, -(2**31)
 #: The first version of each API that a broker answers before it looks away (KIP-219).
@@ -206,6 +215,9 @@ class InFlight(Monitor):
         self.accuse(requirement, event, f"node {node}", what)
 
 
+ANOMALY = breach_anomaly("in-flight")
+
+
 def find(evidence: Evidence) -> list[Finding]:
     """A finding a requirement, with one count an event that does not fit its connection's queue."""
     monitor = InFlight(
@@ -214,7 +226,7 @@ def find(evidence: Evidence) -> list[Finding]:
         backoff_ms=number(evidence, "reconnect.backoff.ms", 50),
         backoff_max_ms=number(evidence, "reconnect.backoff.max.ms", 1_000),
     )
-    return accusation("in-flight", monitor.watch(events_of(evidence)))
+    return accusation(ANOMALY, monitor.watch(events_of(evidence)))
 
 
 CHECK = Check(

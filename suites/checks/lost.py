@@ -30,25 +30,24 @@ E2E-DEL-01 (KIP-679), E2E-DEL-02 (KIP-98). Jepsen's ``lost-write``; ``acked miss
 from __future__ import annotations
 
 from harness import delivery
-from harness.check import Check, Requirement, Unsupported
+from harness.anomaly import Anomaly
+from harness.check import Check, Requirement
 from harness.evidence import Evidence
 from harness.outcome import Level
 from harness.rows import Finding
-from harness.units import some
-from suites.checks.findings import finding, of_send
+from suites.checks.findings import of_send, require_acks_all
 from suites.checks.promises import DURABLE, EXACTLY_ONCE
+
+LOST = Anomaly("lost", "{count:acknowledged record} not in the log")
 
 
 def find(evidence: Evidence) -> list[Finding]:
     """At most one finding, with one count a lost record. Unsupported unless acks=all."""
-    acks = str(evidence.record.spec.config.get("acks"))
-    if acks not in ("all", "-1"):
-        raise Unsupported(f"acks={acks} promises nothing about a record that a broker acknowledged")
+    require_acks_all(evidence)
     lost = delivery.lost(evidence)
     if not lost:
         return []
-    message = f"{some(len(lost), 'acknowledged record')} not in the log"
-    return [finding("lost", message, len(lost), map(of_send, lost))]
+    return [LOST.found(len(lost), map(of_send, lost))]
 
 
 CHECK = Check(

@@ -31,15 +31,17 @@ from __future__ import annotations
 from collections import defaultdict
 
 from harness import delivery
+from harness.anomaly import Anomaly, Sample
 from harness.check import Check, Requirement
 from harness.delivery import Phantom
 from harness.evidence import Evidence
 from harness.outcome import Level
 from harness.rows import Finding
-from harness.units import some
 from harness.value import decode
-from suites.checks.findings import Sample, finding, of_copy
+from suites.checks.findings import of_copy
 from suites.checks.promises import EVERY
+
+UNEXPECTED = Anomaly("phantom", "{count:log record} {why}")
 
 
 def find(evidence: Evidence) -> list[Finding]:
@@ -47,10 +49,7 @@ def find(evidence: Evidence) -> list[Finding]:
     by_reason: dict[str, list[Phantom]] = defaultdict(list)
     for phantom in delivery.phantoms(evidence):
         by_reason[phantom.why].append(phantom)
-    return [
-        finding("phantom", f"{some(len(found), 'log record')}: {why}", len(found), map(_sample, found))
-        for why, found in by_reason.items()
-    ]
+    return [UNEXPECTED.found(len(found), map(_sample, found), why=why) for why, found in by_reason.items()]
 
 
 def _sample(phantom: Phantom) -> Sample:

@@ -32,21 +32,21 @@ PRD-SND-14, PRD-ACC-08, E2E-DEL-02, E2E-DEL-03, PRD-IDM-07 (KIP-98). Jepsen's ``
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from harness import delivery
-from harness.check import Check, Inconclusive, Requirement
+from harness.anomaly import Anomaly, Sample
+from harness.check import Check, Requirement
 from harness.delivery import Inversion
 from harness.evidence import Evidence
 from harness.outcome import Level
 from harness.rows import Finding
-from harness.units import some
 from suites.checks.attempts import undecoded
 from suites.checks.disturbance import doubt_if_disturbed
 from suites.checks.explain import Explainer
-from suites.checks.findings import Sample, finding, of_copy
+from suites.checks.findings import doubt_if_unreadable, of_copy
 from suites.checks.promises import AT_LEAST_ONCE, EVERY, EXACTLY_ONCE, exactly_once
 
+REORDERED = Anomaly("reordered", "{count:record} overtaken in the log by records that were sent later")
+UNEXPLAINED = Anomaly("unexplained-reorder", "{count:record} reordered without any failed request")
 IN_FLIGHT = "max.in.flight.requests.per.connection"
 
 
@@ -54,27 +54,19 @@ def find(evidence: Evidence) -> list[Finding]:
     """At most one finding; it counts the records that were overtaken."""
     inversions = delivery.inversions(evidence)
     if exactly_once(evidence) or _one_in_flight(evidence):
-        return _finding("reordered", inversions, "overtaken in the log by records that were sent later")
+        return [REORDERED.found(len(inversions), map(_sample, inversions))] if inversions else []
     explainer = Explainer(evidence)
     bare = [found for found in inversions if not explainer.overtaking_is_explained(found.n, found.record)]
     if not bare:
         return []
-    message = "overtaken in the log although nothing had failed"
-    doubt_if_disturbed(evidence, message)
-    if hidden := undecoded(evidence):
-        raise Inconclusive(f"{message}, but the witness could not read {some(hidden, 'frame')}")
-    return _finding("unexplained reorder", bare, message)
+    found_bare = UNEXPLAINED.found(len(bare), map(_sample, bare))
+    doubt_if_disturbed(evidence, found_bare)
+    doubt_if_unreadable(found_bare, undecoded(evidence))
+    return [found_bare]
 
 
 def _one_in_flight(evidence: Evidence) -> bool:
     return evidence.record.spec.config.get(IN_FLIGHT) == 1 and IN_FLIGHT not in evidence.record.not_set
-
-
-def _finding(anomaly: str, inversions: Sequence[Inversion], message: str) -> list[Finding]:
-    if not inversions:
-        return []
-    count = len(inversions)
-    return [finding(anomaly, f"{some(count, 'record')} {message}", count, map(_sample, inversions))]
 
 
 def _sample(found: Inversion) -> Sample:

@@ -36,11 +36,21 @@ from clients.reference.trace import (
     SequencesRestarted,
     StateChanged,
 )
+from harness.anomaly import ReasonKind
 from harness.check import Check, Requirement, Unsupported
 from harness.evidence import Evidence
 from harness.rows import Finding
 from suites.checks.promises import EXACTLY_ONCE
-from suites.checks.trace_model import FINAL, MUST, SHOULD, Monitor, accusation, events_of, flag
+from suites.checks.trace_model import (
+    FINAL,
+    MUST,
+    SHOULD,
+    Monitor,
+    accusation,
+    breach_anomaly,
+    events_of,
+    flag,
+)
 
 #: A broker remembers so many batches of each producer, and numbers go round at 2^31.
 REMEMBERED, ROUND = 5, 2**31
@@ -235,11 +245,15 @@ class Sequences(Monitor):
             chain.has_gap = True
 
 
+ANOMALY = breach_anomaly("sequence")
+NOT_IDEMPOTENT = ReasonKind("not-idempotent", "enable.idempotence=false numbers nothing")
+
+
 def find(evidence: Evidence) -> list[Finding]:
     """A finding a requirement, with one count a batch or bump that breaks a chain. Unsupported without idempotence."""
     if not flag(evidence, "enable.idempotence", default=True):
-        raise Unsupported("enable.idempotence=false numbers nothing")
-    return accusation("sequence", Sequences().watch(events_of(evidence)))
+        raise Unsupported(NOT_IDEMPOTENT.reason())
+    return accusation(ANOMALY, Sequences().watch(events_of(evidence)))
 
 
 CHECK = Check(

@@ -30,16 +30,26 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from harness.anomaly import Anomaly, ReasonKind, Sample
 from harness.check import Check, Inconclusive, Requirement
 from harness.contract import CRASHED, Fatal, OpComplete, OpInvoke
 from harness.evidence import Evidence, Send
 from harness.outcome import Level, Outcome
 from harness.rows import Finding
-from harness.units import some
 from suites.checks.delivery_timeout import SETTING, limit_ms
 from suites.checks.disturbance import NS_PER_MS, doubt_if_disturbed
-from suites.checks.findings import Sample, finding, of_send
+from suites.checks.findings import of_send
 from suites.checks.promises import EVERY
+
+PENDING = Anomaly("still-pending", "{count:record} never got a result")
+PENDING_AFTER_SUCCESS = Anomaly("still-pending", "{count:record} never got a result, though {ops} succeeded")
+FALSE_FLUSH = Anomaly("false-flush", "{count:record} got a result only after a flush or close had returned")
+HUNG = Anomaly("hung-call", "{ops} never returned, long after the time it was given")
+CRASHED_ITSELF = Anomaly(
+    "crashed", "the client ended its own process, {pending:record} without a result: {told}"
+)
+NO_LIMIT = ReasonKind("no-limit", "{of}: {told}, but the client has no {setting} that could have passed")
+TIME_LEFT = ReasonKind("time-left", "{of}: {told}, but the oldest had {left_ms} ms left when the trial ended")
 
 #: Results and the end of a flush may be stamped by different threads of a client.
 SLACK_MS = 1_000
@@ -60,25 +70,23 @@ def _crashed(evidence: Evidence) -> Finding | None:
     if crash is None:
         return None
     pending = [send for send in evidence.sends.values() if send.pending]
-    message = (
-        f"the client ended its own process, {some(len(pending), 'record')} without a result: {crash.message}"
+    return CRASHED_ITSELF.found(
+        max(1, len(pending)), map(of_send, pending), pending=len(pending), told=crash.message
     )
-    return finding("crashed", message, max(1, len(pending)), map(of_send, pending))
 
 
 def _never(evidence: Evidence) -> list[Finding]:
     pending = [send for send in evidence.sends.values() if send.complete_ns is None]
     if not pending:
         return []
-    message = f"{some(len(pending), 'record')} never got a result"
     oldest_ns = min(send.invoke_ns for send in pending)
-    kept = [event.op for event in _done(evidence) if event.invoke_ns[0] >= oldest_ns]
-    if kept:
-        message += f", though {' and '.join(kept)} succeeded"
-    else:
-        _doubt_unless_overdue(evidence, oldest_ns, message)
-    doubt_if_disturbed(evidence, message)
-    return [finding("still-pending", message, len(pending), map(of_send, pending))]
+    kept = tuple(event.op for event in _done(evidence) if event.invoke_ns[0] >= oldest_ns)
+    kind = PENDING_AFTER_SUCCESS if kept else PENDING
+    found = kind.found(len(pending), map(of_send, pending), ops=kept)
+    if not kept:
+        _doubt_unless_overdue(evidence, oldest_ns, found)
+    doubt_if_disturbed(evidence, found)
+    return [found]
 
 
 def _too_late(evidence: Evidence) -> list[Finding]:
@@ -91,11 +99,9 @@ def _too_late(evidence: Evidence) -> list[Finding]:
     ]
     if not late:
         return []
-    message = (
-        f"{some(len(late), 'record')} got a result after a flush or close that had said that all was done"
-    )
-    doubt_if_disturbed(evidence, message)
-    return [finding("false-flush", message, len(late), map(of_send, late))]
+    found = FALSE_FLUSH.found(len(late), map(of_send, late))
+    doubt_if_disturbed(evidence, found)
+    return [found]
 
 
 def _hung(evidence: Evidence) -> list[Finding]:
@@ -104,10 +110,10 @@ def _hung(evidence: Evidence) -> list[Finding]:
     hung = [event for event in invoked if event.id not in answered]
     if not hung:
         return []
-    message = f"{' and '.join(event.op for event in hung)} never came back, long after the time it was given"
-    doubt_if_disturbed(evidence, message)
     samples: Iterator[Sample] = ({"op": event.op, "invoke_ns": event.mono_ns} for event in hung)
-    return [finding("hung-call", message, len(hung), samples)]
+    found = HUNG.found(len(hung), samples, ops=tuple(event.op for event in hung))
+    doubt_if_disturbed(evidence, found)
+    return [found]
 
 
 def _done(evidence: Evidence) -> list[OpComplete]:
@@ -126,13 +132,14 @@ def _is_late(send: Send, done: list[tuple[int, int]]) -> bool:
     return any(send.invoke_ns < invoke_ns and complete_ns > until_ns for invoke_ns, until_ns in done)
 
 
-def _doubt_unless_overdue(evidence: Evidence, oldest_ns: int, message: str) -> None:
+def _doubt_unless_overdue(evidence: Evidence, oldest_ns: int, found: Finding) -> None:
+    of, told = found.anomaly, found.message
     if SETTING in evidence.record.not_set:
-        raise Inconclusive(f"{message}, but the client has no {SETTING} that could have passed")
+        raise Inconclusive(NO_LIMIT.reason(of=of, told=told, setting=SETTING))
     end_ns = evidence.record.phases.end_ns
     left_ms = limit_ms(evidence) - ((end_ns or oldest_ns) - oldest_ns) // NS_PER_MS
     if left_ms > 0:
-        raise Inconclusive(f"{message}, but the oldest had {left_ms} ms left when the trial ended")
+        raise Inconclusive(TIME_LEFT.reason(of=of, told=told, left_ms=left_ms))
 
 
 CHECK = Check(

@@ -14,10 +14,10 @@ from typing import Any, Union
 import msgspec
 
 from clients.reference.trace import TraceEvent
+from harness.anomaly import Anomaly, Sample
 from harness.evidence import Evidence
 from harness.outcome import Level
 from harness.rows import Finding
-from suites.checks.findings import Sample, finding
 
 ALL_EVENTS = tuple(TraceEvent.__subclasses__())
 _ANY_EVENT: Any = Union[ALL_EVENTS]  # noqa: UP007 - made of a list that only the run time knows
@@ -170,20 +170,23 @@ class Monitor:
         self.breaches.append(Breach(requirement, event.at_ms, subject, what))
 
 
-def accusation(anomaly: str, breaches: Sequence[Breach]) -> list[Finding]:
-    """One finding a requirement that was violated, with one count a breach; its message tells the first."""
+def breach_anomaly(code: str) -> Anomaly:
+    """The anomaly of a check of the trace, which tells the first breach of each requirement."""
+    return Anomaly(code, "{count} breaches of {behaviour}, the first: {told}")
+
+
+def accusation(anomaly: Anomaly, breaches: Sequence[Breach]) -> list[Finding]:
+    """One finding for each requirement that was violated, with one count for each breach."""
     of: dict[str, list[Breach]] = {}
     for breach in breaches:
         of.setdefault(breach.requirement, []).append(breach)
     return [_accusation(anomaly, requirement, of[requirement]) for requirement in of]
 
 
-def _accusation(anomaly: str, requirement: str, breaches: Sequence[Breach]) -> Finding:
+def _accusation(anomaly: Anomaly, requirement: str, breaches: Sequence[Breach]) -> Finding:
     first = breaches[0]
-    message = f"{first.subject or 'the client'} {first.what} ({requirement})"
-    if len(breaches) > 1:
-        message = f"{len(breaches)} breaches, the first: {message}"
     rows: Iterable[Sample] = (
         {"at_ms": one.at_ms, "subject": one.subject, "what": one.what} for one in breaches
     )
-    return finding(anomaly, message, len(breaches), rows, requirement)
+    told = f"{first.subject or 'the client'} {first.what}"
+    return anomaly.found(len(breaches), rows, requirement, behaviour=requirement, told=told)

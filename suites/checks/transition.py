@@ -31,7 +31,17 @@ from harness.check import Check, Requirement
 from harness.evidence import Evidence
 from harness.outcome import Guarantee
 from harness.rows import Finding
-from suites.checks.trace_model import FINAL, INITIAL, MOVES, MUST, SHOULD, Monitor, accusation, events_of
+from suites.checks.trace_model import (
+    FINAL,
+    INITIAL,
+    MOVES,
+    MUST,
+    SHOULD,
+    Monitor,
+    accusation,
+    breach_anomaly,
+    events_of,
+)
 
 _RULES = {
     "connection": "NET-CON-01",
@@ -84,9 +94,12 @@ class Transitions(Monitor):
         self._reported.add(event.batch)
 
 
+ANOMALY = breach_anomaly("transition")
+
+
 def find(evidence: Evidence) -> list[Finding]:
     """A finding a requirement, with one count a move or end that may not be."""
-    return accusation("transition", Transitions().watch(events_of(evidence)))
+    return accusation(ANOMALY, Transitions().watch(events_of(evidence)))
 
 
 CHECK = Check(

@@ -29,28 +29,30 @@ PRD-IDM-09, PRD-IDM-12 (KIP-360). librdkafka calls it fatal where it happens to 
 
 from __future__ import annotations
 
-from harness.check import Check, Requirement, Unsupported
+from harness.anomaly import Anomaly
+from harness.check import Check, Requirement
 from harness.evidence import Evidence
 from harness.outcome import Level
 from harness.rows import Finding
-from harness.units import some
 from suites.checks.contradicted import failed_over_it
-from suites.checks.findings import finding, of_send
+from suites.checks.findings import listed_errors, of_send, require_unlimited_retries
 from suites.checks.promises import EXACTLY_ONCE
 
-UNLIMITED = 2_147_483_647
+UNMENDED = Anomaly(
+    "unmended",
+    "{count:record} failed because the broker refused the next sequence ({errors})",
+    Level.SHOULD,
+)
 
 
 def find(evidence: Evidence) -> list[Finding]:
     """At most one finding, counting the records. Unsupported where retries are limited."""
-    if (retries := int(evidence.record.spec.config.get("retries", UNLIMITED))) < UNLIMITED:
-        raise Unsupported(f"retries={retries} lets the client give up after so many")
+    require_unlimited_retries(evidence)
     failed = failed_over_it(evidence)
     if not failed:
         return []
-    errors = ", ".join(sorted({send.error or "no error" for send in failed.values()}))
-    message = f"{some(len(failed), 'record')} failed over a sequence that was the next one ({errors})"
-    return [finding("unmended", message, len(failed), map(of_send, failed.values()))]
+    errors = listed_errors(failed.values())
+    return [UNMENDED.found(len(failed), map(of_send, failed.values()), errors=errors)]
 
 
 CHECK = Check(

@@ -31,25 +31,29 @@ PRD-SPL-01 (KIP-126). librdkafka never splits; its error is MSG_SIZE_TOO_LARGE.
 
 from __future__ import annotations
 
-from harness.check import Check, Requirement, Unsupported
+from harness.anomaly import Anomaly
+from harness.check import Check, Requirement
 from harness.evidence import Evidence, Send
 from harness.outcome import Level
 from harness.rows import Finding
-from harness.units import NS_PER_MS, some
-from suites.checks.findings import finding, of_send
+from harness.units import NS_PER_MS
+from suites.checks.findings import listed_errors, of_send, require_unlimited_retries
 from suites.checks.promises import DURABLE
 from suites.checks.too_large import refusals
 
-UNLIMITED = 2_147_483_647
+UNSPLIT = Anomaly(
+    "unsplit",
+    "{count:record} of {batches} batches that were too large failed together ({errors})",
+    Level.SHOULD,
+)
 #: A client may count its delivery timeout from a little earlier than the call, or round it down.
 SLACK_MS = 1_000
 
 
 def find(evidence: Evidence) -> list[Finding]:
     """At most one finding, counting the records. Unsupported where retries are limited."""
+    require_unlimited_retries(evidence)
     config = evidence.record.spec.config
-    if (retries := int(config.get("retries", UNLIMITED))) < UNLIMITED:
-        raise Unsupported(f"retries={retries} lets the parts of a batch fail after so many")
     known = refusals(evidence)
     if any(refusal.is_of_one for refusal in known):
         return []
@@ -62,10 +66,8 @@ def find(evidence: Evidence) -> list[Finding]:
     if not batches:
         return []
     failed = [send for batch in batches for send in batch]
-    errors = ", ".join(sorted({send.error or "no error" for send in failed}))
-    records = some(len(failed), "record")
-    message = f"{records} of {len(batches):,} batches that were too large failed together ({errors})"
-    return [finding("unsplit", message, len(failed), map(of_send, failed))]
+    errors = listed_errors(failed)
+    return [UNSPLIT.found(len(failed), map(of_send, failed), batches=len(batches), errors=errors)]
 
 
 def _took_ns(send: Send) -> int:

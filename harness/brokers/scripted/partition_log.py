@@ -159,6 +159,7 @@ def _rows(batch: StoredBatch, topic: str, partition: int) -> list[LogRecord]:
                 None if key is None else key.decode(errors="backslashreplace"),
                 None if value is None else value.decode(errors="backslashreplace"),
                 crc,
+                header.compression,
             )
         )
     return rows

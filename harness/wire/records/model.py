@@ -24,6 +24,8 @@ LOG_APPEND_TIME: Final = 0x08
 TRANSACTIONAL: Final = 0x10
 CONTROL: Final = 0x20
 
+_CODEC_NAMES: Final = {codec.value: codec.name.lower() for codec in Codec}
+
 NO_PRODUCER_ID: Final = -1
 NO_PRODUCER_EPOCH: Final = -1
 NO_SEQUENCE: Final = -1
@@ -69,6 +71,12 @@ class BatchHeader:
     producer_epoch: int
     base_sequence: int
     record_count: int
+
+    @property
+    def compression(self) -> str:
+        """The codec as ``compression.type`` names it, or its number where no codec has it."""
+        number = self.attributes & CODEC_MASK
+        return _CODEC_NAMES.get(number, str(number))
 
     @property
     def codec(self) -> Codec:
