@@ -172,7 +172,7 @@ class Monitor:
 
 def breach_anomaly(code: str) -> Anomaly:
     """The anomaly of a check of the trace, which tells the first breach of each requirement."""
-    return Anomaly(code, "{count} breaches of {behaviour}, the first: {told}")
+    return Anomaly(code, "{count:violation} of {behaviour}, the first: {told}")
 
 
 def accusation(anomaly: Anomaly, breaches: Sequence[Breach]) -> list[Finding]:

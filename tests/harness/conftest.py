@@ -13,7 +13,7 @@ from harness import campaign_file
 from harness.cli.expanding import Expanded, expanded
 from harness.names import made_of
 from harness.outcome import Guarantee, Verdict
-from harness.rows import Delivery, FaultVerdict, Finding, RequirementVerdict, TrialVerdict
+from harness.rows import Delivery, FaultVerdict, Finding, Param, RequirementVerdict, TrialVerdict
 from harness.spec import ClientRef, Plan, TrialSpec, Workload
 from harness.store import RunRecord, RunStore
 
@@ -31,24 +31,31 @@ def judged(
     idle: Iterable[str] = (),
     checks: Iterable[str] = ("lost", "duplicate"),
     message: str = "3 records",
+    params: dict[str, Param] | None = None,
+    code: str = "",
     broker: str = "local:4.3.1x1",
     variant: str = "",
     sent: int = 10,
 ) -> TrialVerdict:
-    """A trial in which each of ``checks`` judged a requirement ``R-<check>``, and found those of ``anomalies``."""
+    """A trial in which each of ``checks`` judged a requirement ``R-<check>``, and found those of ``anomalies``.
+
+    ``code`` and ``params`` are those of the findings, or of the reason where there is none.
+    """
     names = dict.fromkeys([*checks, *anomalies])
     requirements = tuple(
         RequirementVerdict(
             f"R-{name}",
             "MUST",
             Verdict.FAIL.value if name in anomalies else Verdict.PASS.value,
-            (Finding(name, message),) if name in anomalies else (),
+            (Finding(name, message, params=params or {}),) if name in anomalies else (),
             (name,),
         )
         for name in sorted(names)
     )
     if verdict is None:
         verdict = Verdict.FAIL.value if anomalies else Verdict.PASS.value
+    if anomalies and not code:
+        code = min(anomalies)
     more = f" (and {len(anomalies) - 1} more)" if len(anomalies) > 1 else ""
     told = reason or (f"{min(anomalies)}: {message}{more}" if anomalies else "all held")
     if verdict not in (Verdict.FAIL, Verdict.PASS):
@@ -70,6 +77,8 @@ def judged(
         delivery=Delivery(sent=sent),
         variant=variant,
         attempt=attempt,
+        code=code,
+        params=params or {},
     )
 
 

@@ -46,6 +46,10 @@ def changes(old, new) -> list[str]:
         ("harness-error", "pass", "changed"),
         ("pass", "pass", "same"),
         ("fail", "fail", "same"),
+        ("differs", "differs", "same"),
+        ("pass", "differs", "changed"),
+        ("differs", "fail", "regression"),
+        ("fail", "differs", "fixed"),
         ("inconclusive", "inconclusive", "same"),
     ],
 )
@@ -58,10 +62,13 @@ def test_another_reason_is_a_change_and_other_numbers_are_none(verdict, run) -> 
     old = verdict("lost", message="3 records")
     assert changes(run(old), run(verdict("lost", message="77 records"))) == ["same"]
     assert changes(run(old), run(verdict("duplicate", message="3 records"))) == ["changed"]
-    named = [verdict("lost", message=f"3 failed ({names})") for names in ("A_B, C_D", "C_D", "E_F")]
+    assert changes(run(old), run(verdict("lost", message="in other words"))) == ["same"]
+    numbers = [verdict("lost", params={"count": count}) for count in (3, 77)]
+    assert changes(run(numbers[0]), run(numbers[1])) == ["same"]
+    named = [verdict("lost", params={"errors": names}) for names in (("A_B", "C_D"), ("C_D",), ("E_F",))]
     assert changes(run(named[0]), run(named[1])) == ["same"]
     assert changes(run(named[1]), run(named[2])) == ["changed"]
-    stood = [verdict(verdict="inconclusive", reason=reason) for reason in ("for 3 ms", "it never came")]
+    stood = [verdict(verdict="inconclusive", code=code) for code in ("client-stalled", "broker-stalled")]
     assert changes(run(stood[0]), run(stood[1])) == ["changed"]
     assert changes(run(verdict(reason="9 held")), run(verdict(reason="one held"))) == ["same"]
 

@@ -191,7 +191,7 @@ def test_a_run_without_trials_has_empty_tables_of_the_right_columns(run_of: Runs
     for table, columns in TABLES.items():
         found = pq.read_schema(folder / table / "part-0.parquet")
         assert found.names == list(columns)
-        assert found.metadata[b"kafka_trial.schema_version"] == b"1"
+        assert found.metadata[b"kafka_trial.schema_version"] == b"2"
 
 
 def test_what_no_column_can_hold_is_one_sentence_and_leaves_the_old_tables(

@@ -111,7 +111,7 @@ def test_strange_answer(story):
 def test_a_broker_that_was_slow_itself_is_seen_behind_every_rule(story, fate, leaves_ms):
     ruled = Ruled(story, answered_ms=(11, 2_600)).ruled("response", 1, fate, leaves_ms)
     assert slowest_answer_ms(ruled.evidence()) == 2_589
-    with pytest.raises(Inconclusive, match="unanswered for 2589 ms"):
+    with pytest.raises(Inconclusive, match="unanswered for 2,589 ms"):
         gave_up.CHECK.find(ruled.evidence())
 
 

@@ -230,7 +230,7 @@ def test_where_the_client_stood_still_nobody_is_accused(story):
     told = twice(story(), again_ms=80, conn=1)
     told.beat(0, 9_000)
 
-    with pytest.raises(Inconclusive, match="stood still for 9000 ms"):
+    with pytest.raises(Inconclusive, match="stalled for 9,000 ms"):
         CHECK.find(told.evidence())
 
 

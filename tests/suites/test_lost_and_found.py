@@ -43,14 +43,14 @@ def test_an_unknown_result_may_turn_up_and_a_definite_failure_may_not(story):
     told.result(0, at_ms=5, outcome="info", error="TIMED_OUT")
     told.result(1, at_ms=5, outcome="fail", error="MESSAGE_TOO_LARGE")
 
-    assert found(phantom, told) == [("1 log record: was reported as certainly not written", 1)]
+    assert found(phantom, told) == [("1 log record was reported as certainly not written", 1)]
 
 
 def test_somebody_elses_record_is_a_phantom_and_not_corrupted(story):
     told = story()
     told.log.append(told.record(0, 0, value=encode(Identity("other", "t", "p1", 0), 60)))
 
-    assert found(phantom, told) == [("1 log record: was written by somebody else", 1)]
+    assert found(phantom, told) == [("1 log record was written by somebody else", 1)]
     assert found(corrupted, told) == []
 
 

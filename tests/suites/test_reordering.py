@@ -28,7 +28,7 @@ def overtaken(told):
 def test_without_a_failure_nothing_may_overtake(story):
     (finding,) = CHECK.find(overtaken(story()).evidence())
 
-    assert (finding.anomaly, finding.count) == ("unexplained reorder", 1)
+    assert (finding.anomaly, finding.count) == ("unexplained-reorder", 1)
     assert (finding.samples[0]["n"], finding.samples[0]["overtaken_by"]) == (0, 1)
 
 
