@@ -2,7 +2,8 @@
 
 The client first gets its first records through in peace, so that a fault meets it connected and at work, not
 half-way through its start. Then three phases. *load*: it sends, the faults come and go. *heal*: no fault is left,
-and the client has its delivery timeout and a margin to give every record a result. *final*: the client is closed
+and the client has its delivery timeout and a margin to give every record a result, and where records are pending
+then, until it has made no progress for longer than any timeout of its own. *final*: the client is closed
 and the log is read back over INTERNAL. A trial that cannot be finished has an ending that says why, never a verdict.
 """
 
@@ -25,6 +26,7 @@ from harness.errors import BrokerDied, ClientBroken, ClientCrashed, KafkaTrialEr
 from harness.evidence import PRODUCER, Evidence, passed_and_stopped
 from harness.inject import Injector, sleep_until
 from harness.lane import Lane, LiveLane
+from harness.liveness import Patience, flush_timeout_ms
 from harness.outcome import Guarantee
 from harness.ports import Cluster, InstalledClient
 from harness.rows import Ending, Frame, LogRecord, Phases, TrialRecord
@@ -34,9 +36,6 @@ from harness.workload import commands
 
 T = TypeVar("T")
 
-#: How long after its own delivery timeout a client may take to say so before we stop waiting (not a verdict:
-#: the check on pending records has its own, stated slack).
-HEAL_MARGIN_MS = 20_000
 STARTUP_TIMEOUT_S = 60.0
 CLOSE_TIMEOUT_MS = 10_000
 #: How long the first records may take without any fault; what is still missing then is for the checks to say.
@@ -240,10 +239,18 @@ class LiveTrial:
     async def _heal(self, client: Conversation) -> None:
         await self._injector.clear()
         await self._lane.assert_pristine()
-        self._mark(heal_ns=time.monotonic_ns())
-        delivery_ms = int(self._spec.config["delivery.timeout.ms"])
+        healed_ns = time.monotonic_ns()
+        self._mark(heal_ns=healed_ns)
         with suppress(ClientCrashed):
-            await client.flush(delivery_ms + HEAL_MARGIN_MS)
+            await client.flush(flush_timeout_ms(self._spec.config))
+            patience = Patience(self._spec.config, self._not_set, healed_ns)
+            await client.until(
+                lambda: (
+                    client.settled.is_set()
+                    or patience.is_over(self._history, self._frames, time.monotonic_ns())
+                ),
+                patience.longest_ms / 1000,
+            )
 
     def _mark(self, **moments: int) -> None:
         self._phases = Phases(**(asdict(self._phases) | moments))

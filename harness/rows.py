@@ -269,10 +269,10 @@ class Delivery(msgspec.Struct, frozen=True):
 class Availability(msgspec.Struct, frozen=True):
     """How much of its work the client got done, and how long it did not: said in every verdict.
 
-    Of ``offered`` records so many were acknowledged, failed, or never settled (``unknown``). ``longest_gap_ms`` is the
-    longest time without an acknowledgement while records waited. ``first_ack_ms`` and ``steady_ack_ms`` count from the
-    end of the last fault: to the first acknowledgement, and to the one from which on no gap was longer than before the
-    faults. Null where there was none.
+    Of ``offered`` records so many were acknowledged, failed, or ended unknown. ``longest_gap_ms`` is the longest time
+    without an acknowledgement while records waited. ``first_ack_ms`` and ``steady_ack_ms`` count from the end of the
+    last fault: to the first acknowledgement, and to the first from which on there was no gap that is too long
+    (:mod:`harness.availability`). Null where there was none.
     """
 
     offered: int = 0

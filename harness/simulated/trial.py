@@ -28,6 +28,7 @@ from harness.contract import (
 from harness.dice import Dice
 from harness.errors import ClientBroken, KafkaTrialError, UsageError
 from harness.evidence import PRODUCER, Evidence, passed_and_stopped
+from harness.liveness import Patience, flush_timeout_ms
 from harness.registry import client as client_kind
 from harness.rows import Ending, FaultRow, LogRecord, Phases, TrialRecord
 from harness.simulated.injection import SimulatedInjector
@@ -43,7 +44,6 @@ START_NS = 1_000 * NS_PER_MS
 WARM_UP_MS = 20_000
 CATCH_UP_MS = 5_000
 WATCH_INTERVAL_MS = 250
-HEAL_MARGIN_MS = 20_000
 CLOSE_TIMEOUT_MS = 10_000
 LAST_ROWS_MS = 2_000
 #: What an answer may be late with, as in the live world.
@@ -109,7 +109,7 @@ class SimulatedTrial:
         injector.startup()
         self._start(network, ",".join(f"{host}:{port}" for host, port in addresses.values()))
         self._load(injector)
-        self._heal(injector, lane)
+        self._heal(network, injector, lane)
         self._mark(final_ns=self._scheduler.now_ns)
         self._op(Close(self._id(), CLOSE_TIMEOUT_MS))
         self._client_ns = None
@@ -148,15 +148,25 @@ class SimulatedTrial:
             self._until(lambda: not (injector.holding or injector.waiting), WATCH_INTERVAL_MS)
         injector.stop_waiting()
 
-    def _heal(self, injector: SimulatedInjector, lane: SimulatedLane) -> None:
+    def _heal(self, network: Network, injector: SimulatedInjector, lane: SimulatedLane) -> None:
         injector.clear()
         lane.settle()
         for proxy in lane.proxies:
             if not proxy.is_pristine:
                 raise KafkaTrialError(f"the proxy of broker {proxy.node_id} still carries a fault")
-        self._mark(heal_ns=self._scheduler.now_ns)
-        delivery_ms = int(self._spec.config["delivery.timeout.ms"])
-        self._op(Flush(self._id(), delivery_ms + HEAL_MARGIN_MS))
+        healed_ns = self._scheduler.now_ns
+        self._mark(heal_ns=healed_ns)
+        self._op(Flush(self._id(), flush_timeout_ms(self._spec.config)))
+        self._wait_for_pending(network, healed_ns)
+
+    def _wait_for_pending(self, network: Network, healed_ns: int) -> None:
+        """Where records are pending after the flush: until ``stuck`` can judge, and no longer than that takes."""
+        patience = Patience(self._spec.config, self._not_set, healed_ns)
+        give_up_ns = self._scheduler.now_ns + patience.longest_ms * NS_PER_MS
+        while not self._is_settled() and (now_ns := self._scheduler.now_ns) < give_up_ns:
+            if patience.is_over(self._history, network.rows, now_ns):
+                break
+            self._until(self._is_settled, WATCH_INTERVAL_MS)
 
     # the client
 
@@ -226,6 +236,12 @@ class SimulatedTrial:
 
     # the evidence
 
+    @property
+    def _not_set(self) -> dict[str, str]:
+        """What the client said that it could not apply."""
+        configured = next((event for event in self._history if isinstance(event, Configured)), None)
+        return {} if configured is None else configured.not_set
+
     def _mark(self, **moments: int) -> None:
         self._phases = Phases(**(asdict(self._phases) | moments))
 
@@ -233,7 +249,6 @@ class SimulatedTrial:
         rows = () if self._network is None else tuple(self._network.rows)
         faults: tuple[FaultRow, ...] = () if self._injector is None else self._injector.accounted(rows)
         frames, stopped = passed_and_stopped(rows)
-        configured = next((event for event in self._history if isinstance(event, Configured)), None)
         record = TrialRecord(
             spec=self._spec,
             run_id=self._run_id,
@@ -243,7 +258,7 @@ class SimulatedTrial:
             ending=ending,
             reason=reason,
             client=_about(self._history),
-            not_set={} if configured is None else configured.not_set,
+            not_set=self._not_set,
         )
         trace: tuple[Any, ...] = () if self._client is None else tuple(self._client.trace)
         return Evidence(record, tuple(self._history), frames, faults, tuple(self._log), trace, stopped)

@@ -12,9 +12,10 @@ from collections.abc import Mapping
 from itertools import pairwise
 
 from harness.anomaly import ReasonKind
+from harness.availability import Span
 from harness.check import Inconclusive
 from harness.contract import ShutdownComplete, Stats
-from harness.evidence import Evidence
+from harness.evidence import Evidence, view
 from harness.rows import Fate, Finding, Frame, FrameKind
 from harness.units import NS_PER_MS as NS_PER_MS
 
@@ -31,30 +32,45 @@ STARVED_MS = 2_500
 SILENT_MS = 2_000
 
 
-def longest_silence_ms(evidence: Evidence) -> int:
-    """The longest time between two heartbeats, from the first event to the end; 0 for a client that sends none."""
+@view
+def silences(evidence: Evidence) -> list[Span]:
+    """The times between two heartbeats, from the first event to the end; none for a client that sends none."""
     beats = [event.mono_ns for event in evidence.history if isinstance(event, Stats)]
     if not beats:
-        return 0
+        return []
     ended = [event.mono_ns for event in evidence.history if isinstance(event, ShutdownComplete)]
     end_ns = ended[0] if ended else evidence.record.phases.final_ns
     moments = sorted([evidence.history[0].mono_ns, *beats, *([end_ns] if end_ns else [])])
-    return max((later - earlier) // NS_PER_MS for earlier, later in pairwise(moments))
+    return [Span(*ends) for ends in pairwise(moments)]
 
 
-def slowest_answer_ms(evidence: Evidence) -> int:
-    """The longest that the broker had a request before its answer came to the witness, or its connection ended."""
+def longest_silence_ms(evidence: Evidence) -> int:
+    """The longest time between two heartbeats; 0 for a client that sends none."""
+    return max((silence.length_ms for silence in silences(evidence)), default=0)
+
+
+@view
+def slow_answers(evidence: Evidence) -> list[Span]:
+    """How long the broker had each request, until its answer came to the witness, or its connection ended.
+
+    A request of which no answer is asked (acks=0) is none.
+    """
     waiting: dict[tuple[int, int | None], Frame] = {}
-    slowest_ns = 0
+    found: list[Span] = []
     for frame in sorted((*evidence.frames, *evidence.stopped), key=_at_broker_ns):
         if frame.kind is FrameKind.REQUEST:
-            if frame.fate is not Fate.STOPPED:
+            if frame.fate is not Fate.STOPPED and frame.acks != 0:
                 waiting[frame.conn, frame.correlation_id] = frame
             continue
         for request in _settled(frame, waiting):
-            slowest_ns = max(slowest_ns, _at_broker_ns(frame) - request.t_ns)
+            found.append(Span(request.t_ns, _at_broker_ns(frame)))
             del waiting[request.conn, request.correlation_id]
-    return slowest_ns // NS_PER_MS
+    return found
+
+
+def slowest_answer_ms(evidence: Evidence) -> int:
+    """The longest that the broker had a request; 0 where there was none."""
+    return max((answer.length_ms for answer in slow_answers(evidence)), default=0)
 
 
 def doubt_if_disturbed(evidence: Evidence, found: Finding) -> None:

@@ -21,6 +21,8 @@ Forbidden under all. A result may be a success, a failure or "unknown"; none at 
 The history to the end of the trial. A record whose time has not run out yet when the trial ends, or that is missing
 from a process which stood still, is inconclusive.
 
+A client without a delivery timeout is judged by ``stuck``.
+
 ## References
 
 PRD-CLS-01, PRD-CLS-03. ``stuck producer`` in the Bufstream report; ``no progress after heal``.

@@ -15,6 +15,7 @@ from suites.requirements.connections import CONNECTIONS
 from suites.requirements.delivery import DELIVERY
 from suites.requirements.idempotence import IDEMPOTENCE
 from suites.requirements.in_flight import IN_FLIGHT, REQUEST_TIMEOUT
+from suites.requirements.liveness import LIVENESS
 from suites.requirements.metadata import METADATA
 from suites.requirements.plugins import PLUGINS
 from suites.requirements.sender import SENDER
@@ -38,7 +39,7 @@ CLIENT_GROUPS = (
     CONFIGURATION,
 )
 
-GROUPS = (*CLIENT_GROUPS, DELIVERY)
+GROUPS = (*CLIENT_GROUPS, DELIVERY, LIVENESS)
 
 
 def behaviours() -> dict[str, Behaviour]:

@@ -34,6 +34,7 @@ from harness.workload import key_of
 RUN, TOPIC = "run", "run-0"
 MS = 1_000_000
 T0 = 5_000_000 * MS
+HEAL_MS = 6_000
 
 
 def ns(at_ms: float) -> int:
@@ -55,6 +56,7 @@ class Story:
     ending: Ending = Ending.COMPLETE
     shuts_down: bool = True
     never_called: int = 0
+    final_ms: float = 7_000
     end_ms: float = 60_000
     called_ms: dict[int, float] = field(default_factory=dict)
     correlation: int = 0
@@ -188,6 +190,12 @@ class Story:
             error_codes=errors,
         )
 
+    def other(self, kind: FrameKind, at_ms: float, conn: int = 1, **fields: object) -> None:
+        """A frame of Metadata passes the witness."""
+        self.frames.append(
+            Frame(ns(at_ms), 0, 1, conn, kind, api_key=3, api="Metadata", correlation_id=1_000, **fields)
+        )
+
     def deliver(self, numbers: list[int], partition: int, at_ms: float, conn: int = 1) -> int:
         """Request, append, answer within a millisecond; returns the base offset."""
         self.request(numbers, partition, at_ms, conn)
@@ -231,7 +239,7 @@ class Story:
             run_id=RUN,
             topic=TOPIC,
             lane=0,
-            phases=Phases(ns(0), ns(6_000), ns(7_000), ns(self.end_ms)),
+            phases=Phases(ns(0), ns(HEAL_MS), ns(self.final_ms), ns(self.end_ms)),
             ending=self.ending,
             not_set=self.not_set,
         )

@@ -37,6 +37,7 @@ COUNTS = {
     "PRD-CLS": 7,
     "CLI-CFG": 9,
     "E2E-DEL": 5,
+    "E2E-LIV": 1,
 }
 
 

@@ -22,6 +22,13 @@ ANSWERS: Mapping[str, Mutant] = {
         scenario="produce/disconnect",
         guarantee=Guarantee.AT_LEAST_ONCE,
     ),
+    "stalls_after_reset": Mutant(
+        "does nothing more for any record once a connection is lost with a request in flight",
+        ("stuck",),
+        ("E2E-LIV-01",),
+        scenario="network/reset",
+        guarantee=Guarantee.AT_LEAST_ONCE,
+    ),
     "reorders_on_retry": Mutant(
         "turns the records of a batch round when it sends it again",
         ("reordered", TRANSITIONS + "EachRecordIsStoredOnceAndInOrder"),

@@ -1,0 +1,40 @@
+"""A client program whose I/O thread hangs for ever once a connection with a request in flight is lost.
+
+It is no mutant of the suite: it applies no delivery.timeout.ms, tells no trace, and its process lives on.
+"""
+
+from __future__ import annotations
+
+import threading
+
+from clients.adapters.python_lib.verifiable import run
+from clients.adapters.reference.__main__ import ReferenceClient
+from clients.reference.trace import RequestLost
+
+SETTING = "delivery.timeout.ms"
+
+
+def hang(event):
+    if isinstance(event, RequestLost):
+        threading.Event().wait()
+
+
+class Stalling(ReferenceClient):
+    client = "stalling"
+    client_version = "1.0"
+
+    def __init__(self):
+        super().__init__("", hang)
+        self.client = "stalling"
+
+    def configure(self, config):
+        applied, not_set = super().configure(config)
+        del applied[SETTING]
+        return applied, not_set | {SETTING: "it has no such limit"}
+
+    def close(self, timeout_s):
+        return False
+
+
+if __name__ == "__main__":
+    run(Stalling)

@@ -1,0 +1,35 @@
+"""A client that stalls after a reset is stuck, whatever it lacks; the true client in the same trial is not."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.jvm
+
+STALLING = Path(__file__).with_name("stalling_adapter.py")
+
+
+def test_a_program_that_stalls_is_stuck_without_a_delivery_timeout_and_with_a_living_process(line):
+    [verdict] = line.json(
+        "run",
+        "network/reset",
+        "-g",
+        "at-least-once",
+        "--seed",
+        "7",
+        "--",
+        sys.executable,
+        str(STALLING),
+        code=1,
+    )["verdicts"]
+    assert (verdict["verdict"], verdict["code"]) == ("fail", "stuck"), verdict["reason"]
+    assert 0 < verdict["availability"]["acked"] < verdict["availability"]["offered"]
+    assert verdict["params"]["idle_ms"] > verdict["params"]["bound_ms"] == 40_000
+
+
+def test_the_true_client_is_not(line):
+    verdicts = line.json("run", "network/reset", "-c", "reference", "--seed", "7")["verdicts"]
+    assert {verdict["verdict"] for verdict in verdicts} == {"pass"}

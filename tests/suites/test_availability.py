@@ -1,0 +1,134 @@
+"""Availability: gaps and recovery as the docstring defines them, as laws and in small examples."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from msgspec.structs import replace as restruct
+
+from harness.availability import STEADY_MS, Span, availability, gaps, recovery
+from harness.rows import Availability
+
+MS = 1_000_000
+moments = st.integers(0, 40)
+waits = st.lists(st.tuples(moments, moments).map(lambda ends: Span(min(ends), max(ends))), max_size=8)
+acks = st.lists(moments, max_size=8)
+
+
+def length(found):
+    return max((gap.end_ns - gap.begin_ns for gap in found), default=0)
+
+
+def by_instant(spans, told):
+    """The longest gap by its definition, an instant at a time: each lies between two whole moments."""
+    longest = run = 0
+    for at in range(41):
+        run = 0 if at in told else run
+        run = run + 1 if any(span.begin_ns <= at < span.end_ns for span in spans) else 0
+        longest = max(longest, run)
+    return longest
+
+
+@given(waits, acks)
+def test_the_longest_gap_is_the_longest_run_of_instants_with_a_wait_and_no_acknowledgement(spans, told):
+    assert length(gaps(spans, told)) == by_instant(spans, told)
+
+
+@given(waits, acks, moments)
+def test_one_more_acknowledgement_lengthens_no_gap_and_delays_no_recovery(spans, told, more):
+    fewer, greater = gaps(spans, told), gaps(spans, [*told, more])
+    assert length(greater) <= length(fewer)
+    for after in (0, 10, 20):
+        before = recovery(sorted(told), fewer, after, 5)
+        now = recovery(sorted([*told, more]), greater, after, 5)
+        for was, then in zip(before, now, strict=True):
+            assert was is None or (then is not None and then <= was)
+
+
+@given(waits, acks, moments, st.integers(1, 20))
+def test_the_steady_acknowledgement_is_the_earliest_after_which_no_gap_is_too_long(spans, told, after, limit):
+    found = gaps(spans, told)
+    first, steady = recovery(sorted(told), found, after, limit)
+
+    def is_steady(moment):
+        return all(gap.end_ns - gap.begin_ns <= limit for gap in found if gap.begin_ns >= moment)
+
+    later = sorted(moment for moment in told if moment >= after)
+    assert first == next(iter(later), None)
+    assert steady == next(filter(is_steady, later), None)
+
+
+@given(waits, acks, st.integers(0, 100))
+def test_when_it_all_happened_makes_no_difference(spans, told, shift):
+    moved = [Span(span.begin_ns + shift, span.end_ns + shift) for span in spans]
+    assert [
+        (gap.begin_ns - shift, gap.end_ns - shift) for gap in gaps(moved, [at + shift for at in told])
+    ] == [tuple(gap) for gap in gaps(spans, told)]
+
+
+def outage(story, linger_ms=5):
+    """Acknowledged every 100 ms until a fault at 1 s; once at 3.2 s, after it was over at 3 s; then from 5 s on."""
+    told = story(config={"linger.ms": linger_ms}, final_ms=7_000)
+    for n in range(30):
+        told.call(n, at_ms=n * 100)
+    for n in range(10):
+        told.result(n, n * 100 + 20)
+    told.fault("latency", 200, 500)
+    told.fault("refused", 1_000, 3_000)
+    told.result(10, 3_200)
+    for n in range(11, 26):
+        told.result(n, 5_000 + n)
+    told.result(26, 6_000, outcome="fail")
+    told.result(27, 6_000, outcome="info")
+    return told
+
+
+def test_an_outage(story):
+    assert availability(outage(story).evidence()) == Availability(
+        offered=30,
+        acked=26,
+        failed=1,
+        unknown=3,
+        longest_gap_ms=2_200,
+        first_ack_ms=200,
+        steady_ack_ms=None,  # two records wait until the close
+    )
+
+
+@pytest.mark.parametrize(("gap_ms", "steady_ack_ms"), [(STEADY_MS + 5, 2_011), (STEADY_MS + 6, None)])
+def test_recovery_is_steady_once_no_gap_is_longer_than_a_second_and_linger(story, gap_ms, steady_ack_ms):
+    told = outage(story, linger_ms=5)
+    for n in (28, 29):
+        told.result(n, 5_025 + gap_ms, outcome="fail")
+    found = availability(told.evidence())
+    assert (found.first_ack_ms, found.steady_ack_ms) == (200, steady_ack_ms)
+
+
+def test_without_faults_there_is_no_recovery_and_without_records_no_gap(story):
+    told = story()
+    assert availability(told.evidence()) == Availability()
+    told.call(0, at_ms=0)
+    told.result(0, 20)
+    found = availability(told.evidence())
+    assert (found.longest_gap_ms, found.first_ack_ms, found.steady_ack_ms) == (20, None, None)
+
+
+def test_a_fault_that_never_took_effect_ends_nothing(story):
+    told = story()
+    told.call(0, at_ms=0)
+    told.result(0, 20)
+    told.fault("reset", None)
+    assert availability(told.evidence()).first_ack_ms is None
+
+
+def test_a_record_without_a_result_waits_until_the_close_or_the_end(story):
+    told = story(final_ms=9_000)
+    told.call(0, at_ms=1_000)
+    evidence = told.evidence()
+    assert availability(evidence).longest_gap_ms == 8_000
+    phases = restruct(evidence.record.phases, final_ns=None)
+    cut_off = replace(evidence, record=restruct(evidence.record, phases=phases))
+    assert availability(cut_off).longest_gap_ms == 59_000

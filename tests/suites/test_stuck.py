@@ -1,0 +1,178 @@
+"""Who is stuck: no progress with records pending, for longer than any timeout of the client's own, in its own time."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from msgspec.structs import replace as restruct
+
+from harness import registry
+from harness.check import Inconclusive
+from harness.contract import CRASHED, Fatal
+from harness.liveness import NOT_GIVEN_MS, SLACK_MS, bound_ms
+from harness.outcome import Guarantee
+from harness.plan import producer_config
+from harness.rows import FrameKind
+from harness.simulated.judged import try_spec
+from harness.spec import ClientRef
+from suites.checks.stuck import CHECK, waiting_when_healed
+from suites.simulated.generated import spec_of
+
+#: What the profile's largest timeout, of thirty seconds, allows.
+BOUND_MS = 30_000 + SLACK_MS
+HEAL_MS = 6_000
+TIMED_OUT = ("delivery.timeout.ms", "max.block.ms")
+
+
+@pytest.fixture
+def stalled(story):
+    """Record 0 is delivered, records 1 and 2 are called and never heard of again; closed at ``final_ms``."""
+
+    def told(final_ms: float = HEAL_MS + BOUND_MS + 1, **fields):
+        one = story(final_ms=final_ms, end_ms=final_ms + 10_000, **fields)
+        one.call(0, 1, 2, at_ms=10)
+        one.result(0, 13, 0, one.deliver([0], 0, at_ms=11))
+        one.fault("reset", 1_000, 1_500)
+        return one
+
+    return told
+
+
+def test_no_progress_for_longer_than_the_bound(stalled):
+    (finding,) = CHECK.find(stalled().evidence())
+    assert (finding.anomaly, finding.count) == ("stuck", 2)
+    assert finding.params == {"idle_ms": BOUND_MS + 1, "bound_ms": BOUND_MS}
+    assert [sample["n"] for sample in finding.samples] == [1, 2]
+    assert CHECK.find(stalled(HEAL_MS + BOUND_MS).evidence()) == []
+
+
+def test_whichever_settings_it_lacks(stalled):
+    without = dict.fromkeys(producer_config(Guarantee.AT_LEAST_ONCE, "none", {}), "it has none")
+    (finding,) = CHECK.find(stalled(not_set=without).evidence())
+    assert finding.params["bound_ms"] == NOT_GIVEN_MS + SLACK_MS
+
+
+def test_the_network_has_to_have_healed(stalled):
+    told = stalled()
+    told.fault("latency", 2_000, HEAL_MS + 2)
+    assert CHECK.find(told.evidence()) == []
+
+
+def test_what_is_no_progress(stalled):
+    """Metadata, connections, and records that fail."""
+    told = stalled()
+    told.other(FrameKind.REQUEST, 20_000)
+    told.other(FrameKind.RESPONSE, 20_001)
+    told.open(2, 25_000)
+    told.result(1, 30_000, outcome="fail", error="gave up")
+    (finding,) = CHECK.find(told.evidence())
+    assert finding.count == 2
+
+
+@pytest.mark.parametrize("progress", ["request", "answer", "hold back", "acknowledged"])
+def test_what_is_progress(stalled, progress):
+    told = stalled()
+    match progress:
+        case "request":
+            told.request([1], 0, at_ms=20_000)
+        case "answer":
+            told.answer(0, -1, at_ms=20_000, error_code=6)
+        case "hold back":
+            told.answer(0, -1, at_ms=HEAL_MS - 1, error_code=6)
+            told.frames[-1] = restruct(told.frames[-1], throttle_ms=5_000)
+        case "acknowledged":
+            told.result(1, 20_000, 0, told.append([1], 0))
+    assert CHECK.find(told.evidence()) == []
+
+
+def test_the_client_may_stall_twice_and_the_longer_time_counts(stalled):
+    told = stalled(HEAL_MS + 3 * BOUND_MS)
+    told.request([1], 0, at_ms=HEAL_MS + 5_000)
+    (finding,) = CHECK.find(told.evidence())
+    assert finding.params["idle_ms"] == 3 * BOUND_MS - 5_000
+
+
+def test_nothing_pending_is_no_stall(stalled):
+    told = stalled()
+    for n in (1, 2):
+        told.result(n, 5_000, outcome="fail", error="gave up")
+    assert CHECK.find(told.evidence()) == []
+
+
+def test_a_process_that_ended_itself_is_not_stuck(stalled):
+    evidence = stalled().evidence()
+    crash = Fatal(seq=9, mono_ns=evidence.history[-1].mono_ns, wall_ns=0, error=CRASHED, message="boom")
+    assert CHECK.find(replace(evidence, history=(*evidence.history, crash))) == []
+
+
+def beats(told, *, but_for: tuple[int, int] = (0, 0)):
+    begin, end = but_for
+    told.beat(*(at for at in range(0, int(told.final_ms) + 10_000, 1_000) if not begin < at < end))
+    return told
+
+
+def test_a_client_that_was_not_running_meanwhile_is_not_judged(stalled):
+    with pytest.raises(Inconclusive, match="client process stalled for 8,000 ms"):
+        CHECK.find(beats(stalled(), but_for=(10_000, 18_000)).evidence())
+
+
+def test_what_stalled_at_another_time_excuses_nothing(stalled):
+    assert CHECK.find(beats(stalled(), but_for=(0, 5_000)).evidence())
+
+
+def test_a_stall_that_leaves_more_than_the_bound_excuses_nothing(stalled):
+    told = stalled(HEAL_MS + BOUND_MS + 8_001)
+    assert CHECK.find(beats(told, but_for=(10_000, 18_000)).evidence())
+    told = stalled(HEAL_MS + BOUND_MS + 8_000)
+    with pytest.raises(Inconclusive):
+        CHECK.find(beats(told, but_for=(10_000, 18_000)).evidence())
+
+
+def test_a_broker_that_left_a_request_unanswered_meanwhile(stalled):
+    told = stalled()
+    told.other(FrameKind.REQUEST, 10_000)
+    told.other(FrameKind.RESPONSE, 16_000)
+    with pytest.raises(Inconclusive, match="left a request unanswered for 6,000 ms"):
+        CHECK.find(told.evidence())
+
+
+def test_stalls_that_overlap_count_once(stalled):
+    told = stalled(HEAL_MS + BOUND_MS + 6_001)
+    for conn in (1, 2):
+        told.other(FrameKind.REQUEST, 10_000, conn)
+        told.other(FrameKind.RESPONSE, 16_000, conn)
+    assert CHECK.find(told.evidence())
+
+
+def test_it_arises_where_a_record_waited_when_the_last_fault_was_over(stalled, story):
+    assert waiting_when_healed(stalled().evidence()) == 2
+    calm = story()
+    calm.call(0, at_ms=10)
+    assert waiting_when_healed(calm.evidence()) == 0
+
+
+@given(
+    st.dictionaries(st.sampled_from(TIMED_OUT), st.integers(1, 100_000)), st.sets(st.sampled_from(TIMED_OUT))
+)
+def test_the_bound_is_no_shorter_than_any_timeout_of_the_clients(config, not_set):
+    lacking = dict.fromkeys(not_set, "")
+    bound = bound_ms(config, lacking)
+    for name in config:
+        assert bound >= (NOT_GIVEN_MS if name in not_set else config[name]) + SLACK_MS
+    assert bound <= max(NOT_GIVEN_MS, *config.values(), 0) + SLACK_MS
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_a_mutant_that_stalls_is_stuck_in_virtual_time(seed):
+    scenario = registry.scenario("network/reset")
+
+    def verdict_of(name):
+        ref = ClientRef(name, registry.client(name).default_version)
+        return try_spec(spec_of(scenario, ref, seed, "scripted:4.3.1x1"))[1]
+
+    verdict = verdict_of("mutant-stalls_after_reset")
+    assert (verdict.verdict, verdict.code) == ("fail", "stuck")
+    assert verdict_of("reference").verdict == "pass"
