@@ -3,18 +3,21 @@
 A law is a function of the client's components and of drawn examples; it raises AssertionError where the promise is
 broken. It is a value: the test-suite runs every law on the true client, ``kafka-trial mutants`` runs it on clients with
 one defect, and docs/requirements.md says which behaviours it checks. State machines of Hypothesis are laws too.
+
+What chance rarely brings about is an explicit example: it is tried before all drawn ones, whatever the seed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from importlib import import_module
 from inspect import getdoc
 from pkgutil import iter_modules
 from typing import Any
 
 from hypothesis import HealthCheck, Phase, given, seed, settings
+from hypothesis import example as explicit_example
 from hypothesis.errors import UnsatisfiedAssumption
 from hypothesis.stateful import RuleBasedStateMachine, run_state_machine_as_test
 from hypothesis.strategies import SearchStrategy
@@ -26,13 +29,23 @@ SUITES = ("state_transitions", "timeout_expiry", "delivery")
 
 Hold = Callable[..., None]
 
+Step = tuple[str, Mapping[str, Any]]
+"""A rule of a state machine by name, and its arguments."""
+
+
+def step(rule: str, **arguments: Any) -> Step:
+    """One step of an explicit example of a state machine."""
+    return rule, arguments
+
+
 
 @dataclass(frozen=True)
 class Law:
     """``suite/name`` is stable. ``requirements`` are the behaviour ids that a broken law breaks.
 
     Exactly one of ``hold`` (called with the components and one example) and ``machine`` (a state machine whose
-    ``components`` attribute is set before it runs) is there.
+    ``components`` attribute is set before it runs) is there. ``explicit`` are arguments of ``hold``, ``walks`` runs
+    of ``machine`` by name.
     """
 
     suite: str
@@ -42,6 +55,8 @@ class Law:
     examples: Mapping[str, SearchStrategy[Any]]
     hold: Hold | None = None
     machine: type[RuleBasedStateMachine] | None = None
+    explicit: tuple[Mapping[str, Any], ...] = ()
+    walks: Mapping[str, Sequence[Step]] = field(default_factory=dict)
 
     @property
     def id(self) -> str:
@@ -65,17 +80,32 @@ def law(*requirements: str, **examples: SearchStrategy[Any]) -> Callable[[Hold],
     """Declare a function ``(components, **example)`` to be a law; its docstring's first line is the promise."""
 
     def declare(hold: Hold) -> Hold:
-        _add(hold.__module__, hold.__name__, requirements, getdoc(hold), examples, hold=hold)
+        explicit = tuple(getattr(hold, "explicit_examples", ()))
+        _add(hold.__module__, hold.__name__, requirements, getdoc(hold), examples, hold=hold, explicit=explicit)
         return hold
 
     return declare
 
 
-def machine_law(*requirements: str) -> Callable[[type[Any]], type[Any]]:
+def example(**arguments: Any) -> Callable[[Hold], Hold]:
+    """Below ``law``: an example that is tried before the drawn ones; it has all arguments but the components."""
+
+    def declare(hold: Hold) -> Hold:
+        found = (arguments, *getattr(hold, "explicit_examples", ()))
+        hold.explicit_examples = found  # type: ignore[attr-defined]
+        return hold
+
+    return declare
+
+
+def machine_law(
+    *requirements: str, walks: Mapping[str, Sequence[Step]] | None = None
+) -> Callable[[type[Any]], type[Any]]:
     """Declare a RuleBasedStateMachine to be a law; it finds the client's classes in ``self.components``."""
 
     def declare(machine: type[Any]) -> type[Any]:
-        _add(machine.__module__, machine.__name__, requirements, getdoc(machine), {}, machine=machine)
+        module, doc = machine.__module__, getdoc(machine)
+        _add(module, machine.__name__, requirements, doc, {}, machine=machine, walks=walks or {})
         return machine
 
     return declare
@@ -128,15 +158,31 @@ def try_law(
     )
     try:
         if tried.machine is not None:
-            counting = seed(at_seed)(_counting(tried.machine, components, count))
-            run_state_machine_as_test(counting, settings=chosen)
+            counting = _counting(tried.machine, components, count)
+            for steps in tried.walks.values():
+                walk(counting, steps)
+            run_state_machine_as_test(seed(at_seed)(counting), settings=chosen)
         elif tried.examples:
-            chosen(seed(at_seed)(given(**tried.examples)(_property(tried, components, count))))()
+            prop = given(**tried.examples)(_property(tried, components, count))
+            for arguments in reversed(tried.explicit):
+                prop = explicit_example(**arguments)(prop)
+            chosen(seed(at_seed)(prop))()
         else:
             _property(tried, components, count)()
     except Exception as error:
         return Broken(tried, count.until_broken, error)
     return None
+
+
+def walk(machine: type[Any], steps: Sequence[Step]) -> None:
+    """One run of a state machine by the given steps; its invariants are checked after each."""
+    run = machine()
+    invariants = run.invariants() if callable(run.invariants) else run.invariants  # a method before 6.140
+    for rule, arguments in steps:
+        getattr(run, rule)(**arguments)
+        for invariant in invariants:
+            invariant.function(run)
+    run.teardown()
 
 
 @dataclass

@@ -18,6 +18,7 @@ from harness.outcome import Outcome
 from harness.wire.records import BATCH_OVERHEAD_BYTES, read_batches
 from suites.simulated.law import law, machine_law
 from suites.simulated.state_transitions import wire
+from suites.simulated.walks.accumulator import WALKS
 
 TOPIC, NODES, PARTITIONS = "t", (1, 2), 4
 BATCH_BYTES, REQUEST_BYTES, MEMORY_BYTES = 150, 320, 1_200
@@ -91,6 +92,7 @@ class World:
     "PRD-EXP-01",
     "PRD-EXP-05",
     "PRD-SND-02",
+    walks=WALKS,
 )
 class BatchesGoWhenTheyMayAndInOrder(RuleBasedStateMachine):
     """A partition's oldest batch goes when it is full, old or wanted; what failed waits its backoff, in front."""

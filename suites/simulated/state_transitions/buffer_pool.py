@@ -11,6 +11,7 @@ from clients.reference.buffer_pool import BufferPool, Grant, Waiter
 from clients.reference.producer import Components
 from suites.simulated.law import machine_law
 from suites.simulated.state_transitions import wire
+from suites.simulated.walks.buffer_pool import WALKS
 
 BYTES = st.integers(1, 60)
 WHICH = st.integers(0, 7)
@@ -37,7 +38,7 @@ class Place:
         self.grant = grant
 
 
-@machine_law("PRD-ACC-09", "PRD-ACC-11")
+@machine_law("PRD-ACC-09", "PRD-ACC-11", walks=WALKS)
 class MemoryIsLentInTurnAndReturnedOnce(RuleBasedStateMachine):
     """Memory goes to those who wait in the order of their coming, never beyond the total, and comes back once."""
 

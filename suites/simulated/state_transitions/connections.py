@@ -15,6 +15,7 @@ from suites.checks.in_flight import InFlight
 from suites.checks.transition import Transitions
 from suites.simulated.law import machine_law
 from suites.simulated.state_transitions import wire
+from suites.simulated.walks.connections import WALKS
 
 NODES = (1, 2)
 PORTS = (9092, 9093)
@@ -23,6 +24,7 @@ LONG_MS = 10_000
 DISCONNECTED, CONNECTING, CHECKING, READY = "DISCONNECTED", "CONNECTING", "CHECKING", "READY"
 REFUSALS = (ChannelState.NOT_CONNECTED, ChannelState.READY)
 UNSUPPORTED_VERSION = 35
+WHICH = st.integers(0, 1)
 
 
 @dataclass(slots=True)
@@ -58,6 +60,7 @@ def between(base_ms: int, max_ms: int, earlier: int) -> tuple[int, int]:
     "NET-CON-08",
     "NET-CON-10",
     "NET-CON-12",
+    walks=WALKS,
 )
 class ConnectionsWalkTheirStates(RuleBasedStateMachine):
     """Every node goes through its states as the network wills, waits after failures, and pauses where it is asked."""
@@ -154,11 +157,15 @@ class ConnectionsWalkTheirStates(RuleBasedStateMachine):
     def _in(self, *states: str) -> list[int]:
         return [node_id for node_id in NODES if self.nodes[node_id].state in states]
 
+    def _one(self, *states: str, which: int) -> int:
+        found = self._in(*states)
+        return found[which % len(found)]
+
     @precondition(lambda self: self._in(CONNECTING))
-    @rule(data=st.data())
-    def connected(self, data: st.DataObject) -> None:
+    @rule(which=WHICH)
+    def connected(self, which: int) -> None:
         """TCP is up: API versions are asked for, and nothing else."""
-        node_id = data.draw(st.sampled_from(self._in(CONNECTING)))
+        node_id = self._one(CONNECTING, which=which)
         node, before = self.nodes[node_id], len(self.wire.frames)
         self.wire.connected(node_id)
         self._poll()
@@ -168,10 +175,10 @@ class ConnectionsWalkTheirStates(RuleBasedStateMachine):
         assert not self.client.is_ready(node_id, self.now_ms)
 
     @precondition(lambda self: self._in(CHECKING))
-    @rule(data=st.data(), throttle_ms=st.sampled_from([0, 0, 1, 300]))
-    def versions(self, data: st.DataObject, throttle_ms: int) -> None:
+    @rule(which=WHICH, throttle_ms=st.sampled_from([0, 0, 1, 300]))
+    def versions(self, which: int, throttle_ms: int) -> None:
         """The broker tells its versions: the node is ready, and its failures are forgotten."""
-        node_id = data.draw(st.sampled_from(self._in(CHECKING)))
+        node_id = self._one(CHECKING, which=which)
         node = self.nodes[node_id]
         message = wire.api_versions(node.asked, throttle_ms=throttle_ms)
         self._answer(node_id, message)
@@ -180,10 +187,10 @@ class ConnectionsWalkTheirStates(RuleBasedStateMachine):
             node.throttled_until_ms = max(node.throttled_until_ms, self.now_ms + throttle_ms)
 
     @precondition(lambda self: self._in(CHECKING))
-    @rule(data=st.data(), error_code=st.sampled_from([-1, UNSUPPORTED_VERSION, 58]))
-    def versions_refused(self, data: st.DataObject, error_code: int) -> None:
+    @rule(which=WHICH, error_code=st.sampled_from([-1, UNSUPPORTED_VERSION, 58]))
+    def versions_refused(self, which: int, error_code: int) -> None:
         """UNSUPPORTED_VERSION: once more, lower, on the same connection. Any other error ends it."""
-        node_id = data.draw(st.sampled_from(self._in(CHECKING)))
+        node_id = self._one(CHECKING, which=which)
         node = self.nodes[node_id]
         repeats = error_code == UNSUPPORTED_VERSION and node.asked > 0
         answered_in = 0 if repeats else node.asked
@@ -203,10 +210,10 @@ class ConnectionsWalkTheirStates(RuleBasedStateMachine):
         self._poll()
 
     @precondition(lambda self: self._in(CONNECTING, CHECKING, READY))
-    @rule(data=st.data(), how=st.sampled_from(REFUSALS))
-    def lost(self, data: st.DataObject, how: ChannelState) -> None:
+    @rule(which=WHICH, how=st.sampled_from(REFUSALS))
+    def lost(self, which: int, how: ChannelState) -> None:
         """The connection is refused, or lost."""
-        node_id = data.draw(st.sampled_from(self._in(CONNECTING, CHECKING, READY)))
+        node_id = self._one(CONNECTING, CHECKING, READY, which=which)
         node = self.nodes[node_id]
         self.wire.ended(node_id, how)
         self._poll()

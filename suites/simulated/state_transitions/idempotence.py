@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import partial
 
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
@@ -11,6 +10,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 from clients.reference.delivery import Delivery
 from clients.reference.errors import SendError
 from clients.reference.producer import Components, ProducerCore
+from clients.reference.producer_batch import RecordMetadata
 from clients.reference.trace import TraceEvent
 from harness.outcome import Outcome
 from harness.wire.apis import Api
@@ -22,6 +22,7 @@ from suites.checks.transition import Transitions
 from suites.simulated.law import machine_law
 from suites.simulated.state_transitions import strict_broker as broker
 from suites.simulated.state_transitions import wire
+from suites.simulated.walks.idempotence import WALKS
 
 TOPIC, NODE, PARTITIONS = "t", 1, 2
 MAX_ROUNDS, DELIVERY_TIMEOUT_MS, REQUEST_TIMEOUT_MS = 200, 1_500, 400
@@ -50,10 +51,13 @@ class Sent:
     partition: int
     delivery: Delivery
     told: list[bool] = field(default_factory=list)
+    offsets: list[int] = field(default_factory=list)
 
-
-def _tell(told: list[bool], _: object, error: SendError | None) -> None:
-    told.append(error is None)
+    def tell(self, metadata: RecordMetadata | None, error: SendError | None) -> None:
+        """The record's callback."""
+        self.told.append(error is None)
+        if metadata is not None:
+            self.offsets.append(metadata.offset)
 
 
 @machine_law(
@@ -76,6 +80,7 @@ def _tell(told: list[bool], _: object, error: SendError | None) -> None:
     "PRD-SPL-04",
     "PRD-FIN-04",
     "PRD-SND-04",
+    walks=WALKS,
 )
 class EachRecordIsStoredOnceAndInOrder(RuleBasedStateMachine):
     """Whatever brokers answer and networks do, the log has each acknowledged record once, in the order of sending."""
@@ -116,17 +121,17 @@ class EachRecordIsStoredOnceAndInOrder(RuleBasedStateMachine):
     def send(self, partition: int, count: int) -> None:
         for _ in range(count):
             number = len(self.sent)
-            told: list[bool] = []
-            delivery, _ = self.core.send(
+            sent = Sent(number, partition, Delivery(0))
+            sent.delivery, _ = self.core.send(
                 TOPIC,
                 None,
                 b"%03d" % number,
                 timestamp_ms=1_700_000_000_000,
                 now_ms=self.now_ms,
                 partition=partition,
-                callback=partial(_tell, told),
+                callback=sent.tell,
             )
-            self.sent.append(Sent(number, partition, delivery, told))
+            self.sent.append(sent)
         self.rounds()
 
     # the network and the broker
@@ -252,8 +257,8 @@ class EachRecordIsStoredOnceAndInOrder(RuleBasedStateMachine):
                 value, log = b"%03d" % sent.number, self.log[sent.partition].values
                 if sent.told[0]:
                     assert value in log, f"record {sent.number} is lost"
-                    offset = sent.delivery.metadata.offset
-                    assert offset in (-1, log.index(value)), f"record {sent.number} is not at {offset}"
+                    told = [*sent.offsets, sent.delivery.metadata.offset]
+                    assert told == 2 * [log.index(value)], f"record {sent.number} is not at {told}"
                 elif sent.delivery.error and sent.delivery.error.outcome is Outcome.FAIL:
                     assert value not in log, f"record {sent.number} was certainly not stored, and is"
 

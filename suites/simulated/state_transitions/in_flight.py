@@ -16,6 +16,7 @@ from suites.checks.in_flight import InFlight
 from suites.checks.transition import Transitions
 from suites.simulated.law import machine_law
 from suites.simulated.state_transitions import wire
+from suites.simulated.walks.in_flight import WALKS
 
 NODES = (1, 2)
 NEVER_MS = 10**12
@@ -50,6 +51,7 @@ class Expected:
     "NET-TMO-02",
     "NET-TMO-04",
     "NET-CON-12",
+    walks=WALKS,
 )
 class RequestsEndOnceAndInOrder(RuleBasedStateMachine):
     """Each request ends exactly once: by its own answer, when written, or with its connection."""

@@ -13,6 +13,7 @@ from clients.reference.ports import Node
 from clients.reference.producer import Components
 from suites.simulated.law import machine_law
 from suites.simulated.state_transitions import wire
+from suites.simulated.walks.metadata import WALKS
 
 TOPICS, BROKERS = ("a", "b", "c"), (1, 2, 3)
 NO_LEADER, UNKNOWN_TOPIC = -1, 3
@@ -41,7 +42,17 @@ class Known:
 
 
 @machine_law(
-    "MET-01", "MET-02", "MET-03", "MET-04", "MET-05", "MET-06", "MET-07", "MET-08", "MET-09", "MET-10"
+    "MET-01",
+    "MET-02",
+    "MET-03",
+    "MET-04",
+    "MET-05",
+    "MET-06",
+    "MET-07",
+    "MET-08",
+    "MET-09",
+    "MET-10",
+    walks=WALKS,
 )
 class NewsOfTheClusterIsBelievedWhenItIsNewer(RuleBasedStateMachine):
     """Older leader epochs are ignored, new topics asked for at once, failures spaced, and old answers renewed."""
