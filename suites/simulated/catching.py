@@ -21,9 +21,10 @@ from harness.spec import ClientRef
 from suites.simulated.generated import spec_of
 from suites.simulated.law import laws, try_law
 
-SCENARIO = "generated/any"
-#: What chance seldom brings about is tried where it is brought about.
-SCENARIOS = {"unsplit": "broker/smaller-batches", "unmended": "generated/sequences"}
+#: Trials take turns: two situations in which most defects show, and whatever chance brings.
+SCENARIOS = ("produce/disconnect", "produce/dropped-response", "generated/any")
+#: Situations of its own for a check whose defect shows in none of those.
+OWN_SCENARIOS = {"unsplit": ("broker/smaller-batches",), "unmended": ("generated/sequences",)}
 TRUE = "reference"
 _TABLES = "the tables of states.py are the same for every variant"
 _BROKER = "it judges what brokers say, and the one message that every variant sends"
@@ -77,12 +78,17 @@ def catch(name: str, by: str, examples: int, seed: int) -> Caught:
 
 def _trials(name: str, check: Check, count: int, seed: int) -> Iterator[bool]:
     """Whether the check accuses the client in each of these trials, which are of guarantees that it judges."""
-    scenario = registry.scenario(SCENARIOS.get(check.name, SCENARIO))
-    judged = replace(scenario, guarantees=tuple(g for g in scenario.guarantees if g in check.guarantees))
+    scenarios = [registry.scenario(each) for each in OWN_SCENARIOS.get(check.name, SCENARIOS)]
+    judged = [
+        replace(scenario, guarantees=guarantees)
+        for scenario in scenarios
+        if (guarantees := tuple(each for each in scenario.guarantees if each in check.guarantees))
+    ]
     client = TRUE if name == TRUE else f"mutant-{name}"
     ref = ClientRef(client, registry.client(client).default_version)
     for number in range(count):
-        yield _accuses(check, SimulatedTrial(spec_of(judged, ref, seed + number), RUN_ID).run())
+        turn, place = divmod(number, len(judged))
+        yield _accuses(check, SimulatedTrial(spec_of(judged[place], ref, seed + turn), RUN_ID).run())
 
 
 def _accuses(check: Check, evidence: Evidence) -> bool:

@@ -38,7 +38,6 @@ def step(rule: str, **arguments: Any) -> Step:
     return rule, arguments
 
 
-
 @dataclass(frozen=True)
 class Law:
     """``suite/name`` is stable. ``requirements`` are the behaviour ids that a broken law breaks.
@@ -81,7 +80,9 @@ def law(*requirements: str, **examples: SearchStrategy[Any]) -> Callable[[Hold],
 
     def declare(hold: Hold) -> Hold:
         explicit = tuple(getattr(hold, "explicit_examples", ()))
-        _add(hold.__module__, hold.__name__, requirements, getdoc(hold), examples, hold=hold, explicit=explicit)
+        _add(
+            hold.__module__, hold.__name__, requirements, getdoc(hold), examples, hold=hold, explicit=explicit
+        )
         return hold
 
     return declare

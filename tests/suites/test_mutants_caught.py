@@ -54,7 +54,9 @@ def test_a_check_names_a_mutant_that_names_it():
 def test_the_command_tells_who_was_caught_by_what(capsys):
     assert call(["mutants", *SOME, "--json"]) == 0
     document = json.loads(capsys.readouterr().out)
-    assert set(document) == {"mutants"}
+    assert set(document) == {"mutants", "pairs", "escaped", "accused"}
+    assert document["pairs"] == sum(len(MUTANTS[name].caught_by) for name in SOME)
+    assert document["escaped"] == document["accused"] == []
     assert [row["name"] for row in document["mutants"]] == list(SOME)
     assert all(row["caught_by"] in MUTANTS[row["name"]].caught_by for row in document["mutants"])
     for row in document["mutants"]:
@@ -74,8 +76,12 @@ def test_a_mutant_that_escapes_is_told(capsys, monkeypatch):
     monkeypatch.setattr(catching, "components_of", lambda name: Components())
     assert call(["mutants", "wrong_hash_seed", "--examples", "5", "--json"]) == 1
     captured = capsys.readouterr()
-    [row] = json.loads(captured.out)["mutants"]
+    document = json.loads(captured.out)
+    [row] = document["mutants"]
     assert row["examples"] is None
+    by = "delivery/a_key_has_the_partition_that_java_gives_it"
+    assert document["escaped"] == [{"mutant": "wrong_hash_seed", "by": by}]
+    assert document["accused"] == []
     assert "wrong_hash_seed escapes delivery/a_key_has_the_partition_that_java_gives_it" in captured.err
 
 
@@ -84,22 +90,26 @@ def test_a_true_client_that_is_accused_is_told(capsys, monkeypatch):
         return Caught(name, by, 2)
 
     monkeypatch.setattr(mutants, "catch", everybody)
+    assert call(["mutants", "wrong_hash_seed", "--json"]) == 1
+    by = "delivery/a_key_has_the_partition_that_java_gives_it"
+    assert json.loads(capsys.readouterr().out)["accused"] == [by]
     assert call(["mutants", "wrong_hash_seed"]) == 1
     captured = capsys.readouterr()
     assert "the true client is accused by delivery/a_key_has_the_partition" in captured.err
     assert "wrong_hash_seed" in captured.out
 
 
-def test_the_true_client_is_tried_as_often_as_the_slowest_mutant(monkeypatch):
+@pytest.mark.parametrize(("needed", "tried_times"), [(7, 20), (77, 77)])
+def test_the_true_client_is_tried_as_often_as_the_slowest_mutant(monkeypatch, needed, tried_times):
     tried = []
 
     def noted(name: str, by: str, examples: int, seed: int) -> Caught:
         tried.append((name, by, examples))
-        return Caught(name, by, None if name == TRUE else 7)
+        return Caught(name, by, None if name == TRUE else needed)
 
     monkeypatch.setattr(mutants, "catch", noted)
-    assert mutants.mutants(["wrong_hash_seed", "hashes_without_mask"], examples=50, seed=0) == 0
-    assert tried[-1] == (TRUE, "delivery/a_key_has_the_partition_that_java_gives_it", 7)
+    assert mutants.mutants(["wrong_hash_seed", "hashes_without_mask"], examples=150, seed=0) == 0
+    assert tried[-1] == (TRUE, "delivery/a_key_has_the_partition_that_java_gives_it", tried_times)
 
 
 def test_a_name_that_nobody_has_is_a_usage_error(capsys):

@@ -16,7 +16,7 @@ from harness.wire.apis import Api
 from harness.wire.error_table import BY_NAME
 from suites.simulated.bench import TOPIC, Bench
 from suites.simulated.delivery.meddling import Meddler, Seen
-from suites.simulated.law import law
+from suites.simulated.law import example, law
 
 DELIVERY_TIMEOUT_MS, REQUEST_TIMEOUT_MS = 20_000, 5_000
 TIMES = {
@@ -193,6 +193,7 @@ def _offer(bench: Bench, low: int, high: int) -> Meddler:
 
 
 @law("PRD-SND-12", keyed=st.lists(st.booleans(), min_size=1, max_size=6))
+@example(keyed=[True, False])
 def only_bad_records_are_blamed(components: Components, keyed: list[bool]) -> None:
     """Of a batch with records that a compacted topic cannot have, those are named, the rest fail because of them."""
     bench = Bench(components, TIMES | {"linger.ms": 50}, topic_config={"cleanup.policy": "compact"})

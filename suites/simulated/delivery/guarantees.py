@@ -21,8 +21,8 @@ from harness.simulated.ports import Clock, SimulatedClient, Tell
 from harness.simulated.trial import SimulatedTrial
 from harness.spec import Plan, TrialSpec
 from suites.scenarios.generated import ANY_SCENARIO
-from suites.simulated.delivery.schedules import trials
-from suites.simulated.law import law
+from suites.simulated.delivery.schedules import brought_about, trials
+from suites.simulated.law import example, law
 
 #: A schedule at random may meet nobody, and a check may not be able to tell; neither is an accusation.
 NO_ACCUSATION = (Verdict.PASS, Verdict.NOT_EXERCISED, Verdict.INCONCLUSIVE, Verdict.UNSUPPORTED)
@@ -71,12 +71,16 @@ def at_most_once(components: Components, spec: TrialSpec) -> None:
 
 
 @law("E2E-DEL-01", *PROMISED, spec=trials(Guarantee.AT_LEAST_ONCE))
+@example(spec=brought_about("produce/disconnect", Guarantee.AT_LEAST_ONCE))
+@example(spec=brought_about("produce/dropped-response", Guarantee.AT_LEAST_ONCE))
 def at_least_once(components: Components, spec: TrialSpec) -> None:
     """No acknowledged record is missing, each duplicate and each change of order is explained, and every send ends."""
     _keeps_its_promises(components, spec)
 
 
 @law("E2E-DEL-02", *PROMISED, spec=trials(Guarantee.IDEMPOTENT))
+@example(spec=brought_about("produce/disconnect", Guarantee.IDEMPOTENT))
+@example(spec=brought_about("produce/dropped-response", Guarantee.IDEMPOTENT))
 def idempotent(components: Components, spec: TrialSpec) -> None:
     """Each acknowledged record is in the log exactly once and in the order of sending, and every send ends."""
     _keeps_its_promises(components, spec)

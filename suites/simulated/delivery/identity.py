@@ -11,7 +11,7 @@ from harness.simulated.scheduler import NS_PER_MS
 from harness.wire.apis import Api
 from harness.wire.records import BatchBuilder
 from suites.simulated.bench import Bench
-from suites.simulated.law import law
+from suites.simulated.law import example, law
 from suites.simulated.state_transitions import wire
 
 ROUND, OUT_OF_ORDER, INVALID_RECORD, NOT_ENOUGH_REPLICAS = 2**31, 45, 87, 19
@@ -32,6 +32,7 @@ def batch_of(components: Components, number: int, records: int) -> ProducerBatch
     left=st.integers(1, 12),
     counts=st.lists(st.integers(1, 5), min_size=1, max_size=8),
 )
+@example(left=3, counts=[2, 2, 2])
 def sequence_numbers_go_round(components: Components, left: int, counts: list[int]) -> None:
     """Numbers count on by records from batch to batch, and after 2147483647 comes 0."""
     manager = components.transaction_manager(wire.config(), float, lambda event: None)

@@ -10,7 +10,7 @@ from clients.reference.delivery import Delivery
 from clients.reference.producer import Components
 from harness.dice import Dice
 from suites.simulated.bench import Bench
-from suites.simulated.law import law
+from suites.simulated.law import example, law
 
 BATCH_BYTES, VALUE_BYTES = 1_000, 90
 #: A keyless record in a batch: its value, its lengths and its offsets, and no more than so many bytes of those.
@@ -41,6 +41,7 @@ def murmur2(key: bytes) -> int:
 
 
 @law("PRD-ISP-06", keys=KEYS, partitions=st.integers(1, 7), named=st.integers(0, 6))
+@example(keys=[b"", b"1", b"12", b"123", b"1234", b"12345"], partitions=7, named=3)
 def a_key_has_the_partition_that_java_gives_it(
     components: Components, keys: list[bytes], partitions: int, named: int
 ) -> None:

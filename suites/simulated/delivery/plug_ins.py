@@ -15,7 +15,7 @@ from clients.reference.interceptors import Acknowledgement, ProducerRecord
 from clients.reference.producer import Components
 from clients.reference.producer_batch import RecordMetadata
 from clients.reference.producer_plugins import ProducerPlugins
-from suites.simulated.law import law
+from suites.simulated.law import example, law
 
 ADDRESS = {"bootstrap.servers": "localhost:9092", "client.id": "mine"}
 MANNERS = st.lists(st.sampled_from(["good", "raises", "returns nothing"]), max_size=5)
@@ -81,6 +81,7 @@ def _chain(components: Components, manners: list[str]) -> tuple[ProducerPlugins,
 
 
 @law("PRD-ISP-01", manners=MANNERS)
+@example(manners=["good", "raises", "returns nothing", "good"])
 def interceptors_pass_the_last_good_record_on(components: Components, manners: list[str]) -> None:
     """Interceptors run in the order of the setting; one that fails is passed over with the record as it was."""
     with _quiet():
@@ -91,6 +92,8 @@ def interceptors_pass_the_last_good_record_on(components: Components, manners: l
 
 
 @law("PRD-ISP-02", manners=MANNERS, fails=st.booleans(), partition=st.none() | st.integers(0, 9))
+@example(manners=["raises", "good"], fails=True, partition=3)
+@example(manners=["good"], fails=False, partition=None)
 def interceptors_hear_of_each_end_first(
     components: Components, manners: list[str], fails: bool, partition: int | None
 ) -> None:
@@ -158,6 +161,7 @@ def the_key_is_serialized_first(
 
 
 @law("PRD-ISP-05", manners=MANNERS, cluster_id=st.none() | st.text(max_size=5))
+@example(manners=["raises", "good"], cluster_id="c")
 def whoever_asks_hears_the_cluster_id(
     components: Components, manners: list[str], cluster_id: str | None
 ) -> None:

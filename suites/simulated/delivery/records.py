@@ -13,7 +13,7 @@ from harness.errors import UsageError
 from harness.simulated.scheduler import WALL_MS_AT_ZERO
 from harness.wire.records import read_batches
 from suites.simulated.bench import TOPIC, Bench
-from suites.simulated.law import law
+from suites.simulated.law import example, law
 
 BYTES = st.none() | st.binary(max_size=20)
 HEADERS = st.lists(st.tuples(st.sampled_from(["a", "b", ""]), BYTES), max_size=3)
@@ -35,6 +35,11 @@ class Given:
 
 
 RECORD = st.builds(Given, BYTES, BYTES, HEADERS, st.integers(0, 100_000))
+THREE = [
+    Given(None, b"", [("a", None), ("b", b"1"), ("a", b"")], 50_000),
+    Given(b"", None, [], 20_000),
+    Given(b"k", b"v", [], 0),
+]
 
 
 def send(bench: Bench, given: Given, **more: Any) -> Any:
@@ -62,6 +67,8 @@ def send(bench: Bench, given: Given, **more: Any) -> Any:
     appends=st.booleans(),
     refusals=st.integers(0, 2),
 )
+@example(records=THREE, codec="none", appends=False, refusals=1)
+@example(records=THREE, codec="gzip", appends=True, refusals=0)
 def what_was_sent_is_stored_and_told(
     components: Components, records: list[Given], codec: str, appends: bool, refusals: int
 ) -> None:
@@ -100,6 +107,8 @@ def what_was_sent_is_stored_and_told(
     beyond_bytes=st.integers(-400, 400),
     memory=st.booleans(),
 )
+@example(limit_bytes=500, beyond_bytes=200, memory=False)
+@example(limit_bytes=500, beyond_bytes=200, memory=True)
 def a_record_beyond_the_limit_fails_at_once(
     components: Components, limit_bytes: int, beyond_bytes: int, memory: bool
 ) -> None:

@@ -13,12 +13,13 @@ from typing import TypeVar
 from hypothesis import strategies as st
 
 from clients.adapters.reference import project_version
+from harness import registry
 from harness.dice import Dice
 from harness.outcome import Guarantee
 from harness.plan import make_plan
 from harness.spec import ClientRef, FaultSpec, TrialSpec
 from suites.scenarios.generated import ANY_SCENARIO
-from suites.simulated.generated import BROKER_VERSION, NODES
+from suites.simulated.generated import BROKER_VERSION, NODES, spec_of
 
 T = TypeVar("T")
 
@@ -55,6 +56,11 @@ def trials(draw: st.DrawFn, guarantee: Guarantee) -> TrialSpec:
     seed = draw(st.integers(0, 999))
     [spec] = make_plan([scenario], [REFERENCE], [broker], [seed]).trials
     return spec
+
+
+def brought_about(scenario: str, guarantee: Guarantee) -> TrialSpec:
+    """The trial of a named scenario, which brings its situation about with any seed."""
+    return spec_of(replace(registry.scenario(scenario), guarantees=(guarantee,)), REFERENCE, 0)
 
 
 def _fewer(draw: st.DrawFn, faults: tuple[FaultSpec, ...]) -> tuple[FaultSpec, ...]:

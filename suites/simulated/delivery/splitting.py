@@ -9,7 +9,7 @@ from clients.reference.trace import BatchSent, BatchSplit
 from harness.simulated.scheduler import NS_PER_MS
 from harness.wire.records import Codec
 from suites.simulated.bench import TOPIC, Bench
-from suites.simulated.law import law
+from suites.simulated.law import example, law
 from suites.simulated.state_transitions import wire
 
 #: A batch with one such record is below the smallest limit, and two of them are below the largest.
@@ -28,6 +28,8 @@ TOO_LARGE = "MESSAGE_TOO_LARGE"
     retries=st.sampled_from([1, 2**31 - 1]),
     delay_ms=st.integers(0, 50),
 )
+@example(limit_bytes=300, sizes=[100] * 8, idempotent=True, retries=1, delay_ms=20)
+@example(limit_bytes=300, sizes=[100] * 8, idempotent=False, retries=1, delay_ms=20)
 def a_batch_too_large_goes_in_parts(
     components: Components, limit_bytes: int, sizes: list[int], idempotent: bool, retries: int, delay_ms: int
 ) -> None:

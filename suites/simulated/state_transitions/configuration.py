@@ -12,7 +12,7 @@ from clients.reference.errors import ConfigException
 from clients.reference.producer import Components
 from harness.errors import UsageError
 from suites.simulated import configuration_model as model
-from suites.simulated.law import law
+from suites.simulated.law import example, law
 
 RELEASE = st.sampled_from(model.RELEASES)
 NEWEST = model.RELEASES[-1]
@@ -85,11 +85,14 @@ IDEMPOTENCE: st.SearchStrategy[dict[str, Any]] = st.fixed_dictionaries(
 
 
 @law("CLI-CFG-01", given=IDEMPOTENCE, release=RELEASE)
+@example(given={"acks": "1"}, release=NEWEST)
+@example(given={"retries": 0}, release=NEWEST)
+@example(given={model.IN_FLIGHT: 6}, release=NEWEST)
 def idempotence_that_was_asked_for_refuses_what_breaks_it(
     components: Components, given: dict[str, Any], release: model.Release
 ) -> None:
     """With enable.idempotence=true other acks than all, no retries and more than five in flight are refused."""
-    given["enable.idempotence"] = True
+    given = given | {"enable.idempotence": True}
     refusal = refused(components, given, release)
     if model.idempotence(given, release) is None:
         assert refusal, f"accepted: {given}"
@@ -104,7 +107,7 @@ def idempotence_by_default_gives_way(
     components: Components, given: dict[str, Any], release: model.Release
 ) -> None:
     """Idempotence by default: contradictions switch it off and are logged, too many in flight are refused since 4.0."""
-    given.pop("enable.idempotence", None)
+    given = {name: value for name, value in given.items() if name != "enable.idempotence"}
     expected = model.idempotence(given, release)
     refusal = refused(components, given, release)
     assert (refusal is None) is (expected is not None), f"{given} in {release}: {refusal or 'accepted'}"
@@ -180,6 +183,7 @@ MILLIS = st.integers(0, 40_000) | st.sampled_from([120_000, 600_000, model.INT_M
     short_by_ms=st.none() | st.integers(-2, 2),
     release=RELEASE,
 )
+@example(given={"linger.ms": 10}, short_by_ms=1, release=NEWEST)
 def a_delivery_timeout_covers_linger_and_one_request(
     components: Components, given: dict[str, Any], short_by_ms: int | None, release: model.Release
 ) -> None:
@@ -211,6 +215,7 @@ NUMBERS: st.SearchStrategy[dict[str, Any]] = st.fixed_dictionaries(
     numbers=NUMBERS,
     release=RELEASE,
 )
+@example(flags={}, numbers={"linger.ms": -1}, release=NEWEST)
 def a_combination_is_refused_by_a_rule_or_in_force(
     components: Components, flags: dict[str, Any], numbers: dict[str, Any], release: model.Release
 ) -> None:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from clients.reference.channel import Channel
 from clients.reference.ports import ChannelState, Polled
 from clients.reference.producer import Components
-from suites.simulated.law import law
+from suites.simulated.law import example, law
 
 NODE = 1
 SIZE_BYTES = 4
@@ -44,6 +44,7 @@ def _poll(channel: Channel) -> tuple[list[bytes], ChannelState | None]:
 
 
 @law("NET-INF-10", "NET-INF-09", frames=FRAMES, places=PLACES, polls=st.lists(st.booleans(), max_size=13))
+@example(frames=[b"12345", b"678"], places=[2, 11], polls=[])
 def fragments_make_whole_frames(
     components: Components, frames: list[bytes], places: list[int], polls: list[bool]
 ) -> None:

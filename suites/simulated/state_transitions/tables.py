@@ -17,7 +17,7 @@ from harness.outcome import Outcome
 from harness.wire.records import BatchBuilder
 from suites.checks.trace_model import FINAL, INITIAL, MOVES
 from suites.checks.transition import Transitions
-from suites.simulated.law import law
+from suites.simulated.law import example, law
 
 MACHINES = {machine.name: machine for machine in vars(states).values() if isinstance(machine, Machine)}
 RECORDS = 3
@@ -96,6 +96,10 @@ def take(batch: ProducerBatch, step: str) -> bool | None:
 @law(
     "PRD-FIN-01", "PRD-FIN-02", "PRD-FIN-03", "PRD-SND-13", steps=st.lists(st.sampled_from(STEPS), max_size=9)
 )
+@example(steps=["drain", "succeed"])
+@example(steps=["drain", "fail", "succeed"])
+@example(steps=["drain", "succeed", "succeed"])
+@example(steps=["drain", "reenqueue", "drain", "fail", "abort"])
 def a_batch_takes_one_final_state(components: Components, steps: list[str]) -> None:
     """A batch moves as the table says whatever it is asked, ends once, and its first end is what callers are told."""
     told: list[tuple[int, bool]] = []

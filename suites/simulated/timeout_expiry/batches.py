@@ -16,7 +16,7 @@ from clients.reference.trace import (
 )
 from harness.wire.apis import Api
 from suites.simulated.bench import TOPIC, Bench
-from suites.simulated.law import law
+from suites.simulated.law import example, law
 from suites.simulated.timeout_expiry.clock import (
     JITTER,
     LATE_MS,
@@ -60,6 +60,12 @@ def _pull(bench: Bench, trigger: str) -> None:
     linger_ms=st.integers(50, 5_000),
     after_ms=st.integers(0, 4_000),
 )
+@example(trigger=FULL, linger_ms=1_000, after_ms=100)
+@example(trigger=SECOND, linger_ms=1_000, after_ms=100)
+@example(trigger=LINGER, linger_ms=1_000, after_ms=100)
+@example(trigger=MEMORY, linger_ms=1_000, after_ms=100)
+@example(trigger=FLUSH, linger_ms=1_000, after_ms=100)
+@example(trigger=CLOSE, linger_ms=1_000, after_ms=100)
 def each_reason_makes_a_batch_sendable(
     components: Components, trigger: str, linger_ms: int, after_ms: int
 ) -> None:
@@ -82,6 +88,9 @@ def each_reason_makes_a_batch_sendable(
 @law(
     "PRD-ACC-02", reason=st.sampled_from([IN_FLIGHT, BACKING_OFF, NO_LEADER]), wait_ms=st.integers(10, 2_000)
 )
+@example(reason=IN_FLIGHT, wait_ms=500)
+@example(reason=BACKING_OFF, wait_ms=500)
+@example(reason=NO_LEADER, wait_ms=500)
 def what_must_wait_waits(components: Components, reason: str, wait_ms: int) -> None:
     """A full batch stays while its partition is muted, backs off, or has no leader, and goes when that is over."""
     settings = {

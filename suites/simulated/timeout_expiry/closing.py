@@ -9,7 +9,7 @@ from clients.reference.errors import IllegalStateError, ProducerClosedError
 from clients.reference.producer import Components
 from clients.reference.trace import BatchSent, StateChanged
 from suites.simulated.bench import Bench
-from suites.simulated.law import law
+from suites.simulated.law import example, law
 from suites.simulated.timeout_expiry.clock import (
     LATE_MS,
     LAW,
@@ -69,6 +69,7 @@ def flush_waits_for_what_was_sent_before(
     in_flight=st.sampled_from([1, 5]),
     is_cut=st.booleans(),
 )
+@example(gaps_ms=[10], silent_ms=1_000, batch_bytes=16_384, in_flight=5, is_cut=False)
 def close_without_limit_finishes_all(
     components: Components, gaps_ms: list[int], silent_ms: int, batch_bytes: int, in_flight: int, is_cut: bool
 ) -> None:

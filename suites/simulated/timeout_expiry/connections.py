@@ -21,7 +21,7 @@ from clients.reference.trace import (
 from harness.simulated.scheduler import NS_PER_MS
 from harness.wire.apis import Api
 from suites.simulated.bench import START_MS, Bench
-from suites.simulated.law import law
+from suites.simulated.law import example, law
 from suites.simulated.timeout_expiry.clock import (
     BACKOFF_MAX_MS,
     BACKOFF_MS,
@@ -50,6 +50,8 @@ REFUSED, CUT_AT_ONCE = "refused", "accepted and closed"
     jitter=JITTER,
     failures=st.lists(st.sampled_from([REFUSED, CUT_AT_ONCE]), min_size=1, max_size=7),
 )
+@example(base_ms=50, max_ms=100, jitter=1.0, failures=[REFUSED, REFUSED, REFUSED])
+@example(base_ms=50, max_ms=1_000, jitter=0.0, failures=[CUT_AT_ONCE, CUT_AT_ONCE])
 def each_failure_in_a_row_waits_longer(
     components: Components, base_ms: int, max_ms: int, jitter: float, failures: list[str]
 ) -> None:
@@ -162,6 +164,7 @@ def the_wait_for_versions_is_a_request(components: Components, setup_ms: int, re
     uses_ms=st.lists(st.integers(1, 19_000), max_size=5),
     answer_ms=st.integers(0, 30_000),
 )
+@example(idle_ms=1_000, uses_ms=[], answer_ms=3_000)
 def an_idle_connection_is_closed(
     components: Components, idle_ms: int, uses_ms: list[int], answer_ms: int
 ) -> None:

@@ -15,7 +15,7 @@ from clients.reference.trace import (
 )
 from harness.outcome import Outcome
 from suites.simulated.bench import TOPIC, Bench
-from suites.simulated.law import law
+from suites.simulated.law import example, law
 from suites.simulated.timeout_expiry.clock import (
     LAW,
     LONG_MS,
@@ -64,6 +64,11 @@ def _trouble(bench: Bench, why: str) -> None:
     gaps_ms=st.lists(st.integers(0, 800), max_size=4),
     idempotent=st.booleans(),
 )
+@example(why=SILENT, delivery_ms=1_000, request_share=30, gaps_ms=[100], idempotent=True)
+@example(why=REFUSED, delivery_ms=1_000, request_share=30, gaps_ms=[100], idempotent=True)
+@example(why=NO_LEADER, delivery_ms=1_000, request_share=30, gaps_ms=[100], idempotent=True)
+@example(why=ERRORS, delivery_ms=1_000, request_share=30, gaps_ms=[100], idempotent=True)
+@example(why=LINGERING, delivery_ms=1_000, request_share=30, gaps_ms=[100], idempotent=True)
 def every_record_has_a_result_in_time(
     components: Components,
     why: str,
@@ -114,6 +119,8 @@ def every_record_has_a_result_in_time(
     answer_ms=st.integers(100, 980),
     idempotent=st.booleans(),
 )
+@example(held_ms=500, answer_ms=800, idempotent=False)
+@example(held_ms=500, answer_ms=800, idempotent=True)
 def what_was_given_up_stays_given_up(
     components: Components, held_ms: int, answer_ms: int, idempotent: bool
 ) -> None:

@@ -16,7 +16,7 @@ from clients.reference.trace import (
 from harness.simulated.scheduler import NS_PER_MS
 from harness.wire.apis import Api
 from suites.simulated.bench import TOPIC
-from suites.simulated.law import law
+from suites.simulated.law import example, law
 from suites.simulated.timeout_expiry.clock import (
     JITTER,
     LATE_MS,
@@ -56,6 +56,8 @@ def a_slow_request_ends_its_connection(components: Components, limit_ms: int, ga
 
 
 @law("NET-TMO-01", "NET-TMO-05", limit_ms=st.integers(20, 5_000), answer_ms=st.integers(1, 10_000))
+@example(limit_ms=1_000, answer_ms=900)
+@example(limit_ms=1_000, answer_ms=1_100)
 def an_answer_counts_until_the_limit(components: Components, limit_ms: int, answer_ms: int) -> None:
     """An answer within request.timeout.ms is taken, and one that comes later never is."""
     assume(abs(answer_ms - limit_ms) > TRIP_MS)
@@ -187,6 +189,7 @@ def throttled_time_is_added_to_the_limit(components: Components, limit_ms: int, 
 
 
 @law("NET-TMO-06", "MET-11", block_ms=st.integers(1, 2_000), answer_ms=st.integers(1, 4_000))
+@example(block_ms=500, answer_ms=1_000)
 def an_answer_after_max_block_harms_nobody(components: Components, block_ms: int, answer_ms: int) -> None:
     """A send that gave up waiting for metadata stays failed when the answer comes, and the next one finds it."""
     assume(answer_ms > block_ms + TRIP_MS)

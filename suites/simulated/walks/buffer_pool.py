@@ -28,7 +28,12 @@ WALKS: Mapping[str, Sequence[Step]] = {
         allocate(10),
         step("give_up", which=0),
     ),
-    "memory is returned twice": (BEGIN, allocate(40), step("give_back", which=0), step("give_back_twice", which=0)),
+    "memory is returned twice": (
+        BEGIN,
+        allocate(40),
+        step("give_back", which=0),
+        step("give_back_twice", which=0),
+    ),
     "a batch grows while others wait": (
         BEGIN,
         allocate(40),

@@ -57,7 +57,14 @@ WALKS: Mapping[str, Sequence[Step]] = {
         answer(),
         answer(),
     ),
-    "a batch expires in flight and its answer is lost": (*KNOWN, send(), *EXPIRED, send(), wait(45), answer()),
+    "a batch expires in flight and its answer is lost": (
+        *KNOWN,
+        send(),
+        *EXPIRED,
+        send(),
+        wait(45),
+        answer(),
+    ),
     "a stored batch expires before its answer": (
         *KNOWN,
         send(),

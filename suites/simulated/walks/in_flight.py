@@ -12,9 +12,7 @@ def begin(limit: int, *, raises: bool = False) -> Step:
 
 
 def send(timeout_ms: int = 30_000, *, answered: bool = True, careful: bool = True, node_id: int = 1) -> Step:
-    return step(
-        "send", node_id=node_id, timeout_ms=timeout_ms, expects_response=answered, is_careful=careful
-    )
+    return step("send", node_id=node_id, timeout_ms=timeout_ms, expects_response=answered, is_careful=careful)
 
 
 def end(how: str) -> Step:

@@ -30,7 +30,16 @@ WALKS: Mapping[str, Sequence[Step]] = {
     "an older epoch": (*KNOWN, hear(([(2, 2)], [(2, 3)], [(3, 3)]))),
     "a newer epoch": (*KNOWN, hear(([(2, 4)], [(2, 3)], [(3, 3)]))),
     "a topic that was created anew": (*KNOWN, hear(([(2, 0)], [(2, 3)], [(3, 3)]), anew=["a"])),
-    "questions that bring nothing new": (*KNOWN, step("doubt"), ASK, wait(20), ASK, answer(), step("doubt"), ASK),
+    "questions that bring nothing new": (
+        *KNOWN,
+        step("doubt"),
+        ASK,
+        wait(20),
+        ASK,
+        answer(),
+        step("doubt"),
+        ASK,
+    ),
     "questions that fail": (
         *KNOWN,
         step("doubt"),
