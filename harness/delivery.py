@@ -9,7 +9,9 @@ with n's intact value, written by this run, trial and producer. Then:
 - **reordered**: among the first copies of acknowledged records in one partition, in log order, those that stand
   behind a record that was sent later;
 - **phantom**: log records that nobody sent (no intact value, another writer's, a number that was never handed to
-  the client), and copies of records of which the client said that they were certainly not written.
+  the client), and copies of records of which the client said that they were certainly not written;
+- **moved key**: a key whose records lie in more partitions than the topic's growth accounts for;
+- **strange timestamp**: a record whose timestamp lies outside the time of the trial.
 
 So ``in log = distinct copies + duplicated + records without an identity of ours``.
 """
@@ -19,15 +21,21 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from operator import itemgetter
 
 from harness.evidence import Evidence, Send, view
 from harness.outcome import Outcome
 from harness.rows import Delivery, LogRecord
+from harness.units import NS_PER_MS
 from harness.workload import keys_in_turn
 
 #: How much of a damaged value is shown.
 SHOWN = 80
+#: The fault kind that changes the number of partitions, after which a key may belong to another one.
+TOPIC_GROWTH = "topic_growth"
+#: How far outside the time between the client's first and last event a record's timestamp may lie.
+TIMESTAMP_SLACK_MS = 5_000
 _OFFSET = itemgetter(0)
 
 
@@ -40,12 +48,22 @@ class Inversion:
     record: LogRecord
 
 
+class Unexpected(StrEnum):
+    """Why a log record should not be there: the name is the code, the value a half-sentence."""
+
+    FOREIGN = "was written by somebody else"
+    DAMAGED = "has no intact value of ours"
+    NEVER_SENT = "was never handed to the client"
+    REPORTED_FAILED = "was reported as certainly not written"
+
+
 @dataclass(frozen=True, slots=True)
 class Phantom:
-    """A log record that should not be there, and the half-sentence that says why."""
+    """A log record that should not be there, and why; ``n`` None: it is no record of this trial's own."""
 
     record: LogRecord
-    why: str
+    why: Unexpected
+    n: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,16 +146,47 @@ def phantoms(evidence: Evidence) -> list[Phantom]:
             continue
         if n is None:
             is_intact = evidence.identities[at] is not None
-            found.append(
-                Phantom(
-                    record, "was written by somebody else" if is_intact else "has no intact value of ours"
-                )
-            )
+            found.append(Phantom(record, Unexpected.FOREIGN if is_intact else Unexpected.DAMAGED))
         elif (send := sends.get(n)) is None:
-            found.append(Phantom(record, "was never handed to the client"))
+            found.append(Phantom(record, Unexpected.NEVER_SENT, n))
         elif send.outcome is Outcome.FAIL:
-            found.append(Phantom(record, "was reported as certainly not written"))
+            found.append(Phantom(record, Unexpected.REPORTED_FAILED, n))
     return found
+
+
+@view
+def moved_keys(evidence: Evidence) -> dict[str, list[int]]:
+    """Key -> the partitions that hold copies of its records, ascending, where they are too many.
+
+    A key belongs to one partition as long as the number of partitions stays; each time the topic has grown allows it
+    one more. The key is the one in the log. Records without a key belong to no partition.
+    """
+    partitions: dict[str, set[int]] = {}
+    for copies in evidence.copies.values():
+        for record in copies:
+            if record.key is not None:
+                partitions.setdefault(record.key, set()).add(record.partition)
+    grown = sum(row.spec.kind == TOPIC_GROWTH and row.effective_ns is not None for row in evidence.faults)
+    return {key: sorted(found) for key, found in partitions.items() if len(found) > 1 + grown}
+
+
+@view
+def strange_timestamps(evidence: Evidence) -> list[tuple[LogRecord, int | None]]:
+    """Records, whoever wrote them, stamped before the client's first event or after its last, by more than the slack.
+
+    Each with its number, None where it is none of this trial's own. The time of the trial is that of the client's own
+    wall clock (``wall_ns``; 0: not told). A client that never tells it has no strange timestamps.
+    """
+    told = [event.wall_ns for event in evidence.history if event.wall_ns > 0]
+    if not told:
+        return []
+    first_ms = min(told) // NS_PER_MS - TIMESTAMP_SLACK_MS
+    last_ms = max(told) // NS_PER_MS + TIMESTAMP_SLACK_MS
+    return [
+        (record, n)
+        for record, n in zip(evidence.log, evidence.numbers, strict=True)
+        if not record.control and not first_ms <= record.timestamp_ms <= last_ms
+    ]
 
 
 def corruptions(evidence: Evidence) -> list[Corruption]:

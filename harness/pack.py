@@ -11,20 +11,23 @@ import shutil
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import msgspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from harness.anomaly_rows import AnomalyRow, Finder, anomaly_rows
 from harness.capture.rows import TcpFact
 from harness.errors import EnvironmentProblem, KafkaTrialError
 from harness.evidence import Evidence
 from harness.outcome import Verdict
 from harness.rows import SCHEMA_VERSION, Ending, Frame, FrameKind, LogRecord, ProducePart, TrialVerdict
 from harness.store import RunStore
-from harness.tables import DELIVERY, TABLES, Columns
+from harness.tables import DELIVERY, TABLES, UNEXPLAINED, Columns
 from harness.workload import key_of
 
 ARROW_TYPES: Mapping[str, pa.DataType] = {
@@ -34,6 +37,7 @@ ARROW_TYPES: Mapping[str, pa.DataType] = {
     "longs": pa.list_(pa.int64()),
 }
 
+_NO_FINDERS: Mapping[str, Finder] = MappingProxyType({})
 ColumnData = dict[str, list[Any]]
 
 
@@ -44,6 +48,15 @@ class PackedTrial:
     run: str
     evidence: Evidence
     verdict: TrialVerdict
+    #: What the finders found, by kind; a kind that is missing could not be told.
+    found: Mapping[str, Iterable[AnomalyRow]]
+
+    @property
+    def counted(self) -> bool:
+        """True if the judge counted delivery: not where it ruled on nothing, since there was nothing to judge."""
+        verdict = self.verdict
+        ruled = verdict.requirements or verdict.verdict not in (Verdict.UNSUPPORTED, Verdict.HARNESS_ERROR)
+        return self.evidence.record.ending is Ending.COMPLETE and bool(ruled)
 
 
 def arrow_schema(columns: Columns) -> pa.Schema:
@@ -58,9 +71,10 @@ def arrow_schema(columns: Columns) -> pa.Schema:
 SCHEMAS: Mapping[str, pa.Schema] = {table: arrow_schema(columns) for table, columns in TABLES.items()}
 
 
-def pack(store: RunStore) -> Path:
+def pack(store: RunStore, finders: Mapping[str, Finder] = _NO_FINDERS) -> Path:
     """Pack every finished trial of ``store``; returns ``runs/<run>/tables``.
 
+    ``finders``: kind of anomaly -> what finds those that the views of :mod:`harness.delivery` do not know.
     Raises UsageError for a file that is no evidence, KafkaTrialError for rows that no column can hold,
     EnvironmentProblem where the folder cannot be written.
     """
@@ -70,7 +84,7 @@ def pack(store: RunStore) -> Path:
     try:
         for leftover in (partial, retired):
             shutil.rmtree(leftover, ignore_errors=True)
-        _write(store, partial)
+        _write(store, partial, finders)
         if final.exists():
             final.rename(retired)
         partial.rename(final)
@@ -80,7 +94,7 @@ def pack(store: RunStore) -> Path:
     return final
 
 
-def _write(store: RunStore, folder: Path) -> None:
+def _write(store: RunStore, folder: Path, finders: Mapping[str, Finder]) -> None:
     with ExitStack() as stack:
         writers = {}
         for table, schema in SCHEMAS.items():
@@ -89,9 +103,16 @@ def _write(store: RunStore, folder: Path) -> None:
             writers[table] = stack.enter_context(pq.ParquetWriter(path, schema, compression="zstd"))
         for verdict in store.verdicts():
             evidence = store.read_evidence(verdict.trial)
-            trial = PackedTrial(evidence.record.run_id, evidence, verdict)
+            trial = PackedTrial(evidence.record.run_id, evidence, verdict, _found(evidence, finders))
             for table, writer in writers.items():
                 writer.write_batch(_batch(table, trial))
+
+
+def _found(evidence: Evidence, finders: Mapping[str, Finder]) -> dict[str, Iterable[AnomalyRow]]:
+    if evidence.record.ending is not Ending.COMPLETE:
+        return {}
+    told = {kind: find(evidence) for kind, find in finders.items()}
+    return {kind: found for kind, found in told.items() if found is not None}
 
 
 def _batch(table: str, trial: PackedTrial) -> pa.RecordBatch:
@@ -128,7 +149,8 @@ def _trials(trial: PackedTrial) -> ColumnData:
         ending=record.ending.value,
         topic=record.topic,
         lane=record.lane,
-        counted=_counted(trial),
+        counted=trial.counted,
+        explains=UNEXPLAINED in trial.found,
         records=spec.workload.records,
         partitions=spec.workload.partitions,
         keys=spec.workload.keys,
@@ -142,15 +164,22 @@ def _trials(trial: PackedTrial) -> ColumnData:
     )
 
 
-def _counted(trial: PackedTrial) -> bool:
-    """True if the judge counted delivery: not where it ruled on nothing, since there was nothing to judge."""
-    verdict = trial.verdict
-    ruled = verdict.requirements or verdict.verdict not in (Verdict.UNSUPPORTED, Verdict.HARNESS_ERROR)
-    return trial.evidence.record.ending is Ending.COMPLETE and bool(ruled)
-
-
 def _delivery(trial: PackedTrial) -> ColumnData:
     return _fields([trial.verdict.delivery], DELIVERY)
+
+
+def _anomalies(trial: PackedTrial) -> ColumnData:
+    rows = (
+        [*anomaly_rows(trial.evidence), *chain.from_iterable(trial.found.values())] if trial.counted else []
+    )
+    return _fields(rows, AnomalyRow._fields)
+
+
+def _events(trial: PackedTrial) -> ColumnData:
+    rows = trial.evidence.history
+    return _fields(rows, ("seq", "mono_ns", "wall_ns")) | {
+        "event": [row.__struct_config__.tag for row in rows]
+    }
 
 
 def _requirements(trial: PackedTrial) -> ColumnData:
@@ -217,7 +246,7 @@ def _produce_parts(trial: PackedTrial) -> ColumnData:
         if frame.kind in (FrameKind.REQUEST, FrameKind.RESPONSE)
         for part in frame.produce
     ]
-    of_frame = ("t_ns", "broker", "conn", "correlation_id")
+    of_frame = ("t_ns", "broker", "conn", "correlation_id", "came_ns")
     return {
         **_fields([frame for _, frame, _ in rows], of_frame),
         **_fields([part for _, _, part in rows], _shared(ProducePart, "produce_parts")),
@@ -247,6 +276,8 @@ def _faults(trial: PackedTrial) -> ColumnData:
 COLUMNS: Mapping[str, Callable[[PackedTrial], ColumnData]] = {
     "trials": _trials,
     "delivery": _delivery,
+    "anomalies": _anomalies,
+    "events": _events,
     "requirements": _requirements,
     "findings": _findings,
     "operations": _operations,

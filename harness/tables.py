@@ -20,6 +20,11 @@ DELIVERY: Columns = MappingProxyType(
     )
 )
 
+#: The kinds of rows in the table ``anomalies``. The first four have the names of the counts that count them.
+ANOMALIES = ("lost", "duplicated", "reordered", "phantom", "moved-key", "strange-timestamp")
+#: The kind of the rows that say which duplicated records nothing explains, where the online judgement stores them.
+UNEXPLAINED = "unexplained-duplicate"
+
 TABLES: Mapping[str, Columns] = MappingProxyType(
     {
         "trials": {
@@ -42,6 +47,7 @@ TABLES: Mapping[str, Columns] = MappingProxyType(
             "topic": "string",
             "lane": "long",
             "counted": "bool",
+            "explains": "bool",
             "records": "long",
             "partitions": "long",
             "keys": "long",
@@ -57,6 +63,14 @@ TABLES: Mapping[str, Columns] = MappingProxyType(
             "end_ns": "long?",
         },
         "delivery": {"trial": "string", **DELIVERY},
+        "anomalies": {
+            "trial": "string",
+            "kind": "string",
+            "n": "long?",
+            "partition": "long?",
+            "offset": "long?",
+            "detail": "string?",
+        },
         "requirements": {
             "trial": "string",
             "id": "string",
@@ -75,6 +89,7 @@ TABLES: Mapping[str, Columns] = MappingProxyType(
             "params_json": "string",
             "samples_json": "string",
         },
+        "events": {"trial": "string", "seq": "long", "event": "string", "mono_ns": "long", "wall_ns": "long"},
         "operations": {
             "trial": "string",
             "n": "long",
@@ -151,6 +166,7 @@ TABLES: Mapping[str, Columns] = MappingProxyType(
             "broker": "long",
             "conn": "long",
             "correlation_id": "long?",
+            "came_ns": "long?",
             "kind": "string",
             "topic": "string",
             "partition": "long",
