@@ -41,6 +41,8 @@ class BrokerKill(BrokerFault):
 
     name = "broker_kill"
     summary = "brokers are killed; their partitions go elsewhere; at the end they are back"
+    lingers_s = 0.0
+    starts_nodes = True
 
     async def start(self, spec: FaultSpec, lane: LiveLane) -> None:
         """Kill them, and refuse."""

@@ -42,6 +42,7 @@ class BrokerPause(BrokerFault):
 
     name = "broker_pause"
     summary = "brokers accept everything and answer nothing; then they go on"
+    lingers_s = 0.0
 
     async def start(self, spec: FaultSpec, lane: LiveLane) -> None:
         """Stop them."""

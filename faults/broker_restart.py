@@ -42,6 +42,8 @@ class BrokerRestart(Fault):
     name = "broker_restart"
     alone = True
     summary = "brokers are shut down in good order; at the end they are back"
+    lingers_s = 0.0
+    starts_nodes = True
     params: tuple[FaultParam, ...] = (
         FaultParam("one_by_one", 0, 0, 1, "1: each is back, and in sync, before the next one goes"),
     )

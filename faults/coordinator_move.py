@@ -22,6 +22,7 @@ Touch a producer without a transactional id: its id comes from any broker, and i
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from kio.schema.errors import ErrorCode
@@ -42,6 +43,8 @@ class CoordinatorMove(BrokerFault):
 
     name = "coordinator_move"
     summary = "groups and transactional ids get another coordinator, and keep it"
+    #: Coordinators remember in memory whom they served.
+    lingers_s = math.inf
 
     async def start(self, spec: FaultSpec, lane: LiveLane) -> None:
         """Move them."""

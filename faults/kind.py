@@ -7,6 +7,7 @@ the live world it works on proxies (``start``, ``stop``), in the simulated one o
 from __future__ import annotations
 
 import asyncio
+import math
 import zlib
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Sequence
 from contextlib import suppress
@@ -39,6 +40,10 @@ class Fault:
     params: tuple[FaultParam, ...] = ()
     #: True where it harms more than its own lane: a trial with it has its cluster to itself.
     alone: bool = False
+    #: How long after its end brokers may remember it where they cannot be asked; infinite: its cluster is not reused.
+    lingers_s: float = math.inf
+    #: True if it ends nodes and starts them again, which takes the machine's cores.
+    starts_nodes: bool = False
     #: True where it acts on the single frames that the spec names.
     of_frames: bool = False
 

@@ -51,6 +51,7 @@ class LeaderMove(BrokerFault):
 
     name = "leader_move"
     summary = "partitions go to another leader, in a new epoch, and stay there"
+    lingers_s = 0.0
 
     async def start(self, spec: FaultSpec, lane: LiveLane) -> None:
         """Move them."""

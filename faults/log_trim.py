@@ -39,6 +39,7 @@ class LogTrim(BrokerFault):
 
     name = "log_trim"
     summary = "partitions lose the records that they have"
+    lingers_s = 0.0
 
     async def start(self, spec: FaultSpec, lane: LiveLane) -> None:
         """Trim."""

@@ -43,6 +43,7 @@ class MessageSizeLimit(BrokerFault):
 
     name = "message_size_limit"
     summary = "batches above a size are refused"
+    lingers_s = 0.0
     params: tuple[FaultParam, ...] = (
         FaultParam("bytes", 400, 0, 2**31 - 1, "the largest batch that is taken"),
     )

@@ -46,6 +46,8 @@ class MinIsr(BrokerFault):
 
     name = "min_isr"
     summary = "followers fall out of the ISR, and acks=all is refused"
+    lingers_s = 0.0
+    starts_nodes = True
 
     async def start(self, spec: FaultSpec, lane: LiveLane) -> None:
         """Ask for all replicas, and take some away."""

@@ -47,6 +47,7 @@ class ProducerIdExpiry(BrokerFault):
 
     name = "producer_id_expiry"
     summary = "partitions forget the sequences of every producer"
+    lingers_s = 0.0
 
     def check(self, spec: FaultSpec, world: str) -> None:
         """UsageError for a duration in which the brokers need not look."""

@@ -40,6 +40,8 @@ class Quota(BrokerFault):
 
     name = "quota"
     summary = "clients may produce so many bytes a second, and are throttled beyond that"
+    #: Brokers measure over eleven windows of a second, whatever a client id's quota; no broker tells what it measured.
+    lingers_s = 12.0
     worlds = frozenset({"live"})
     params: tuple[FaultParam, ...] = (
         FaultParam("bytes_per_s", 10_000, 1, 1_000_000_000, "what a client id may produce on each broker"),

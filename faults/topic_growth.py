@@ -37,6 +37,7 @@ class TopicGrowth(BrokerFault):
 
     name = "topic_growth"
     summary = "the topic gets more partitions"
+    lingers_s = 0.0
     params: tuple[FaultParam, ...] = (FaultParam("partitions", 1, 1, 100, "how many more"),)
 
     async def start(self, spec: FaultSpec, lane: LiveLane) -> None:

@@ -40,6 +40,7 @@ class TopicRecreate(BrokerFault):
 
     name = "topic_recreate"
     summary = "the topic is deleted; at the end there is a new one of the same name"
+    lingers_s = 0.0
 
     async def start(self, spec: FaultSpec, lane: LiveLane) -> None:
         """Delete it."""

@@ -1,31 +1,31 @@
 """Running a plan: one cluster a broker, one lane a job, every trial collected, judged and stored as it ends.
 
 The run owns everything that it starts. A trial is finished when its verdict is written; a run that was killed goes on
-where it stopped, with the trials that have none. Trials that hurt a broker come together, behind the others, each on a
-cluster of its own.
+where it stopped, with the trials that have none. Trials that hurt brokers run after the others, the longest first, on
+as many clusters as the machine bears; each has a cluster to itself, as good as new.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import groupby
+from pathlib import Path
 
-from harness import registry
+from harness import estimate, needs
 from harness.budget import Budget
+from harness.exclusive import lingers_s, starts_nodes, takes_alone
 from harness.execution import Execution
 from harness.lane import Lane
 from harness.live import LiveTrial
+from harness.machine import Machine, this_machine
 from harness.pool import Job, Line, Pool
 from harness.ports import Cluster, InstalledClient
 from harness.rows import TrialVerdict
 from harness.spec import ClientRef, TrialSpec
 from harness.store import RunStore
-
-#: What a cluster for one trial costs the machine, in trials that share one: so many of ``jobs`` make room for it.
-JOBS_A_CLUSTER = 3
 
 #: A trial, and where it stands in the plan.
 Numbered = tuple[int, TrialSpec]
@@ -45,6 +45,7 @@ class Campaign:
     ended: Callable[[TrialVerdict], None]
     say: Callable[[str], None] = lambda _: None
     budget: Budget = field(default_factory=Budget)
+    machine: Machine = field(default_factory=this_machine)
 
     @property
     def under_way(self) -> Mapping[str, LiveTrial]:
@@ -63,43 +64,61 @@ class Campaign:
             if spec.client in self.clients and not self.store.finished(spec.trial)
         ]
         for (broker, alone), group in groupby(sorted(numbered, key=_cluster_of), key=_cluster_of):
-            trials = list(group)
-            if not alone:
-                await self._together(broker, trials)
-                continue
-            waiting = iter(trials)
-            async with asyncio.TaskGroup() as clusters:
-                for _ in range(max(1, self.jobs // JOBS_A_CLUSTER)):
-                    clusters.create_task(self._one_by_one(broker, waiting))
-
-    async def _one_by_one(self, broker: str, waiting: Iterator[Numbered]) -> None:
-        for trial in waiting:
-            await self._together(broker, [trial])
+            await (self._one_by_one if alone else self._together)(broker, list(group))
 
     async def _together(self, broker: str, trials: list[Numbered]) -> None:
-        line = Line(map(self._job, trials), goes_on=lambda: self.budget.used_up() is None)
-        if line.over:
-            return
+        line = self._line(trials)
+        if not line.over:
+            await Pool(broker, min(self.jobs, len(trials)), self._logs(broker, trials), self.say).work(line)
+
+    async def _one_by_one(self, broker: str, trials: list[Numbered]) -> None:
+        """Exclusive trials in turn, each on whichever cluster is free."""
+        cluster = needs.of(broker)
+        bearable = needs.exclusive_clusters(self.machine, cluster)
+        if bearable < min(self.jobs, len(trials)):
+            self.say(
+                f"a trial of broker faults takes a cluster: this machine bears {bearable} of {broker} at a time"
+            )
+        at_a_time = estimate.clusters([spec for _, spec in trials], self.jobs, self.machine)
+        line = self._line(sorted(trials, key=_shortest_first, reverse=True))
+        starts = asyncio.Semaphore(needs.clusters_starting(self.machine, cluster))
+        async with asyncio.TaskGroup() as clusters:
+            for number in range(at_a_time):
+                logs = self._logs(broker, trials) / f"cluster-{number}"
+                pool = Pool(broker, 1, logs, self.say, exclusive=True, starts=starts)
+                clusters.create_task(pool.work(line))
+
+    def _line(self, trials: list[Numbered]) -> Line:
+        jobs = {self._job(trial): trial for trial in trials}
+        return Line(
+            jobs,
+            goes_on=lambda: self.budget.used_up() is None,
+            heavy={job for job, (_, spec) in jobs.items() if starts_nodes(spec)},
+            most_heavy=needs.most_starting_nodes(self.machine),
+        )
+
+    def _logs(self, broker: str, trials: list[Numbered]) -> Path:
+        """Named after the first of the trials, for a resumed run has clusters of its own."""
         first, _ = trials[0]
-        logs = self.store.folder / "logs" / f"{broker.replace(':', '-')}-{first}"
-        await Pool(broker, min(self.jobs, len(trials)), logs, self.say).work(line)
+        return self.store.folder / "logs" / f"{broker.replace(':', '-')}-{first}"
 
     def _job(self, trial: Numbered) -> Job:
-        async def job(cluster: Cluster, lane: Lane) -> None:
+        async def job(cluster: Cluster, lane: Lane) -> float:
             index, spec = trial
             self.began(spec)
             verdict = await self._execution.run(index, spec, cluster, lane)
             self.budget.count(verdict)
             self.ended(verdict)
+            return lingers_s(spec, verdict)
 
         return job
-
-
-def takes_alone(spec: TrialSpec) -> bool:
-    """True if the trial hurts brokers, and has its cluster to itself whatever its plan says."""
-    return spec.alone or any(registry.fault(fault.kind).alone for fault in spec.faults)
 
 
 def _cluster_of(numbered: Numbered) -> tuple[str, bool]:
     _, spec = numbered
     return spec.broker, takes_alone(spec)
+
+
+def _shortest_first(numbered: Numbered) -> float:
+    _, spec = numbered
+    return estimate.trial_s(spec)

@@ -6,14 +6,16 @@ nothing quicker. The longer of the two is the estimate. Clients are taken as ins
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from heapq import heapreplace
 from itertools import groupby
 from typing import Final
 
-from harness.campaign import JOBS_A_CLUSTER, takes_alone
+from harness import needs
+from harness.exclusive import starts_nodes, takes_alone
+from harness.machine import Machine, this_machine
+from harness.needs import ClusterNeeds
 from harness.schedule import earliest_ms
 from harness.spec import Plan, TrialSpec
 from harness.units import told_s
@@ -23,8 +25,6 @@ from harness.units import told_s
 # --seeds 4 -j 16`, which took 62 s on 2 cores and is estimated at 58.
 #: `kafka-trial` before its first cluster, on one core.
 BEGIN_S: Final = 3.0
-#: What each node of a cluster computes until its JVM is warm.
-NODE_CORE_S: Final = 8.0
 #: What one trial computes, client, broker and harness together.
 TRIAL_CORE_S: Final = 1.6
 #: A trial besides its load and its faults: topic, client and warm-up before, last answers, log and judgement behind.
@@ -48,36 +48,53 @@ class Estimate:
 
 @dataclass(frozen=True)
 class _Group:
-    """The trials of one broker that share a cluster, or, ``alone``, have one each."""
+    """The trials of one broker, longest first: on one cluster, or, ``alone``, each with one of several to itself."""
 
-    nodes: int
+    cluster: ClusterNeeds
     alone: bool
     costs_s: tuple[float, ...]
+    core_s: float
 
-    def takes_s(self, jobs: int, cores: int) -> float:
-        cluster_core_s = self.nodes * NODE_CORE_S
-        ready_s, trials = cluster_core_s / cores, len(self.costs_s)
-        if self.alone:
-            core_s = trials * (cluster_core_s + TRIAL_CORE_S)
-            lanes = max(1, jobs // JOBS_A_CLUSTER)
-            return max(_in_lanes_s((ready_s + cost_s for cost_s in self.costs_s), lanes), core_s / cores)
-        core_s = cluster_core_s + trials * TRIAL_CORE_S
-        return max(ready_s + _in_lanes_s(self.costs_s, jobs), core_s / cores)
+    def takes_s(self, jobs: int, machine: Machine) -> float:
+        """The quickest way with at most ``jobs`` at a time: a further cluster must earn what its start computes."""
+        if not self.alone:
+            return self._on_clusters_s(1, jobs, machine.cores)
+        most = min(jobs, needs.exclusive_clusters(machine, self.cluster), len(self.costs_s))
+        return min(self._on_clusters_s(count, 1, machine.cores) for count in range(1, most + 1))
+
+    def _on_clusters_s(self, clusters: int, lanes: int, cores: float) -> float:
+        """Clusters start one after the other; each lane takes the next trial whenever it is free."""
+        start_core_s = self.cluster.nodes * self.cluster.start_core_s
+        ready_s = [start_core_s / cores * (1 + number) for number in range(clusters) for _ in range(lanes)]
+        return max(_in_lanes_s(self.costs_s, ready_s), (clusters * start_core_s + self.core_s) / cores)
 
 
-def of(plan: Plan, jobs: int, cores: int | None = None) -> Estimate:
-    """How long ``plan`` takes with ``jobs`` at a time on ``cores``, those of this machine if none are given."""
-    cores = cores or len(os.sched_getaffinity(0))
+def of(plan: Plan, jobs: int, machine: Machine | None = None) -> Estimate:
+    """How long ``plan`` takes with ``jobs`` at a time on ``machine``, this one if none is given."""
     groups = [
-        _Group(_nodes(broker), alone, tuple(map(trial_s, trials)))
-        for (broker, alone), trials in groupby(sorted(plan.trials, key=_cluster_of), key=_cluster_of)
+        _group(list(trials)) for _, trials in groupby(sorted(plan.trials, key=_cluster_of), key=_cluster_of)
     ]
+    on = machine or this_machine()
 
     def takes_s(at_a_time: int) -> float:
-        return BEGIN_S + sum(group.takes_s(at_a_time, cores) for group in groups)
+        return BEGIN_S + sum(group.takes_s(at_a_time, on) for group in groups)
 
     seconds = takes_s(jobs)
     return Estimate(seconds, jobs, next(n for n in range(1, jobs + 1) if takes_s(n) <= seconds))
+
+
+def clusters(trials: Sequence[TrialSpec], jobs: int, machine: Machine) -> int:
+    """On how many clusters exclusive trials of one broker are done soonest: at most ``jobs`` and what is borne."""
+    group = _group(trials)
+    soonest_s = group.takes_s(jobs, machine)
+    return next(n for n in range(1, jobs + 1) if group.takes_s(n, machine) <= soonest_s)
+
+
+def _group(trials: Sequence[TrialSpec]) -> _Group:
+    cluster = needs.of(trials[0].broker)
+    core_s = sum(TRIAL_CORE_S + starts_nodes(spec) * cluster.start_core_s for spec in trials)
+    costs_s = tuple(sorted(map(trial_s, trials), reverse=True))
+    return _Group(cluster, takes_alone(trials[0]), costs_s, core_s)
 
 
 def trial_s(spec: TrialSpec) -> float:
@@ -90,14 +107,9 @@ def _cluster_of(spec: TrialSpec) -> tuple[str, bool]:
     return spec.broker, takes_alone(spec)
 
 
-def _nodes(broker: str) -> int:
-    _, _, nodes = broker.rpartition("x")
-    return int(nodes) if nodes.isdecimal() else 1
-
-
-def _in_lanes_s(costs_s: Iterable[float], lanes: int) -> float:
-    """When the last one is done, if each lane takes the next one whenever it is free."""
-    free_s = [0.0] * lanes
+def _in_lanes_s(costs_s: Iterable[float], ready_s: Sequence[float]) -> float:
+    """When the last one is done, if each lane takes the next one whenever it is free, from ``ready_s`` on."""
+    free_s = list(ready_s)
     for cost_s in costs_s:
         heapreplace(free_s, free_s[0] + cost_s)
     return max(free_s)

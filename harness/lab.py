@@ -8,10 +8,12 @@ is tried is a run like any other: it has a folder, and can be replayed and repor
 from __future__ import annotations
 
 import asyncio
+import math
 import threading
 from collections.abc import Callable, Coroutine, Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager
+from functools import partial
 from itertools import count
 from pathlib import Path
 from types import TracebackType
@@ -21,8 +23,8 @@ from msgspec.structs import replace
 
 from harness.attempts import attempt_of
 from harness.borrowed_lane import BorrowedLane, borrowed
-from harness.campaign import takes_alone
 from harness.errors import EnvironmentProblem
+from harness.exclusive import lingers_s, takes_alone
 from harness.execution import Execution
 from harness.installing import installed
 from harness.lane import Lane
@@ -49,7 +51,9 @@ class Lab:
         self._plan, self._say = record.plan, say
         self._clients: dict[ClientRef, InstalledClient] = {}
         self._execution = Execution(self.store, self._clients, say)
-        self._pool = Pool(broker, record.jobs, self.store.folder / "logs" / "shared", say)
+        logs = self.store.folder / "logs"
+        self._pool = Pool(broker, record.jobs, logs / "shared", say)
+        self._exclusive = Pool(broker, 1, logs / "exclusive", say, exclusive=True)
         self._up = threading.Event()
         self._thread = threading.Thread(target=self._live, name="kafka-trial lab", daemon=True)
         self._lock = threading.Lock()
@@ -94,7 +98,7 @@ class Lab:
         async def tried(cluster: Cluster, lane: Lane) -> TrialVerdict:
             return await self._execution.run(index, spec, cluster, lane)
 
-        return self._wanted(tried, alone=takes_alone(spec))
+        return self._wanted(tried, alone=takes_alone(spec), lingers_s=partial(lingers_s, spec))
 
     def folder(self, spec: TrialSpec) -> Path:
         """Where the evidence of a trial is."""
@@ -128,19 +132,27 @@ class Lab:
     # In the loop's thread.
 
     def _wanted(
-        self, work: Callable[[Cluster, Lane], Coroutine[Any, Any, Any]], *, alone: bool
+        self,
+        work: Callable[[Cluster, Lane], Coroutine[Any, Any, Any]],
+        *,
+        alone: bool,
+        lingers_s: Callable[[Any], float] = lambda _: math.inf,
     ) -> Future[Any]:
-        """The future result of ``work`` on a lane."""
+        """The future result of ``work`` on a lane; ``lingers_s`` of the result is for the next exclusive one."""
         if self._error is not None:
             raise EnvironmentProblem(f"the lab is closed: {self._error}")
         result: Future[Any] = Future()
         self._pending.add(result)
 
-        async def job(cluster: Cluster, lane: Lane) -> None:
+        async def job(cluster: Cluster, lane: Lane) -> float:
             try:
-                result.set_result(await work(cluster, lane))
+                done = await work(cluster, lane)
+                left_s = lingers_s(done)
+                result.set_result(done)
+                return left_s
             except Exception as error:
                 result.set_exception(error)
+                return math.inf
             except BaseException:
                 result.set_exception(_gone())
                 raise
@@ -167,25 +179,21 @@ class Lab:
         self._up.set()
         try:
             async with asyncio.TaskGroup() as group:
-                work = [group.create_task(self._together()), group.create_task(self._one_by_one())]
+                work = [
+                    group.create_task(self._worked(self._pool, self._shared)),
+                    group.create_task(self._worked(self._exclusive, self._alone)),
+                ]
                 await self._over.wait()
                 for task in work:
                     task.cancel()
         except ExceptionGroup as errors:
             raise errors.exceptions[0] from errors
 
-    async def _together(self) -> None:
-        first = await self._shared.take()  # no cluster before somebody wants one
+    async def _worked(self, pool: Pool, line: Line) -> None:
+        first = await line.take()  # no cluster before somebody wants one
         if first is not None:
-            self._shared.put_first(first)
-            await self._pool.work(self._shared)
-
-    async def _one_by_one(self) -> None:
-        number = 0
-        while (job := await self._alone.take()) is not None:
-            number += 1
-            logs = self.store.folder / "logs" / f"alone-{number}"
-            await Pool(self.broker, 1, logs, self._say).work(Line([job]))
+            line.put_first(first)
+            await pool.work(line)
 
 
 def _gone() -> EnvironmentProblem:

@@ -2,14 +2,20 @@
 
 Every lane has a proxy server of its own: one that stops answering is replaced with its lane, and the jobs on the others
 do not notice. A cluster that dies is replaced as well; what was under way on it has failed, what waits goes on.
+
+Exclusive jobs have a cluster to themselves, one after the other: it is handed on if it is as good as new, and replaced
+if that cannot be shown.
 """
 
 from __future__ import annotations
 
 import asyncio
+import logging
+import math
 from collections import deque
-from collections.abc import Awaitable, Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Collection, Iterable
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from harness import registry
@@ -20,21 +26,32 @@ from harness.ports import Cluster, ProxyServer
 #: What dies is replaced, but not for ever: the third cluster, the third proxy server of a lane is the machine's doing.
 MAX_CLUSTERS = MAX_SERVERS = 3
 
-#: What is done with one lane; nobody else has it meanwhile. An error of its own ends the pool.
-Job = Callable[[Cluster, Lane], Awaitable[None]]
+#: What is done with one lane; nobody else has it meanwhile. An error of its own ends the pool. It gives the seconds for
+#: which brokers may remember it where they cannot be asked; infinite: none may have its cluster afterwards.
+Job = Callable[[Cluster, Lane], Awaitable[float]]
+
+log = logging.getLogger(__name__)
 
 
 class Line:
     """Jobs that wait for a lane, first come, first served. ``open``: more may come, until it is closed.
 
-    ``goes_on`` may end it early: what waits then is left.
+    ``goes_on`` may end it early: what waits then is left. Of the jobs in ``heavy`` at most ``most_heavy`` are under way
+    at a time; others overtake those that wait for that.
     """
 
     def __init__(
-        self, jobs: Iterable[Job] = (), *, open: bool = False, goes_on: Callable[[], bool] = lambda: True
+        self,
+        jobs: Iterable[Job] = (),
+        *,
+        open: bool = False,
+        goes_on: Callable[[], bool] = lambda: True,
+        heavy: Collection[Job] = frozenset(),
+        most_heavy: int = 1,
     ) -> None:
         self._jobs = deque(jobs)
         self._open, self._goes_on = open, goes_on
+        self._heavy, self._most_heavy, self._heavy_now = heavy, most_heavy, 0
         self._news = asyncio.Event()
 
     def __len__(self) -> int:
@@ -42,7 +59,7 @@ class Line:
 
     @property
     def over(self) -> bool:
-        """True if nobody will be given a job any more."""
+        """True if no job will be given any more."""
         return not self._goes_on() or not (self._jobs or self._open)
 
     def put(self, job: Job) -> None:
@@ -51,8 +68,13 @@ class Line:
         self._news.set()
 
     def put_first(self, job: Job) -> None:
-        """A job that was taken, and is given back to whoever comes next."""
+        """A job that was taken, and is given back to the next one who takes."""
         self._jobs.appendleft(job)
+        self.done(job)
+
+    def done(self, job: Job) -> None:
+        """A job that was taken is over."""
+        self._heavy_now -= job in self._heavy
         self._news.set()
 
     def close(self) -> None:
@@ -61,10 +83,14 @@ class Line:
         self._news.set()
 
     async def take(self) -> Job | None:
-        """The next job, waiting for one while more may come; None if it is over."""
+        """The next job that may begin, waiting for one while there may be one; None if the line is over."""
         while not self.over:
-            if self._jobs:
-                return self._jobs.popleft()
+            is_full = self._heavy_now >= self._most_heavy
+            for job in self._jobs:
+                if not (is_full and job in self._heavy):
+                    self._jobs.remove(job)
+                    self._heavy_now += job in self._heavy
+                    return job
             self._news.clear()
             await self._news.wait()
         return None
@@ -72,29 +98,54 @@ class Line:
 
 @dataclass(frozen=True)
 class Pool:
-    """``lanes`` lanes on a cluster of ``broker`` (``kind:id``), logs below ``logs``; ``say`` what is amiss."""
+    """``lanes`` lanes on a cluster of ``broker`` (``kind:id``), logs below ``logs``; ``say`` what is amiss.
+
+    ``starts`` lets clusters of several pools start in turn. ``exclusive``: one lane, on a cluster that is renewed
+    between jobs.
+    """
 
     broker: str
     lanes: int
     logs: Path
     say: Callable[[str], None] = lambda _: None
+    exclusive: bool = False
+    starts: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(1))
 
     async def work(self, line: Line) -> None:
         """Do the jobs until the line is over. BrokerDied, EnvironmentProblem: what died cannot be replaced any more."""
-        for _ in range(MAX_CLUSTERS):
-            await self._on_one_cluster(line)
-            if line.over:
-                return
-        raise BrokerDied(f"{MAX_CLUSTERS} clusters of {self.broker} died; {len(line)} trials were not run")
+        died = 0
+        while not line.over:
+            if died == MAX_CLUSTERS:
+                raise BrokerDied(
+                    f"{MAX_CLUSTERS} clusters of {self.broker} died; {len(line)} trials were not run"
+                )
+            # One that an exclusive job has ruined takes no other job with it.
+            died += await self._on_one_cluster(line) and not self.exclusive
 
-    async def _on_one_cluster(self, line: Line) -> None:
+    async def _on_one_cluster(self, line: Line) -> bool:
+        """True if it died."""
+        async with AsyncExitStack() as stack:
+            async with self.starts:
+                if line.over:
+                    return False
+                cluster = await self._started(stack)
+            async with asyncio.TaskGroup() as group:
+                for number in range(self.lanes):
+                    group.create_task(self._on_one_lane(cluster, number, line))
+        return cluster.died() is not None
+
+    async def _started(self, stack: AsyncExitStack) -> Cluster:
+        """A cluster that the stack removes. BrokerDied: none could be started, three times."""
         kind, _, broker_id = self.broker.partition(":")
-        async with (
-            registry.broker(kind).cluster(broker_id, self.lanes, self.logs) as cluster,
-            asyncio.TaskGroup() as group,
-        ):
-            for number in range(self.lanes):
-                group.create_task(self._on_one_lane(cluster, number, line))
+        for attempt in range(1, MAX_CLUSTERS + 1):
+            try:
+                starting = registry.broker(kind).cluster(broker_id, self.lanes, self.logs)
+                return await stack.enter_async_context(starting)
+            except BrokerDied as error:
+                if attempt == MAX_CLUSTERS:
+                    raise
+                log.info("a cluster is started again: %s", error)
+        raise AssertionError
 
     async def _on_one_lane(self, cluster: Cluster, number: int, line: Line) -> None:
         dialled: set[int] = set()
@@ -104,18 +155,42 @@ class Pool:
                 registry.proxy("toxiproxy").server(folder) as server,
                 open_lane(cluster, server, number, dialled) as lane,
             ):
-                await _take_turns(cluster, server, lane, line)
-            if cluster.died() is not None or line.over:
-                return
+                if await self._take_turns(cluster, server, lane, line):
+                    return
             self.say(f"lane {number}: its proxy server ({folder}) is not to be trusted any more")
         raise EnvironmentProblem(
             f"lane {number}: {MAX_SERVERS} proxy servers stopped answering; {len(line)} trials were not run"
         )
 
+    async def _take_turns(self, cluster: Cluster, server: ProxyServer, lane: Lane, line: Line) -> bool:
+        """True when there is nothing more to do on this cluster, False when its proxy server does not answer."""
+        while await server.alive():
+            job = await line.take()
+            if job is None:
+                return True
+            if cluster.died() is not None:
+                line.put_first(job)
+                return True
+            lingers_s = await job(cluster, lane)
+            line.done(job)
+            if line.over or cluster.died() is not None:
+                return True
+            if self.exclusive and not await _renewed(cluster, lane, lingers_s):
+                return True
+        return False
 
-async def _take_turns(cluster: Cluster, server: ProxyServer, lane: Lane, line: Line) -> None:
-    while cluster.died() is None and await server.alive():
-        job = await line.take()
-        if job is None:
-            return
-        await job(cluster, lane)
+
+async def _renewed(cluster: Cluster, lane: Lane, lingers_s: float) -> bool:
+    """True if nothing of the last job is left on a cluster and its lane; whatever goes wrong here, it is replaced."""
+    if lingers_s == math.inf:
+        return False
+    try:
+        await lane.assert_pristine()
+        reason = await cluster.renew()
+    except Exception as error:
+        reason = str(error) or type(error).__name__
+    if reason is not None:
+        log.info("a cluster is replaced: %s", reason)
+        return False
+    await asyncio.sleep(lingers_s)
+    return True

@@ -75,6 +75,9 @@ class Cluster(Protocol):
     def came_to(self, lane: int) -> list[tuple[int, int]]:
         """(Node id, port it came from) of each connection to a lane's listeners since the last call, ours left out."""
 
+    async def renew(self) -> str | None:
+        """Delete all topics; None if the cluster is then as good as a new one, else why it is not."""
+
     async def stop(self, node_id: int) -> None: ...
     async def kill(self, node_id: int) -> None: ...
     async def restart(self, node_id: int) -> None: ...
@@ -146,6 +149,10 @@ class FaultKind(Protocol):
     worlds: frozenset[str]
     params: tuple[FaultParam, ...]
     alone: bool
+    lingers_s: float
+    """How long after its end brokers may remember it where nobody can ask them; of kinds that are ``alone``."""
+    starts_nodes: bool
+    """True if it ends nodes and starts them again, which takes the machine's cores."""
 
     def check(self, spec: FaultSpec, world: str) -> None:
         """Raise UsageError, in one sentence, for parameters that cannot be had in ``world`` ("live", "simulated")."""

@@ -5,28 +5,25 @@ What ``run`` and ``campaign`` have in common is :class:`Given`: :func:`with_give
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from dataclasses import dataclass, fields
 from inspect import Parameter, Signature, signature
 from pathlib import Path
 from typing import Annotated, Any
 
-import psutil
 import typer
 
+from harness import needs
 from harness.errors import UsageError
+from harness.machine import this_machine
+from harness.needs import MAX_JOBS
 from harness.units import duration_s
 
 DEFAULT_OUT = Path("runs")
 AUTO = "auto"
-MAX_JOBS = 32
 MAX_SEED = 2**62
-#: A trial waits most of its time: about so many keep one core busy (`kafka-trial run 'produce/*' --seeds 4 -j 16`
-#: on 2 cores: 64 trials in 62 s of 86 % of both).
-JOBS_A_CORE = 8
-#: What a trial may need: a JVM is the largest client.
-BYTES_A_JOB = 400 * 2**20
+#: The largest cluster that a trial of a run may need: three nodes.
+LARGEST_NODES = 3
 
 Jobs = Annotated[
     str, typer.Option("-j", "--jobs", help=f"Trials at a time, 1 to {MAX_JOBS}; auto fits the machine.")
@@ -153,15 +150,10 @@ def with_given(command: Callable[..., int]) -> Callable[..., int]:
 def jobs_of(text: str) -> int:
     """How many trials at a time ``-j`` asks for. UsageError for what is no such number."""
     if text == AUTO:
-        return auto_jobs(len(os.sched_getaffinity(0)), psutil.virtual_memory().available)
+        return needs.shared_lanes(this_machine(), needs.kraft(LARGEST_NODES))
     if not text.isascii() or not text.isdecimal() or not 1 <= int(text) <= MAX_JOBS:
         raise UsageError(f"-j takes a number from 1 to {MAX_JOBS}, or {AUTO}; not {text!r}")
     return int(text)
-
-
-def auto_jobs(cores: int, memory_bytes: int) -> int:
-    """As many trials at a time as cores and free memory carry, at least one. Pure."""
-    return max(1, min(MAX_JOBS, cores * JOBS_A_CORE, memory_bytes // BYTES_A_JOB))
 
 
 def max_time_of(text: str | None) -> float | None:

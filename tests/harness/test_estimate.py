@@ -8,8 +8,9 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from harness import estimate, registry
-from harness.campaign import JOBS_A_CLUSTER
-from harness.estimate import BEGIN_S, BESIDES_MS, NODE_CORE_S, TRIAL_CORE_S, trial_s
+from harness.estimate import BEGIN_S, BESIDES_MS, TRIAL_CORE_S, clusters, trial_s
+from harness.machine import Machine
+from harness.needs import NODE_START_CORE_S
 from harness.outcome import Guarantee
 from harness.plan import make_plan
 from harness.spec import ClientRef, Elapsed, FaultSpec, FrameSeen, PhaseBegan, Plan, TrialSpec, Workload
@@ -41,26 +42,30 @@ plans = st.lists(
 jobs, cores = st.integers(1, 32), st.integers(1, 16)
 
 
+def on(cores: float) -> Machine:
+    return Machine(cores, 2**37)
+
+
 @given(plans, jobs, cores)
 def test_more_jobs_more_cores_and_fewer_trials_are_never_slower(plan, jobs, cores):
-    takes_s = estimate.of(plan, jobs, cores).seconds
-    assert estimate.of(plan, jobs + 1, cores).seconds <= takes_s
-    assert estimate.of(plan, jobs, cores + 1).seconds <= takes_s
-    assert estimate.of(replace(plan, trials=plan.trials[:-1]), jobs, cores).seconds <= takes_s
+    takes_s = estimate.of(plan, jobs, on(cores)).seconds
+    assert estimate.of(plan, jobs + 1, on(cores)).seconds <= takes_s
+    assert estimate.of(plan, jobs, on(cores + 1)).seconds <= takes_s
+    assert estimate.of(replace(plan, trials=plan.trials[:-1]), jobs, on(cores)).seconds <= takes_s
 
 
 @given(plans, jobs, cores)
 def test_a_plan_takes_as_long_as_its_longest_trial_and_as_all_that_is_computed(plan, jobs, cores):
-    takes_s = estimate.of(plan, jobs, cores).seconds
+    takes_s = estimate.of(plan, jobs, on(cores)).seconds
     assert takes_s >= BEGIN_S + max(map(trial_s, plan.trials))
     assert takes_s >= BEGIN_S + len(plan.trials) * TRIAL_CORE_S / cores
 
 
 @given(plans, jobs, cores)
 def test_no_more_jobs_are_useful_than_make_it_quicker(plan, jobs, cores):
-    told = estimate.of(plan, jobs, cores)
-    assert estimate.of(plan, told.useful_jobs, cores).seconds == told.seconds
-    assert told.useful_jobs == 1 or estimate.of(plan, told.useful_jobs - 1, cores).seconds > told.seconds
+    told = estimate.of(plan, jobs, on(cores))
+    assert estimate.of(plan, told.useful_jobs, on(cores)).seconds == told.seconds
+    assert told.useful_jobs == 1 or estimate.of(plan, told.useful_jobs - 1, on(cores)).seconds > told.seconds
     assert (f"-j {told.useful_jobs} is as quick" in told.sentence) == (told.useful_jobs < jobs)
 
 
@@ -76,19 +81,26 @@ def test_a_trial_lasts_as_long_as_its_load_or_its_last_fault():
     assert trial_s(trial(FaultSpec("refuse", PhaseBegan("startup"), LOAD.load_ms + 500))) == calm_s + 0.5
 
 
-def test_who_hurts_brokers_pays_for_a_cluster_each_time():
+def test_who_hurts_brokers_has_a_cluster_to_itself_and_pays_for_its_nodes():
     """Whatever the plan says: the kind of fault decides, as it does when the plan is carried out."""
     fault = FaultSpec("broker_kill", Elapsed(0), 0)
     shared = Plan(1, (trial(broker="local:4.3.1x3"),) * 10)
     alone = Plan(1, (trial(fault, broker="local:4.3.1x3"),) * 10)
-    more_s = estimate.of(alone, 1, 2).seconds - estimate.of(shared, 1, 2).seconds
-    assert more_s == 9 * 3 * NODE_CORE_S / 2
+    assert estimate.of(alone, 10, on(1_000)).seconds == pytest.approx(
+        estimate.of(shared, 10, on(1_000)).seconds, 0.1
+    )
+    more_s = estimate.of(alone, 10, on(0.1)).seconds - estimate.of(shared, 10, on(0.1)).seconds
+    assert more_s == pytest.approx(10 * NODE_START_CORE_S / 0.1)
 
 
-def test_clusters_for_one_trial_are_not_as_many_at_a_time_as_jobs():
-    plan = Plan(1, (trial(alone=True),) * 12)
-    one, two = (estimate.of(plan, jobs, 1_000).seconds - BEGIN_S for jobs in (1, 2 * JOBS_A_CLUSTER))
-    assert estimate.of(plan, 2 * JOBS_A_CLUSTER - 1, 1_000).seconds - BEGIN_S == one == pytest.approx(2 * two)
+def test_a_cluster_more_must_earn_its_start():
+    """One trial needs one cluster; many long ones as many as the machine bears, and never more than jobs."""
+    some = [lasting(60_000, "local:4.3.1x3", alone=True)] * 20
+    assert clusters(some[:1], 32, on(4)) == 1
+    assert clusters(some, 32, on(4)) > clusters(some, 32, on(1)) == 2
+    assert clusters(some, 3, on(4)) == 3
+    brief = [lasting(0, "local:4.3.1x3", alone=True)] * 2
+    assert clusters(brief, 32, on(1)) == 1
 
 
 def test_it_is_near_a_run_that_was_measured():
@@ -98,6 +110,6 @@ def test_it_is_near_a_run_that_was_measured():
     ]
     plan = make_plan(scenarios, CLIENTS, ["local:4.3.1x1"], range(1, 5))
     assert len(plan.trials) == 64
-    told = estimate.of(plan, 16, 2)
+    told = estimate.of(plan, 16, on(2))
     assert 0.8 * 61.6 <= told.seconds <= 1.2 * 61.6
     assert told.useful_jobs < 16

@@ -6,21 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.cli.options import MAX_JOBS, auto_jobs, jobs_of, shard_of
+from harness.cli.options import MAX_JOBS, jobs_of, shard_of
 from harness.errors import UsageError
 from harness.units import duration_s, told_s
-
-
-@given(st.integers(1, 512), st.integers(0, 2**42))
-def test_auto_is_at_least_one_and_never_more_than_the_machine_carries(cores, memory_bytes):
-    jobs = auto_jobs(cores, memory_bytes)
-    assert 1 <= jobs <= min(MAX_JOBS, cores * 8)
-    assert auto_jobs(cores + 1, memory_bytes) >= jobs and auto_jobs(cores, memory_bytes + 2**30) >= jobs
-
-
-def test_a_small_machine_has_few_jobs():
-    assert auto_jobs(2, 24 * 2**30) == 16
-    assert auto_jobs(2, 2 * 2**30) == 5
 
 
 @pytest.mark.parametrize("text", ["0", "33", "-1", "many", "", "1.5", "٣"])

@@ -18,10 +18,24 @@ class World:
 
     def __init__(self):
         self.clusters, self.servers, self.lanes = [], [], 0
+        self.unsound, self.renewals, self.broken = [], 0, []
+        self.renewed = asyncio.Event()
+        self.starting, self.at_once, self.faulty = 0, False, []
 
     @asynccontextmanager
     async def cluster(self, broker_id, lanes, logs):
-        one = SimpleNamespace(dead=None, died=lambda: one.dead)
+        async def renew():
+            self.renewals += 1
+            self.renewed.set()
+            return self.unsound.pop(0) if self.unsound else None
+
+        self.starting += 1
+        assert self.starting == 1 or self.at_once
+        await asyncio.sleep(0)
+        self.starting -= 1
+        if self.broken:
+            raise self.broken.pop(0)
+        one = SimpleNamespace(dead=None, died=lambda: one.dead, renew=renew)
         self.clusters.append(one)
         yield one
 
@@ -37,7 +51,12 @@ class World:
     @asynccontextmanager
     async def open_lane(self, cluster, server, number, dialled):
         self.lanes += 1
-        yield SimpleNamespace(number=number, server=server)
+
+        async def assert_pristine():
+            if self.faulty:
+                raise self.faulty.pop(0)
+
+        yield SimpleNamespace(number=number, server=server, assert_pristine=assert_pristine)
 
 
 @pytest.fixture
@@ -98,7 +117,7 @@ def test_a_proxy_server_that_is_silent_is_replaced_and_told(world, tmp_path):
         lane.server.up = False
 
     async def fine(cluster, lane):
-        pass
+        return 0.0
 
     said = work(tmp_path, Line([silence, fine]), lanes=1)
     assert len(world.servers) == 2 and len(world.clusters) == 1
@@ -139,3 +158,123 @@ def test_what_may_not_go_on_is_left(world, tmp_path):
     line = Line([job] * 5, goes_on=lambda: len(done) < 2)
     work(tmp_path, line, lanes=1)
     assert len(done) == 2 and len(line) == 3
+
+
+def exclusive(tmp_path, line, pools=1):
+    async def scenario():
+        starts = asyncio.Semaphore(1)
+        async with asyncio.TaskGroup() as group:
+            for n in range(pools):
+                pool = Pool("fake:1", 1, tmp_path / str(n), exclusive=True, starts=starts)
+                group.create_task(pool.work(line))
+
+    asyncio.run(scenario())
+
+
+def jobs_on(seen, lingers_s):
+    """A job for each number of seconds: it writes down its cluster, and says that it lingers for so long."""
+
+    def job(seconds):
+        async def do(cluster, lane):
+            await asyncio.sleep(0)
+            seen.append(cluster)
+            return seconds
+
+        return do
+
+    return [job(seconds) for seconds in lingers_s]
+
+
+def test_exclusive_jobs_share_a_cluster_that_is_renewed_between_them(world, tmp_path):
+    seen = []
+    exclusive(tmp_path, Line(jobs_on(seen, [0.0] * 5)))
+    assert len(seen) == 5 and len(world.clusters) == 1 and world.renewals == 4
+
+
+def test_a_cluster_that_is_not_as_new_is_replaced_and_costs_no_job(world, tmp_path):
+    seen, world.unsound = [], ["broker 2 has a quota", None, "it is paused", None]
+    exclusive(tmp_path, Line(jobs_on(seen, [0.0] * 5)))
+    assert [world.clusters.index(cluster) for cluster in seen] == [0, 1, 1, 2, 2]
+
+
+def test_a_fault_left_on_the_lane_and_an_error_of_the_renewal_replace_the_cluster(world, tmp_path):
+    seen, world.faulty = [], [EnvironmentProblem("the proxy still carries a fault"), OSError()]
+    exclusive(tmp_path, Line(jobs_on(seen, [0.0] * 3)))
+    assert [world.clusters.index(cluster) for cluster in seen] == [0, 1, 2] and world.renewals == 0
+
+
+def test_who_lingers_for_ever_has_the_cluster_alone_and_who_lingers_a_while_is_waited_for(
+    world, tmp_path, monkeypatch
+):
+    seen, slept, sleep = [], [], asyncio.sleep
+
+    async def nap(seconds):
+        slept.append(seconds)
+        await sleep(0)
+
+    monkeypatch.setattr(pool.asyncio, "sleep", nap)
+    exclusive(tmp_path, Line(jobs_on(seen, [float("inf"), 12.0, 0.0])))
+    assert [world.clusters.index(cluster) for cluster in seen] == [0, 1, 1]
+    assert slept.count(12.0) == 1 and world.renewals == 1
+
+
+def test_exclusive_clusters_may_die_as_often_as_there_are_jobs(world, tmp_path):
+    seen = []
+
+    async def kill(cluster, lane):
+        seen.append(cluster)
+        cluster.dead = "killed"
+        return 0.0
+
+    exclusive(tmp_path, Line([kill] * 5))
+    assert len(world.clusters) == len(seen) == 5 and world.renewals == 0
+
+
+def test_a_cluster_that_dies_while_it_waits_costs_no_job(world, tmp_path):
+    """The death is found with the job in hand: it goes back to the line, to the next cluster."""
+    seen = []
+
+    async def scenario():
+        line = Line(open=True)
+        first, second = jobs_on(seen, [0.0, 0.0])
+        working = asyncio.create_task(Pool("fake:1", 1, tmp_path, exclusive=True).work(line))
+        line.put(first)
+        await world.renewed.wait()
+        world.clusters[0].dead = "killed"
+        line.put(second)
+        line.close()
+        await working
+
+    asyncio.run(scenario())
+    assert [world.clusters.index(cluster) for cluster in seen] == [0, 1]
+
+
+def test_a_proxy_server_that_dies_after_an_exclusive_job_takes_its_cluster_along(world, tmp_path):
+    """The lane could not be seen to be pristine, so that nothing says that the cluster is as new."""
+    seen = []
+
+    async def silence(cluster, lane):
+        seen.append(cluster)
+        lane.server.up = False
+        world.faulty.append(EnvironmentProblem("the proxy server does not answer"))
+        return 0.0
+
+    exclusive(tmp_path, Line([silence, *jobs_on(seen, [0.0])]))
+    assert [world.clusters.index(cluster) for cluster in seen] == [0, 1]
+
+
+def test_clusters_start_in_turn_and_none_for_a_line_that_is_over(world, tmp_path):
+    """The world asserts that no two start at once; 2 jobs are done before a third pool has its turn."""
+    seen = []
+    exclusive(tmp_path, Line(jobs_on(seen, [0.0, 0.0])), pools=5)
+    assert len(seen) == 2 and len(world.clusters) < 5
+
+
+def test_a_cluster_that_could_not_be_started_again_is_tried_three_times(world, tmp_path):
+    seen, world.broken = [], [BrokerDied("not ready within 60 s")] * 2
+    exclusive(tmp_path, Line(jobs_on(seen, [0.0])))
+    assert len(seen) == 1
+    world.broken = [BrokerDied("not ready within 60 s")] * 3
+    with pytest.raises(ExceptionGroup) as caught:
+        exclusive(tmp_path, Line(jobs_on(seen, [0.0])))
+    assert caught.group_contains(BrokerDied, match="not ready within 60 s")

@@ -1,0 +1,72 @@
+"""What a cluster costs the machine: computing and time until it is ready, cores while it is idle, resident memory.
+
+``python -m benchmarks.cluster [--broker 4.3.1x3] [--idle-s 10]``; the figures stand in :mod:`harness.needs`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import os
+import resource
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import psutil
+
+from harness.brokers.local import LOCAL
+
+
+def _nodes() -> list[psutil.Process]:
+    return [child for child in psutil.Process().children() if "kafka.Kafka" in child.cmdline()]
+
+
+def _cpu_s(process: psutil.Process) -> float:
+    times = process.cpu_times()
+    return times.user + times.system
+
+
+def _ended_s() -> float:
+    """What children that have ended computed: the formatting of the nodes' data."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+async def measure(broker: str, idle_s: float) -> list[str]:
+    """Start a cluster, leave it alone, restart one node: what each cost, a line each."""
+    ended_s, began_s = _ended_s(), time.monotonic()
+    with tempfile.TemporaryDirectory() as folder:
+        async with LOCAL.cluster(broker, lanes=1, log_dir=Path(folder)) as cluster:
+            wall_s, nodes = time.monotonic() - began_s, _nodes()
+            started_s = sum(map(_cpu_s, nodes))
+            formatted_s = _ended_s() - ended_s
+            await asyncio.sleep(idle_s)
+            idle_cores = (sum(map(_cpu_s, nodes)) - started_s) / idle_s
+            told = [
+                f"{broker} on {len(os.sched_getaffinity(0))} cores, load {os.getloadavg()[0]:.1f}",
+                f"ready after {wall_s:.1f} s; core-seconds: {formatted_s:.1f} to format, {started_s:.1f} to start"
+                f" ({started_s / len(nodes):.1f} a node)",
+                f"idle: {idle_cores:.3f} cores ({idle_cores / len(nodes):.3f} a node)",
+                f"MiB resident in a node: {max(node.memory_info().rss for node in nodes) >> 20}",
+            ]
+            await cluster.stop(1)
+            before, began_s = set(_nodes()), time.monotonic()
+            await cluster.restart(1)
+            [new] = set(_nodes()) - before
+            told += [f"restart of a node: {_cpu_s(new):.1f} core-seconds, {time.monotonic() - began_s:.1f} s"]
+    return told
+
+
+def main() -> None:
+    """Run it."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--broker", default="4.3.1x3")
+    parser.add_argument("--idle-s", type=float, default=10.0)
+    given = parser.parse_args()
+    sys.stdout.write("\n".join(asyncio.run(measure(given.broker, given.idle_s))) + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,77 @@
+"""What the machine bears: never more than it has, always at least one, and no less on a larger machine."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from harness import needs
+from harness.machine import Machine
+from harness.needs import EXCLUSIVE_TRIAL, MAX_JOBS, TRIAL, ClusterNeeds, Needs
+
+GIB = 2**30
+machines = st.builds(Machine, st.floats(0.1, 512), st.integers(0, 2**42))
+clusters = st.one_of(
+    st.integers(1, 9).map(needs.kraft),
+    st.builds(ClusterNeeds, st.floats(0, 8), st.integers(0, 2**36), st.integers(1, 9), st.floats(0, 60)),
+)
+
+
+def bears(machine: Machine, each: Needs, count: int, beside: Needs) -> bool:
+    cores = beside.cores + count * each.cores
+    return (
+        cores <= machine.cores * (1 + 1e-9)
+        and beside.memory_bytes + count * each.memory_bytes <= machine.memory_bytes
+    )
+
+
+@given(machines, clusters)
+def test_lanes_and_their_cluster_are_never_more_than_the_machine_has(machine, cluster):
+    lanes = needs.shared_lanes(machine, cluster)
+    assert 1 <= lanes <= MAX_JOBS
+    assert lanes == 1 or bears(machine, TRIAL, lanes, cluster)
+    assert lanes == MAX_JOBS or not bears(machine, TRIAL, lanes + 1, cluster)
+
+
+@given(machines, clusters)
+def test_exclusive_clusters_and_their_trials_are_never_more_than_the_machine_has(machine, cluster):
+    both = Needs(cluster.cores + EXCLUSIVE_TRIAL.cores, cluster.memory_bytes + EXCLUSIVE_TRIAL.memory_bytes)
+    count = needs.exclusive_clusters(machine, cluster)
+    assert 1 <= count <= MAX_JOBS
+    assert count == 1 or bears(machine, both, count, Needs(0, 0))
+    assert count == MAX_JOBS or not bears(machine, both, count + 1, Needs(0, 0))
+
+
+@given(machines, clusters, st.floats(0, 64), st.integers(0, 2**36))
+def test_a_larger_machine_bears_no_less(machine, cluster, cores, memory_bytes):
+    larger = Machine(machine.cores + cores, machine.memory_bytes + memory_bytes)
+    for count in (needs.shared_lanes, needs.exclusive_clusters, needs.clusters_starting):
+        assert count(larger, cluster) >= count(machine, cluster) >= 1
+    assert needs.most_starting_nodes(larger) >= needs.most_starting_nodes(machine) >= 1
+
+
+@given(machines, clusters)
+def test_nodes_that_start_have_a_core_each_unless_one_cluster_has_more(machine, cluster):
+    starting = needs.clusters_starting(machine, cluster)
+    assert starting == 1 or starting * cluster.nodes <= machine.cores
+
+
+@pytest.mark.parametrize(
+    ("machine", "lanes", "one_node", "three_nodes"),
+    [
+        (Machine(2, 23 * GIB), 15, 6, 5),
+        (Machine(2, 4 * GIB), 7, 5, 3),
+        (Machine(0.5, 23 * GIB), 3, 1, 1),
+        (Machine(16, 64 * GIB), 32, 32, 32),
+    ],
+)
+def test_machines_that_there_are(machine, lanes, one_node, three_nodes):
+    assert needs.shared_lanes(machine, needs.of("local:4.3.1x3")) == lanes
+    assert needs.exclusive_clusters(machine, needs.of("local:4.3.1x1")) == one_node
+    assert needs.exclusive_clusters(machine, needs.of("local:4.3.1x3")) == three_nodes
+
+
+def test_a_kind_of_broker_that_does_not_say_is_one_jvm(monkeypatch):
+    monkeypatch.setattr(needs.registry, "broker", lambda kind: object())
+    assert needs.of("theirs:1") == needs.kraft(1)
