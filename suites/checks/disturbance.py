@@ -8,13 +8,14 @@ blame, and a judgement about time is no judgement.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import pairwise
+from typing import NamedTuple
 
 from harness.anomaly import ReasonKind
 from harness.check import Inconclusive
 from harness.contract import ShutdownComplete, Stats
-from harness.evidence import Evidence
+from harness.evidence import Evidence, view
 from harness.rows import Fate, Finding, Frame, FrameKind
 from harness.units import NS_PER_MS as NS_PER_MS
 
@@ -31,30 +32,74 @@ STARVED_MS = 2_500
 SILENT_MS = 2_000
 
 
+class Stall(NamedTuple):
+    """From when to when a process stood still for longer than anything asks of it."""
+
+    begin_ns: int
+    end_ns: int
+
+    def overlap_ns(self, begin_ns: int, end_ns: int) -> int:
+        """How much of a span lies in it."""
+        return max(0, min(self.end_ns, end_ns) - max(self.begin_ns, begin_ns))
+
+
+@view
+def client_stalls(evidence: Evidence) -> list[Stall]:
+    """When the client's process did not run, by the gaps between its heartbeats."""
+    return [
+        Stall(earlier, later)
+        for earlier, later in pairwise(_heartbeats(evidence))
+        if later - earlier > STARVED_MS * NS_PER_MS
+    ]
+
+
+def stalled_ns(stalls: Iterable[Stall], begin_ns: int, end_ns: int) -> int:
+    """How much of a span lies in these."""
+    return sum(stall.overlap_ns(begin_ns, end_ns) for stall in stalls)
+
+
 def longest_silence_ms(evidence: Evidence) -> int:
     """The longest time between two heartbeats, from the first event to the end; 0 for a client that sends none."""
+    moments = _heartbeats(evidence)
+    return max(((later - earlier) // NS_PER_MS for earlier, later in pairwise(moments)), default=0)
+
+
+def _heartbeats(evidence: Evidence) -> list[int]:
+    """The client's first event, its heartbeats and its end, in order; nothing for a client that sends none."""
     beats = [event.mono_ns for event in evidence.history if isinstance(event, Stats)]
     if not beats:
-        return 0
+        return []
     ended = [event.mono_ns for event in evidence.history if isinstance(event, ShutdownComplete)]
     end_ns = ended[0] if ended else evidence.record.phases.final_ns
-    moments = sorted([evidence.history[0].mono_ns, *beats, *([end_ns] if end_ns else [])])
-    return max((later - earlier) // NS_PER_MS for earlier, later in pairwise(moments))
+    return sorted([evidence.history[0].mono_ns, *beats, *([end_ns] if end_ns else [])])
 
 
 def slowest_answer_ms(evidence: Evidence) -> int:
     """The longest that the broker had a request before its answer came to the witness, or its connection ended."""
+    return max((end_ns - begin_ns for begin_ns, end_ns in _waits(evidence)), default=0) // NS_PER_MS
+
+
+@view
+def broker_stalls(evidence: Evidence) -> list[Stall]:
+    """When a broker had a request and did not answer it, for longer than it takes."""
+    return [
+        Stall(begin_ns, end_ns)
+        for begin_ns, end_ns in _waits(evidence)
+        if end_ns - begin_ns > SILENT_MS * NS_PER_MS
+    ]
+
+
+def _waits(evidence: Evidence) -> Iterator[tuple[int, int]]:
+    """From when to when the broker had each request."""
     waiting: dict[tuple[int, int | None], Frame] = {}
-    slowest_ns = 0
     for frame in sorted((*evidence.frames, *evidence.stopped), key=_at_broker_ns):
         if frame.kind is FrameKind.REQUEST:
             if frame.fate is not Fate.STOPPED:
                 waiting[frame.conn, frame.correlation_id] = frame
             continue
         for request in _settled(frame, waiting):
-            slowest_ns = max(slowest_ns, _at_broker_ns(frame) - request.t_ns)
+            yield request.t_ns, _at_broker_ns(frame)
             del waiting[request.conn, request.correlation_id]
-    return slowest_ns // NS_PER_MS
 
 
 def doubt_if_disturbed(evidence: Evidence, found: Finding) -> None:
