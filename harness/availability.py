@@ -38,6 +38,10 @@ class Span(NamedTuple):
     def length_ms(self) -> int:
         return (self.end_ns - self.begin_ns) // NS_PER_MS
 
+    def overlap_ns(self, begin_ns: int, end_ns: int) -> int:
+        """How much of another stretch lies in it."""
+        return max(0, min(self.end_ns, end_ns) - max(self.begin_ns, begin_ns))
+
 
 def availability(evidence: Evidence) -> Availability:
     """What a verdict says of it."""

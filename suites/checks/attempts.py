@@ -1,15 +1,15 @@
 """Produce attempts as the witness saw them: which request put which batch into the log, and how it was answered.
 
 An :class:`Attempt` is one partition of one Produce request. A client may send the same records in several attempts;
-each attempt that the broker appended left a batch in the log. ``origins`` finds the attempt behind a batch: by the
-base offset in its answer; where no answer was written (the connection died first) by producer id, epoch and
-sequence, or by the bytes (CRC), or, if this broker rewrites batches, by the number of records. Times are the
-witness's.
+each attempt that the broker appended left a batch in the log. ``origins`` finds the attempt of a batch: by the
+base offset in its answer and the bytes (CRC); where no answer was written (the connection died first) by producer id,
+epoch and sequence, or by the bytes alone, or, if this broker rewrites batches, by the number of records. Times are the
+witness's: when the client sent is for :mod:`suites.checks.analysis.sending` to say.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -33,7 +33,8 @@ class Attempt(msgspec.Struct, frozen=True):
     """``answered_ns`` None: no answer passed the witness; ``closed_ns`` None: the connection outlived the trial.
 
     ``asked_ns`` is when the client had sent it for certain, ``sent_ns`` when it went on to the broker: a rule of the
-    witness may keep a request for long.
+    witness may keep a request for long. ``request`` numbers Produce requests in the order in which they passed;
+    ``errors`` are those of all partitions in the answer.
     """
 
     conn: int
@@ -44,6 +45,10 @@ class Attempt(msgspec.Struct, frozen=True):
     base_offset: int = -1
     error_code: int | None = None
     closed_ns: int | None = None
+    broker: int = -1
+    opened_ns: int | None = None
+    request: int = 0
+    errors: tuple[int, ...] = ()
 
     @property
     def accepted(self) -> bool:
@@ -87,16 +92,28 @@ def batch_place(record: LogRecord) -> BatchPlace:
 def attempts(evidence: Evidence) -> list[Attempt]:
     """All attempts, in the order in which they passed the witness."""
     closed = {frame.conn: frame.t_ns for frame in reversed(evidence.frames) if frame.kind is FrameKind.CLOSE}
+    opened = {frame.conn: frame.t_ns for frame in evidence.frames if frame.kind is FrameKind.OPEN}
     made: list[Attempt] = []
     asked: dict[tuple[int, int | None], list[int]] = {}
+    requests = 0
     for frame in evidence.frames:
         if frame.api != PRODUCE:
             continue
         request = (frame.conn, frame.correlation_id)
         if frame.kind is FrameKind.REQUEST:
+            requests += 1
             asked[request] = list(range(len(made), len(made) + len(frame.produce)))
             made += [
-                Attempt(frame.conn, frame.arrived_ns, frame.t_ns, part, closed_ns=closed.get(frame.conn))
+                Attempt(
+                    frame.conn,
+                    frame.arrived_ns,
+                    frame.t_ns,
+                    part,
+                    closed_ns=closed.get(frame.conn),
+                    broker=frame.broker,
+                    opened_ns=opened.get(frame.conn),
+                    request=requests,
+                )
                 for part in frame.produce
             ]
         elif frame.kind is FrameKind.RESPONSE:
@@ -106,43 +123,55 @@ def attempts(evidence: Evidence) -> list[Attempt]:
 
 
 @view
-def undecoded(evidence: Evidence) -> int:
-    """How many rows of the witness may hide an attempt: foreign bytes, and Produce requests that it could not read."""
-    return sum(
-        frame.kind is FrameKind.OPAQUE
-        or (frame.kind is FrameKind.REQUEST and frame.api == PRODUCE and not frame.produce)
-        for frame in evidence.frames
-    )
-
-
-def origins(evidence: Evidence, made: Iterable[Attempt]) -> dict[BatchPlace, Attempt]:
-    """The attempt behind each batch of the log, where one is found; no attempt stands behind two batches.
+def origins(evidence: Evidence) -> dict[BatchPlace, Attempt]:
+    """The attempt of each batch of the log, where one is found; no attempt stands for two batches.
 
     What was answered before the topic was created again lies in no log any more.
     """
     since_ns = max(recreations(evidence), default=0)
     waiting = dict(_batches(evidence))
     found: dict[BatchPlace, Attempt] = {}
-    silent: list[Attempt] = []
-    rules = [_same_sequence, _same_bytes]
-    for attempt in made:
+    loose: list[Attempt] = []
+    misfits: list[Attempt] = []
+    for attempt in attempts(evidence):
         if attempt.answered_ns is not None and attempt.answered_ns < since_ns:
             continue
-        if not attempt.accepted:
-            silent.append(attempt)
-        elif (batch := waiting.pop(attempt.place, None)) is not None:
+        batch = waiting.get(attempt.place) if attempt.accepted else None
+        if batch is not None and _same_bytes(attempt, batch):
             found[attempt.place] = attempt
-            if not _same_bytes(attempt, batch):
-                rules = [_same_sequence, _same_bytes, _same_size]
-    for same in rules:
+            del waiting[attempt.place]
+        elif attempt.accepted:
+            misfits.append(attempt)
+        else:
+            loose.append(attempt)
+    # An answer that names a place whose batch has other bytes is of that batch only if nothing else fits it.
+    _match(waiting, [*loose, *misfits], found, (_same_sequence, _same_bytes))
+    taken = set(found.values())
+    placed = [attempt for attempt in misfits if attempt not in taken]
+    _match(waiting, placed, found, (_same_place,))
+    if any(attempt is found.get(attempt.place) for attempt in placed):
+        _match(waiting, [attempt for attempt in loose if attempt not in taken], found, (_same_size,))
+    return found
+
+
+def _match(
+    waiting: dict[BatchPlace, Batch],
+    candidates: Iterable[Attempt],
+    found: dict[BatchPlace, Attempt],
+    rules: Iterable[Callable[[Attempt, Batch], bool]],
+) -> None:
+    """Move batches from ``waiting`` to ``found``, each to the first candidate that fits by the first rule that does."""
+    left = list(candidates)
+    if not left:
+        return
+    for fits in rules:
         for place in sorted(waiting):
             batch = waiting[place]
-            match = next((a for a in silent if a.part.partition == place.partition and same(a, batch)), None)
+            match = next((a for a in left if a.part.partition == place.partition and fits(a, batch)), None)
             if match is not None:
                 found[place] = match
-                silent.remove(match)
+                left.remove(match)
                 del waiting[place]
-    return found
 
 
 def sent_again(made: Iterable[Attempt]) -> dict[Attempt, Attempt]:
@@ -173,6 +202,10 @@ def _answered(attempt: Attempt, answer: Frame) -> Attempt:
         offset,
         error_code,
         attempt.closed_ns,
+        attempt.broker,
+        attempt.opened_ns,
+        attempt.request,
+        answer.error_codes,
     )
 
 
@@ -200,6 +233,10 @@ def _same_bytes(attempt: Attempt, batch: Batch) -> bool:
 
 def _same_sequence(attempt: Attempt, batch: Batch) -> bool:
     return attempt.sequence is not None and attempt.sequence == batch.sequence
+
+
+def _same_place(attempt: Attempt, batch: Batch) -> bool:
+    return attempt.place == batch_place(batch.first)
 
 
 def _same_size(attempt: Attempt, batch: Batch) -> bool:

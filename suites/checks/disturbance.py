@@ -8,7 +8,7 @@ blame, and a judgement about time is no judgement.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from itertools import pairwise
 
 from harness.anomaly import ReasonKind
@@ -49,6 +49,11 @@ def longest_silence_ms(evidence: Evidence) -> int:
     return max((silence.length_ms for silence in silences(evidence)), default=0)
 
 
+def client_stalls(evidence: Evidence) -> list[Span]:
+    """When the client's process did not run, by the gaps between its heartbeats."""
+    return [silence for silence in silences(evidence) if silence.length_ms > STARVED_MS]
+
+
 @view
 def slow_answers(evidence: Evidence) -> list[Span]:
     """How long the broker had each request, until its answer came to the witness, or its connection ended.
@@ -66,6 +71,16 @@ def slow_answers(evidence: Evidence) -> list[Span]:
             found.append(Span(request.t_ns, _at_broker_ns(frame)))
             del waiting[request.conn, request.correlation_id]
     return found
+
+
+def broker_stalls(evidence: Evidence) -> list[Span]:
+    """When a broker had a request and did not answer it, for longer than it takes."""
+    return [answer for answer in slow_answers(evidence) if answer.length_ms > SILENT_MS]
+
+
+def stalled_ns(stalls: Iterable[Span], begin_ns: int, end_ns: int) -> int:
+    """How much of a stretch of time lies in these."""
+    return sum(stall.overlap_ns(begin_ns, end_ns) for stall in stalls)
 
 
 def slowest_answer_ms(evidence: Evidence) -> int:

@@ -18,9 +18,10 @@ has answered may be lucky for years; the record that is lost on the one day on w
 
 ## What it needs
 
-The history, the log and the witness's frames; settings acks=all. Five milliseconds of slack. Where the witness could
-not read part of the traffic it is inconclusive; a partition in which a broker answered DUPLICATE_SEQUENCE, which names
-no offset, is left out.
+The history, the log and the witness's frames; settings acks=all. Five milliseconds of slack, for the answer is stamped
+after its bytes went on. DUPLICATE_SEQUENCE says that a batch is written too, and names no offset: it counts for the
+batch with the same producer id, epoch and sequence. Where something passed unread on the way to the record's broker
+before it was reported, the answer may have been in that: inconclusive.
 
 ## References
 
@@ -29,69 +30,92 @@ PRD-SND-16, PRD-SND-01 (KIP-679).
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 from harness import delivery
 from harness.anomaly import Anomaly
-from harness.check import Check, Requirement
+from harness.check import Check, Inconclusive, Requirement
 from harness.evidence import Evidence, Send
 from harness.outcome import Level
 from harness.rows import Finding, LogRecord
-from suites.checks.attempts import attempts, undecoded
+from harness.wire.error_table import BY_NAME
+from suites.checks.analysis.unread import unread_about
+from suites.checks.attempts import BatchPlace, attempts, batch_place
 from suites.checks.disturbance import NS_PER_MS
-from suites.checks.findings import doubt_if_unreadable, of_send, require_acks_all
+from suites.checks.findings import UNREADABLE, of_send, require_acks_all
 from suites.checks.promises import DURABLE
 
 EARLY = Anomaly("early-ack", "{count:record} acknowledged before the broker had answered")
 SLACK_NS = 5 * NS_PER_MS
-DUPLICATE_SEQUENCE = 46
+DUPLICATE_SEQUENCE = BY_NAME["DUPLICATE_SEQUENCE_NUMBER"].code
+_SEQUENCES = 2**31
+
+
+class _Numbered(NamedTuple):
+    """A batch by its sequence."""
+
+    partition: int
+    sequence: tuple[int, ...]
 
 
 def find(evidence: Evidence) -> list[Finding]:
     """At most one finding, counting records. Unsupported unless acks=all."""
     require_acks_all(evidence)
-    answered, unclear = _answers(evidence)
+    answered = _answers(evidence)
     found = evidence.copies
     early = [
         send
         for n, send in delivery.acknowledged(evidence).items()
-        if n in found and not _may_be_told(send, found[n], answered, unclear)
+        if n in found and not any(_said_in_time(copy, send, answered) for copy in found[n])
     ]
-    if not early:
-        return []
-    found_early = EARLY.found(len(early), map(of_send, early))
-    doubt_if_unreadable(found_early, undecoded(evidence))
-    return [found_early]
+    hidden = {send.n: _unread(evidence, send, found[send.n]) for send in early}
+    accused = [send for send in early if not hidden[send.n]]
+    if early and not accused:
+        doubted = EARLY.found(len(early))
+        count = max(hidden.values())
+        raise Inconclusive(UNREADABLE.reason(of=doubted.anomaly, told=doubted.message, count=count))
+    return [EARLY.found(len(accused), map(of_send, accused))] if accused else []
 
 
-def _answers(evidence: Evidence) -> tuple[dict[tuple[int, int], int], set[int]]:
-    """When the batch at each place was first answered as written, and the partitions with answers without an offset."""
-    first: dict[tuple[int, int], int] = {}
-    unclear: set[int] = set()
+def _answers(evidence: Evidence) -> dict[BatchPlace | _Numbered, int]:
+    """When each batch was first answered as written, by its place or, where the answer named none, by its sequence."""
+    first: dict[BatchPlace | _Numbered, int] = {}
     for attempt in attempts(evidence):
-        if attempt.error_code == DUPLICATE_SEQUENCE:
-            unclear.add(attempt.part.partition)
-        elif attempt.accepted and attempt.answered_ns is not None:
-            first[attempt.place] = min(attempt.answered_ns, first.get(attempt.place, attempt.answered_ns))
-    return first, unclear
+        if attempt.answered_ns is None:
+            continue
+        batch: BatchPlace | _Numbered
+        if attempt.accepted:
+            batch = attempt.place
+        elif attempt.error_code == DUPLICATE_SEQUENCE and attempt.sequence is not None:
+            batch = _Numbered(attempt.part.partition, attempt.sequence)
+        else:
+            continue
+        first[batch] = min(attempt.answered_ns, first.get(batch, attempt.answered_ns))
+    return first
 
 
-def _may_be_told(
-    send: Send, copies: Sequence[LogRecord], answered: Mapping[tuple[int, int], int], unclear: set[int]
-) -> bool:
-    """True if an answer for one of the copies came in time, or may have."""
+def _said_in_time(copy: LogRecord, send: Send, answered: dict[BatchPlace | _Numbered, int]) -> bool:
+    """True if an answer that this copy is written passed before the client said so."""
     latest_ns = (send.complete_ns or 0) + SLACK_NS
-    for copy in copies:
-        answered_ns = answered.get((copy.partition, copy.base_offset))
-        if copy.partition in unclear or (answered_ns is not None and answered_ns <= latest_ns):
-            return True
-    return False
+    base = (copy.sequence - (copy.offset - copy.base_offset)) % _SEQUENCES
+    numbered = _Numbered(copy.partition, (copy.producer_id, copy.producer_epoch, base))
+    return any(answered.get(batch, latest_ns + 1) <= latest_ns for batch in (batch_place(copy), numbered))
+
+
+def _unread(evidence: Evidence, send: Send, copies: list[LogRecord]) -> int:
+    """How much passed unread that may have been the answer."""
+    until_ns = (send.complete_ns or 0) + SLACK_NS
+    return max(unread_about(evidence, copy.partition, send.invoke_ns, until_ns) for copy in copies)
+
+
+def _acknowledged(evidence: Evidence) -> int:
+    return len(evidence.acknowledged)
 
 
 CHECK = Check(
     name="early-ack",
     summary="Records that the client reported as written before the broker had answered.",
-    requirements=(Requirement("PRD-SND-16", Level.MUST),),
+    requirements=(Requirement("PRD-SND-16", Level.MUST, arises=_acknowledged),),
     guarantees=DURABLE,
     channels=frozenset({"history", "log", "frames"}),
     mutant="acknowledges_before_response",

@@ -1,57 +1,82 @@
-"""Why a client sent a batch again, as far as the witness can tell: the rules of E2E-DEL-03.
+"""Why a client sent a batch again, and why a record was overtaken, as far as the witness can tell: E2E-DEL-03.
 
-A retry needs a cause, and the cause must have come before it:
+A retry needs a cause in the attempt before it:
 
-- the broker answered the earlier attempt with an error; or
-- the earlier attempt's connection ended before its answer can have reached the client; or
-- no answer reached the client within request.timeout.ms.
+- the broker answered that attempt with an error; or
+- its connection ended before its answer can have reached the client; or
+- no answer can have reached the client within request.timeout.ms.
 
-All of this counts from when the client sent, not from when a rule of the witness let a request go on; what a fault
-kept on its way may have been sent when the fault began.
-
-An answer that passed the witness may still be lost on its way: during a fault that withholds bytes, because the
-connection ended while the answer was in transit, or because it came out of turn (:mod:`suites.checks.turns`). Nothing
-explains a retry of a record that the client had reported as written already. Every comparison of two moments allows
-``SLACK_NS``: rows of different connections are stamped by one busy process.
+The attempts of a record are put into the order that accuses least, out of those that their intervals allow
+(:mod:`suites.checks.analysis.sending`). What has no cause of its own may have one beside it: an attempt that failed on
+the record's path, in its life. Then the copy was avoidable. Of a record that had been reported as written the life is
+over, unless its own request failed in part.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from enum import IntEnum
 from functools import cached_property
-from itertools import pairwise
 
+from harness.delivery import Inversion
 from harness.evidence import Evidence
 from harness.outcome import Outcome
-from harness.rows import FrameKind, LogRecord
-from suites.checks.attempts import PRODUCE, Attempt, BatchPlace, attempts, batch_place, origins
-from suites.checks.disturbance import NS_PER_MS
-from suites.checks.turns import out_of_turn_ns
+from harness.rows import LogRecord
+from suites.checks.analysis.failures import Failure, Path, failures, paths
+from suites.checks.analysis.sending import Sending, sending
+from suites.checks.analysis.way import SLACK_NS
+from suites.checks.attempts import Attempt, BatchPlace, batch_place, origins
 
-SLACK_NS = 500 * NS_PER_MS
-#: Faults that lose an answer only together with its connection. Of any other kind we assume that it may withhold
-#: answers: rather a duplicate too many explained than a client accused wrongly.
-NEVER_WITHHOLDS = frozenset({"latency", "disconnect", "reset", "refuse"})
-#: Faults in which an attempt can fail between client and proxy, where the witness sees nothing of it: nobody is let in,
-#: or what is sent is thrown away or held. Of all others an end, an answer or a stopped frame is seen.
-OUT_OF_SIGHT = frozenset(
-    {
-        "broker_kill",
-        "broker_restart",
-        "connect_timeout",
-        "dropped_request",
-        "ghost_request",
-        "half_open",
-        "hang_up",
-        "idle_kill",
-        "partition",
-        "refuse",
-    }
-)
-#: Faults that keep requests on their way, so that the witness sees later than they were sent.
-KEEPS_REQUESTS = frozenset({"bandwidth", "ghost_request", "slicer"})
-REQUEST_TIMEOUT = "request.timeout.ms"
+#: Beyond so many copies of one record only one order is looked at, that of their latest moments.
+MAX_ORDERED = 7
+TOPIC_GROWTH = "topic_growth"
+
+
+class Cause(IntEnum):
+    """Whose failure explains what a client did, from its own attempt's to none."""
+
+    OWN = 0
+    NEIGHBOUR = 1
+    NONE = 2
+
+
+class Why(IntEnum):
+    """What no failure explains; the sentences are in ``SAID``."""
+
+    NOTHING_FAILED = 0
+    ALREADY_WRITTEN = 1
+    OTHER_PARTITION = 2
+    TWICE_IN_ONE_REQUEST = 3
+    NO_REQUEST = 4
+
+
+CODES = {
+    Why.NOTHING_FAILED: "nothing-failed",
+    Why.ALREADY_WRITTEN: "already-written",
+    Why.OTHER_PARTITION: "other-partition",
+    Why.TWICE_IN_ONE_REQUEST: "twice-in-one-request",
+    Why.NO_REQUEST: "no-request",
+}
+SAID = {
+    Why.NOTHING_FAILED: "it was sent again although nothing was wrong with the earlier request",
+    Why.ALREADY_WRITTEN: "it was sent again after it had been reported as written",
+    Why.OTHER_PARTITION: "it was sent again to another partition",
+    Why.TWICE_IN_ONE_REQUEST: "it was twice in one request",
+    Why.NO_REQUEST: "no Produce request that the witness saw put it there",
+}
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """The weakest cause that a story of the record needs, and what is wrong where there is none.
+
+    ``attempts`` are those that brought its copies.
+    """
+
+    cause: Cause
+    why: Why = Why.NOTHING_FAILED
+    attempts: tuple[Attempt, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -59,152 +84,163 @@ class Explainer:
     """The rules, applied to the evidence of one trial."""
 
     evidence: Evidence
+    _stories: dict[tuple[object, ...], Explanation] = field(default_factory=dict)
 
     @cached_property
-    def attempts(self) -> list[Attempt]:
-        """All Produce attempts in the order of time."""
-        return attempts(self.evidence)
+    def sending(self) -> Sending:
+        """When attempts can have been sent."""
+        return sending(self.evidence)
 
     @cached_property
     def _origins(self) -> dict[BatchPlace, Attempt]:
-        return origins(self.evidence, self.attempts)
+        return origins(self.evidence)
 
     @cached_property
-    def _withheld(self) -> list[tuple[int, int]]:
-        return [span for kind, span in self._faults if kind not in NEVER_WITHHOLDS]
+    def _failures(self) -> list[Failure]:
+        return failures(self.evidence)
 
     @cached_property
-    def _disturbed(self) -> list[tuple[int, int]]:
-        return [span for _, span in self._faults]
+    def _paths(self) -> dict[int, Path]:
+        return paths(self.evidence)
 
     @cached_property
-    def _kept(self) -> list[tuple[int, int]]:
-        return [span for kind, span in self._faults if kind in KEEPS_REQUESTS]
-
-    @cached_property
-    def _transit_ns(self) -> int:
-        """The longest that bytes may take between client and witness, one way."""
-        beds = (row.spec.params for row in self.evidence.faults if row.spec.kind == "latency")
-        return SLACK_NS + sum(max(bed.values(), default=0) for bed in beds) * NS_PER_MS
-
-    @cached_property
-    def _failures(self) -> list[int]:
-        """When anything failed on the lane: a connection ended, a Produce error passed, a request timed out.
-
-        Or a client connected anew: the end of its own connection may be hidden by a fault that keeps one side of it.
-        A request that a rule stopped times out as well.
-        """
-        frames, limit_ns = self.evidence.frames, self._timeout_ns
-        ends = [frame.t_ns for frame in frames if frame.kind is FrameKind.CLOSE] + self._connected_anew
-        errors = [frame.t_ns for frame in frames if frame.api == PRODUCE and frame.error_codes]
-        late = [a for a in self.attempts if a.answered_ns is None or a.answered_ns - a.asked_ns >= limit_ns]
-        stopped = [frame.arrived_ns for frame in self.evidence.stopped if frame.kind is FrameKind.REQUEST]
-        return ends + errors + [asked_ns + limit_ns for asked_ns in (*(a.asked_ns for a in late), *stopped)]
-
-    @cached_property
-    def _out_of_sight(self) -> list[tuple[int, int]]:
-        """When an attempt could fail between client and proxy, where the witness sees nothing of it."""
-        return [span for kind, span in self._faults if kind in OUT_OF_SIGHT]
-
-    @property
-    def _faults(self) -> list[tuple[str, tuple[int, int]]]:
-        """The kinds that were in effect, and from when to when."""
-        rows = self.evidence.faults
-        return [(row.spec.kind, row.effective_ns) for row in rows if row.effective_ns is not None]
-
-    @property
-    def _connected_anew(self) -> list[int]:
-        opened: dict[int, list[int]] = {}
-        for frame in self.evidence.frames:
-            if frame.kind is FrameKind.OPEN:
-                opened.setdefault(frame.broker, []).append(frame.t_ns)
-        return [t_ns for moments in opened.values() for t_ns in moments[1:]]
+    def _appended_ns(self) -> dict[BatchPlace, int]:
+        """When each batch was in the log at the latest: its own answer says so, or that of a batch above it."""
+        found: dict[BatchPlace, int] = {}
+        lowest: dict[int, int] = {}
+        for place in sorted(self._origins, reverse=True):
+            attempt = self._origins[place]
+            if attempt.answered_ns is not None:
+                known = lowest.get(place.partition, attempt.answered_ns)
+                lowest[place.partition] = min(known, attempt.answered_ns)
+            if place.partition in lowest:
+                found[place] = lowest[place.partition]
+        return found
 
     def origin(self, record: LogRecord) -> Attempt | None:
         """The attempt that put ``record`` into the log, None if the witness saw none that can have."""
         return self._origins.get(batch_place(record))
 
-    def why_not(self, n: int, copies: Sequence[LogRecord]) -> str | None:
-        """None if every further copy of record ``n`` is explained, else the half-sentence that says what is not."""
+    def copies(self, n: int, copies: Sequence[LogRecord]) -> Explanation:
+        """What explains that record ``n`` is in the log at all these places."""
         made = [self.origin(copy) for copy in copies]
-        known = sorted((attempt for attempt in made if attempt is not None), key=lambda a: a.asked_ns)
+        known = tuple(sorted((attempt for attempt in made if attempt is not None), key=_passed))
         if len(known) < len(made):
-            return "no Produce request that the witness saw put it there"
+            return Explanation(Cause.NONE, Why.NO_REQUEST, known)
         if len(set(known)) < len(known):
-            return "it was twice in one request"
-        for earlier, later in pairwise(known):
-            if self._told_before(n, later):
-                return "it was sent again after it had been reported as written"
-            if not self._caused(earlier, later) and not self._caused_in_reverse(earlier, later):
-                return "it was sent again although nothing was wrong with the earlier request"
-        return None
-
-    def overtaking_is_explained(self, n: int, record: LogRecord) -> bool:
-        """True if something failed between the call that sent ``n`` and the request that brought its first copy.
-
-        The attempt that was lost need not have reached the witness, so any failure on the lane will do.
-        """
-        send, origin = self.evidence.sends[n], self.origin(record)
-        until_ns = (origin.sent_ns if origin else send.complete_ns or send.invoke_ns) + self._transit_ns
-        from_ns = send.invoke_ns - SLACK_NS
-        return any(from_ns <= t_ns <= until_ns for t_ns in self._failures) or any(
-            from_ns <= end_ns and begin_ns <= until_ns for begin_ns, end_ns in self._out_of_sight
-        )
-
-    @property
-    def _timeout_ns(self) -> int:
-        return int(self.evidence.record.spec.config[REQUEST_TIMEOUT]) * NS_PER_MS
-
-    def _told_before(self, n: int, attempt: Attempt) -> bool:
+            return Explanation(Cause.NONE, Why.TWICE_IN_ONE_REQUEST, known)
+        if (
+            copies[0].key is not None
+            and len({copy.partition for copy in copies}) > 1
+            and not self._grew(known)
+        ):
+            return Explanation(Cause.NONE, Why.OTHER_PARTITION, known)
         send = self.evidence.sends.get(n)
-        if send is None or send.complete_ns is None or send.outcome is not Outcome.OK:
-            return False
-        return send.complete_ns < attempt.asked_ns - self._transit_ns
+        told_ns = send.complete_ns if send is not None and send.outcome is Outcome.OK else None
+        handed_over_ns = 0 if send is None else send.invoke_ns
+        # All records of a batch have one story, but for when they were handed over and told.
+        key = (*(attempt.request for attempt in known), known[0].part.partition, handed_over_ns, told_ns)
+        if key not in self._stories:
+            self._stories[key] = self._story(known, handed_over_ns, told_ns)
+        return self._stories[key]
 
-    def _caused(self, earlier: Attempt, later: Attempt) -> bool:
+    def overtaking(self, found: Inversion) -> Cause:
+        """Whose failure explains that a record stands in its partition behind a later one.
+
+        Its own attempt failed, or can have failed unseen, after it was handed over and before it was in the log. Two
+        records of one batch are in the order in which the client put them there: a failure is no excuse for that.
+        """
+        send = self.evidence.sends[found.n]
+        origin, place = self.origin(found.record), batch_place(found.record)
+        until_ns = self._appended_ns.get(place, send.complete_ns)
+        if until_ns is None:
+            until_ns = origin.asked_ns if origin else send.invoke_ns
+        met = self._on_path(found.record.partition, send.invoke_ns, until_ns)
+        cause = Cause.NONE
+        for failure in met:
+            own = failure.partitions is None or found.record.partition in failure.partitions
+            cause = min(cause, Cause.OWN if own else Cause.NEIGHBOUR)
+        return max(cause, Cause.NEIGHBOUR) if found.n in self._turned_in_batch else cause
+
+    @cached_property
+    def _turned_in_batch(self) -> set[int]:
+        """The records that stand in their batch behind one that was sent later."""
+        turned: set[int] = set()
+        highest: dict[BatchPlace, int] = {}
+        for record, n in zip(self.evidence.log, self.evidence.numbers, strict=True):
+            if n is None or record.control:
+                continue
+            place = batch_place(record)
+            if highest.get(place, -1) > n:
+                turned.add(n)
+            else:
+                highest[place] = n
+        return turned
+
+    def _story(self, made: tuple[Attempt, ...], handed_over_ns: int, told_ns: int | None) -> Explanation:
+        """The story of these attempts that accuses least."""
+        for cause in (Cause.OWN, Cause.NEIGHBOUR):
+            if self._is_tellable(made, cause, handed_over_ns, told_ns):
+                return Explanation(cause, attempts=made)
+        late = told_ns is not None and any(self._is_told(each, told_ns) for each in made)
+        return Explanation(Cause.NONE, Why.ALREADY_WRITTEN if late else Why.NOTHING_FAILED, made)
+
+    def _is_tellable(
+        self, made: tuple[Attempt, ...], weakest: Cause, handed_over_ns: int, told_ns: int | None
+    ) -> bool:
+        """True if some order that the intervals allow has no cause weaker than this between one and the next."""
+
+        def goes_on(earlier: Attempt | None, left: tuple[Attempt, ...]) -> bool:
+            if not left:
+                return True
+            choices = left if len(made) <= MAX_ORDERED else left[:1]
+            for at, later in enumerate(choices):
+                rest = (*left[:at], *left[at + 1 :])
+                if not all(self.sending.may_precede(later, each) for each in rest):
+                    continue
+                if earlier is not None and self._cause(earlier, later, handed_over_ns, told_ns) > weakest:
+                    continue
+                if goes_on(later, rest):
+                    return True
+            return False
+
+        return goes_on(None, made)
+
+    def _cause(self, earlier: Attempt, later: Attempt, handed_over_ns: int, told_ns: int | None) -> Cause:
+        if told_ns is not None and self._is_told(later, told_ns):
+            return Cause.NEIGHBOUR if any(earlier.errors) else Cause.NONE
+        if self._failed_before(earlier, later):
+            return Cause.OWN
+        beside = self._on_path(earlier.part.partition, handed_over_ns, later.asked_ns)
+        return Cause.NEIGHBOUR if beside or any(earlier.errors) else Cause.NONE
+
+    def _is_told(self, attempt: Attempt, told_ns: int) -> bool:
+        """True if it was sent, at the earliest, after the record had been reported as written."""
+        return self.sending.sent(attempt).earliest_ns > told_ns + SLACK_NS
+
+    def _failed_before(self, earlier: Attempt, later: Attempt) -> bool:
+        """True if the client can have known, when it sent ``later``, that ``earlier`` had failed."""
+        until_ns = later.asked_ns
         if earlier.answered_ns is not None and earlier.error_code != 0:
+            return earlier.answered_ns <= until_ns + SLACK_NS
+        lost = self.sending.lost_with_connection(earlier)
+        if lost is not None and earlier.conn != later.conn and lost.earliest_ns <= until_ns + SLACK_NS:
             return True
-        return self._lost_with_connection(earlier, later) or self._timed_out(earlier, later)
+        overdue = self.sending.timed_out(earlier)
+        return overdue is not None and overdue.earliest_ns <= until_ns
 
-    def _caused_in_reverse(self, earlier: Attempt, later: Attempt) -> bool:
-        """True if ``later`` may be the older one: bytes held back on a dead connection can pass after the retry."""
-        return later.asked_ns - earlier.asked_ns <= self._transit_ns and self._caused(later, earlier)
+    def _on_path(self, partition: int, begin_ns: int, end_ns: int) -> list[Failure]:
+        path = self._paths.get(partition)
+        if path is None:
+            return []
+        return [each for each in self._failures if each.meets(begin_ns, end_ns) and path.crosses(each)]
 
-    def _lost_with_connection(self, earlier: Attempt, later: Attempt) -> bool:
-        if earlier.closed_ns is None or earlier.closed_ns > later.asked_ns + self._transit_ns:
-            return False
-        answered_ns, closed_ns = earlier.answered_ns, earlier.closed_ns
-        if answered_ns is None or self._may_be_withheld(answered_ns):
-            return True
-        if answered_ns >= out_of_turn_ns(self.evidence).get(earlier.conn, answered_ns + 1):
-            return True
-        came_too_late = closed_ns <= answered_ns
-        if came_too_late and self._is_overdue(earlier.conn, closed_ns):
-            return True
-        # In peace an answer arrives: a client that hangs up after it has nobody but itself to blame. One that is
-        # still recovering from a fault may give a connection up with requests on it.
-        after_ns = SLACK_NS + self._timeout_ns * came_too_late
-        disturbed = any(b - SLACK_NS <= closed_ns and answered_ns <= e + after_ns for b, e in self._disturbed)
-        return disturbed and closed_ns <= answered_ns + self._transit_ns
+    def _grew(self, made: Iterable[Attempt]) -> bool:
+        """True if the topic got more partitions before the last of these: then keys have other homes."""
+        until_ns = max(attempt.asked_ns for attempt in made)
+        faults = self.sending.way.faults
+        return any(fault.kind == TOPIC_GROWTH and fault.begin_ns <= until_ns for fault in faults)
 
-    def _is_overdue(self, conn: int, t_ns: int) -> bool:
-        """True if some request on the connection had waited for its answer for the whole request timeout by then."""
-        asked = (attempt for attempt in self.attempts if attempt.conn == conn)
-        limit_ns = self._timeout_ns - self._transit_ns
-        return any(
-            attempt.asked_ns + limit_ns <= t_ns and (attempt.answered_ns or t_ns) >= t_ns for attempt in asked
-        )
 
-    def _timed_out(self, earlier: Attempt, later: Attempt) -> bool:
-        limit_ns = self._timeout_ns - self._transit_ns
-        asked_ns, answered_ns = self._asked_at_the_earliest_ns(earlier), earlier.answered_ns
-        in_time = answered_ns is not None and answered_ns - asked_ns < limit_ns
-        lost = not in_time or self._may_be_withheld(answered_ns or 0)
-        return later.asked_ns - asked_ns >= limit_ns and lost
-
-    def _asked_at_the_earliest_ns(self, attempt: Attempt) -> int:
-        begins = (begin for begin, end in self._kept if begin <= attempt.asked_ns <= end + SLACK_NS)
-        return min((attempt.asked_ns, *begins))
-
-    def _may_be_withheld(self, t_ns: int) -> bool:
-        return any(begin - SLACK_NS <= t_ns <= end + SLACK_NS for begin, end in self._withheld)
+def _passed(attempt: Attempt) -> int:
+    return attempt.request

@@ -110,9 +110,7 @@ def _unknowable(evidence: Evidence) -> set[int]:
     if not any(attempt.error_code == TOO_LARGE for attempt in made):
         return set()
     again = sent_again(made)
-    places = {
-        place for place, origin in origins(evidence, made).items() if _is_too_large_later(origin, again)
-    }
+    places = {place for place, origin in origins(evidence).items() if _is_too_large_later(origin, again)}
     return {n for n, copies in evidence.copies.items() if any(batch_place(copy) in places for copy in copies)}
 
 

@@ -14,16 +14,20 @@ offers instead of a global order; a client that breaks it breaks every consumer 
 
 - **idempotent, transactional**: forbidden; sequence numbers exist for this, with up to five requests in flight.
 - **at-least-once, max.in.flight.requests.per.connection=1**: forbidden; nothing can overtake.
-- **at-least-once, more in flight**: allowed if explained: between the call that sent the overtaken record and the
-  request that brought it, a connection ended or was made anew, a Produce error came back, or a request timed out.
+- **at-least-once, more in flight**: allowed if explained: after the overtaken record had been handed over, and before
+  it was in the log, an attempt of its partition failed, or can have failed unseen, on a way to its broker. Where that
+  attempt was not of its partition but beside it on the connection, the overtaking was avoidable: a difference, no
+  failure. So it is where two records of one batch stand in the wrong order: no broker turns a batch round. Where
+  nothing failed there at all it is a failure.
 - **at-most-once**: as at-least-once.
 
 Only first copies count: a late duplicate is no reordering.
 
 ## What it needs
 
-The history and the log; to explain, the witness's frames. Where the client's process stood still or the witness
-could not read part of the traffic, an unexplained overtaking is inconclusive.
+The history and the log; to explain, the witness's frames and the faults as they were. Where something passed unread on
+the way to the partition's broker in the record's life, an unexplained overtaking is inconclusive. That the client's
+process stood still excuses no order.
 
 ## References
 
@@ -32,37 +36,62 @@ PRD-SND-14, PRD-ACC-08, E2E-DEL-02, E2E-DEL-03, PRD-IDM-07 (KIP-98). Jepsen's ``
 
 from __future__ import annotations
 
+from collections import defaultdict
+from collections.abc import Iterable
+
 from harness import delivery
 from harness.anomaly import Anomaly, Sample
-from harness.check import Check, Requirement
+from harness.check import Check, Inconclusive, Requirement
 from harness.delivery import Inversion
 from harness.evidence import Evidence
 from harness.outcome import Level
 from harness.rows import Finding
-from suites.checks.attempts import undecoded
-from suites.checks.disturbance import doubt_if_disturbed
-from suites.checks.explain import Explainer
-from suites.checks.findings import doubt_if_unreadable, of_copy
+from suites.checks.analysis.failures import failed_attempts
+from suites.checks.analysis.unread import unread_about
+from suites.checks.attempts import BatchPlace, batch_place
+from suites.checks.explain import Cause, Explainer
+from suites.checks.findings import UNREADABLE, of_copy
 from suites.checks.promises import AT_LEAST_ONCE, EVERY, EXACTLY_ONCE, exactly_once
 
 REORDERED = Anomaly("reordered", "{count:record} overtaken in the log by records that were sent later")
 UNEXPLAINED = Anomaly("unexplained-reorder", "{count:record} reordered without any failed request")
+AVOIDABLE = Anomaly(
+    "avoidable-reorder",
+    "{count:record} reordered although only an attempt beside theirs had failed, or within one batch",
+    Level.SHOULD,
+)
 IN_FLIGHT = "max.in.flight.requests.per.connection"
 
 
 def find(evidence: Evidence) -> list[Finding]:
-    """At most one finding; it counts the records that were overtaken."""
+    """At most one finding of each anomaly; it counts the records that were overtaken."""
     inversions = delivery.inversions(evidence)
-    if exactly_once(evidence) or _one_in_flight(evidence):
-        return [REORDERED.found(len(inversions), map(_sample, inversions))] if inversions else []
-    explainer = Explainer(evidence)
-    bare = [found for found in inversions if not explainer.overtaking_is_explained(found.n, found.record)]
-    if not bare:
+    if not inversions:
         return []
-    found_bare = UNEXPLAINED.found(len(bare), map(_sample, bare))
-    doubt_if_disturbed(evidence, found_bare)
-    doubt_if_unreadable(found_bare, undecoded(evidence))
-    return [found_bare]
+    if exactly_once(evidence) or _one_in_flight(evidence):
+        return _found(REORDERED, inversions)
+    explainer = Explainer(evidence)
+    by_cause: dict[Cause, list[Inversion]] = defaultdict(list)
+    for each in inversions:
+        by_cause[explainer.overtaking(each)].append(each)
+    bare, avoidable = by_cause[Cause.NONE], by_cause[Cause.NEIGHBOUR]
+    hidden = {each: _unread(evidence, each) for each in bare}
+    accused = [each for each in bare if not hidden[each]]
+    if bare and not accused:
+        doubted = next(iter(hidden))
+        told = f"record {doubted.n} was overtaken without any failed request"
+        raise Inconclusive(UNREADABLE.reason(of=UNEXPLAINED.code, told=told, count=hidden[doubted]))
+    return [*_found(UNEXPLAINED, accused), *_found(AVOIDABLE, avoidable)]
+
+
+def _found(anomaly: Anomaly, inversions: list[Inversion]) -> list[Finding]:
+    return [anomaly.found(len(inversions), map(_sample, inversions))] if inversions else []
+
+
+def _unread(evidence: Evidence, found: Inversion) -> int:
+    send = evidence.sends[found.n]
+    until_ns = send.invoke_ns if send.complete_ns is None else send.complete_ns
+    return unread_about(evidence, found.record.partition, send.invoke_ns, until_ns)
 
 
 def _one_in_flight(evidence: Evidence) -> bool:
@@ -73,13 +102,31 @@ def _sample(found: Inversion) -> Sample:
     return of_copy(found.record, found.n) | {"overtaken_by": found.overtaken_by}
 
 
+def _ordered(evidence: Evidence) -> int:
+    """Partitions with more than one acknowledged batch: with fewer there is no order to keep."""
+    batches = defaultdict[int, set[int]](set)
+    for place in _acknowledged_places(evidence):
+        batches[place.partition].add(place.base_offset)
+    return sum(len(offsets) > 1 for offsets in batches.values())
+
+
+def _acknowledged_places(evidence: Evidence) -> Iterable[BatchPlace]:
+    copies = evidence.copies
+    return (batch_place(copies[n][0]) for n in evidence.acknowledged if n in copies)
+
+
+def _put_to_the_test(evidence: Evidence) -> int:
+    """Attempts that failed where a partition has an order to keep."""
+    return failed_attempts(evidence) if _ordered(evidence) else 0
+
+
 CHECK = Check(
     name="reordered",
     summary="Acknowledged records that stand in a partition behind records that were sent after them.",
     requirements=(
-        Requirement("PRD-SND-14", Level.MUST),
-        Requirement("E2E-DEL-02", Level.MUST, EXACTLY_ONCE),
-        Requirement("E2E-DEL-03", Level.MUST, AT_LEAST_ONCE),
+        Requirement("PRD-SND-14", Level.MUST, arises=_ordered),
+        Requirement("E2E-DEL-02", Level.MUST, EXACTLY_ONCE, arises=_ordered),
+        Requirement("E2E-DEL-03", Level.MUST, AT_LEAST_ONCE, arises=_put_to_the_test),
     ),
     guarantees=EVERY,
     channels=frozenset({"history", "log", "frames", "faults"}),

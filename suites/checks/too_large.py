@@ -64,7 +64,7 @@ class _Failed:
 def _failed(evidence: Evidence) -> list[_Failed]:
     """Those that failed, in the order of sending."""
     homes, workload = _homes(evidence), evidence.record.spec.workload
-    stored = origins(evidence, attempts(evidence))
+    stored = origins(evidence)
     found = []
     for n, send in sorted(evidence.sends.items()):
         if send.outcome is Outcome.OK or send.complete_ns is None:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import pytest
 
 from harness.check import Inconclusive, Unsupported
+from harness.outcome import Guarantee
 from harness.rows import Frame, FrameKind
 from suites.checks import early_ack
+from tests.suites.conftest import ns
 
 
 def acked(story, at_ms, **more):
@@ -32,11 +34,33 @@ def test_one_answer_of_several_copies_is_enough(story):
     assert early_ack.CHECK.find(told.evidence()) == []
 
 
-def test_what_the_witness_could_not_read_may_have_been_the_answer(story):
+@pytest.mark.parametrize(("at_ms", "doubted"), [(20, True), (5_000, False)])
+def test_what_passed_unread_in_time_may_have_been_the_answer(story, at_ms, doubted):
     told = acked(story, 50)
-    told.frames.append(Frame(t_ns=1, lane=0, broker=1, conn=9, kind=FrameKind.OPAQUE))
+    told.frames.append(Frame(t_ns=ns(at_ms), lane=0, broker=1, conn=9, kind=FrameKind.OPAQUE))
+    if not doubted:
+        assert len(early_ack.CHECK.find(told.evidence())) == 1
+        return
     with pytest.raises(Inconclusive, match="could not read 1 frame"):
         early_ack.CHECK.find(told.evidence())
+
+
+@pytest.mark.parametrize(
+    ("sequence", "at_ms", "accused"),
+    [((7, 0, 0), 40, False), ((7, 0, 0), 90, True), ((7, 0, 5), 40, True), ((7, 1, 0), 40, True)],
+    ids=["its batch", "too late", "another batch", "another epoch"],
+)
+def test_a_duplicate_sequence_says_that_its_own_batch_is_written(story, sequence, at_ms, accused):
+    told = story(Guarantee.IDEMPOTENT)
+    told.call(0, 1)
+    told.request([0, 1], partition=0, at_ms=10, sequence=(7, 0, 0))
+    told.append([0, 1], partition=0, producer_id=7, producer_epoch=0, sequence=0)
+    told.close(1, at_ms=12)
+    told.request([0, 1], partition=0, at_ms=30, conn=2, sequence=sequence)
+    told.answer(0, -1, at_ms=at_ms, conn=2, error_code=46)
+    for n in (0, 1):
+        told.result(n, at_ms=50)
+    assert [finding.count for finding in early_ack.CHECK.find(told.evidence())] == [2] * accused
 
 
 def test_without_acks_all_it_is_not_claimed(story):

@@ -1,0 +1,164 @@
+"""When a client can have sent an attempt, and when it can have left a connection: intervals, not moments.
+
+Bytes can trickle out of a connection that its client left long ago. So an attempt has an interval: it was sent at the
+latest when it came to the witness, and at the earliest when its connection was open, its records were handed over and
+the faults on the way can first have held it. On one connection requests arrive in the order in which they were sent. A
+client is accused only where no moment of the interval fits a story without a defect.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+from harness.evidence import Evidence, view
+from harness.units import NS_PER_MS
+from suites.checks.analysis.way import SLACK_NS, Way, way
+from suites.checks.attempts import Attempt, BatchPlace, attempts, batch_place, origins
+from suites.checks.turns import out_of_turn_ns
+
+REQUEST_TIMEOUT = "request.timeout.ms"
+
+
+class Span(NamedTuple):
+    """From the earliest to the latest moment at which something can have happened."""
+
+    earliest_ns: int
+    latest_ns: int
+
+
+@dataclass(frozen=True)
+class Sending:
+    """The intervals of one trial."""
+
+    evidence: Evidence
+
+    @cached_property
+    def way(self) -> Way:
+        """The faults on the way."""
+        return way(self.evidence)
+
+    @cached_property
+    def timeout_ns(self) -> int:
+        """After how long a client gives a request up for lost."""
+        return int(self.evidence.record.spec.config[REQUEST_TIMEOUT]) * NS_PER_MS
+
+    @cached_property
+    def patience_ns(self) -> int:
+        """The request timeout as the witness sees it at the least: the way there and back counts for the client.
+
+        Half of a timeout that is shorter than two slacks: a client's clock is not wrong by more.
+        """
+        return self.timeout_ns - min(SLACK_NS, self.timeout_ns // 2)
+
+    @cached_property
+    def by_conn(self) -> Mapping[int, list[Attempt]]:
+        """Connection -> its attempts, in order."""
+        found: dict[int, list[Attempt]] = {}
+        for attempt in attempts(self.evidence):
+            found.setdefault(attempt.conn, []).append(attempt)
+        return found
+
+    @cached_property
+    def out_of_turn_ns(self) -> Mapping[int, int]:
+        """Connection -> from when on nobody can tell what its answers answer."""
+        return out_of_turn_ns(self.evidence)
+
+    @cached_property
+    def _handed_over_ns(self) -> Mapping[tuple[int, int | None], int]:
+        """Partition and bytes of a batch of the log -> when its last record was handed over."""
+        sends, numbers = self.evidence.sends, self.evidence.numbers
+        latest: dict[BatchPlace, int] = {}
+        for record, n in zip(self.evidence.log, numbers, strict=True):
+            if n is not None and n in sends:
+                place = batch_place(record)
+                latest[place] = max(latest.get(place, 0), sends[n].invoke_ns)
+        return {
+            (place.partition, attempt.part.crc): latest.get(place, 0)
+            for place, attempt in origins(self.evidence).items()
+        }
+
+    def sent(self, attempt: Attempt) -> Span:
+        """When the client can have sent it."""
+        earliest_ns = self.way.sent_ns(attempt.broker, attempt.asked_ns)
+        if attempt.opened_ns is not None:
+            earliest_ns = max(earliest_ns, attempt.opened_ns)
+        handed_over_ns = self._handed_over_ns.get((attempt.part.partition, attempt.part.crc), 0)
+        return Span(min(max(earliest_ns, handed_over_ns), attempt.asked_ns), attempt.asked_ns)
+
+    def may_precede(self, earlier: Attempt, later: Attempt) -> bool:
+        """True if ``earlier`` can have been sent before ``later``: certain on one connection, by intervals on two."""
+        if earlier.conn == later.conn:
+            return earlier.request < later.request
+        return self.sent(earlier).earliest_ns <= later.asked_ns + SLACK_NS
+
+    def left(self, attempt: Attempt) -> Span | None:
+        """When the client can have left the connection of ``attempt``; None: it never did."""
+        if attempt.closed_ns is None:
+            return None
+        ended_ns = self.way.ended_ns(attempt.broker, attempt.closed_ns)
+        # Who left sends nothing any more.
+        last = self.by_conn[attempt.conn][-1]
+        return Span(max(ended_ns, self.sent(last).earliest_ns), attempt.closed_ns)
+
+    def reached_ns(self, attempt: Attempt) -> int | None:
+        """The latest moment by which its answer has reached the client; None: it may never have, or there is none."""
+        if attempt.answered_ns is None:
+            return None
+        if attempt.answered_ns >= self.out_of_turn_ns.get(attempt.conn, attempt.answered_ns + 1):
+            return None
+        return self.way.reached_ns(attempt.broker, attempt.answered_ns)
+
+    def lost_with_connection(self, attempt: Attempt) -> Span | None:
+        """When the client can have lost the attempt with its connection; None where it cannot have.
+
+        A client that hangs up in peace on an answer that comes has lost nothing: it has thrown it away.
+        """
+        left = self.left(attempt)
+        if left is None:
+            return None
+        if attempt.answered_ns is None:
+            return left
+        reached_ns = self.reached_ns(attempt)
+        if reached_ns is not None and reached_ns + SLACK_NS < left.earliest_ns:
+            return None
+        if attempt.answered_ns >= self.out_of_turn_ns.get(attempt.conn, attempt.answered_ns + 1):
+            return left
+        return left if self._had_a_reason(attempt, left) else None
+
+    def timed_out(self, attempt: Attempt) -> Span | None:
+        """When the client can have given it up for lost by the clock; None where its answer, or its end, came first."""
+        sent, reached_ns, left = self.sent(attempt), self.reached_ns(attempt), self.left(attempt)
+        earliest_ns, latest_ns = sent.earliest_ns + self.patience_ns, sent.latest_ns + self.timeout_ns
+        if reached_ns is not None:
+            latest_ns = min(latest_ns, reached_ns)
+        if left is not None:
+            latest_ns = min(latest_ns, left.latest_ns)
+        return None if latest_ns < earliest_ns else Span(earliest_ns, latest_ns)
+
+    def _had_a_reason(self, attempt: Attempt, left: Span) -> bool:
+        """True if something else than the client's own whim ended the connection of an answered attempt."""
+        answered_ns, closed_ns = attempt.answered_ns or 0, attempt.closed_ns or 0
+        if answered_ns < closed_ns:
+            # The answer was ahead of the end: only what holds or cuts can have kept it from the client.
+            return self.way.during(attempt.broker, answered_ns, closed_ns)
+        # Recovering from a fault, a client may give a connection up with requests on it, for one request timeout.
+        recovering = self.way.during(attempt.broker, left.earliest_ns - self.timeout_ns, left.latest_ns)
+        return recovering or self._is_overdue(attempt.conn, left)
+
+    def _is_overdue(self, conn: int, left: Span) -> bool:
+        """True if some request on the connection had waited for its answer for the whole request timeout by then."""
+        for attempt in self.by_conn[conn]:
+            waited_ns = left.latest_ns - self.sent(attempt).earliest_ns
+            reached_ns = self.reached_ns(attempt)
+            if waited_ns >= self.patience_ns and (reached_ns is None or reached_ns >= left.earliest_ns):
+                return True
+        return False
+
+
+@view
+def sending(evidence: Evidence) -> Sending:
+    """The intervals of this trial."""
+    return Sending(evidence)
