@@ -23,7 +23,11 @@ from suites.simulated.law import laws, try_law
 
 SCENARIO = "generated/any"
 #: What chance seldom brings about is tried where it is brought about.
-SCENARIOS = {"unsplit": "broker/smaller-batches", "unmended": "generated/sequences"}
+SCENARIOS = {
+    "sequence-reused": "frame/error-after-append",
+    "unsplit": "broker/smaller-batches",
+    "unmended": "generated/sequences",
+}
 TRUE = "reference"
 _TABLES = "the tables of states.py are the same for every variant"
 _BROKER = "it judges what brokers say, and the one message that every variant sends"
