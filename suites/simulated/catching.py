@@ -24,7 +24,11 @@ from suites.simulated.law import laws, try_law
 #: Trials take turns: two situations in which most defects show, and whatever chance brings.
 SCENARIOS = ("produce/disconnect", "produce/dropped-response", "generated/any")
 #: Situations of its own for a check whose defect shows in none of those.
-OWN_SCENARIOS = {"unsplit": ("broker/smaller-batches",), "unmended": ("generated/sequences",)}
+OWN_SCENARIOS = {
+    "sequence-reused": ("frame/error-after-append",),
+    "unsplit": ("broker/smaller-batches",),
+    "unmended": ("generated/sequences",),
+}
 TRUE = "reference"
 _TABLES = "the tables of states.py are the same for every variant"
 _BROKER = "it judges what brokers say, and the one message that every variant sends"

@@ -132,4 +132,11 @@ ANSWERS: Mapping[str, Mutant] = {
         (EXPIRY + "a_timeout_is_not_a_lost_connection",),
         ("NET-TMO-03",),
     ),
+    "retries_in_another_partition": Mutant(
+        "sends a batch that failed to another partition",
+        ("partition-moved",),
+        ("PRD-SND-02",),
+        scenario="produce/dropped-response",
+        guarantee=Guarantee.AT_LEAST_ONCE,
+    ),
 }

@@ -13,6 +13,7 @@ IDENTITY: Mapping[str, Mutant] = {
         (
             "duplicate",
             "sequence",
+            "sequence-chain",
             TRANSITIONS + "EachRecordIsStoredOnceAndInOrder",
             DELIVERY + "idempotent",
             DELIVERY + "what_was_stored_and_refused_is_stored_once",
@@ -23,7 +24,7 @@ IDENTITY: Mapping[str, Mutant] = {
     ),
     "batch_without_sequence": Mutant(
         "sends every third batch without a producer id and sequence numbers",
-        (TRANSITIONS + "EachRecordIsStoredOnceAndInOrder", "sequence"),
+        (TRANSITIONS + "EachRecordIsStoredOnceAndInOrder", "sequence", "producer-identity"),
         ("PRD-IDM-01",),
     ),
     "forgets_sequence_when_idle": Mutant(
@@ -90,5 +91,15 @@ IDENTITY: Mapping[str, Mutant] = {
         "gives the parts of a split batch the next sequence numbers",
         (TRANSITIONS + "EachRecordIsStoredOnceAndInOrder",),
         ("PRD-SPL-04",),
+    ),
+    "gives_numbers_of_failed_batch_away": Mutant(
+        "gives the sequence numbers of a batch that goes again to the next batch",
+        ("sequence-reused",),
+        ("PRD-IDM-13",),
+        scenario="produce/dropped-response",
+        guarantee=Guarantee.IDEMPOTENT,
+    ),
+    "new_identity_after_each_answer": Mutant(
+        "raises its epoch after every acknowledgement", ("producer-identity",), ("PRD-IDM-01",)
     ),
 }

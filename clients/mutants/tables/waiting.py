@@ -88,4 +88,9 @@ WAITING: Mapping[str, Mutant] = {
         (DELIVERY + "keyless_records_fill_a_batch_before_they_move",),
         ("PRD-ISP-07",),
     ),
+    "keys_wander": Mutant(
+        "puts the records of a key into another partition after a while",
+        ("partition-moved",),
+        ("PRD-ISP-06",),
+    ),
 }

@@ -1,0 +1,27 @@
+"""After every hundred records the keys belong to other partitions."""
+
+from __future__ import annotations
+
+from clients.reference.partitioner import Partitioner, partition_for_key
+from clients.reference.producer import Components
+from clients.reference.topic_metadata import TopicMetadata
+
+
+class Wandering(Partitioner):
+    """Turns the partitions round."""
+
+    records = 0
+
+    def partition(self, topic: str, known: TopicMetadata, key: bytes | None) -> int:
+        return super().partition(topic, known, None) if key is None else self._place(key, known)
+
+    def at_once(self, topic: str, known: TopicMetadata, key: bytes | None) -> int | None:
+        return super().at_once(topic, known, None) if key is None else self._place(key, known)
+
+    def _place(self, key: bytes, known: TopicMetadata) -> int:
+        self.records += 1
+        count = len(known.partitions)
+        return (partition_for_key(key, count) + self.records // 100) % count
+
+
+COMPONENTS = Components(partitioner=Wandering)

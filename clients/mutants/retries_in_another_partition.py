@@ -1,0 +1,21 @@
+"""A batch that failed is sent again to the next partition of its leader."""
+
+from __future__ import annotations
+
+from clients.reference.producer import Components
+from clients.reference.producer_batch import ProducerBatch
+from clients.reference.record_accumulator import RecordAccumulator
+
+
+class Wandering(RecordAccumulator):
+    """Tries its luck elsewhere; an idempotent producer stays where its sequences are."""
+
+    def reenqueue(self, batch: ProducerBatch, now_ms: int) -> None:
+        leader = self._metadata.leader_of(batch.partition)
+        if leader is not None and self._transactions is None:
+            led = self._metadata.partitions_led_by(leader)
+            batch.partition = led[(led.index(batch.partition) + 1) % len(led)]
+        super().reenqueue(batch, now_ms)
+
+
+COMPONENTS = Components(accumulator=Wandering)

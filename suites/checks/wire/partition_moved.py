@@ -1,0 +1,183 @@
+"""# partition-moved
+
+## What it does
+
+Looks for records that changed their partition when they were sent again, and for keys whose records are in more than
+one partition though the topic kept its partitions.
+
+## Why it is bad
+
+A broker looks for duplicates, and keeps order, within a partition. A retry that goes to another one is stored twice
+even if it has the identity of the first attempt. The records of a key have an order only as long as all of them are
+in one partition.
+
+## How it is judged per guarantee
+
+- **idempotent, transactional**: a record in two partitions is in the log more than once, which is forbidden.
+- **at-least-once, at-most-once**: the Java client sends the same batch to the same partition; the level is SHOULD.
+- **all**: that a key keeps its partition is a SHOULD, as is the choice of partitions as a whole.
+
+## What it needs
+
+The witness's frames, the log and the faults as they were. Two batches on the wire are copies of one batch if CRC,
+number of records and timestamps are the same; two records of the log if they have the same number. Records without a
+key may go anywhere, but not twice. Where the topic got more partitions, each key may move once for each time,
+beginning with a record that was not settled when that began; a record that was not settled then may be in its old and
+its new partition.
+
+## References
+
+E2E-DEL-02, PRD-SND-02, PRD-ISP-06.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import NamedTuple
+
+from harness.anomaly import Anomaly, Sample
+from harness.check import Check, Requirement
+from harness.evidence import Evidence
+from harness.outcome import Guarantee, Level
+from harness.rows import Finding
+from suites.checks.findings import of_copies
+from suites.checks.promises import EVERY, EXACTLY_ONCE
+from suites.checks.wire.keyed import key_places
+from suites.checks.wire.sent import Sent, sent
+
+BATCH_MOVED = Anomaly("batch-moved", "{count} of the batches sent again went to another partition")
+RECORD_MOVED = Anomaly("record-moved", "{count:record} stored in more than one partition")
+KEY_MOVED = Anomaly(
+    "key-moved",
+    "{count:key} with records in several partitions, of a topic that kept its partitions",
+    Level.SHOULD,
+)
+GROWTH = "topic_growth"
+
+
+class _Bytes(NamedTuple):
+    """What two copies of one batch have in common."""
+
+    topic: str
+    crc: int
+    records: int | None
+    first_timestamp_ms: int | None
+    max_timestamp_ms: int | None
+
+
+def find(evidence: Evidence) -> list[Finding]:
+    """At most one finding of each kind: batches on the wire, records in the log, keys."""
+    growths_ns = _growths_ns(evidence)
+    found = []
+    if batches := [
+        copies for copies in _copies(evidence) if len({each.part.partition for each in copies}) > 1
+    ]:
+        samples = (_of_sent(each) for copies in batches for each in copies)
+        found += _for_retries(evidence, BATCH_MOVED, len(batches), samples)
+    records = {
+        n: copies
+        for n, copies in evidence.copies.items()
+        if len({copy.partition for copy in copies}) > 1 and not _was_open_at(evidence, n, growths_ns)
+    }
+    if records:
+        samples = (of_copies(n, copies) for n, copies in sorted(records.items()))
+        found += _for_retries(evidence, RECORD_MOVED, len(records), samples)
+    if keys := {
+        key: places
+        for key, places in key_places(evidence).items()
+        if len(places) > 1 and not _may_move(evidence, places, growths_ns)
+    }:
+        samples = ({"key": key, "partitions": _listed(places)} for key, places in sorted(keys.items()))
+        found.append(KEY_MOVED.found(len(keys), samples, requirement="PRD-ISP-06"))
+    return found
+
+
+def _for_retries(
+    evidence: Evidence, anomaly: Anomaly, count: int, samples: Iterable[Sample]
+) -> Iterator[Finding]:
+    """The finding, for each requirement that it violates under this guarantee."""
+    samples = list(samples)
+    ids = ["PRD-SND-02"]
+    if evidence.record.spec.guarantee in EXACTLY_ONCE:
+        ids.append("E2E-DEL-02")
+    for requirement in ids:
+        yield anomaly.found(count, samples, requirement=requirement)
+
+
+def _copies(evidence: Evidence) -> Iterable[list[Sent]]:
+    """The attempts that carry the same bytes."""
+    found: dict[_Bytes, list[Sent]] = {}
+    for each in sent(evidence):
+        part = each.part
+        if part.crc is not None:
+            same = _Bytes(part.topic, part.crc, part.records, part.first_timestamp_ms, part.max_timestamp_ms)
+            found.setdefault(same, []).append(each)
+    return found.values()
+
+
+def _growths_ns(evidence: Evidence) -> list[int]:
+    """When the topic began to have more partitions, each time."""
+    return sorted(
+        row.effective_ns[0]
+        for row in evidence.faults
+        if row.spec.kind == GROWTH and row.effective_ns is not None
+    )
+
+
+def _was_open_at(evidence: Evidence, n: int, moments_ns: list[int]) -> bool:
+    """True if the record had no result yet at one of the moments, or was not handed over before the first."""
+    send = evidence.sends.get(n)
+    return send is not None and any(
+        send.complete_ns is None or send.complete_ns >= at_ns for at_ns in moments_ns
+    )
+
+
+def _may_move(evidence: Evidence, places: Mapping[int, list[int]], growths_ns: list[int]) -> bool:
+    """True if the key has one partition more for each growth, at most, and was in one partition before the first."""
+    settled = [
+        partition
+        for partition, numbers in places.items()
+        if any(not _was_open_at(evidence, n, growths_ns) for n in numbers)
+    ]
+    return len(places) <= 1 + len(growths_ns) and len(settled) <= 1
+
+
+def _listed(places: Mapping[int, list[int]]) -> str:
+    """``partition: records`` of each."""
+    return ", ".join(f"{partition}: {len(numbers)}" for partition, numbers in sorted(places.items()))
+
+
+def _of_sent(each: Sent) -> Sample:
+    return {
+        "partition": each.part.partition,
+        "crc": each.part.crc,
+        "records": each.part.records,
+        "conn": each.frame.conn,
+        "correlation_id": each.frame.correlation_id,
+        "at_ns": each.asked_ns,
+    }
+
+
+def _failed(evidence: Evidence) -> int:
+    """How many attempts had no success, so that there was a reason to send again."""
+    return sum(each.error_code != 0 for each in sent(evidence))
+
+
+def _keys(evidence: Evidence) -> int:
+    """How many keys have more than one record in the log."""
+    return sum(sum(map(len, places.values())) > 1 for places in key_places(evidence).values())
+
+
+CHECK = Check(
+    name="partition-moved",
+    summary="Batches, records or keys that are in one partition, and then in another.",
+    requirements=(
+        Requirement("E2E-DEL-02", Level.MUST, EXACTLY_ONCE, arises=_failed),
+        Requirement("PRD-SND-02", Level.SHOULD, EVERY, arises=_failed),
+        Requirement("PRD-ISP-06", Level.SHOULD, EVERY, arises=_keys),
+    ),
+    guarantees=frozenset(Guarantee),
+    channels=frozenset({"frames", "log", "history", "faults"}),
+    mutant="retries_in_another_partition",
+    find=find,
+)

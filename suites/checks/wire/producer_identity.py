@@ -1,0 +1,176 @@
+"""# producer-identity
+
+## What it does
+
+Looks at the producer id, epoch and sequence of every batch on the wire: batches that lack one of them, producer ids
+that no broker gave, and a producer id or epoch that changes although nothing failed.
+
+## Why it is bad
+
+Producer id, epoch and sequence are all that a broker has to recognize a batch that is sent again. A batch without
+them is stored as often as it is sent, and so is a batch that is sent again under another identity.
+
+## How it is judged per guarantee
+
+- **idempotent, transactional**: forbidden.
+- **at-least-once, at-most-once**: not judged.
+
+## What it needs
+
+The witness's frames, the history and the faults as they were. A change of identity is allowed when something failed
+before, and the identity before was not used for longer than request.timeout.ms and five seconds after that: a Produce
+or InitProducerId request that was answered with an error, late, or not at all; a connection that ended; a record
+without success; or a fault in effect. So is one after the last epoch, 32767. A producer id is given by an
+InitProducerId response; where the witness could not read a frame, there may have been another one: inconclusive. A
+batch that the witness could not read is not judged.
+
+## References
+
+PRD-IDM-01 (KIP-98, KIP-360, KIP-679).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import NamedTuple
+
+from harness.anomaly import Anomaly, Sample
+from harness.check import Check, Requirement
+from harness.evidence import Evidence
+from harness.outcome import Level, Outcome
+from harness.rows import Finding, FrameKind, ProducePart
+from harness.units import NS_PER_MS
+from suites.checks.attempts import undecoded
+from suites.checks.findings import doubt_if_unreadable
+from suites.checks.promises import EXACTLY_ONCE
+from suites.checks.wire.sent import Sent, is_numbered, sent
+
+MISSING = Anomaly("identity-missing", "{count} of {batches} batches have no producer id, epoch or sequence")
+CHANGED = Anomaly(
+    "identity-changed", "the producer id or epoch changed although nothing had failed, {count:time}"
+)
+INVENTED = Anomaly("identity-invented", "{count:producer id} that no InitProducerId response gave")
+INIT = "InitProducerId"
+LAST_EPOCH = 32_767
+#: A client acts on a failure within its request timeout and this.
+GRACE_MS = 5_000
+
+Span = tuple[int, int]
+
+
+class Identity(NamedTuple):
+    """A producer id and epoch, when a batch first had it, and its last batch before the next identity."""
+
+    producer_id: int
+    epoch: int
+    first_ns: int
+    last_ns: int
+
+
+def find(evidence: Evidence) -> list[Finding]:
+    """At most one finding of each kind."""
+    batches = [each for each in sent(evidence) if each.part.records is not None]
+    missing = [each for each in batches if not is_numbered(each.part)]
+    found = []
+    if missing:
+        found.append(MISSING.found(len(missing), map(_of_batch, missing), batches=len(batches)))
+    identities = _identities(batches)
+    ids = {identity.producer_id for identity in identities}
+    if (invented := len(ids) - _given(evidence)) > 0:
+        finding = INVENTED.found(invented, map(_of_identity, identities))
+        doubt_if_unreadable(finding, undecoded(evidence))
+        found.append(finding)
+    if changed := list(_changed_without_reason(evidence, identities)):
+        found.append(CHANGED.found(len(changed), map(_of_identity, changed)))
+    return found
+
+
+def _identities(batches: list[Sent]) -> list[Identity]:
+    """In the order of their first use."""
+    used: dict[tuple[int, int], list[int]] = {}
+    newest: list[int] = []
+    for each in batches:
+        if is_numbered(each.part):
+            known = (each.part.producer_id or 0, each.part.producer_epoch or 0)
+            if known not in used:
+                newest = used[known] = [each.asked_ns]
+            elif used[known] is newest:
+                newest.append(each.asked_ns)
+    return [Identity(*identity, times[0], times[-1]) for identity, times in used.items()]
+
+
+def _given(evidence: Evidence) -> int:
+    """How many producer ids the client can have been given."""
+    return sum(
+        frame.kind is FrameKind.RESPONSE and frame.api == INIT and not frame.error_codes
+        for frame in evidence.frames
+    )
+
+
+def _changed_without_reason(evidence: Evidence, identities: list[Identity]) -> Iterator[Identity]:
+    failures = _failures(evidence) if len(identities) > 1 else []
+    for before, after in pairwise(identities):
+        is_spent = before.epoch == LAST_EPOCH
+        if not is_spent and not any(
+            begin_ns <= after.first_ns and end_ns >= before.last_ns for begin_ns, end_ns in failures
+        ):
+            yield after
+
+
+def _failures(evidence: Evidence) -> list[Span]:
+    """From each failure to the moment by which a client has acted on it."""
+    timeout_ns = int(evidence.record.spec.config["request.timeout.ms"]) * NS_PER_MS
+    spans = [*_failed_requests(evidence, timeout_ns)]
+    for frame in evidence.frames:
+        if frame.kind is FrameKind.CLOSE or (frame.api == INIT and frame.error_codes):
+            spans.append((frame.t_ns, frame.t_ns))
+    for send in evidence.sends.values():
+        if send.outcome is not Outcome.OK and send.complete_ns is not None:
+            spans.append((send.complete_ns, send.complete_ns))
+    spans += [row.effective_ns for row in evidence.faults if row.effective_ns is not None]
+    return [(begin_ns, end_ns + timeout_ns + GRACE_MS * NS_PER_MS) for begin_ns, end_ns in spans]
+
+
+def _failed_requests(evidence: Evidence, timeout_ns: int) -> Iterator[Span]:
+    for each in sent(evidence):
+        answered_ns = each.answer.t_ns if each.answer else None
+        if answered_ns is None or each.error_code or answered_ns - each.asked_ns > timeout_ns:
+            yield each.asked_ns, answered_ns or each.asked_ns
+
+
+def _of_batch(each: Sent) -> Sample:
+    part: ProducePart = each.part
+    return {
+        "partition": part.partition,
+        "producer_id": part.producer_id,
+        "producer_epoch": part.producer_epoch,
+        "base_sequence": part.base_sequence,
+        "records": part.records,
+        "conn": each.frame.conn,
+        "correlation_id": each.frame.correlation_id,
+        "at_ns": each.asked_ns,
+    }
+
+
+def _of_identity(identity: Identity) -> Sample:
+    return {
+        "producer_id": identity.producer_id,
+        "producer_epoch": identity.epoch,
+        "first_ns": identity.first_ns,
+    }
+
+
+def _batches(evidence: Evidence) -> int:
+    return sum(each.part.records is not None for each in sent(evidence))
+
+
+CHECK = Check(
+    name="producer-identity",
+    summary="Batches of an idempotent producer without an identity, or under one that changes for no reason.",
+    requirements=(Requirement("PRD-IDM-01", Level.MUST, arises=_batches),),
+    guarantees=EXACTLY_ONCE,
+    channels=frozenset({"frames", "history", "faults"}),
+    mutant="batch_without_sequence",
+    find=find,
+)

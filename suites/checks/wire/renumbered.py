@@ -1,0 +1,24 @@
+"""Records that one producer session stored twice under different sequences: their retry was numbered anew."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from harness import delivery
+from harness.evidence import Evidence, view
+from harness.rows import LogRecord
+
+
+@view
+def renumbered(evidence: Evidence) -> Mapping[int, list[LogRecord]]:
+    """Record number -> its copies of one producer id, epoch and partition, where their sequences differ."""
+    found: dict[int, list[LogRecord]] = {}
+    for n, copies in delivery.duplicates(evidence).items():
+        sessions: dict[tuple[int, int, int], set[int]] = {}
+        for copy in copies:
+            if copy.producer_id >= 0:
+                session = (copy.partition, copy.producer_id, copy.producer_epoch)
+                sessions.setdefault(session, set()).add(copy.sequence)
+        if any(len(sequences) > 1 for sequences in sessions.values()):
+            found[n] = copies
+    return found

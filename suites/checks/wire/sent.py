@@ -1,0 +1,151 @@
+"""Batches as they were sent: each partition of each Produce request, with the answer that passed back to the client.
+
+A request that a rule of the witness stopped was sent all the same, so it counts; an answer that was stopped, or that
+carries another correlation id, is no answer. ``variants`` groups the batches of an idempotent producer by the sequence
+that they carry: batches with one sequence and one CRC are one variant, and two variants are a batch that was encoded
+again, or two batches. What a variant contains is known only where it is in the log.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import msgspec
+
+from harness.evidence import Evidence, view
+from harness.rows import Frame, FrameKind, ProducePart
+from harness.wire.error_table import BY_NAME, error_for
+from suites.checks.attempts import PRODUCE
+
+TOO_LARGE = BY_NAME["MESSAGE_TOO_LARGE"].code
+#: A broker says these of a batch that it cannot place. It may have stored an earlier attempt, but not this one.
+OUT_OF_PLACE = frozenset({BY_NAME["OUT_OF_ORDER_SEQUENCE_NUMBER"].code, BY_NAME["UNKNOWN_PRODUCER_ID"].code})
+
+
+class Sent(msgspec.Struct, frozen=True, gc=False):
+    """One partition of a Produce request. ``answer`` is the response that passed back, ``answered`` its part of it."""
+
+    frame: Frame
+    part: ProducePart
+    answer: Frame | None = None
+    answered: ProducePart | None = None
+
+    @property
+    def asked_ns(self) -> int:
+        """When it was at the witness: the client had sent it by then."""
+        return self.frame.arrived_ns
+
+    @property
+    def error_code(self) -> int | None:
+        """None: no answer passed."""
+        return None if self.answered is None else self.answered.error_code
+
+    def is_refused_by(self, at_ns: int) -> bool:
+        """True if an answer had passed by then which says for certain that this attempt was not stored."""
+        code = self.error_code
+        if self.answer is None or self.answer.t_ns > at_ns or not code:
+            return False
+        return code in OUT_OF_PLACE or error_for(code).produced == "definite"
+
+
+class Chain(NamedTuple):
+    """What numbers its batches by itself: a partition, for one producer id and epoch."""
+
+    topic: str
+    partition: int
+    producer_id: int
+    epoch: int
+
+
+class Variant(msgspec.Struct, frozen=True, gc=False):
+    """Attempts with the same sequence, size and bytes, in order of time; ``end`` is the sequence that follows."""
+
+    chain: Chain
+    base: int
+    records: int
+    crc: int | None
+    sent: tuple[Sent, ...]
+
+    @property
+    def end(self) -> int:
+        return self.base + self.records
+
+    @property
+    def first_ns(self) -> int:
+        return self.sent[0].asked_ns
+
+    @property
+    def is_too_large(self) -> bool:
+        """True if a broker refused it for its size: its parts may have its sequences."""
+        return any(each.error_code == TOO_LARGE for each in self.sent)
+
+    def may_be_stored_at(self, at_ns: int) -> bool:
+        """True if, for all that the client was told by then, this batch may be in the log."""
+        return any(not each.is_refused_by(at_ns) for each in self.sent if each.asked_ns <= at_ns)
+
+
+class Stored(NamedTuple):
+    """A batch of the log: where it begins, and the numbers of its records, None for one that is not ours."""
+
+    base_offset: int
+    numbers: tuple[int | None, ...]
+
+
+@view
+def sent(evidence: Evidence) -> list[Sent]:
+    """All of them, in the order in which they came to the witness."""
+    requests = [
+        frame
+        for frame in (*evidence.frames, *evidence.stopped)
+        if frame.kind is FrameKind.REQUEST and frame.api == PRODUCE
+    ]
+    answers: dict[tuple[int, int | None], list[Frame]] = {}
+    for frame in evidence.frames:
+        if frame.kind is FrameKind.RESPONSE and frame.api == PRODUCE:
+            answers.setdefault((frame.conn, frame.correlation_id), []).append(frame)
+    made = []
+    for frame in sorted(requests, key=lambda frame: frame.arrived_ns):
+        waiting = answers.get((frame.conn, frame.correlation_id))
+        answer = waiting.pop(0) if waiting else None
+        parts = {(part.topic, part.partition): part for part in answer.produce} if answer else {}
+        made += [Sent(frame, part, answer, parts.get((part.topic, part.partition))) for part in frame.produce]
+    return made
+
+
+@view
+def variants(evidence: Evidence) -> Mapping[Chain, list[Variant]]:
+    """The batches with a sequence, by chain, in the order of their first attempts."""
+    found: dict[tuple[Chain, int, int, int | None], list[Sent]] = {}
+    for each in sent(evidence):
+        part = each.part
+        if is_numbered(part):
+            chain = Chain(part.topic, part.partition, part.producer_id or 0, part.producer_epoch or 0)
+            found.setdefault((chain, part.base_sequence or 0, part.records or 0, part.crc), []).append(each)
+    chains: dict[Chain, list[Variant]] = {}
+    for (chain, base, records, crc), attempts in found.items():
+        chains.setdefault(chain, []).append(Variant(chain, base, records, crc, tuple(attempts)))
+    return chains
+
+
+@view
+def stored(evidence: Evidence) -> Mapping[tuple[int, int | None], list[Stored]]:
+    """The batches of the log, by partition and CRC."""
+    batches: dict[tuple[int, int], tuple[int | None, list[int | None]]] = {}
+    for record, n in zip(evidence.log, evidence.numbers, strict=True):
+        if not record.control:
+            place = (record.partition, record.base_offset)
+            batches.setdefault(place, (record.batch_crc, []))[1].append(n)
+    found: dict[tuple[int, int | None], list[Stored]] = {}
+    for (partition, base_offset), (crc, numbers) in batches.items():
+        if crc is not None:
+            found.setdefault((partition, crc), []).append(Stored(base_offset, tuple(numbers)))
+    return found
+
+
+def is_numbered(part: ProducePart) -> bool:
+    """True if the batch has a producer id, an epoch and a sequence."""
+    return all(
+        number is not None and number >= 0
+        for number in (part.producer_id, part.producer_epoch, part.base_sequence, part.records)
+    )

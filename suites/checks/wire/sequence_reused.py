@@ -1,0 +1,188 @@
+"""# sequence-reused
+
+## What it does
+
+Looks for sequence numbers that two different batches carry, although the first of them may be in the log.
+
+## Why it is bad
+
+The sequence is how a broker recognizes a batch that is sent again. If the first batch is in the log, the broker takes
+the second for a repetition, acknowledges it, and stores nothing: acknowledged records are lost. The first batch then
+gets other numbers, and is stored twice or after records that were sent later.
+
+## How it is judged per guarantee
+
+- **idempotent, transactional**: forbidden.
+- **at-least-once, at-most-once**: not judged; there batches have no sequences.
+
+## What it needs
+
+The witness's frames, the log and the history. A batch that is encoded again with the same records (new timestamps,
+other compression) is the same batch. Two batches with the same numbers are different if one has more records than the
+other; or if one was on its way before a record was handed to the client that the other contains; or if the client
+reports records as written in a place where the log has others. The last two rest on the batch that is in the log;
+where neither is, and both have as many records, nothing is said. A new epoch begins new sequences.
+
+The numbers of a batch may be used again once every attempt of it was refused with an error that means "not stored",
+and the parts of a batch that was too large for the broker have its numbers.
+
+What follows from it is told with it, not as causes of their own: `lost`, `duplicate`, `reordered` and
+`sequence-changed`, each only if all such records of the trial are in a partition in which numbers were used again,
+and were numbered or acknowledged after that.
+
+## References
+
+PRD-IDM-13. kafkajs 2.2.4 gives the numbers of a request that failed to the next one; sarama 1.60.1 did so after a
+failure that raised its epoch; franz-go issue 1217.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from msgspec.structs import replace
+
+from harness import delivery
+from harness.anomaly import Anomaly, Sample
+from harness.check import Check, Requirement
+from harness.evidence import Evidence, view
+from harness.outcome import Level
+from harness.rows import Finding, LogRecord
+from suites.checks.promises import EXACTLY_ONCE
+from suites.checks.wire.renumbered import renumbered
+from suites.checks.wire.sent import Chain, Variant, is_numbered, sent, stored, variants
+
+REUSED = Anomaly("sequence-reused", "{count:sequence} carried by two different batches")
+
+
+class Reuse(NamedTuple):
+    """``later`` carries sequences of ``earlier``, which is another batch, and ``how`` that is known."""
+
+    earlier: Variant
+    later: Variant
+    how: str
+
+
+@view
+def reuses(evidence: Evidence) -> list[Reuse]:
+    """All pairs, by chain; sequences that overlap are a reuse as well."""
+    return [
+        Reuse(earlier, later, how)
+        for chain in variants(evidence).values()
+        for earlier, later in _overlapping(chain)
+        if not _is_allowed(earlier, later) and (how := _difference(evidence, earlier, later))
+    ]
+
+
+def find(evidence: Evidence) -> list[Finding]:
+    """At most one finding, counting the sequences that were used again."""
+    found = reuses(evidence)
+    if not found:
+        return []
+    sequences = {(reuse.later.chain, reuse.later.base): reuse for reuse in found}
+    finding = REUSED.found(len(sequences), map(_sample, sequences.values()))
+    return [replace(finding, explains=_explained(evidence, found))]
+
+
+def _overlapping(chain: list[Variant]) -> Iterator[tuple[Variant, Variant]]:
+    """Pairs with a sequence in common, the earlier one first."""
+    ordered = sorted(chain, key=lambda variant: variant.base)
+    for at, low in enumerate(ordered):
+        for high in ordered[at + 1 :]:
+            if high.base >= low.end and high.base != low.base:
+                break
+            yield (low, high) if low.first_ns <= high.first_ns else (high, low)
+
+
+def _is_allowed(earlier: Variant, later: Variant) -> bool:
+    return earlier.is_too_large or not earlier.may_be_stored_at(later.first_ns)
+
+
+def _difference(evidence: Evidence, earlier: Variant, later: Variant) -> str:
+    """How the two are known to be different batches; "" if they may be one."""
+    if (earlier.base, earlier.records) != (later.base, later.records):
+        return "sizes differ"
+    place = earlier.chain.partition
+    for batch in stored(evidence).get((place, later.crc), ()):
+        sends = [evidence.sends[n] for n in batch.numbers if n in evidence.sends]
+        if any(send.invoke_ns > earlier.first_ns for send in sends):
+            return "the later has records that the client did not have yet"
+    for batch in stored(evidence).get((place, earlier.crc), ()):
+        answered = {each.answered.base_offset for each in later.sent if each.answered and not each.error_code}
+        told = _told(evidence, place, batch.base_offset, len(batch.numbers))
+        if batch.base_offset in answered and told - set(batch.numbers):
+            return "records are acknowledged where the log has others"
+    return ""
+
+
+def _told(evidence: Evidence, partition: int, base_offset: int, count: int) -> set[int]:
+    """The records that the client places there."""
+    places = _places(evidence)
+    return {n for at in range(base_offset, base_offset + count) for n in places.get((partition, at), ())}
+
+
+@view
+def _places(evidence: Evidence) -> dict[tuple[int, int], list[int]]:
+    places: dict[tuple[int, int], list[int]] = {}
+    for n, send in evidence.acknowledged.items():
+        if send.offset >= 0:
+            places.setdefault((send.partition, send.offset), []).append(n)
+    return places
+
+
+def _explained(evidence: Evidence, found: list[Reuse]) -> tuple[str, ...]:
+    """The codes of what can all have come of it."""
+    since: dict[Chain, int] = {}
+    since_ns: dict[int, int] = {}
+    for reuse in found:
+        chain, base = reuse.later.chain, max(reuse.earlier.base, reuse.later.base)
+        since[chain] = min(base, since.get(chain, base))
+        at_ns = since_ns.get(chain.partition, reuse.later.first_ns)
+        since_ns[chain.partition] = min(at_ns, reuse.later.first_ns)
+
+    def follows(record: LogRecord) -> bool:
+        chain = Chain(record.topic, record.partition, record.producer_id, record.producer_epoch)
+        return chain in since and record.sequence >= since[chain]
+
+    lost = [
+        send.partition in since_ns and (send.complete_ns or 0) >= since_ns[send.partition]
+        for send in delivery.lost(evidence)
+    ]
+    doubled = [any(map(follows, copies)) for copies in delivery.duplicates(evidence).values()]
+    overtaken = [follows(inversion.record) for inversion in delivery.inversions(evidence)]
+    changed = [any(map(follows, copies)) for copies in renumbered(evidence).values()]
+    consequences = {"duplicate": doubled, "lost": lost, "reordered": overtaken, "sequence-changed": changed}
+    return tuple(code for code, each in consequences.items() if each and all(each))
+
+
+def _sample(reuse: Reuse) -> Sample:
+    earlier, later = reuse.earlier, reuse.later
+    return {
+        "partition": later.chain.partition,
+        "producer_id": later.chain.producer_id,
+        "producer_epoch": later.chain.epoch,
+        "base_sequence": later.base,
+        "records": later.records,
+        "earlier_base_sequence": earlier.base,
+        "earlier_records": earlier.records,
+        "earlier_ns": earlier.first_ns,
+        "later_ns": later.first_ns,
+        "how": reuse.how,
+    }
+
+
+def _in_doubt(evidence: Evidence) -> int:
+    """How many batches may or may not have been stored, for all that their client was told."""
+    return sum(each.error_code != 0 for each in sent(evidence) if is_numbered(each.part))
+
+
+CHECK = Check(
+    name="sequence-reused",
+    summary="Sequence numbers that two different batches carry, of which the first may be in the log.",
+    requirements=(Requirement("PRD-IDM-13", Level.MUST, arises=_in_doubt),),
+    guarantees=EXACTLY_ONCE,
+    channels=frozenset({"frames", "log", "history"}),
+    mutant="gives_numbers_of_failed_batch_away",
+    find=find,
+)

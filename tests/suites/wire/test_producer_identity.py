@@ -1,0 +1,129 @@
+"""Producer id, epoch and sequence: in every batch, given by a broker, and kept while nothing fails."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from harness.outcome import Guarantee
+from suites.checks.wire.producer_identity import CHECK
+
+
+def found(told):
+    return [(finding.anomaly, finding.count) for finding in CHECK.find(told.evidence())]
+
+
+def deliver(told, n, at_ms, sequence, conn=1):
+    told.call(n, at_ms=at_ms - 5)
+    told.request([n], 0, at_ms=at_ms, conn=conn, sequence=sequence)
+    base = told.append([n], 0, producer_id=sequence[0], producer_epoch=sequence[1], sequence=sequence[2])
+    told.answer(0, base, at_ms=at_ms + 1, conn=conn)
+    told.result(n, at_ms=at_ms + 2, offset=base)
+
+
+@given(data=st.data())
+def test_a_faithful_trial_is_never_accused(faithful_numbered, data):
+    assert found(data.draw(faithful_numbered)) == []
+
+
+@pytest.mark.parametrize("field", ["producer_id", "producer_epoch", "base_sequence"])
+def test_each_number_must_be_there(numbered, changed_last, field):
+    told = numbered()
+    deliver(told, 0, 10, (7, 0, 0))
+    deliver(told, 1, 20, (7, 0, 1))
+    changed_last(told, **{field: -1})
+
+    assert found(told) == [("identity-missing", 1)]
+
+
+def test_a_batch_that_nobody_could_read_is_not_judged(numbered, changed_last):
+    told = numbered()
+    deliver(told, 0, 10, (7, 0, 0))
+    changed_last(told, producer_id=None, producer_epoch=None, base_sequence=None, records=None, crc=None)
+    (requirement,) = CHECK.requirements
+
+    assert found(told) == []
+    assert requirement.arises(told.evidence()) == 0
+
+
+def test_a_producer_id_is_given_by_a_broker(story, given_id):
+    told = story(Guarantee.IDEMPOTENT)
+    deliver(told, 0, 10, (7, 0, 0))
+    assert found(told) == [("identity-invented", 1)]
+
+    given_id(told, error_codes=(15,))
+    assert found(told) == [("identity-invented", 1)]
+
+    given_id(told)
+    assert found(told) == []
+
+
+@pytest.mark.parametrize("identity", [(7, 1, 0), (8, 0, 0)])
+def test_an_identity_does_not_change_for_no_reason(numbered, given_id, identity):
+    told = numbered()
+    given_id(told)
+    deliver(told, 0, 10, (7, 0, 0))
+    deliver(told, 1, 20, identity)
+
+    assert found(told) == [("identity-changed", 1)]
+
+
+@pytest.mark.parametrize("failure", ["close", "error", "silence", "lateness", "result", "fault"])
+def test_a_failure_is_a_reason(numbered, failure):
+    told = numbered()
+    deliver(told, 0, 10, (7, 0, 0))
+    told.call(5, at_ms=10)
+    if failure == "close":
+        told.close(1, at_ms=15)
+    elif failure == "result":
+        told.result(5, at_ms=15, outcome="info", error="late")
+    elif failure == "fault":
+        told.fault("latency", 12, 15, upstream_ms=5)
+    else:
+        told.request([5], 0, at_ms=15, sequence=(7, 0, 1))
+        if failure != "silence":
+            late = failure == "lateness"
+            told.answer(0, -1, at_ms=4_000 if late else 16, error_code=0 if late else 45)
+    deliver(told, 1, 20 if failure != "lateness" else 4_100, (7, 1, 0), conn=2)
+
+    assert found(told) == []
+
+
+@pytest.mark.parametrize(("last_ms", "accused"), [(5_000, []), (9_000, [("identity-changed", 1)])])
+def test_a_failure_is_no_reason_for_ever(numbered, last_ms, accused):
+    """The identity is still used when the failure is long past; then it changes."""
+    told = numbered()
+    deliver(told, 0, 10, (7, 0, 0))
+    told.close(3, at_ms=20)
+    deliver(told, 1, last_ms, (7, 0, 1))
+    deliver(told, 2, last_ms + 500, (7, 1, 0))
+
+    assert found(told) == accused
+
+
+def test_a_failure_after_the_change_is_no_reason(numbered):
+    told = numbered()
+    deliver(told, 0, 10, (7, 0, 0))
+    deliver(told, 1, 20, (7, 1, 0))
+    told.close(1, at_ms=30)
+
+    assert found(told) == [("identity-changed", 1)]
+
+
+def test_after_the_last_epoch_comes_another_producer_id(numbered, given_id):
+    told = numbered()
+    given_id(told)
+    deliver(told, 0, 10, (7, 32_767, 0))
+    deliver(told, 1, 20, (8, 0, 0))
+
+    assert found(told) == []
+
+
+def test_a_new_id_for_every_request_is_found(numbered, given_id):
+    told = numbered()
+    for n in range(5):
+        given_id(told)
+        deliver(told, n, 10 * n + 10, (7 + n, 0, 0))
+
+    assert found(told) == [("identity-changed", 4)]
