@@ -6,6 +6,7 @@ The request that brings a batch, its answer, the log and the acknowledgements al
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 
 from msgspec.structs import replace as changed
@@ -158,7 +159,7 @@ def followers(evidence: Evidence, of: Mapping[Spot, Batch]) -> list[tuple[Spot, 
     found = []
     for partition, batches in layout(evidence).items():
         known = [of.get((partition, records[0].base_offset)) for records in batches]
-        for one, other in zip(known, known[1:], strict=False):
+        for one, other in pairwise(known):
             if (
                 one
                 and other

@@ -9,12 +9,12 @@ from msgspec.structs import replace as changed
 
 from harness.evidence import PRODUCER, Evidence
 from harness.outcome import Outcome
-from harness.rows import Frame, LogRecord
+from harness.rows import Frame, LogRecord, ProducePart
 from harness.value import Identity, encode
 from suites.checks.promises import DURABLE
 from suites.perturbations.batches import altered, replaced, several, spots
 from suites.perturbations.edits import with_frames, with_results
-from suites.perturbations.exchanges import Batch, Spot, layout, settled
+from suites.perturbations.exchanges import Batch, Spot, settled
 from suites.perturbations.perturbation import Perturbation, channels, once
 from suites.perturbations.relaying import NEW
 
@@ -168,21 +168,25 @@ def _timestamped(evidence: Evidence, batch: Batch) -> bool:
 
 
 def _recompressed(evidence: Evidence, _: str) -> Evidence:
-    """Everything is compressed with gzip, on the wire and in the log."""
+    """Everything is compressed by another codec, on the wire and in the log."""
+    asked = evidence.record.spec.config["compression.type"]
+    other = "lz4" if asked == "gzip" else "gzip"
+
+    def part(row: ProducePart) -> ProducePart:
+        return row if row.compression is None else changed(row, compression=other)
+
     frames = [
-        changed(frame, produce=tuple([_gzipped(part) for part in frame.produce])) for frame in evidence.frames
+        changed(frame, produce=tuple(map(part, frame.produce))) if frame.produce else frame
+        for frame in evidence.frames
     ]
-    log = tuple([changed(record, compression="gzip") for record in evidence.log])
+    log = tuple([changed(record, compression=other) for record in evidence.log])
     return replace(with_frames(evidence, frames), log=log)
 
 
-def _gzipped(part):  # type: ignore[no-untyped-def]
-    return part if part.compression is None else changed(part, compression="gzip")
-
-
-def _compresses_nothing(evidence: Evidence) -> bool:
-    told = any(record.compression == "none" for batches in layout(evidence).values() for record in batches[0])
-    return evidence.record.spec.config.get("compression.type") == "none" and told
+def _compresses_as_asked(evidence: Evidence) -> bool:
+    asked = evidence.record.spec.config.get("compression.type")
+    used = {record.compression for record in evidence.log}
+    return "compression.type" not in evidence.record.not_set and used == {asked}
 
 
 def _content(
@@ -297,9 +301,9 @@ PERTURBATIONS = (
     Perturbation(
         "wrong-compression",
         IN_BATCH,
-        "compresses with gzip although compression.type is none",
+        "compresses by another codec than compression.type",
         ("compression-differs",),
-        once(_compresses_nothing),
+        once(_compresses_as_asked),
         _recompressed,
     ),
 )

@@ -155,16 +155,16 @@ def with_parts(evidence: Evidence, parts: Mapping[tuple[int, int], ProducePart |
     """Other parts of Produce frames by (frame, part); None takes one out, and a frame without parts is gone."""
     frames: list[Frame | None] = list(evidence.frames)
     touched: defaultdict[int, dict[int, ProducePart | None]] = defaultdict(dict)
-    for (frame, part), new in parts.items():
-        touched[frame][part] = new
+    for (at_frame, at_part), new in parts.items():
+        touched[at_frame][at_part] = new
     for index, new_parts in touched.items():
-        frame = evidence.frames[index]
-        produce = [new_parts.get(at, part) for at, part in enumerate(frame.produce)]
+        row = evidence.frames[index]
+        produce = [new_parts.get(at, part) for at, part in enumerate(row.produce)]
         kept = tuple([part for part in produce if part is not None])
         codes = tuple(sorted({part.error_code for part in kept if part.error_code}))
-        is_answer = frame.kind is FrameKind.RESPONSE
-        changes = {"produce": kept} | ({"error_codes": codes} if is_answer else {})
-        frames[index] = changed(frame, **changes) if kept else None
+        is_answer = row.kind is FrameKind.RESPONSE
+        told = codes if is_answer else row.error_codes
+        frames[index] = changed(row, produce=kept, error_codes=told) if kept else None
     return with_frames(evidence, [frame for frame in frames if frame is not None])
 
 

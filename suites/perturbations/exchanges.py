@@ -154,6 +154,11 @@ def answer_to(evidence: Evidence, batch: Batch) -> Frame:
     return evidence.frames[batch.exchange.answer]
 
 
+def in_calm(evidence: Evidence, batch: Batch) -> bool:
+    """True for a batch that nothing excuses: see :func:`calm`."""
+    return batch.spot in calm(evidence)
+
+
 @view
 def calm(evidence: Evidence) -> dict[Spot, Batch]:
     """Of the settled batches, those around which nothing failed that could explain anything.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from msgspec.structs import replace as changed
 
 from harness.evidence import Evidence, Send
-from harness.rows import ProducePart
+from harness.rows import FrameKind, ProducePart
 from harness.units import NS_PER_MS
 from suites.checks.promises import DURABLE, EXACTLY_ONCE
 from suites.perturbations.batches import never_sent, replaced, several, spots
@@ -94,12 +94,11 @@ def _records_at(evidence: Evidence, spot: Spot) -> tuple[Send, ...]:
     return ()
 
 
-def _retry_forgotten(evidence: Evidence, place: tuple[Spot, Exchange]) -> Evidence:
-    spot, exchange = place
-    assert exchange.answer is not None and exchange.answer_part is not None
-    kept = [records for records in layout(evidence)[spot[0]] if records[0].base_offset != spot[1]]
-    parts = {(exchange.request, exchange.part): None, (exchange.answer, exchange.answer_part): None}
-    return relaid(with_parts(evidence, parts), {spot[0]: kept})
+def _kept_from_broker(evidence: Evidence) -> list[Spot]:
+    """Batches whose first attempt a fault kept from the broker, and that were stored when they were sent again."""
+    stopped = [frame for frame in evidence.stopped if frame.kind is FrameKind.REQUEST]
+    kept = {(part.partition, part.crc) for frame in stopped for part in frame.produce}
+    return spots(lambda _, batch: (batch.partition, batch.records[0].batch_crc) in kept)(evidence)
 
 
 def _acked_before_retry(evidence: Evidence, place: tuple[Spot, Exchange]) -> Evidence:
@@ -226,10 +225,10 @@ PERTURBATIONS = (
     Perturbation(
         "lost-retry",
         WIRE_AND_LOG,
-        "acknowledges a batch whose request had no answer, and does not send it again",
+        "acknowledges a batch whose request never reached the broker, and does not send it again",
         ("lost",),
-        _retried,
-        _retry_forgotten,
+        _kept_from_broker,
+        _lost_batch,
         guarantees=DURABLE,
     ),
     Perturbation(

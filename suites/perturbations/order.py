@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from harness.evidence import Evidence
-from suites.checks.promises import DURABLE, EVERY, EXACTLY_ONCE
+from harness.outcome import Verdict
+from suites.checks.promises import AT_LEAST_ONCE, DURABLE, EVERY, EXACTLY_ONCE, exactly_once
 from suites.perturbations.batches import delayed, followers, replaced, sent_later, several, spots
-from suites.perturbations.exchanges import Spot, answer_to, calm, layout, settled
+from suites.perturbations.exchanges import Batch, Spot, answer_to, calm, in_calm, layout, settled
 from suites.perturbations.perturbation import Perturbation, channels, once
 from suites.perturbations.relaying import relaid
 
 REORDERED = ("reordered", "unexplained-reorder")
+AVOIDABLE = (*REORDERED, "avoidable-reorder")
 EVERYWHERE = channels("frames", "log", "history")
 
 
@@ -46,6 +48,16 @@ def _record_overtaken(evidence: Evidence, place: tuple[Spot, Spot]) -> Evidence:
     return delayed(moved, first.sends[:1], answer_to(evidence, later).t_ns - answer_to(evidence, first).t_ns)
 
 
+def _bound(evidence: Evidence, batch: Batch) -> bool:
+    """True where order is promised whatever happens, or nothing happened."""
+    return several(evidence, batch) and (exactly_once(evidence) or in_calm(evidence, batch))
+
+
+def _excused(evidence: Evidence, batch: Batch) -> bool:
+    """True where something failed, and the client promises nothing but that nothing is lost."""
+    return several(evidence, batch) and not exactly_once(evidence) and not in_calm(evidence, batch)
+
+
 def _pairs(evidence: Evidence) -> list[tuple[Spot, Spot]]:
     return followers(evidence, settled(evidence))
 
@@ -74,16 +86,26 @@ PERTURBATIONS = (
         EVERYWHERE,
         "swaps two records inside a batch",
         REORDERED,
-        spots(several),
+        spots(_bound),
         _swapped_records,
         guarantees=EVERY,
+    ),
+    Perturbation(
+        "swapped-in-batch-beside-faults",
+        EVERYWHERE,
+        "swaps two records inside a batch, while something fails beside it",
+        AVOIDABLE,
+        spots(_excused),
+        _swapped_records,
+        Verdict.DIFFERS,
+        AT_LEAST_ONCE,
     ),
     Perturbation(
         "batch-reversed",
         EVERYWHERE,
         "puts the records of a batch into it in reverse order",
         REORDERED,
-        spots(several),
+        spots(_bound),
         _reversed_batch,
         guarantees=EVERY,
     ),

@@ -24,7 +24,7 @@ SECOND_NS = 1_000 * NS_PER_MS
 
 @view
 def quiet(evidence: Evidence) -> tuple[int, ...]:
-    """Moments right before a Produce request at which nothing was on its way and no fault near; the first is left out."""
+    """Moments right before a Produce request, not the first, with nothing on its way and no fault near."""
     windows = [row.effective_ns for row in evidence.faults if row.effective_ns is not None]
     waiting: set[tuple[int, int | None]] = set()
     found = []

@@ -176,7 +176,7 @@ def _all_numbered(evidence: Evidence) -> bool:
     )
 
 
-IDENTITY = ("producer-identity",)
+IDENTITY = ("identity-missing", "identity-changed", "identity-invented")
 
 PERTURBATIONS = (
     Perturbation(

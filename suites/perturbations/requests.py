@@ -1,4 +1,4 @@
-"""What passes on the wire that a client must not send: storms, too much at a time, too soon, too late, to the wrong place."""
+"""Requests that a client must not send: storms, too many at a time, too soon, too late, or to the wrong place."""
 
 from __future__ import annotations
 

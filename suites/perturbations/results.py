@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from msgspec.structs import replace as changed
 
-from harness.contract import CRASHED, AnyEvent, Fatal, OpComplete, OpInvoke
+from harness.contract import CRASHED, AnyEvent, Fatal, OpComplete, OpInvoke, ShutdownComplete
 from harness.evidence import Evidence, Send
 from harness.outcome import Outcome, Verdict
 from harness.units import NS_PER_MS
@@ -120,11 +120,16 @@ def _results_after(op: str) -> Callable[[Evidence, Spot], Evidence]:
 
 
 def _never_returned(evidence: Evidence, op: str) -> Evidence:
-    """What was called has no end: its line is missing, and the trial waited a minute for it."""
+    """What was called has no end: the trial waited a minute for it, and a process that does not close is killed."""
     done = _done(evidence, op)
     assert done is not None
     later = paused(evidence, done.mono_ns - 1, 60_000 * NS_PER_MS)
-    kept = [event for event in later.history if not (isinstance(event, OpComplete) and event.id == done.id)]
+    ends = ShutdownComplete if op == "close" else ()
+    kept = [
+        event
+        for event in later.history
+        if not isinstance(event, ends) and not (isinstance(event, OpComplete) and event.id == done.id)
+    ]
     return with_history(later, kept)
 
 

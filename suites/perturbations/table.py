@@ -45,7 +45,7 @@ NOT_JUDGED: Mapping[str, str] = {
     ),
     "uneven-partitions": "prefers one partition for records without a key: no promise says how even is even",
     "callbacks-out-of-order": (
-        "reports the records of a partition out of order: adapters report many at a time, so their order is not the client's"
+        "reports the records of a partition out of order: adapters report many at a time, in an order of their own"
     ),
     "callback-on-other-thread": "calls back on a thread of the application: no channel tells of threads",
     "memory-unbounded": "keeps more than buffer.memory: no channel tells how much memory a client has",
@@ -69,7 +69,7 @@ NOT_JUDGED: Mapping[str, str] = {
 
 
 def perturbations() -> dict[str, Perturbation]:
-    """Name -> perturbation, the built-in ones and those of other distributions. KafkaTrialError for a name given twice."""
+    """Name -> perturbation, built-in or of another distribution. KafkaTrialError for a name that is given twice."""
     found: dict[str, Perturbation] = {}
     for each in (each for entry in registry.table("perturbations").values() for each in entry):
         if found.setdefault(each.name, each) is not each:

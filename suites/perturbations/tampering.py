@@ -21,7 +21,14 @@ from suites.perturbations.perturbation import Perturbation, Place, channels, onc
 
 WHOLE = "the whole trial"
 #: Codes of evidence that is not whole.
-TORN = ("evidence-torn", "evidence-missing", "evidence-contradicts", "evidence-unaccountable", "not-whole")
+TORN = (
+    "history-incomplete",
+    "frames-incomplete",
+    "log-incomplete",
+    "trace-incomplete",
+    "faults-incomplete",
+    "evidence-unaccountable",
+)
 
 
 def _without_event(evidence: Evidence, at: int) -> Evidence:

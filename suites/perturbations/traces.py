@@ -159,12 +159,13 @@ def _reconnects(evidence: Evidence) -> list[int]:
                     kept.append(ended)
             found = [each for each in found if each[1] != node]
             tried[node] = address
-        elif (
-            isinstance(event, StateChanged) and event.machine == "connection" and event.cause == "disconnect"
-        ):
-            if event.subject in tried:
-                found.append((at, event.subject, tried[event.subject]))
+        elif isinstance(event, StateChanged) and _disconnects(event) and event.subject in tried:
+            found.append((at, event.subject, tried[event.subject]))
     return kept
+
+
+def _disconnects(event: StateChanged) -> bool:
+    return event.machine == "connection" and event.cause == "disconnect"
 
 
 def _trace(

@@ -71,12 +71,16 @@ def try_trial(evidence: Evidence, kinds: Iterable[Perturbation], seed: int, trie
 
 
 def plain(evidence: Evidence) -> Evidence:
-    """The evidence without trace and capture: as a client leaves it that tells nothing, on a machine that captures nothing."""
-    record = evidence.record
+    """The evidence without trace and capture, as a client that tells nothing leaves it."""
+    record = changed(evidence.record, capture=None)
     if evidence.trace:
         client = ClientRef(TRACELESS, record.spec.client.version, (TRACELESS,))
-        record = changed(record, spec=changed(record.spec, client=client))
-    return replace(evidence, record=changed(record, capture=None), trace=(), tcp=())
+        features = record.client.get("features")
+        told = [each for each in features if each != "trace"] if isinstance(features, list) else []
+        record = changed(
+            record, spec=changed(record.spec, client=client), client=record.client | {"features": told}
+        )
+    return replace(evidence, record=record, trace=(), tcp=())
 
 
 def judged(evidence: Evidence) -> TrialVerdict:
