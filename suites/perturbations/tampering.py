@@ -191,7 +191,9 @@ PERTURBATIONS = (
     _tampered(
         "event-twice", "history", "leaves a history in which a line is there twice", _results, _event_twice
     ),
-    _tampered("history-cut", "history", "leaves a history without its end", once(bool), _cut_history),
+    _tampered(
+        "history-cut", "history", "leaves a history without its end", once(lambda e: e.history), _cut_history
+    ),
     _tampered("two-results", "history", "reports records a second time", _results, _result_twice),
     _tampered(
         "result-unasked", "history", "reports a record that it was never handed", _results, _unasked_result

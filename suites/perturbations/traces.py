@@ -12,6 +12,7 @@ from typing import TypeVar
 from msgspec.structs import replace as changed
 
 from clients.reference.trace import (
+    BatchClosed,
     BatchCreated,
     BatchEnded,
     BatchRetried,
@@ -33,7 +34,9 @@ E = TypeVar("E", bound=TraceEvent)
 Events = tuple[TraceEvent, ...]
 TRACE = channels("trace")
 #: More than any limit forgives.
-LONG_MS = 10_000
+LONG_MS, LONG_AGO_MS = 10_000, 100_000
+#: Less than any linger.ms that a trial has, and more than nothing.
+SHORT_MS = 3
 
 
 @view
@@ -121,6 +124,23 @@ def _goes_on(events: Sequence[TraceEvent], after: ResponseReceived) -> bool:
         if isinstance(event, RequestSent) and event.node == after.node and event.api == "Produce":
             return event.at_ms < after.at_ms + 1_000
     return False
+
+
+def _lingered(evidence: Evidence) -> list[int]:
+    """The making of batches that were then closed for their linger.ms, and just when those were over."""
+    linger_ms = int(evidence.record.spec.config.get("linger.ms", 5))
+    events = _events(evidence)
+    closed = {
+        event.batch: event.at_ms
+        for event in events
+        if isinstance(event, BatchClosed) and event.reason == "linger"
+    }
+    return [
+        at
+        for at in _of(BatchCreated)(evidence)
+        if isinstance(made := events[at], BatchCreated)
+        and 0 <= closed.get(made.batch, 0) - made.at_ms < linger_ms + SHORT_MS
+    ]
 
 
 def _numbered(event: BatchSent) -> bool:
@@ -326,11 +346,19 @@ PERTURBATIONS = (
         exactly_once=True,
     ),
     _trace(
-        "trace-linger-too-long",
-        "leaves a batch waiting long after its linger.ms",
+        "trace-linger-cut-short",
+        "closes a batch as lingered before its linger.ms are over",
+        "deadlines",
+        _lingered,
+        _plus("at_ms", SHORT_MS),
+        DIFFERS,
+    ),
+    _trace(
+        "trace-never-expired",
+        "leaves a batch without a result long after its delivery timeout",
         "deadlines",
         _of(BatchCreated),
-        _plus("at_ms", -LONG_MS),
+        _plus("at_ms", -LONG_AGO_MS),
         DIFFERS,
     ),
 )
