@@ -20,6 +20,8 @@ from harness.units import NS_PER_MS
 from suites.perturbations.edits import with_history
 
 SECOND_NS = 1_000 * NS_PER_MS
+#: No pause begins so near to a fault.
+NEAR_NS = 200 * NS_PER_MS
 
 
 @view
@@ -32,7 +34,7 @@ def quiet(evidence: Evidence) -> tuple[int, ...]:
         request = (frame.conn, frame.correlation_id)
         if frame.kind is FrameKind.REQUEST:
             at_ns = frame.arrived_ns - 1
-            near = any(begin - SECOND_NS <= at_ns <= end + SECOND_NS for begin, end in windows)
+            near = any(begin - NEAR_NS <= at_ns <= end + NEAR_NS for begin, end in windows)
             if frame.api == "Produce" and not waiting and not near:
                 found.append(at_ns)
             waiting.add(request)

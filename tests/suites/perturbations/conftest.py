@@ -27,6 +27,7 @@ SITUATIONS = (
     ("produce/disconnect", Guarantee.IDEMPOTENT),
     ("network/reset", Guarantee.IDEMPOTENT),
     ("frame/lost-request", Guarantee.IDEMPOTENT),
+    ("frame/lost-answer", Guarantee.IDEMPOTENT),
 )
 
 

@@ -29,7 +29,7 @@ from tests.suites.perturbations.conftest import lacks, trial, trials
 pytestmark = pytest.mark.long
 
 CALM = ("produce/calm", Guarantee.IDEMPOTENT)
-LOST = ("frame/lost-request", Guarantee.IDEMPOTENT)
+HUNG_UP = ("network/hung-up", Guarantee.IDEMPOTENT)
 CUT = ("produce/disconnect", Guarantee.IDEMPOTENT)
 
 
@@ -153,7 +153,7 @@ def test_other_records_in_a_batch_change_its_bytes_everywhere():
     assert part.crc == layout(fewer)[spot[0]][0][0].batch_crc != batch.records[0].batch_crc
 
 
-@pytest.mark.parametrize("situation", [CALM, LOST])
+@pytest.mark.parametrize("situation", [CALM, HUNG_UP])
 def test_a_pause_accuses_nobody(situation):
     evidence = plain(trial(*situation))
     moments = quiet(evidence)
