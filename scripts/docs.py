@@ -6,7 +6,17 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from pages import adapters, campaign, clients, faults, fidelity, machines, registered, requirements
+from pages import (
+    adapters,
+    campaign,
+    clients,
+    faults,
+    fidelity,
+    machines,
+    perturbations,
+    registered,
+    requirements,
+)
 from pages.markdown import NOTE
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
@@ -14,7 +24,7 @@ DOCS = Path(__file__).resolve().parent.parent / "docs"
 
 def pages() -> dict[str, str]:
     """File below ``docs/`` -> its text."""
-    made = (adapters, campaign, clients, fidelity, faults, registered, machines, requirements)
+    made = (adapters, campaign, clients, fidelity, faults, registered, machines, perturbations, requirements)
     return {name: text for page in made for name, text in page.pages().items()}
 
 

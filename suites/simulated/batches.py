@@ -87,7 +87,7 @@ def in_batches(job: Job, seeds: range, processes: int) -> Iterator[list[Tried]]:
         for batch in batches:
             yield tried(job, batch)
         return
-    _prepare_processes()
+    prepare_processes()
     with ProcessPoolExecutor(processes, mp_context=get_context("forkserver")) as pool:
         under_way: set[Future[list[Tried]]] = set()
         try:
@@ -105,7 +105,7 @@ def in_batches(job: Job, seeds: range, processes: int) -> Iterator[list[Tried]]:
             pool.shutdown(wait=True, cancel_futures=True)
 
 
-def _prepare_processes() -> None:
+def prepare_processes() -> None:
     """The processes to come carry our mark, so that none outlives us, and leave every signal to us.
 
     A signal to the whole group (Ctrl-C) would tear them from their batch. Blocked here, it is blocked in all of them.

@@ -1,0 +1,44 @@
+"""Perturbations: every defect that ``kafka-trial perturb`` puts into good evidence, and what nothing can judge yet."""
+
+from __future__ import annotations
+
+from pages.markdown import NOTE, code, table
+from suites.perturbations.perturbation import Perturbation
+from suites.perturbations.table import NOT_JUDGED, PERTURBATIONS
+
+OPENING = """A check is worth what it catches. `kafka-trial perturb RUN` takes the evidence of every trial of a run that
+passed, changes it as a defective client would have left it, consistently over all channels, and judges it again: what
+is not accused has escaped. Each perturbation below names the codes of the findings that must catch it. It counts as
+caught if the verdict is the expected one, or worse; where another finding than those named did it, the report says so.
+"""
+
+UNJUDGED = """No check can judge these yet, for the reason beside each. They are listed with every report.
+"""
+
+
+def pages() -> dict[str, str]:
+    """File below ``docs/`` -> its text."""
+    rows = [_row(each) for each in PERTURBATIONS]
+    head = ("perturbation", "a client that ...", "changes", "under", "at least", "caught by")
+    parts = [
+        "# Perturbations\n",
+        NOTE,
+        OPENING,
+        f"## What is tried\n\n{len(rows)} kinds.\n",
+        table(head, rows),
+        "## What is not judged\n",
+        UNJUDGED,
+        table(("defect", "why"), ((code(name), reason) for name, reason in NOT_JUDGED.items())),
+    ]
+    return {"perturbations.md": "\n".join(parts)}
+
+
+def _row(each: Perturbation) -> tuple[str, ...]:
+    return (
+        code(each.name),
+        each.defect,
+        ", ".join(sorted(each.channels)),
+        ", ".join(sorted(each.guarantees)) if len(each.guarantees) < 4 else "all",
+        each.verdict.value,
+        ", ".join(map(code, each.caught_by)),
+    )

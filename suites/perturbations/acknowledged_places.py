@@ -1,0 +1,120 @@
+"""Acknowledgements that name another place than the record's, or none; and results at another time than they came."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from msgspec.structs import replace as changed
+
+from harness.evidence import Evidence, Send
+from suites.checks.promises import DURABLE
+from suites.perturbations.batches import several, spots
+from suites.perturbations.edits import with_results
+from suites.perturbations.exchanges import Batch, Spot, settled
+from suites.perturbations.perturbation import Perturbation, channels, once
+
+HISTORY = channels("history")
+
+
+def _told(change: Callable[[Batch, Send], Send]) -> Callable[[Evidence, Spot], Evidence]:
+    """The middle record of a batch is acknowledged otherwise."""
+
+    def apply(evidence: Evidence, spot: Spot) -> Evidence:
+        batch = settled(evidence)[spot]
+        return with_results(evidence, [change(batch, batch.sends[len(batch.sends) // 2])])
+
+    return apply
+
+
+def _placed(_: Evidence, batch: Batch) -> bool:
+    """True where the client tells places at all."""
+    return all(send.offset >= 0 for send in batch.sends)
+
+
+def _several_placed(evidence: Evidence, batch: Batch) -> bool:
+    return several(evidence, batch) and _placed(evidence, batch)
+
+
+def _one_for_all(evidence: Evidence, spot: Spot) -> Evidence:
+    batch = settled(evidence)[spot]
+    return with_results(evidence, [changed(send, offset=batch.sends[0].offset) for send in batch.sends])
+
+
+def _without(evidence: Evidence, _: str) -> Evidence:
+    return with_results(evidence, [changed(send, offset=-1) for send in evidence.acknowledged.values()])
+
+
+def _zero(evidence: Evidence, _: str) -> Evidence:
+    return with_results(evidence, [changed(send, offset=0) for send in evidence.acknowledged.values()])
+
+
+def _gives_places(evidence: Evidence) -> bool:
+    acked = evidence.acknowledged.values()
+    return len(acked) > 1 and all(send.offset >= 0 for send in acked)
+
+
+def _from_one(evidence: Evidence, _: str) -> Evidence:
+    return with_results(
+        evidence, [changed(send, offset=send.offset + 1) for send in evidence.acknowledged.values()]
+    )
+
+
+PERTURBATIONS = (
+    Perturbation(
+        "ack-without-offset",
+        HISTORY,
+        "acknowledges all records without an offset, although it asks for acknowledgements",
+        ("offset-missing",),
+        once(_gives_places),
+        _without,
+        guarantees=DURABLE,
+    ),
+    Perturbation(
+        "ack-with-offset-zero",
+        HISTORY,
+        "acknowledges every record at offset 0",
+        ("corrupted",),
+        once(_gives_places),
+        _zero,
+    ),
+    Perturbation(
+        "ack-counted-from-one",
+        HISTORY,
+        "acknowledges every record one place further on",
+        ("corrupted",),
+        once(_gives_places),
+        _from_one,
+    ),
+    Perturbation(
+        "wrong-offset",
+        HISTORY,
+        "acknowledges a record at another offset",
+        ("corrupted",),
+        spots(_placed),
+        _told(lambda batch, send: changed(send, offset=send.offset + 1_000)),
+    ),
+    Perturbation(
+        "wrong-partition",
+        HISTORY,
+        "acknowledges a record in another partition",
+        ("corrupted",),
+        spots(_placed),
+        _told(lambda batch, send: changed(send, partition=send.partition + 1)),
+    ),
+    Perturbation(
+        "two-at-one-place",
+        HISTORY,
+        "acknowledges two records of a batch at one place",
+        ("corrupted",),
+        spots(_several_placed),
+        _told(lambda batch, send: changed(send, offset=send.offset - 1)),
+    ),
+    Perturbation(
+        "one-offset-for-a-batch",
+        HISTORY,
+        "acknowledges all records of a batch at its base offset",
+        ("corrupted",),
+        spots(_several_placed),
+        _one_for_all,
+    ),
+)

@@ -1,0 +1,174 @@
+"""Changes of whole batches: other records in one, a batch never sent, sent once more, or sent later than it was.
+
+The request that brings a batch, its answer, the log and the acknowledgements always agree afterwards.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import pairwise
+from typing import Any
+
+from msgspec.structs import replace as changed
+
+from harness.evidence import Evidence, Send
+from harness.rows import Frame, LogRecord, ProducePart
+from suites.perturbations.edits import inserted_id, with_frames_added, with_parts, with_results
+from suites.perturbations.exchanges import Batch, Spot, answer_to, asked, layout, request_of, settled
+from suites.perturbations.relaying import NEW, relaid
+
+#: Between a request that was put in and the one that it follows; so for their answers.
+BEHIND_NS = 1_000
+
+Records = Sequence[LogRecord]
+
+
+def spots(
+    holds: Callable[[Evidence, Batch], bool] = lambda _, batch: True,
+) -> Callable[[Evidence], list[Spot]]:
+    """The places of what concerns one settled batch: those for which ``holds``."""
+    return lambda evidence: [spot for spot, batch in settled(evidence).items() if holds(evidence, batch)]
+
+
+def several(_: Evidence, batch: Batch) -> bool:
+    """True for a batch of more than one record."""
+    return len(batch.records) > 1
+
+
+def other_crc(crc: int | None) -> int:
+    """The checksum of a batch with other bytes; only that it is another one matters."""
+    return ((crc or 0) + 1) % 2**32
+
+
+def replaced(evidence: Evidence, contents: Mapping[Spot, Records]) -> Evidence:
+    """The evidence in which these batches were sent with these records; without any, a batch was never sent."""
+    batches = settled(evidence)
+    parts: dict[tuple[int, int], ProducePart | None] = {}
+    fresh: dict[Spot, Records] = {}
+    for spot, records in contents.items():
+        exchange = batches[spot].exchange
+        crc = other_crc(asked(evidence, exchange).crc)
+        fresh[spot] = [changed(record, batch_crc=crc) for record in records]
+        told = changed(asked(evidence, exchange), records=len(records), crc=crc) if records else None
+        parts[exchange.request, exchange.part] = told
+        if not records and exchange.answer is not None and exchange.answer_part is not None:
+            parts[exchange.answer, exchange.answer_part] = None
+    touched = {spot[0] for spot in contents}
+    new_layout = {
+        partition: [
+            batch
+            for records in layout(evidence)[partition]
+            if (batch := fresh.get((partition, records[0].base_offset), records))
+        ]
+        for partition in touched
+    }
+    return relaid(with_parts(evidence, parts), new_layout)
+
+
+def altered(evidence: Evidence, spot: Spot, index: int, **fields: Any) -> Evidence:
+    """The evidence in which the client put one record into its batch otherwise."""
+    records = list(settled(evidence)[spot].records)
+    records[index] = changed(records[index], **fields)
+    return replaced(evidence, {spot: records})
+
+
+def never_sent(evidence: Evidence, gone: Iterable[Spot]) -> Evidence:
+    """The evidence in which the client never sent these batches, and says of their records what it said."""
+    return replaced(evidence, dict.fromkeys(gone, ()))
+
+
+def sent_once_more(evidence: Evidence, records: Records, behind: Batch, **fields: Any) -> Evidence:
+    """The evidence in which these records were also sent right after the batch ``behind``, and stored after it.
+
+    ``fields`` are other fields of the batch, as it was sent.
+    """
+    partition, answer = behind.partition, answer_to(evidence, behind)
+    fresh = [
+        changed(
+            record,
+            offset=NEW,
+            producer_id=behind.records[0].producer_id,
+            producer_epoch=behind.records[0].producer_epoch,
+        )
+        for record in records
+    ]
+    batches = list(layout(evidence)[partition])
+    at = batches.index(behind.records)
+    moved = relaid(evidence, {partition: [*batches[: at + 1], fresh, *batches[at + 1 :]]})
+    first = layout(moved)[partition][at + 1][0]
+    sent = changed(
+        asked(evidence, behind.exchange),
+        records=len(records),
+        crc=first.batch_crc,
+        base_sequence=first.sequence,
+        first_timestamp_ms=records[0].timestamp_ms,
+        max_timestamp_ms=max(record.timestamp_ms for record in records),
+        **fields,
+    )
+    told = ProducePart(sent.topic, partition, base_offset=first.base_offset, error_code=0)
+    return with_frames_added(moved, pair(evidence, request_of(evidence, behind), answer, sent, told))
+
+
+def pair(
+    evidence: Evidence,
+    request: Frame,
+    answer: Frame,
+    sent: ProducePart,
+    told: ProducePart,
+    by_ns: int = BEHIND_NS,
+) -> tuple[Frame, Frame]:
+    """A request right after ``request``, and its answer right after ``answer``: nothing is out of turn.
+
+    With ``by_ns`` below zero they come right before.
+    """
+    own = {"correlation_id": inserted_id(evidence), "came_ns": None, "fault": None, "fate": None}
+    codes = (told.error_code,) if told.error_code else ()
+    return (
+        changed(request, t_ns=request.t_ns + by_ns, produce=(sent,), **own),
+        changed(answer, t_ns=answer.t_ns + by_ns, produce=(told,), error_codes=codes, **own),
+    )
+
+
+def sent_later(evidence: Evidence, late: Batch, behind: Batch) -> Evidence:
+    """The evidence in which ``late`` was sent right after ``behind``, a later batch of the same partition."""
+    partition = late.partition
+    batches = list(layout(evidence)[partition])
+    batches.remove(late.records)
+    batches.insert(batches.index(behind.records) + 1, late.records)
+    moved = relaid(evidence, {partition: batches})
+    exchange, answer = late.exchange, answer_to(evidence, behind)
+    sent = asked(moved, exchange)
+    told = moved.frames[exchange.answer or 0].produce[exchange.answer_part or 0]
+    parts = {(exchange.request, exchange.part): None, (exchange.answer or 0, exchange.answer_part or 0): None}
+    frames = pair(evidence, request_of(evidence, behind), answer, sent, told)
+    by_ns = answer.t_ns + BEHIND_NS - answer_to(evidence, late).t_ns
+    return delayed(with_frames_added(with_parts(moved, parts), frames), late.sends, by_ns)
+
+
+def delayed(evidence: Evidence, sends: Iterable[Send], by_ns: int) -> Evidence:
+    """The results of these records are told so much later."""
+    now = (evidence.sends[send.n] for send in sends)
+    return with_results(
+        evidence,
+        [changed(send, complete_ns=send.complete_ns + by_ns) for send in now if send.complete_ns is not None],
+    )
+
+
+def followers(evidence: Evidence, of: Mapping[Spot, Batch]) -> list[tuple[Spot, Spot]]:
+    """Pairs of batches in ``of`` that lie one after the other in a partition, in different requests."""
+    found = []
+    for partition, batches in layout(evidence).items():
+        known = [of.get((partition, records[0].base_offset)) for records in batches]
+        for one, other in pairwise(known):
+            if (
+                one
+                and other
+                and one.exchange.request != other.exchange.request
+                and _is_later(evidence, one, other)
+            ):
+                found.append((one.spot, other.spot))
+    return found
+
+
+def _is_later(evidence: Evidence, one: Batch, other: Batch) -> bool:
+    return answer_to(evidence, one).t_ns < answer_to(evidence, other).t_ns

@@ -1,0 +1,198 @@
+"""``kafka-trial perturb``: how many defects the checks catch in the evidence of trials that pass."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from fnmatch import fnmatchcase
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.table import Table
+
+from harness.cli.output import print_json
+from harness.cli.screen import answer, say
+from harness.errors import NothingSelected, unknown
+from harness.store import RunStore
+from suites.perturbations.perturbation import Perturbation
+from suites.perturbations.table import NOT_JUDGED, perturbations
+from suites.perturbations.trying import PASSING, Result, Tally, Trying, tallies, try_trial
+from suites.simulated.batches import prepare_processes
+
+MAX_SEED = 2**62
+PROGRESS_S = 5.0
+#: More than these nobody reads on a screen; ``--json`` has all.
+SHOWN = 40
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("perturb")(perturb)
+
+
+def perturb(
+    run: Annotated[Path, typer.Argument(help="A run's folder, or a folder of runs (its latest).")] = Path(
+        "runs"
+    ),
+    kind: Annotated[
+        list[str] | None, typer.Option("--kind", metavar="GLOB", help="Only these perturbations; repeatable.")
+    ] = None,
+    tries: Annotated[int, typer.Option(min=1, max=10_000, help="So many places of each trial.")] = 1,
+    seed: Annotated[int, typer.Option(min=0, max=MAX_SEED, help="The same seed tries the same places.")] = 0,
+    jobs: Annotated[int, typer.Option("-j", "--jobs", min=1, max=64, help="Processes.")] = 1,
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")] = False,
+    quiet: Annotated[bool, typer.Option("-q", "--quiet", help="No progress.")] = False,
+) -> int:
+    """Change the evidence of passing trials as defective clients would have left it, and judge it again."""
+    kinds = _chosen(kind or ["*"])
+    store = RunStore.open(run)
+    trials = [verdict.trial for verdict in store.verdicts() if verdict.verdict in PASSING]
+    if not trials:
+        raise NothingSelected(f"{store.folder} has no trial that passed")
+    began = time.monotonic()
+    tried = _all(store.folder, trials, tuple(kinds), seed, tries, jobs, quiet)
+    if not tried:
+        raise NothingSelected(f"none of {len(kinds)} kinds fits any of the {len(trials)} trials that passed")
+    found = tallies(kinds, tried)
+    document = _document(store.folder, trials, found)
+    if as_json:
+        print_json(document)
+    else:
+        answer(_table(found))
+        _tell(found)
+    code = 1 if document["escaped"] else 0
+    say(
+        f"{len(trials)} trials, {document['kinds']} of {len(kinds)} kinds fitted, {document['tried']} tried, "
+        f"{document['caught']} caught ({document['share']:.1%}), {len(document['escaped'])} escaped, "
+        f"{len(NOT_JUDGED)} not judged; {time.monotonic() - began:.0f} s; exit {code}"
+    )
+    return code
+
+
+def _chosen(globs: Sequence[str]) -> dict[str, Perturbation]:
+    """The perturbations that one of the patterns fits. UsageError for a pattern that fits none."""
+    known = perturbations()
+    for glob in globs:
+        if not any(fnmatchcase(name, glob) for name in known):
+            raise unknown("perturbation", glob, known)
+    return {name: each for name, each in known.items() if any(fnmatchcase(name, glob) for glob in globs)}
+
+
+def _all(
+    folder: Path, trials: Sequence[str], kinds: tuple[str, ...], seed: int, tries: int, jobs: int, quiet: bool
+) -> list[Trying]:
+    """Every trial with every kind, in the order of the trials."""
+    tried: dict[str, list[Trying]] = {}
+    told = time.monotonic()
+    for trial, found in _each(folder, trials, kinds, seed, tries, jobs):
+        tried[trial] = found
+        if not quiet and time.monotonic() - told >= PROGRESS_S:
+            told = time.monotonic()
+            say(f"[{len(tried)}/{len(trials)}] {sum(map(len, tried.values()))} tried")
+    return [each for trial in trials for each in tried[trial]]
+
+
+def _each(
+    folder: Path, trials: Sequence[str], kinds: tuple[str, ...], seed: int, tries: int, jobs: int
+) -> Iterator[tuple[str, list[Trying]]]:
+    """What each trial came to, as it is done; whoever stops iterating stops the rest."""
+    if jobs <= 1:
+        for trial in trials:
+            yield trial, one_trial(folder, trial, kinds, seed, tries)
+        return
+    prepare_processes()
+    with ProcessPoolExecutor(jobs, mp_context=get_context("forkserver")) as pool:
+        try:
+            under_way = {pool.submit(one_trial, folder, trial, kinds, seed, tries): trial for trial in trials}
+            for future in as_completed(under_way):
+                yield under_way[future], future.result()
+        finally:
+            pool.shutdown(wait=True, cancel_futures=True)
+
+
+def one_trial(folder: Path, trial: str, kinds: tuple[str, ...], seed: int, tries: int) -> list[Trying]:
+    """All kinds of these names on one stored trial."""
+    known = perturbations()
+    evidence = RunStore(folder).read_evidence(trial)
+    return list(try_trial(evidence, [known[name] for name in kinds], seed, tries))
+
+
+def _document(folder: Path, trials: Sequence[str], found: Sequence[Tally]) -> dict[str, Any]:
+    tried = sum(len(each.tried) for each in found)
+    escaped = [each for tally in found for each in tally.escaped]
+    return {
+        "run": str(folder),
+        "trials": len(trials),
+        "kinds": sum(bool(each.tried) for each in found),
+        "tried": tried,
+        "caught": tried - len(escaped),
+        "caught_otherwise": sum(each.count(Result.OTHERWISE) for each in found),
+        "share": (tried - len(escaped)) / tried,
+        "escaped": [_row(each) for each in escaped],
+        "not_fitting": [each.kind.name for each in found if not each.tried],
+        "not_judged": [{"name": name, "reason": reason} for name, reason in NOT_JUDGED.items()],
+        "by_kind": [_kind_row(each) for each in found if each.tried],
+    }
+
+
+def _row(tried: Trying) -> dict[str, Any]:
+    return {
+        "trial": tried.trial,
+        "perturbation": tried.perturbation,
+        "place": tried.place,
+        "verdict": tried.verdict,
+        "reason": tried.reason,
+        "found": list(tried.codes),
+    }
+
+
+def _kind_row(tally: Tally) -> dict[str, Any]:
+    return {
+        "name": tally.kind.name,
+        "defect": tally.kind.defect,
+        "caught_by": list(tally.kind.caught_by),
+        "expected": tally.kind.verdict.value,
+        "tried": len(tally.tried),
+        "caught": tally.count(Result.CAUGHT),
+        "caught_otherwise": tally.count(Result.OTHERWISE),
+        "escaped": len(tally.escaped),
+    }
+
+
+def _table(found: Sequence[Tally]) -> Table:
+    table = Table(
+        "perturbation",
+        "a client that ...",
+        "tried",
+        "caught",
+        "otherwise",
+        "escaped",
+        box=None,
+        pad_edge=False,
+    )
+    for tally in found:
+        if tally.tried:
+            numbers = (len(tally.tried), *(tally.count(result) for result in Result))
+            table.add_row(tally.kind.name, tally.kind.defect, *map(str, numbers))
+    return table
+
+
+def _tell(found: Sequence[Tally]) -> None:
+    """What escaped, by kind; what was caught by something else; what did not fit; what nothing judges."""
+    escaped = [each for tally in found for each in tally.escaped]
+    for each in escaped[:SHOWN]:
+        say(f"escaped: {each.perturbation} at {each.place} of {each.trial}: {each.verdict}: {each.reason}")
+    if len(escaped) > SHOWN:
+        say(f"and {len(escaped) - SHOWN} more that escaped; --json has all")
+    for tally in found:
+        otherwise = {code for each in tally.tried if each.result is Result.OTHERWISE for code in each.codes}
+        if otherwise:
+            wanted, got = ", ".join(tally.kind.caught_by), ", ".join(sorted(otherwise))
+            say(f"caught otherwise: {tally.kind.name} by {got}, and not by {wanted}")
+    if idle := [tally.kind.name for tally in found if not tally.tried]:
+        say(f"fitted no trial: {', '.join(idle)}")
+    for name, reason in NOT_JUDGED.items():
+        say(f"not judged: {name}: {reason}")

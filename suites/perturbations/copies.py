@@ -1,0 +1,150 @@
+"""Records that are in the log more than once because the client sent them again for no reason."""
+
+from __future__ import annotations
+
+from msgspec.structs import replace as changed
+
+from harness.evidence import Evidence
+from suites.checks.promises import DURABLE
+from suites.perturbations.batches import followers, replaced, sent_once_more, several, spots
+from suites.perturbations.exchanges import Spot, calm, request_of, settled
+from suites.perturbations.perturbation import Perturbation, channels
+from suites.perturbations.relaying import NEW
+
+DUPLICATES = ("duplicate", "unexplained-duplicate")
+EVERYWHERE = channels("frames", "log", "history")
+
+
+def _sent_at_once_again(evidence: Evidence, spot: Spot) -> Evidence:
+    batch = settled(evidence)[spot]
+    return sent_once_more(evidence, batch.records, batch)
+
+
+def _sent_after_ack(evidence: Evidence, place: tuple[Spot, Spot]) -> Evidence:
+    first, later = (settled(evidence)[spot] for spot in place)
+    return sent_once_more(evidence, first.records, later)
+
+
+def _acked_before(evidence: Evidence) -> list[tuple[Spot, Spot]]:
+    """A batch and a later one of its partition, sent when all records of the first had been acknowledged."""
+    batches = settled(evidence)
+    return [
+        (one, other)
+        for one, other in followers(evidence, batches)
+        if max(send.complete_ns or 0 for send in batches[one].sends)
+        < request_of(evidence, batches[other]).t_ns
+    ]
+
+
+def _one_record_again(evidence: Evidence, place: tuple[Spot, Spot]) -> Evidence:
+    """The first record of a batch is also the last of the next one."""
+    first, later = (settled(evidence)[spot] for spot in place)
+    again = changed(
+        first.records[0],
+        offset=NEW,
+        producer_id=later.records[0].producer_id,
+        producer_epoch=later.records[0].producer_epoch,
+    )
+    return replaced(evidence, {later.spot: (*later.records, again)})
+
+
+def _twice_in_batch(evidence: Evidence, spot: Spot) -> Evidence:
+    records = settled(evidence)[spot].records
+    at = len(records) // 2
+    return replaced(
+        evidence, {spot: (*records[: at + 1], changed(records[at], offset=NEW), *records[at + 1 :])}
+    )
+
+
+def _other_partitions(evidence: Evidence) -> list[tuple[Spot, Spot]]:
+    """A batch, and one of another partition that was sent after it was acknowledged."""
+    batches = list(settled(evidence).values())
+    found = []
+    for one in batches[:: max(1, len(batches) // 20)]:
+        acked_ns = max(send.complete_ns or 0 for send in one.sends)
+        other = next(
+            (
+                each
+                for each in batches
+                if each.partition != one.partition and request_of(evidence, each).t_ns > acked_ns
+            ),
+            None,
+        )
+        if other is not None:
+            found.append((one.spot, other.spot))
+    return found
+
+
+def _everything_again(evidence: Evidence, spot: Spot) -> Evidence:
+    """Every batch of the partition that was acknowledged before is sent again behind the last one."""
+    batches = settled(evidence)
+    last = batches[spot]
+    records = [
+        record
+        for each, batch in batches.items()
+        if each[0] == spot[0] and each <= spot
+        for record in batch.records
+    ]
+    return sent_once_more(evidence, records[:100], last)
+
+
+def _in_calm(evidence: Evidence) -> list[Spot]:
+    return list(calm(evidence))
+
+
+PERTURBATIONS = (
+    Perturbation(
+        "sent-after-ack",
+        EVERYWHERE,
+        "sends a batch again after it has acknowledged its records",
+        DUPLICATES,
+        _acked_before,
+        _sent_after_ack,
+        guarantees=DURABLE,
+    ),
+    Perturbation(
+        "sent-twice-in-peace",
+        EVERYWHERE,
+        "sends a batch twice, one request right after the other, while nothing fails",
+        DUPLICATES,
+        _in_calm,
+        _sent_at_once_again,
+        guarantees=DURABLE,
+    ),
+    Perturbation(
+        "record-sent-again",
+        EVERYWHERE,
+        "puts a record that it has acknowledged into a later batch as well",
+        DUPLICATES,
+        _acked_before,
+        _one_record_again,
+        guarantees=DURABLE,
+    ),
+    Perturbation(
+        "twice-in-batch",
+        EVERYWHERE,
+        "puts a record into its batch twice",
+        DUPLICATES,
+        spots(several),
+        _twice_in_batch,
+        guarantees=DURABLE,
+    ),
+    Perturbation(
+        "sent-to-another-partition",
+        EVERYWHERE,
+        "sends an acknowledged batch again, to another partition",
+        (*DUPLICATES, "key-moved", "partition-moved"),
+        _other_partitions,
+        _sent_after_ack,
+        guarantees=DURABLE,
+    ),
+    Perturbation(
+        "everything-again",
+        EVERYWHERE,
+        "begins anew and sends again up to a hundred records of a partition that were acknowledged",
+        DUPLICATES,
+        lambda evidence: [other for _, other in _acked_before(evidence)],
+        _everything_again,
+        guarantees=DURABLE,
+    ),
+)

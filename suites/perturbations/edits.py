@@ -1,0 +1,173 @@
+"""Changes of one channel: the client's results, the witness's frames. The rows stay whole and in order of time."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from msgspec.structs import replace as changed
+
+from harness.contract import AnyEvent, OpComplete, Stats
+from harness.evidence import Evidence, Send
+from harness.outcome import Outcome
+from harness.rows import Frame, FrameKind, ProducePart, TrialRecord
+from harness.spec import TrialSpec
+
+#: Correlation ids of requests that were put in: far beyond what a trial reaches.
+INSERTED_ID = 1_000_000_000
+
+
+def with_spec(evidence: Evidence, **changes: Any) -> Evidence:
+    """Other fields of the trial's spec."""
+    spec: TrialSpec = changed(evidence.record.spec, **changes)
+    return with_record(evidence, spec=spec)
+
+
+def with_record(evidence: Evidence, **changes: Any) -> Evidence:
+    """Other fields of the trial's record."""
+    record: TrialRecord = changed(evidence.record, **changes)
+    return replace(evidence, record=record)
+
+
+def with_config(evidence: Evidence, **settings: str | int | bool) -> Evidence:
+    """Other settings, as the plan asked for them; underscores of the names stand for dots."""
+    named = {name.replace("_", "."): value for name, value in settings.items()}
+    return with_spec(evidence, config=evidence.record.spec.config | named)
+
+
+def with_history(evidence: Evidence, events: Iterable[AnyEvent]) -> Evidence:
+    """These events, numbered anew without a gap."""
+    numbered = [
+        event if event.seq == seq else changed(event, seq=seq)
+        for seq, event in enumerate(sorted(events, key=lambda event: event.mono_ns))
+    ]
+    return replace(evidence, history=tuple(numbered))
+
+
+def with_results(evidence: Evidence, sends: Iterable[Send]) -> Evidence:
+    """The client says this of these records; one without ``complete_ns`` never has a result."""
+    told = {send.n: send for send in sends}
+    events: list[AnyEvent] = []
+    moved: list[tuple[OpComplete, Send]] = []
+    for event in evidence.history:
+        if isinstance(event, OpComplete) and event.op == "send" and not told.keys().isdisjoint(event.records):
+            kept, gone = _split(event, told)
+            moved += gone
+            if kept is not None:
+                events.append(kept)
+        else:
+            events.append(event)
+    return with_history(evidence, _recounted(evidence.history, [*events, *_told_anew(moved)]))
+
+
+def _split(
+    event: OpComplete, told: Mapping[int, Send]
+) -> tuple[OpComplete | None, list[tuple[OpComplete, Send]]]:
+    """What stays in its line, and what is said at another moment now."""
+    rows, gone = [], []
+    for row, n in enumerate(event.records):
+        if (send := told.get(n)) is None:
+            rows.append(_row(event, row))
+        elif send.complete_ns is not None:
+            if send.complete_ns == event.complete_ns[row]:
+                rows.append(send)
+            else:
+                gone.append((event, send))
+    return (_line(event, rows, event.mono_ns) if rows else None), gone
+
+
+def _row(event: OpComplete, row: int) -> Send:
+    return Send(
+        event.records[row],
+        event.invoke_ns[row],
+        event.complete_ns[row],
+        Outcome(event.outcome[row]),
+        event.partition[row],
+        event.offset[row],
+        event.error[row],
+    )
+
+
+def _line(event: OpComplete, sends: Sequence[Send], mono_ns: int) -> OpComplete:
+    line: OpComplete = changed(
+        event,
+        mono_ns=mono_ns,
+        wall_ns=event.wall_ns + mono_ns - event.mono_ns,
+        records=[send.n for send in sends],
+        outcome=[send.outcome.value for send in sends],
+        error=[send.error for send in sends],
+        invoke_ns=[send.invoke_ns for send in sends],
+        complete_ns=[send.complete_ns or 0 for send in sends],
+        partition=[send.partition for send in sends],
+        offset=[send.offset for send in sends],
+    )
+    return line
+
+
+def _told_anew(moved: Iterable[tuple[OpComplete, Send]]) -> list[OpComplete]:
+    """One line for each moment and each line that it was taken from."""
+    lines: defaultdict[tuple[int, int], list[Send]] = defaultdict(list)
+    of = {event.seq: event for event, _ in moved}
+    for event, send in moved:
+        lines[event.seq, send.complete_ns or 0].append(send)
+    return [_line(of[seq], sends, at_ns) for (seq, at_ns), sends in lines.items()]
+
+
+def _recounted(before: Sequence[AnyEvent], after: Sequence[AnyEvent]) -> list[AnyEvent]:
+    """Heartbeats count the results that there are now."""
+    was, now = _completions(before), _completions(after)
+    return [
+        changed(event, completed=max(0, event.completed + now(event.mono_ns) - was(event.mono_ns)))
+        if isinstance(event, Stats)
+        else event
+        for event in after
+    ]
+
+
+def _completions(events: Iterable[AnyEvent]) -> Callable[[int], int]:
+    """How many records had a result by a moment."""
+    told = [event for event in events if isinstance(event, OpComplete) and event.op == "send"]
+    moments = sorted(event.mono_ns for event in told for _ in event.records)
+    return lambda at_ns: bisect_right(moments, at_ns)
+
+
+def with_frames(evidence: Evidence, frames: Iterable[Frame]) -> Evidence:
+    """These frames, in order of time."""
+    return replace(evidence, frames=tuple(sorted(frames, key=lambda frame: frame.t_ns)))
+
+
+def with_frames_added(evidence: Evidence, frames: Iterable[Frame]) -> Evidence:
+    """These frames beside those that there are."""
+    return with_frames(evidence, (*evidence.frames, *frames))
+
+
+def with_frame(evidence: Evidence, index: int, **changes: Any) -> Evidence:
+    """One frame that is otherwise."""
+    frames = list(evidence.frames)
+    frames[index] = changed(frames[index], **changes)
+    return with_frames(evidence, frames)
+
+
+def with_parts(evidence: Evidence, parts: Mapping[tuple[int, int], ProducePart | None]) -> Evidence:
+    """Other parts of Produce frames by (frame, part); None takes one out, and a frame without parts is gone."""
+    frames: list[Frame | None] = list(evidence.frames)
+    touched: defaultdict[int, dict[int, ProducePart | None]] = defaultdict(dict)
+    for (at_frame, at_part), new in parts.items():
+        touched[at_frame][at_part] = new
+    for index, new_parts in touched.items():
+        row = evidence.frames[index]
+        produce = [new_parts.get(at, part) for at, part in enumerate(row.produce)]
+        kept = tuple([part for part in produce if part is not None])
+        codes = tuple(sorted({part.error_code for part in kept if part.error_code}))
+        is_answer = row.kind is FrameKind.RESPONSE
+        told = codes if is_answer else row.error_codes
+        frames[index] = changed(row, produce=kept, error_codes=told) if kept else None
+    return with_frames(evidence, [frame for frame in frames if frame is not None])
+
+
+def inserted_id(evidence: Evidence) -> int:
+    """A correlation id that no request has yet."""
+    return INSERTED_ID + len(evidence.frames)

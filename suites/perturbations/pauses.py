@@ -1,0 +1,130 @@
+"""A pause in the middle of a trial: everything after it happens later, and in it there is room for a defect.
+
+The client lives meanwhile (its heartbeat goes on) and nothing is on its way: a pause begins where no request waits for
+its answer and no fault is in effect. Nothing of it is anybody's defect. A trace knows of no pause: whoever needs one
+changes evidence without a trace.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from msgspec.structs import asdict
+from msgspec.structs import replace as changed
+
+from harness.contract import AnyEvent, OpComplete, Stats
+from harness.evidence import Evidence, view
+from harness.rows import FaultRow, Frame, FrameKind, LogRecord, ProducePart
+from harness.units import NS_PER_MS
+from suites.perturbations.edits import with_history
+
+SECOND_NS = 1_000 * NS_PER_MS
+#: No pause begins so near to a fault.
+NEAR_NS = 200 * NS_PER_MS
+
+
+@view
+def quiet(evidence: Evidence) -> tuple[int, ...]:
+    """Moments right before a Produce request, not the first, with nothing on its way and no fault near."""
+    windows = [row.effective_ns for row in evidence.faults if row.effective_ns is not None]
+    waiting: set[tuple[int, int | None]] = set()
+    found = []
+    for frame in sorted((*evidence.frames, *evidence.stopped), key=lambda frame: frame.t_ns):
+        request = (frame.conn, frame.correlation_id)
+        if frame.kind is FrameKind.REQUEST:
+            at_ns = frame.arrived_ns - 1
+            near = any(begin - NEAR_NS <= at_ns <= end + NEAR_NS for begin, end in windows)
+            if frame.api == "Produce" and not waiting and not near:
+                found.append(at_ns)
+            waiting.add(request)
+        elif frame.kind is FrameKind.RESPONSE:
+            waiting.discard(request)
+        elif frame.kind is FrameKind.CLOSE:
+            waiting = {each for each in waiting if each[0] != frame.conn}
+    return tuple(found[1:])
+
+
+def paused(evidence: Evidence, at_ns: int, for_ns: int) -> Evidence:
+    """Everything from ``at_ns`` on happens ``for_ns`` later; the client's heartbeat goes on."""
+    pause = _Pause(evidence, at_ns, for_ns)
+    phases = evidence.record.phases
+    return with_history(
+        replace(
+            evidence,
+            record=changed(
+                evidence.record,
+                phases=changed(
+                    phases, **{name: pause.later(value) for name, value in asdict(phases).items()}
+                ),
+            ),
+            frames=tuple([pause.frame(frame) for frame in evidence.frames]),
+            stopped=tuple([pause.frame(frame) for frame in evidence.stopped]),
+            faults=tuple([pause.fault(row) for row in evidence.faults]),
+            log=tuple([pause.record(record) for record in evidence.log]),
+        ),
+        [*map(pause.told, evidence.history), *pause.heartbeats(evidence)],
+    )
+
+
+class _Pause:
+    """What a pause makes of each kind of row."""
+
+    def __init__(self, evidence: Evidence, at_ns: int, for_ns: int) -> None:
+        first = evidence.history[0]
+        self._at_ns, self._for_ns = at_ns, for_ns
+        self._at_wall_ms = (at_ns + first.wall_ns - first.mono_ns) // NS_PER_MS
+
+    def later(self, t_ns: int | None) -> int | None:
+        return None if t_ns is None else self._ns(t_ns)
+
+    def _ns(self, t_ns: int) -> int:
+        return t_ns + self._for_ns if t_ns >= self._at_ns else t_ns
+
+    def _wall_ms(self, t_ms: int) -> int:
+        return t_ms + self._for_ns // NS_PER_MS if t_ms >= self._at_wall_ms else t_ms
+
+    def frame(self, frame: Frame) -> Frame:
+        if frame.t_ns < self._at_ns:
+            return frame
+        parts = tuple([self._part(part) for part in frame.produce])
+        return changed(frame, t_ns=self._ns(frame.t_ns), came_ns=self.later(frame.came_ns), produce=parts)
+
+    def _part(self, part: ProducePart) -> ProducePart:
+        first_ms, last_ms = part.first_timestamp_ms, part.max_timestamp_ms
+        if first_ms is None or last_ms is None:
+            return part
+        return changed(
+            part, first_timestamp_ms=self._wall_ms(first_ms), max_timestamp_ms=self._wall_ms(last_ms)
+        )
+
+    def fault(self, row: FaultRow) -> FaultRow:
+        requested, effective = row.requested_ns, row.effective_ns
+        return changed(
+            row,
+            requested_ns=requested and (self._ns(requested[0]), self._ns(requested[1])),
+            effective_ns=effective and (self._ns(effective[0]), self._ns(effective[1])),
+        )
+
+    def record(self, record: LogRecord) -> LogRecord:
+        return changed(record, timestamp_ms=self._wall_ms(record.timestamp_ms))
+
+    def told(self, event: AnyEvent) -> AnyEvent:
+        mono_ns = self._ns(event.mono_ns)
+        later = changed(event, mono_ns=mono_ns, wall_ns=event.wall_ns + mono_ns - event.mono_ns)
+        if not isinstance(later, OpComplete):
+            return later
+        return changed(
+            later,
+            invoke_ns=list(map(self._ns, later.invoke_ns)),
+            complete_ns=list(map(self._ns, later.complete_ns)),
+        )
+
+    def heartbeats(self, evidence: Evidence) -> Iterator[Stats]:
+        beats = [
+            event for event in evidence.history if isinstance(event, Stats) and event.mono_ns < self._at_ns
+        ]
+        if not beats:
+            return
+        for t_ns in range(self._at_ns, self._at_ns + self._for_ns, SECOND_NS):
+            yield changed(beats[-1], mono_ns=t_ns, wall_ns=beats[-1].wall_ns + t_ns - beats[-1].mono_ns)

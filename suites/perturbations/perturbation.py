@@ -1,0 +1,62 @@
+"""A perturbation: one defect as data, with the places in a trial's evidence where it can be put.
+
+Pure. ``places`` looks for what the defect needs (a guarantee, a setting, a batch that was acknowledged); where it finds
+nothing the perturbation does not fit. ``apply`` gives the evidence that the defect would have left there: whole, unless
+that something is missing is the defect itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from harness.dice import Dice
+from harness.evidence import Evidence
+from harness.outcome import Guarantee, Verdict
+from suites.checks.promises import EVERY
+
+#: Where a perturbation is put: a record's number, a batch's partition and base offset, a name. It tells itself.
+Place = Any
+
+
+@dataclass(frozen=True, eq=False)
+class Perturbation:
+    """``defect`` is a sentence whose subject is the client; ``caught_by`` are codes of anomalies or reasons.
+
+    ``verdict`` is the least that it must lead to. A perturbation is equal to itself alone.
+    """
+
+    name: str
+    channels: frozenset[str]
+    defect: str
+    caught_by: tuple[str, ...]
+    places: Callable[[Evidence], Sequence[Place]]
+    apply: Callable[[Evidence, Place], Evidence]
+    verdict: Verdict = Verdict.FAIL
+    guarantees: frozenset[Guarantee] = EVERY
+
+    def fitting(self, evidence: Evidence) -> Sequence[Place]:
+        """Where in ``evidence`` it can be put; nowhere under a guarantee that does not forbid the defect."""
+        return self.places(evidence) if evidence.record.spec.guarantee in self.guarantees else ()
+
+    def fits(self, evidence: Evidence) -> bool:
+        """True if there is a place for it."""
+        return len(self.fitting(evidence)) > 0
+
+
+def drawn(perturbation: Perturbation, evidence: Evidence, seed: int, tries: int) -> list[Place]:
+    """Up to ``tries`` different places of a trial; the same seed draws the same ones."""
+    left = list(perturbation.fitting(evidence))
+    dice = Dice(seed, f"{perturbation.name}/{evidence.record.spec.trial}")
+    return [left.pop(dice.between(0, len(left) - 1)) for _ in range(min(tries, len(left)))]
+
+
+def channels(*names: str) -> frozenset[str]:
+    """A set of channels: history, frames, log, trace, faults, record."""
+    return frozenset(names)
+
+
+def once(holds: Callable[[Evidence], object]) -> Callable[[Evidence], Sequence[Place]]:
+    """The places of what concerns a trial as a whole: one, if ``holds`` for it."""
+    return lambda evidence: ("the whole trial",) if holds(evidence) else ()

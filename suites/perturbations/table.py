@@ -1,0 +1,77 @@
+"""All perturbations by name, and what no perturbation can show yet, with the reason.
+
+The entry-point group ``kafka_trial.perturbations`` takes further ones: each entry is a sequence of perturbations.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from harness import registry
+from harness.errors import KafkaTrialError
+from suites.perturbations import (
+    acknowledged_places,
+    contents,
+    copies,
+    homes,
+    losses,
+    order,
+    producer_ids,
+    requests,
+    results,
+    tampering,
+    traces,
+)
+from suites.perturbations.perturbation import Perturbation
+
+PERTURBATIONS: tuple[Perturbation, ...] = (
+    *losses.PERTURBATIONS,
+    *copies.PERTURBATIONS,
+    *order.PERTURBATIONS,
+    *contents.PERTURBATIONS,
+    *acknowledged_places.PERTURBATIONS,
+    *homes.PERTURBATIONS,
+    *producer_ids.PERTURBATIONS,
+    *requests.PERTURBATIONS,
+    *results.PERTURBATIONS,
+    *traces.PERTURBATIONS,
+    *tampering.PERTURBATIONS,
+)
+
+#: Defect -> why no check judges it: what the evidence lacks, or why the defect breaks no promise.
+NOT_JUDGED: Mapping[str, str] = {
+    "other-partitioner": (
+        "hashes keys by another function than Java's: each key still has one partition, and no client promises the same"
+    ),
+    "uneven-partitions": "prefers one partition for records without a key: no promise says how even is even",
+    "callbacks-out-of-order": (
+        "reports the records of a partition out of order: adapters report many at a time, in an order of their own"
+    ),
+    "callback-on-other-thread": "calls back on a thread of the application: no channel tells of threads",
+    "memory-unbounded": "keeps more than buffer.memory: no channel tells how much memory a client has",
+    "busy-loop": "uses a whole core while it waits: no channel tells how much time the process had",
+    "compression-level": "compresses at another level than configured: batches do not say at which they were made",
+    "linger-ignored": (
+        "sends each record at once: the calls of one command are stamped together, so that no wait can be measured"
+    ),
+    "small-batches": "fills batches to less than batch.size: it is an upper limit",
+    "leader-ignored": (
+        "sends to a broker that does not lead the partition: rows of Metadata answers do not say who does"
+    ),
+    "old-metadata-used": "goes by Metadata that is older than metadata.max.age.ms: rows do not say what was in it",
+    "wrong-host": "connects to an address that no broker advertises: such a connection passes no witness",
+    "old-version-spoken": (
+        "speaks an older version of an API than both sides know: nothing that is promised depends on it"
+    ),
+    "client-id-missing": "sends no client.id: quotas and logs of brokers depend on it, no record does",
+    "fsync-assumed": "takes a broker's answer for a write to disk: Kafka promises replicas, not disks",
+}
+
+
+def perturbations() -> dict[str, Perturbation]:
+    """Name -> perturbation, built-in or of another distribution. KafkaTrialError for a name that is given twice."""
+    found: dict[str, Perturbation] = {}
+    for each in (each for entry in registry.table("perturbations").values() for each in entry):
+        if found.setdefault(each.name, each) is not each:
+            raise KafkaTrialError(f"two perturbations are called {each.name!r}")
+    return found

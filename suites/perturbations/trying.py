@@ -1,0 +1,146 @@
+"""Is a perturbed trial accused, of what it should be? Each trial is judged in this process, beside itself unperturbed.
+
+Pure but for the entry points. A trial that is accused as it is says nothing about what was changed in it, and is left
+out. Channels that a perturbation does not speak of must not contradict it: a trace or a capture is left out of the
+evidence, as another client would leave it, unless the perturbation is about just that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+
+from msgspec.structs import replace as changed
+
+from harness import registry
+from harness.evidence import Evidence
+from harness.judge import judge
+from harness.outcome import Verdict
+from harness.rows import TrialVerdict
+from harness.spec import ClientRef
+from suites.perturbations.perturbation import Perturbation, Place, drawn
+
+PASSING = (Verdict.PASS, Verdict.DIFFERS)
+#: What is as bad as expected, or worse.
+AT_LEAST = {
+    Verdict.DIFFERS: (Verdict.DIFFERS, Verdict.FAIL),
+    Verdict.FAIL: (Verdict.FAIL,),
+    Verdict.HARNESS_ERROR: (Verdict.HARNESS_ERROR,),
+}
+#: Channels that only some clients or runs leave.
+OPTIONAL = frozenset({"trace", "capture"})
+#: Who does as the client did and tells no trace.
+TRACELESS = "traceless"
+
+
+class Result(StrEnum):
+    """What became of one perturbation in one place."""
+
+    CAUGHT = "caught"
+    #: By something that it does not name.
+    OTHERWISE = "caught-otherwise"
+    ESCAPED = "escaped"
+
+
+@dataclass(frozen=True)
+class Trying:
+    """One perturbation of one trial in one place, and what the judgement said of it."""
+
+    perturbation: str
+    trial: str
+    place: str
+    result: Result
+    verdict: str
+    reason: str
+    codes: tuple[str, ...] = ()
+
+
+def try_trial(evidence: Evidence, kinds: Iterable[Perturbation], seed: int, tries: int) -> Iterator[Trying]:
+    """Every kind that fits, in up to ``tries`` places of the trial; nothing where the trial is accused as it is."""
+    bases: dict[bool, tuple[Evidence, TrialVerdict]] = {}
+    for kind in kinds:
+        whole = bool(kind.channels & OPTIONAL)
+        if whole not in bases:
+            chosen = evidence if whole else plain(evidence)
+            bases[whole] = chosen, judged(chosen)
+        base, verdict = bases[whole]
+        if verdict.verdict in PASSING:
+            for place in drawn(kind, base, seed, tries):
+                yield _tried(kind, base, verdict, place)
+
+
+def plain(evidence: Evidence) -> Evidence:
+    """The evidence without trace and capture, as a client that tells nothing leaves it."""
+    record = changed(evidence.record, capture=None)
+    if evidence.trace:
+        client = ClientRef(TRACELESS, record.spec.client.version, (TRACELESS,))
+        features = record.client.get("features")
+        told = [each for each in features if each != "trace"] if isinstance(features, list) else []
+        record = changed(
+            record, spec=changed(record.spec, client=client), client=record.client | {"features": told}
+        )
+    return replace(evidence, record=record, trace=(), tcp=())
+
+
+def judged(evidence: Evidence) -> TrialVerdict:
+    """The verdict of all checks on evidence that may be of any shape."""
+    return judge(evidence, registry.scenario(evidence.record.spec.scenario), registry.checks())
+
+
+def _tried(kind: Perturbation, base: Evidence, before: TrialVerdict, place: Place) -> Trying:
+    after = judged(kind.apply(base, place))
+    new = _found(after) - _found(before)
+    codes = tuple(sorted({code for code, _, _ in new} | ({after.code} if _is_error(after) else set())))
+    if Verdict(after.verdict) not in AT_LEAST[kind.verdict] or not codes:
+        result = Result.ESCAPED
+    else:
+        result = Result.CAUGHT if set(codes) & set(kind.caught_by) else Result.OTHERWISE
+    reason = after.reason or after.verdict
+    trial = before.trial
+    return Trying(kind.name, trial, _told(place), result, after.verdict, reason, codes)
+
+
+def _told(place: Place) -> str:
+    """A place in a word."""
+    if isinstance(place, tuple):
+        return "/".join(_told(each) for each in place)
+    return str(place)
+
+
+def _is_error(verdict: TrialVerdict) -> bool:
+    return verdict.verdict == Verdict.HARNESS_ERROR
+
+
+def _found(verdict: TrialVerdict) -> set[tuple[str, str, str]]:
+    """Code, requirement and sentence of each finding: what was there before is no news."""
+    return {
+        (finding.anomaly, requirement.id, finding.message)
+        for requirement in verdict.requirements
+        for finding in requirement.findings
+    }
+
+
+@dataclass(frozen=True)
+class Tally:
+    """How often one kind was tried, and what came of it."""
+
+    kind: Perturbation
+    tried: Sequence[Trying]
+
+    def count(self, result: Result) -> int:
+        """How many came to this."""
+        return sum(each.result is result for each in self.tried)
+
+    @property
+    def escaped(self) -> list[Trying]:
+        """What was not accused."""
+        return [each for each in self.tried if each.result is Result.ESCAPED]
+
+
+def tallies(kinds: Mapping[str, Perturbation], tried: Iterable[Trying]) -> list[Tally]:
+    """One tally for each kind, tried or not."""
+    of: dict[str, list[Trying]] = {name: [] for name in kinds}
+    for each in tried:
+        of[each.perturbation].append(each)
+    return [Tally(kind, of[name]) for name, kind in kinds.items()]

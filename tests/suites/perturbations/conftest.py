@@ -1,0 +1,120 @@
+"""Simulated trials of the true client, and what makes evidence whole."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import cache
+from itertools import pairwise
+
+from harness import registry
+from harness.cli import select
+from harness.contract import OpComplete, OpInvoke
+from harness.evidence import Evidence
+from harness.outcome import Guarantee
+from harness.rows import FrameKind
+from harness.simulated.judged import RUN_ID
+from harness.simulated.trial import SimulatedTrial
+from suites.simulated.generated import spec_of
+
+ONE_BROKER = "scripted:4.3.1x1"
+#: Calm, and with what a perturbation may need: attempts without an answer, requests that never arrive.
+SITUATIONS = (
+    ("produce/calm", Guarantee.AT_LEAST_ONCE),
+    ("produce/calm", Guarantee.IDEMPOTENT),
+    ("produce/disconnect", Guarantee.AT_LEAST_ONCE),
+    ("produce/disconnect", Guarantee.IDEMPOTENT),
+    ("network/reset", Guarantee.IDEMPOTENT),
+    ("frame/lost-request", Guarantee.IDEMPOTENT),
+    ("frame/lost-answer", Guarantee.IDEMPOTENT),
+)
+
+
+@cache
+def trial(scenario: str, guarantee: Guarantee, seed: int = 1) -> Evidence:
+    """The evidence of the reference client in virtual time."""
+    [ref] = select.clients(["reference"], ())
+    once = replace(registry.scenario(scenario), guarantees=(guarantee,))
+    return SimulatedTrial(spec_of(once, select.simulated(ref), seed, ONE_BROKER), RUN_ID).run()
+
+
+def trials() -> list[Evidence]:
+    return [trial(*situation) for situation in SITUATIONS]
+
+
+def lacks(evidence: Evidence) -> list[str]:
+    """What is missing or contradictory in evidence; nothing in that of a client, however defective."""
+    return [*_history(evidence), *_frames(evidence), *_log(evidence), *_across(evidence)]
+
+
+def _history(evidence: Evidence) -> Iterator[str]:
+    history = evidence.history
+    if [event.seq for event in history] != list(range(len(history))):
+        yield "seq has gaps"
+    if any(one.mono_ns > other.mono_ns for one, other in pairwise(history)):
+        yield "events are not in order of time"
+    invoked = Counter(
+        n
+        for event in history
+        if isinstance(event, OpInvoke) and event.op == "send"
+        for n in range(event.first, event.first + event.count)
+    )
+    told = [event for event in history if isinstance(event, OpComplete)]
+    completed = Counter(n for event in told for n in event.records)
+    if any(count > 1 for count in (invoked + Counter()).values()) or any(
+        count > 1 for count in completed.values()
+    ):
+        yield "a record was invoked or completed twice"
+    if set(completed) - set(invoked):
+        yield "a record was completed and never invoked"
+    for event in told:
+        rows = {len(event.outcome), len(event.error), len(event.invoke_ns), len(event.complete_ns)}
+        if event.op == "send":
+            rows |= {len(event.records), len(event.partition), len(event.offset)}
+        if len(rows) != 1:
+            yield "columns differ in length"
+        if any(done > event.mono_ns for done in event.complete_ns):
+            yield "a result was told before it was there"
+        if any(done < asked for asked, done in zip(event.invoke_ns, event.complete_ns, strict=True)):
+            yield "a result came before its call"
+
+
+def _frames(evidence: Evidence) -> Iterator[str]:
+    frames = evidence.frames
+    if any(one.t_ns > other.t_ns for one, other in pairwise(frames)):
+        yield "frames are not in order of time"
+    rows = sorted((*frames, *evidence.stopped), key=lambda frame: frame.t_ns)
+    if {row.conn for row in rows} - {row.conn for row in rows if row.kind is FrameKind.OPEN}:
+        yield "a connection was never opened"
+    asked = Counter((row.conn, row.correlation_id) for row in rows if row.kind is FrameKind.REQUEST)
+    if any(count > 1 for count in asked.values()):
+        yield "a correlation id was used twice on a connection"
+    untouched = [row for row in frames if row.kind is FrameKind.RESPONSE and row.fault is None]
+    if any((row.conn, row.correlation_id) not in asked for row in untouched):
+        yield "an answer has no request"
+
+
+def _log(evidence: Evidence) -> Iterator[str]:
+    offsets: dict[int, list[int]] = {}
+    for record in evidence.log:
+        offsets.setdefault(record.partition, []).append(record.offset)
+        if record.base_offset > record.offset:
+            yield "a record lies before its batch"
+    if any(found != list(range(len(found))) for found in offsets.values()):
+        yield "offsets have gaps"
+
+
+def _across(evidence: Evidence) -> Iterator[str]:
+    phases = evidence.record.phases
+    moments = [phases.load_ns, phases.heal_ns, phases.final_ns, phases.end_ns]
+    if None in moments or moments != sorted(moments, key=lambda moment: moment or 0):
+        yield "phases are not in order"
+    sent: Counter[int] = Counter()
+    for frame in evidence.frames:
+        if frame.kind is FrameKind.REQUEST:
+            for part in frame.produce:
+                sent[part.partition] += part.records or 0
+    stored = Counter(record.partition for record in evidence.log)
+    if stored - sent:
+        yield "the log has records that no request brought"

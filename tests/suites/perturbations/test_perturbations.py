@@ -1,0 +1,133 @@
+"""Each perturbation leaves whole evidence that differs, the same one every time, and nothing where it does not fit."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+import pytest
+from msgspec.structs import replace as changed
+
+from harness import registry
+from harness.errors import KafkaTrialError
+from harness.evidence import Evidence
+from harness.outcome import Guarantee, Verdict
+from suites.perturbations.perturbation import drawn
+from suites.perturbations.table import NOT_JUDGED, PERTURBATIONS, perturbations
+from suites.perturbations.trying import OPTIONAL, plain
+from tests.suites.perturbations.conftest import lacks, trial, trials
+
+#: What the issue says that passed, by the perturbation that puts it into evidence.
+PASSED_ONCE = {
+    "all batches of the log reversed": "log-reversed",
+    "no producer id": "no-producer-id",
+    "a new producer id for every request": "new-producer-id-each-request",
+    "keys moved between partitions": "keys-moved",
+    "a retry stored in another partition": "sent-to-another-partition",
+    "all timestamps 0": "timestamps-zero",
+    "no acknowledgement with an offset": "ack-without-offset",
+    "3,000 retries a millisecond apart": "retry-storm",
+    "Metadata 2,000 times in a second": "metadata-storm",
+    "a throttle time of 10 s ignored": "throttle-ignored",
+    "500 connections leaked": "connections-leaked",
+    "5 in flight where 1 was configured": "several-in-flight-of-one",
+    "all records but one given up after 5 ms": "gave-all-up-without-retries",
+    "a trace deleted": "trace-missing",
+    "a trace cut to 10 events": "trace-cut",
+}
+#: Needs what no simulated trial of one broker leaves.
+LIVE = {"added-header", "frame-unseen", "several-in-flight-of-one", "trace-no-backoff"}
+
+
+def fitting(kind):
+    """The first trial that a kind fits, as it is tried: None where it fits none."""
+    for evidence in trials():
+        base = evidence if kind.channels & OPTIONAL else plain(evidence)
+        if kind.fits(base):
+            return base
+    return None
+
+
+def test_there_are_kinds_enough_and_each_says_what_it_is():
+    assert len(PERTURBATIONS) >= 80
+    assert len({each.name for each in PERTURBATIONS}) == len(PERTURBATIONS)
+    for each in PERTURBATIONS:
+        assert re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", each.name)
+        assert each.caught_by and each.channels and each.guarantees, each.name
+        assert each.verdict in (Verdict.FAIL, Verdict.DIFFERS, Verdict.HARNESS_ERROR)
+        assert each.defect[0].islower() and not each.defect.endswith("."), each.name
+    assert not NOT_JUDGED.keys() & {each.name for each in PERTURBATIONS}
+
+
+def test_every_channel_has_perturbations():
+    assert {channel for each in PERTURBATIONS for channel in each.channels} >= {
+        "history",
+        "frames",
+        "log",
+        "trace",
+        "faults",
+        "record",
+        "capture",
+    }
+
+
+def test_what_passed_once_is_tried():
+    assert set(PASSED_ONCE.values()) <= set(perturbations())
+
+
+def test_another_distribution_may_add_some(monkeypatch):
+    more = replace(PERTURBATIONS[0], name="of-another")
+    tables = {"producer": PERTURBATIONS, "other": (more,)}
+    monkeypatch.setattr(registry, "table", lambda group: tables)
+    assert perturbations()["of-another"] is more
+    monkeypatch.setattr(registry, "table", lambda group: tables | {"third": (replace(more),)})
+    with pytest.raises(KafkaTrialError, match="of-another"):
+        perturbations()
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("kind", PERTURBATIONS, ids=lambda kind: kind.name)
+def test_a_perturbation_changes_evidence_and_leaves_it_whole(kind):
+    base = fitting(kind)
+    if base is None:
+        assert kind.name in LIVE
+        pytest.skip("no simulated trial has what it needs")
+    for place in drawn(kind, base, seed=7, tries=3):
+        perturbed = kind.apply(base, place)
+        assert perturbed != base
+        assert perturbed == kind.apply(base, place)
+        if kind.verdict is not Verdict.HARNESS_ERROR:
+            assert lacks(perturbed) == []
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("kind", PERTURBATIONS, ids=lambda kind: kind.name)
+def test_where_nothing_happened_nothing_fits(kind):
+    whole = trial("produce/calm", Guarantee.AT_LEAST_ONCE)
+    spec = whole.record.spec
+    for guarantee in Guarantee:
+        record = replace_spec(whole, guarantee)
+        empty = Evidence(record=record, history=(), frames=(), faults=(), log=())
+        assert not kind.fits(empty)
+        assert drawn(kind, empty, seed=1, tries=5) == []
+        if guarantee not in kind.guarantees:
+            other = replace(whole, record=record)
+            assert not kind.fits(other)
+    assert whole.record.spec == spec
+
+
+def replace_spec(evidence, guarantee):
+    return changed(evidence.record, spec=changed(evidence.record.spec, guarantee=guarantee))
+
+
+@pytest.mark.long
+def test_the_same_seed_draws_the_same_places_and_another_one_others():
+    kind = perturbations()["lost-record"]
+    evidence = plain(trial("produce/calm", Guarantee.IDEMPOTENT))
+    places = drawn(kind, evidence, seed=1, tries=10)
+    assert places == drawn(kind, evidence, seed=1, tries=10)
+    assert len(set(places)) == 10
+    assert places[:3] == drawn(kind, evidence, seed=1, tries=3)
+    assert places != drawn(kind, evidence, seed=2, tries=10)
+    everywhere = drawn(kind, evidence, seed=1, tries=100_000)
+    assert sorted(everywhere) == sorted(kind.fitting(evidence))
