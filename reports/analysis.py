@@ -16,7 +16,19 @@ from pyspark.sql import DataFrame, SparkSession
 from harness.errors import UsageError
 from harness.rows import SCHEMA_VERSION
 from reports.load import load
-from reports.transforms import agreement, coverage, delivery, latency, matrix, measurements, wire
+from reports.transforms import (
+    agreement,
+    anomalies,
+    attempts,
+    coverage,
+    delivery,
+    explained,
+    latency,
+    matrix,
+    measurements,
+    wire,
+)
+from reports.transforms.stored import stored as stored_records
 
 Row = dict[str, Any]
 
@@ -44,14 +56,24 @@ class Analysis:
         """How many trials the judge had counted, so that there was something to agree on."""
         return sum(row["counted"] for row in self.rows("trials"))
 
+    @property
+    def compared_identities(self) -> int:
+        """How many anomalies either judgement found, each by its identity."""
+        return sum(row["compared"] for row in self.rows("identities"))
+
 
 def results(tables: Mapping[str, DataFrame]) -> dict[str, DataFrame]:
     """Result table -> DataFrame, from the packed tables."""
     trials, operations, faults = tables["trials"], tables["operations"], tables["faults"]
-    stored = delivery.stored(trials, operations, tables["log_records"])
-    recomputed = delivery.delivery(trials, operations, stored).cache()
+    stored = stored_records(trials, operations, tables["log_records"]).cache()
+    wrong = anomalies.anomalies(operations, stored, tables["events"], faults).cache()
+    recomputed = delivery.delivery(trials, operations, stored, wrong).cache()
     disagreements = agreement.disagreements(trials, tables["delivery"], recomputed).cache()
-    published = matrix.published(trials, disagreements)
+    identities = agreement.identities(agreement.matched(trials, tables["anomalies"], wrong)).cache()
+    doubted = disagreements.select("trial").union(identities.filter("differing > 0").select("trial"))
+    published = matrix.published(trials, doubted)
+    made = attempts.attempts(trials, tables["frames"], tables["produce_parts"], faults)
+    twice = explained.duplicates(trials, stored, attempts.origins(made, stored))
     resent = wire.resent(tables["produce_parts"], stored).cache()
     traffic = wire.traffic(tables["frames"], resent)
     recovery = latency.recovery(operations, faults)
@@ -59,9 +81,11 @@ def results(tables: Mapping[str, DataFrame]) -> dict[str, DataFrame]:
     return {
         "delivery": recomputed,
         "disagreements": disagreements,
+        "identities": identities,
+        "explanations": explained.explanations(trials, twice, tables["anomalies"]),
         "trials": published,
         "matrix": matrix.matrix(published),
-        "coverage": coverage.coverage(trials, matrix.published(tables["requirements"], disagreements)),
+        "coverage": coverage.coverage(trials, matrix.published(tables["requirements"], doubted)),
         "latency": latency.phases(sends),
         "latency_cells": latency.cells(trials, sends),
         "latency_windows": latency.windows(trials, operations),

@@ -1,7 +1,8 @@
-"""``kafka-trial report``: pack a run, count it anew with PySpark, write its report."""
+"""``kafka-trial report``: pack a run, judge its delivery anew with PySpark, write its report."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -15,23 +16,28 @@ from harness.errors import NothingSelected
 from harness.pack import pack
 from harness.store import RunStore
 from reports.analysis import Row, analyse
+from reports.doubts import contested, strays
 from reports.session import spark_session
 from reports.site import Texts, agreement_sentence, make_folders, write_site
 
 
 @dataclass(frozen=True)
 class ReportResult:
-    """The report's first page, and whether PySpark counted delivery as the online checks did."""
+    """The report's first page, and whether PySpark judged delivery as the online checks did."""
 
     path: Path
     trials: int
     disagreements: list[Row]
     sentence: str
+    identities: int = 0
+    #: Identities that one judgement has alone, and duplicates that one alone explains: the first of each trial.
+    strays: Sequence[Row] = ()
+    contested: Sequence[Row] = ()
 
     @property
     def agreed(self) -> bool:
         """False makes the run a harness error."""
-        return not self.disagreements
+        return not self.disagreements and not self.strays
 
 
 def build_report(run: Path, master: str | None = None, out: Path | None = None) -> ReportResult:
@@ -48,11 +54,19 @@ def build_report(run: Path, master: str | None = None, out: Path | None = None) 
     make_folders(
         folder
     )  # before the long work: to learn at its end that nothing can be written would be late
-    tables = pack(store)
+    tables = pack(store, registry.table("anomalies"))
     with spark_session(master, finished) as spark:
         analysis = analyse(spark, tables.as_uri())
     path = write_site(store, analysis, _texts(), folder)
-    return ReportResult(path, analysis.compared, analysis.rows("disagreements"), agreement_sentence(analysis))
+    return ReportResult(
+        path,
+        analysis.compared,
+        analysis.rows("disagreements"),
+        agreement_sentence(analysis),
+        analysis.compared_identities,
+        strays(analysis),
+        contested(analysis),
+    )
 
 
 def register(app: typer.Typer) -> None:
@@ -82,7 +96,13 @@ def report(
 
 def document(result: ReportResult) -> dict[str, Any]:
     """What ``--json`` prints."""
-    agreement = {"trials": result.trials, "disagreements": result.disagreements}
+    agreement = {
+        "trials": result.trials,
+        "identities": result.identities,
+        "disagreements": result.disagreements,
+        "identity_disagreements": result.strays,
+        "explanation_disagreements": result.contested,
+    }
     return {"report": str(result.path), "agreement": agreement}
 
 

@@ -12,7 +12,9 @@ from typing import Any
 from harness.outcome import SEVERITY, Verdict, worst
 from harness.rows import TrialVerdict
 from harness.store import RunRecord
+from harness.tables import DELIVERY
 from reports.analysis import Analysis, Row
+from reports.words import SECOND
 
 
 @dataclass(frozen=True)
@@ -118,6 +120,23 @@ def requirements(analysis: Analysis) -> list[dict[str, Any]]:
             },
         }
         for (requirement, level), clients in sorted(found.items())
+    ]
+
+
+def second_judgement(analysis: Analysis) -> list[Row]:
+    """``what, meaning, compared, differing``: what PySpark judged again, over all trials; counts first."""
+    compared, differing = Counter[str](), Counter[str]()
+    compared["counts"] = analysis.compared * len(DELIVERY)
+    differing["counts"] = len(analysis.rows("disagreements"))
+    for row in analysis.rows("identities"):
+        compared[row["kind"]] += row["compared"]
+        differing[row["kind"]] += row["differing"]
+    for row in analysis.rows("explanations"):
+        compared["explained"] += row["duplicated"] if row["compared"] else 0
+        differing["explained"] += row["differing"]
+    return [
+        {"what": what, "meaning": meaning, "compared": compared[what], "differing": differing[what]}
+        for what, meaning in SECOND.items()
     ]
 
 

@@ -23,8 +23,10 @@ from harness import exports
 from harness.errors import EnvironmentProblem
 from harness.rows import SCHEMA_VERSION, TrialVerdict
 from harness.store import RunStore
+from harness.units import some
 from reports import overview
 from reports.analysis import Analysis, Row
+from reports.doubts import contested, doubts
 from reports.published import published
 from reports.trial_page import TrialPage, TrialRows, trial_page
 from reports.words import BADGES, COUNTS, GUARANTEES, PHASES
@@ -72,8 +74,8 @@ class _Site:
     def __init__(self, store: RunStore, analysis: Analysis, texts: Texts, out: Path) -> None:
         self._store, self._analysis, self._texts, self._out = store, analysis, texts, out
         self._record = store.record
-        self._disagreements = analysis.by_trial("disagreements")
-        self._verdicts = [published(verdict, self._disagreements) for verdict in store.verdicts()]
+        self._doubts = doubts(analysis)
+        self._verdicts = [published(verdict, self._doubts) for verdict in store.verdicts()]
         self._templates = _templates()
 
     def write(self) -> Path:
@@ -101,7 +103,9 @@ class _Site:
             clients=sorted({verdict.client for verdict in self._verdicts}, key=overview.by_version),
             wrong=overview.wrong(self._verdicts),
             agreement=agreement,
-            disagreements=self._disagreements,
+            doubts=self._doubts,
+            second=overview.second_judgement(self._analysis),
+            contested=contested(self._analysis),
             command=overview.command_line(self._record.command),
         )
 
@@ -109,12 +113,21 @@ class _Site:
         """One trial's evidence in memory at a time."""
         tables = {
             name: self._analysis.by_trial(name)
-            for name in ("delivery", "latency", "latency_windows", "recovery", "resent", "traffic")
+            for name in (
+                "delivery",
+                "latency",
+                "latency_windows",
+                "recovery",
+                "resent",
+                "traffic",
+                "explanations",
+            )
         }
         for verdict in self._verdicts:
             rows = TrialRows(
                 delivery=_only(tables["delivery"], verdict.trial),
-                disagreements=self._disagreements.get(verdict.trial, []),
+                doubts=self._doubts.get(verdict.trial, []),
+                explanations=_only(tables["explanations"], verdict.trial),
                 latency=_in_order(tables["latency"].get(verdict.trial, [])),
                 windows=tables["latency_windows"].get(verdict.trial, []),
                 recovery=tables["recovery"].get(verdict.trial, []),
@@ -154,10 +167,12 @@ class _Site:
 
 
 def agreement_sentence(analysis: Analysis) -> str:
-    """What PySpark says of the online checks' counts."""
+    """What PySpark says of the online checks' counts and identities."""
     trials = analysis.compared
-    disagreeing = len(analysis.by_trial("disagreements"))
-    counted = f"PySpark recomputed the delivery of {trials} {'trial' if trials == 1 else 'trials'}"
+    disagreeing = len(doubts(analysis))
+    identities = analysis.compared_identities
+    named = f"{identities:,} {'identity' if identities == 1 else 'identities'}"
+    counted = f"PySpark recomputed the delivery of {some(trials, 'trial')} ({named})"
     if disagreeing:
         verb = "disagrees" if disagreeing == 1 else "disagree"
         return f"{counted}: {disagreeing} {verb} with the online checks, so this run proves nothing."

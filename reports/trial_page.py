@@ -16,6 +16,7 @@ from harness.rows import RequirementVerdict, TrialVerdict
 from harness.spec import TrialSpec
 from harness.wire_lines import WireLine, origin_ns, wire_lines
 from reports.analysis import Row
+from reports.doubts import Doubt
 from reports.log_order import log_order
 from reports.tcp_lines import TcpLine, tcp_lines, tcp_notes
 from reports.timeline import Figure, notes, timeline
@@ -30,7 +31,8 @@ class TrialRows:
     """What Spark says of one trial."""
 
     delivery: Row | None
-    disagreements: Sequence[Row]
+    doubts: Sequence[Doubt]
+    explanations: Row | None
     latency: Sequence[Row]
     windows: Sequence[Row]
     recovery: Sequence[Row]
@@ -54,7 +56,8 @@ class TrialPage:
     log_order: Figure
     latency: Sequence[Row]
     delivery: Sequence[Mapping[str, Any]]
-    disagreements: Sequence[Row]
+    doubts: Sequence[Doubt]
+    explanations: Row | None
     traffic: Row | None
     lines: Sequence[WireLine]
     frames: int
@@ -82,7 +85,8 @@ def trial_page(evidence: Evidence, verdict: TrialVerdict, rows: TrialRows, folde
         log_order=log_order(evidence),
         latency=rows.latency,
         delivery=_delivery(verdict, rows.delivery),
-        disagreements=rows.disagreements,
+        doubts=rows.doubts,
+        explanations=rows.explanations,
         traffic=rows.traffic,
         lines=wire_lines(evidence, verdict, resent),
         frames=len(evidence.frames),

@@ -60,6 +60,20 @@ COUNTS: Mapping[str, str] = {
     "phantom": "log records that nobody sent, or that were reported as not written",
 }
 
+#: What the second judgement compares, a sentence each: the counts, the kinds of anomalies, the explanations.
+SECOND: Mapping[str, str] = {
+    "counts": "Nine counts of each trial: "
+    "sent, acknowledged, failed, unknown, in the log, lost, duplicated, reordered, phantom.",
+    "lost": "Which acknowledged records have no copy in the log.",
+    "duplicated": "Which copies lie in the log beyond the first of their record.",
+    "reordered": "Which acknowledged records lie after one that was sent later, and after which.",
+    "phantom": "Which log records are foreign, damaged, never handed over or reported as failed.",
+    "moved-key": "Which keys lie in more partitions than the topic's growth allows, and in which.",
+    "strange-timestamp": "Which records are stamped more than 5 s outside the time of their trial.",
+    "explained": "Which duplicates of at-least-once trials an earlier failed request explains, by PySpark's own rule; "
+    "a difference of explanation is shown and withdraws no verdict.",
+}
+
 FORBIDDEN, ALLOWED, RETRIED = "forbidden", "allowed", "allowed where a retry explains it"
 
 PROMISES: Mapping[str, Mapping[str, str]] = {

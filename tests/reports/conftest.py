@@ -37,6 +37,8 @@ from harness.value import Identity, encode
 
 MS = 1_000_000
 LOAD_NS = 50_000_000_000
+#: The wall clock when load begins.
+LOAD_WALL_MS = 1_700_000_000_000
 RUN = "run-1"
 
 CLIENTS = (ClientRef("confluent-kafka", "2.3.0"), ClientRef("reference", "0.1.0"))
@@ -61,7 +63,8 @@ class Story:
     reason: str = "nothing was lost"
 
     def say(self, kind: type[AnyEvent], t_ns: int, **values: object) -> None:
-        self.history.append(kind(seq=len(self.history), mono_ns=t_ns, wall_ns=t_ns, **values))
+        wall_ns = LOAD_WALL_MS * MS + t_ns - LOAD_NS
+        self.history.append(kind(seq=len(self.history), mono_ns=t_ns, wall_ns=wall_ns, **values))
 
     def send(self, n: int, t_ns: int) -> None:
         self.say(OpInvoke, t_ns, op="send", id=n, first=n, count=1)
@@ -91,7 +94,7 @@ class Story:
             "partition": partition,
             "offset": offset,
             "base_offset": offset,
-            "timestamp_ms": 1_700_000_000_000 + n,
+            "timestamp_ms": LOAD_WALL_MS + n,
             "producer_id": 7,
             "producer_epoch": 0,
             "sequence": offset,
@@ -316,6 +319,10 @@ def random_story(trial: str, dice: Random) -> Story:
     numbers = list(range(dice.choice([0, 3, 6, 12])))
     for n in numbers:
         story.send(n, LOAD_NS + n * MS)
+    if dice.random() < 0.2:
+        window = (LOAD_NS, LOAD_NS + MS)
+        effective = window if dice.random() < 0.5 else None
+        story.faults.append(FaultRow(0, FaultSpec("topic_growth", Elapsed(0), 1), window, effective, 1))
     offsets: dict[int, int] = {}
     for n in dice.sample(numbers, k=dice.choice([len(numbers), len(numbers) // 2])):
         outcome = dice.choice(["ok", "ok", "ok", "fail", "info"])
@@ -325,7 +332,7 @@ def random_story(trial: str, dice: Random) -> Story:
     for _ in range(dice.choice([0, 10, 40])):
         n, partition = dice.randrange(len(numbers) + 2), dice.randrange(2)
         change = dice.choice(
-            [_WHOLE, _WHOLE, _WHOLE, _WHOLE, _control, _damaged, _foreign_run, _foreign_producer]
+            [_WHOLE, _WHOLE, _WHOLE, _WHOLE, _control, _damaged, _foreign_run, _foreign_producer, _strange]
         )
         story.store(n, partition, **change(story, n))
     return story
@@ -341,6 +348,10 @@ def _control(story: Story, n: int) -> dict[str, object]:
 
 def _damaged(story: Story, n: int) -> dict[str, object]:
     return {"value": encode(Identity(RUN, story.topic, PRODUCER, n), 80)[:-1] + "!"}
+
+
+def _strange(story: Story, n: int) -> dict[str, object]:
+    return {"timestamp_ms": 0 if n % 2 else LOAD_WALL_MS + 3_600_000}
 
 
 def _foreign_run(story: Story, n: int) -> dict[str, object]:
@@ -390,3 +401,13 @@ def whole_run() -> Callable[[Path], tuple[dict[str, Story], RunStore]]:
 def run_of(tmp_path: Path) -> Callable[..., RunStore]:
     numbers = count()
     return lambda *stories, **more: write_run(tmp_path / f"runs-{next(numbers)}", stories, **more)
+
+
+@pytest.fixture(scope="module")
+def new_run(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., RunStore]:
+    """A run of trials of these names, each made by ``make(trial, new_story)``."""
+
+    def run(make: Callable[..., Story], trials: Iterable[str]) -> RunStore:
+        return write_run(tmp_path_factory.mktemp("run"), [make(trial, new_story) for trial in trials])
+
+    return run

@@ -56,7 +56,8 @@ def test_a_disagreement_is_reported_and_exits_3(
     }
     assert Path(told["report"]) == store.folder / "report" / "index.html"
     assert err.decode().splitlines() == [
-        "PySpark recomputed the delivery of 4 trials: 1 disagrees with the online checks, so this run proves nothing.",
+        "PySpark recomputed the delivery of 4 trials (1,760 identities): "
+        "1 disagrees with the online checks, so this run proves nothing.",
         f"report: {told['report']}",
     ]
     assert (
@@ -73,7 +74,13 @@ def test_agreement_exits_0_and_says_so(
     monkeypatch.setattr(command, "build_report", lambda run, master, out: result)
     assert command.report(tmp_path, as_json=True) == 0
     out, err = capfd.readouterr()
-    assert json.loads(out) == {"report": str(result.path), "agreement": {"trials": 2, "disagreements": []}}
+    nothing: dict[str, list[Any]] = {
+        name: [] for name in ("disagreements", "identity_disagreements", "explanation_disagreements")
+    }
+    assert json.loads(out) == {
+        "report": str(result.path),
+        "agreement": {"trials": 2, "identities": 0, **nothing},
+    }
     assert err.splitlines() == ["all agree", f"report: {result.path}"]
     assert command.report(tmp_path, quiet=True) == 0
     assert capfd.readouterr() == ("", "")

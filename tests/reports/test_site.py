@@ -77,7 +77,12 @@ def pages(out: Path) -> dict[str, Page]:
 PRODUCE_COUNTS = ("produce_requests", "produce_responses", "produce_errors", "resent_parts")
 
 
-def analysis_of_store(store: RunStore, disagreements: Iterable[Row] = ()) -> Analysis:
+def analysis_of_store(
+    store: RunStore,
+    disagreements: Iterable[Row] = (),
+    identities: Iterable[Row] = (),
+    explanations: Iterable[Row] = (),
+) -> Analysis:
     """Result tables for pages to show, as Spark would have computed them for sends that were all acknowledged."""
     verdicts = list(store.verdicts())
     evidence = {verdict.trial: store.read_evidence(verdict.trial) for verdict in verdicts}
@@ -97,6 +102,8 @@ def analysis_of_store(store: RunStore, disagreements: Iterable[Row] = ()) -> Ana
         ],
         "delivery": [{"trial": verdict.trial} | asdict(verdict.delivery) for verdict in verdicts],
         "disagreements": list(disagreements),
+        "identities": [*identities],
+        "explanations": [*explanations],
         "matrix": [
             {
                 **cell,

@@ -21,6 +21,7 @@ from harness.outcome import Outcome
 from harness.pack import pack
 from harness.rows import Delivery, Ending
 from harness.store import RunStore
+from harness.tables import ANOMALIES
 from reports.analysis import analyse
 from reports.load import load
 from reports.schema import SCHEMAS
@@ -92,6 +93,9 @@ def test_random_histories_are_counted_alike_by_spark_by_the_online_checks_and_by
         any(getattr(counts, name) for counts in by_hand.values()) for name in Delivery.__struct_fields__
     )
     assert analysis.rows("disagreements") == []
+    identities = analysis.rows("identities")
+    assert {row["kind"] for row in identities} == set(ANOMALIES)
+    assert [row for row in identities if row["differing"]] == []
     complete = sum(story.ending is Ending.COMPLETE for story in stories)
     assert 0 < complete < HISTORIES
     assert analysis.compared == complete

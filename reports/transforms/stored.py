@@ -1,0 +1,51 @@
+"""The log's records, each joined with what the client said of it: what all judging of delivery begins with.
+
+A *copy* of record n is a log record with n's intact value, by this run, trial and producer. Control records are no
+records.
+"""
+
+from __future__ import annotations
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F  # noqa: N812
+
+from harness.evidence import PRODUCER
+
+_AS_THEY_ARE = (
+    "trial",
+    "partition",
+    "offset",
+    "base_offset",
+    "timestamp_ms",
+    "key",
+    "intact",
+    "producer_id",
+    "producer_epoch",
+    "sequence",
+    "batch_crc",
+)
+
+
+def outcome_is(outcome: str) -> Column:
+    """Of the column ``outcome``."""
+    return F.col("outcome") == outcome
+
+
+def stored(trials: DataFrame, operations: DataFrame, log_records: DataFrame) -> DataFrame:
+    """``n, outcome`` and columns of ``log_records``, a row a data record.
+
+    ``n`` is null for what is no copy of a record of the trial, ``outcome`` for what nobody sent.
+    """
+    names = trials.select("trial", F.col("run").alias("own_run"), F.col("topic").alias("own_topic"))
+    own = (
+        F.col("intact")
+        & (F.col("identity_run") == F.col("own_run"))
+        & (F.col("identity_trial") == F.col("own_topic"))
+        & (F.col("identity_producer") == PRODUCER)
+    )
+    return (
+        log_records.filter(~F.col("control"))
+        .join(names, "trial", how="inner")
+        .select(*_AS_THEY_ARE, F.when(own, F.col("identity_n")).alias("n"))
+        .join(operations.select("trial", "n", "outcome"), ["trial", "n"], how="left")
+    )
