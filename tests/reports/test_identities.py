@@ -104,6 +104,7 @@ BENT: dict[str, tuple[str, Bend, set[tuple[Any, ...]]]] = {
     "key moved": ("log_records", changed(is_record(5), partition=1, offset=0), {
         ("moved-key", None, 0, None, "k2", *SPARK),
         ("moved-key", None, 1, None, "k2", *SPARK),
+        ("reordered", 4, 1, 1, "5", *SPARK),
     }),
     "stamped": ("log_records", changed(is_record(5), timestamp_ms=0), {
         ("strange-timestamp", 5, 0, 2, "0", *SPARK),
