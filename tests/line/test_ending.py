@@ -41,10 +41,12 @@ def free(port: int) -> bool:
         return attempt.connect_ex(("127.0.0.1", port)) != 0
 
 
-def stopped_at(line, run_dir: Path, sig: signal.Signals, lines: int) -> tuple[int, int, set[int]]:
+def stopped_at(
+    line, run_dir: Path, sig: signal.Signals, lines: int, scenario: str = "produce/calm"
+) -> tuple[int, int, set[int]]:
     """Start a run, send ``sig`` after ``lines`` lines of progress: its exit code, its pid and the ports it had."""
     process = line.start(
-        "run", "produce/calm", "-c", "reference", "--seeds", "4", "-j", "2", "--out-dir", str(run_dir)
+        "run", scenario, "-c", "reference", "--seeds", "4", "-j", "2", "--out-dir", str(run_dir)
     )
     for _ in range(lines):
         assert process.stderr.readline(), "the run ended before the signal"
@@ -74,4 +76,18 @@ def test_a_killed_run_keeps_its_finished_trials_and_goes_on(line, tmp_path):
     assert finished
     document = line.json("run", "--resume", str(tmp_path))
     assert document["counts"] == {"pass": 8}
+    assert all(path.read_bytes() == before for path, before in finished.items())
+
+
+def test_a_run_that_is_killed_with_warm_exclusive_clusters_leaves_nothing_and_goes_on(line, tmp_path):
+    """After two verdicts a cluster has been handed on; the resumed run starts clusters of its own."""
+    code, pid, _ = stopped_at(line, tmp_path, signal.SIGKILL, 3, "broker/topic-grows")
+    assert code == -9
+    finished = {path: path.read_bytes() for path in tmp_path.glob("*/trials/*/verdict.json")}
+    assert finished
+    line("list", "checks")
+    _, alive = psutil.wait_procs(ours(pid), timeout=10)
+    assert not alive
+    assert not list(Path(gettempdir()).glob(f"kafka-trial-{pid}-*"))
+    assert line.json("run", "--resume", str(tmp_path))["counts"] == {"pass": 8}
     assert all(path.read_bytes() == before for path, before in finished.items())
