@@ -99,7 +99,9 @@ def _soonest(tried: Sequence[Caught]) -> list[Caught]:
     return list(best.values())
 
 
-def _document(tried: Sequence[Caught], escaped: Sequence[Caught], accused: Sequence[Caught]) -> dict[str, Any]:
+def _document(
+    tried: Sequence[Caught], escaped: Sequence[Caught], accused: Sequence[Caught]
+) -> dict[str, Any]:
     return {
         "mutants": [_row(each) for each in _soonest(tried)],
         "pairs": len(tried),
