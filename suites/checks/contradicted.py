@@ -12,6 +12,7 @@ from harness.evidence import Evidence, Send, view
 from harness.outcome import Outcome
 from harness.units import NS_PER_MS
 from harness.wire.error_table import BY_NAME
+from suites.checks.analysis.homes import home
 from suites.checks.attempts import Attempt, attempts
 
 SAID = (BY_NAME["OUT_OF_ORDER_SEQUENCE_NUMBER"].code, BY_NAME["UNKNOWN_PRODUCER_ID"].code)
@@ -43,16 +44,31 @@ def contradicted(evidence: Evidence) -> list[Attempt]:
 
 @view
 def failed_over_it(evidence: Evidence) -> dict[int, Send]:
-    """The records that failed behind the first of them, while there was time left."""
-    told_ns = min((attempt.answered_ns or 0 for attempt in contradicted(evidence)), default=None)
-    if told_ns is None:
+    """The records that failed over one of them, while there was time left.
+
+    They are those of its partition that were handed over by then. A producer that ended over it, which is one that
+    acknowledges nothing that it was handed later, fails all that it has.
+    """
+    refused = contradicted(evidence)
+    if not refused:
         return {}
     limit_ns = int(evidence.record.spec.config["delivery.timeout.ms"]) * NS_PER_MS
-    return {
-        n: send
-        for n, send in evidence.sends.items()
-        if send.outcome is not Outcome.OK
-        and send.complete_ns is not None
-        and send.complete_ns >= told_ns - SLACK_NS
-        and send.complete_ns - send.invoke_ns < limit_ns
-    }
+    latest_ns = max((send.invoke_ns for send in evidence.acknowledged.values()), default=0)
+    found = {}
+    for n, send in evidence.sends.items():
+        if send.outcome is Outcome.OK or send.complete_ns is None:
+            continue
+        if send.complete_ns - send.invoke_ns >= limit_ns:
+            continue
+        if any(_may_be_over(evidence, send, attempt, latest_ns) for attempt in refused):
+            found[n] = send
+    return found
+
+
+def _may_be_over(evidence: Evidence, send: Send, attempt: Attempt, latest_ns: int) -> bool:
+    told_ns = attempt.answered_ns or 0
+    if (send.complete_ns or 0) < told_ns - SLACK_NS:
+        return False
+    has_ended = latest_ns < told_ns
+    in_partition = home(evidence, send) in (None, attempt.part.partition)
+    return has_ended or (in_partition and send.invoke_ns <= told_ns)

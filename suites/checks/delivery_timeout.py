@@ -18,8 +18,8 @@ were given it as a setting and took it.
 
 ## What it needs
 
-The history with the moment of each call and result. Five seconds of slack are allowed, for machines are noisy; where
-the client's process itself stood still, a result that is late is inconclusive.
+The history with the moment of each call and result. Five seconds of slack are allowed, for machines are noisy. A
+result that is late by no more than the client's process stood still in the record's life is inconclusive.
 
 ## References
 
@@ -29,11 +29,11 @@ PRD-EXP-01, PRD-EXP-02 (KIP-91); MET-11 and PRD-ACC-09 for max.block.ms (KIP-19)
 from __future__ import annotations
 
 from harness.anomaly import Anomaly
-from harness.check import Check, Requirement
+from harness.check import Check, Inconclusive, Requirement
 from harness.evidence import Evidence, Send
 from harness.outcome import Level
 from harness.rows import Finding
-from suites.checks.disturbance import NS_PER_MS, doubt_if_disturbed
+from suites.checks.disturbance import CLIENT_STALLED, NS_PER_MS, client_stalls, stalled_ns
 from suites.checks.findings import of_send, require_settable
 from suites.checks.promises import EVERY
 
@@ -44,6 +44,8 @@ LATE = Anomaly(
 )
 SETTING = "delivery.timeout.ms"
 SLACK_MS = 5_000
+#: A client may count its delivery timeout from a little earlier than the call, or round it down.
+ROUNDED_MS = 1_000
 
 
 def limit_ms(evidence: Evidence) -> int:
@@ -64,20 +66,35 @@ def find(evidence: Evidence) -> list[Finding]:
     ]
     if not late:
         return []
-    worst = max(_took_ms(send) for send in late)
-    found = LATE.found(len(late), map(of_send, late), worst_ms=worst, limit_ms=limit)
-    doubt_if_disturbed(evidence, found)
-    return [found]
+    stalls = client_stalls(evidence)
+    lived = {send.n: stalled_ns(stalls, send.invoke_ns, send.complete_ns or send.invoke_ns) for send in late}
+    accused = [send for send in late if _took_ns(send) - lived[send.n] >= over_ns]
+    if not accused:
+        doubted = LATE.found(len(late), worst_ms=max(map(_took_ms, late)), limit_ms=limit)
+        stalled_ms = max(lived.values()) // NS_PER_MS
+        raise Inconclusive(CLIENT_STALLED.reason(of=LATE.code, told=doubted.message, stalled_ms=stalled_ms))
+    worst = max(map(_took_ms, accused))
+    return [LATE.found(len(accused), map(of_send, accused), worst_ms=worst, limit_ms=limit)]
+
+
+def _took_ns(send: Send) -> int:
+    return 0 if send.complete_ns is None else send.complete_ns - send.invoke_ns
 
 
 def _took_ms(send: Send) -> int:
-    return 0 if send.complete_ns is None else (send.complete_ns - send.invoke_ns) // NS_PER_MS
+    return _took_ns(send) // NS_PER_MS
+
+
+def _tried_patience(evidence: Evidence) -> int:
+    """Records that had no result for as long as the limit, within a second: of the others it says nothing."""
+    limit_ns = (int(evidence.record.spec.config[SETTING]) - ROUNDED_MS) * NS_PER_MS
+    return sum(send.complete_ns is None or _took_ns(send) >= limit_ns for send in evidence.sends.values())
 
 
 CHECK = Check(
     name="delivery-timeout",
     summary="Records whose result came later than delivery.timeout.ms allows.",
-    requirements=(Requirement("PRD-EXP-01", Level.SHOULD),),
+    requirements=(Requirement("PRD-EXP-01", Level.SHOULD, arises=_tried_patience),),
     guarantees=EVERY,
     channels=frozenset({"history"}),
     mutant="never_expires",

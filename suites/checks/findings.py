@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from harness.anomaly import ReasonKind, Sample
-from harness.check import Unsupported
+from harness.check import Inconclusive, Unsupported
 from harness.evidence import Evidence, Send
 from harness.rows import LogRecord
 
@@ -35,6 +35,12 @@ def require_settable(evidence: Evidence, *settings: str) -> None:
     for setting in settings:
         if setting in evidence.record.not_set:
             raise Unsupported(NOT_SET.reason(setting=setting, told=evidence.record.not_set[setting]))
+
+
+def doubt_if_unreadable(found: Finding, hidden: int) -> None:
+    """Raise Inconclusive where ``hidden`` frames that the witness could not read may explain the finding."""
+    if hidden:
+        raise Inconclusive(UNREADABLE.reason(of=found.anomaly, told=found.message, count=hidden))
 
 
 def listed_errors(sends: Iterable[Send]) -> tuple[str, ...]:

@@ -13,15 +13,18 @@ that declares itself dead over a lost answer stops a service that a second's pat
 
 ## How it is judged per guarantee
 
-- **at-least-once, idempotent, transactional**: forbidden in scenarios whose faults are the network's alone and are
-  over long before the delivery timeout.
+- **at-least-once, idempotent, transactional**: forbidden where the client was given its limits. A client that cannot
+  set the number of retries or the delivery timeout is judged by what it could be given: that it gave records up is
+  a difference, told with their share.
 - **at-most-once**: not judged; there retries are off.
+
+Where retries are limited, giving up is what was asked for: unsupported.
 
 ## What it needs
 
-The history and the faults as they were. A client that cannot set the number of retries or the delivery timeout, or
-whose retries are limited, does not claim it: unsupported. A batch's time may count from its first record (KIP-91):
-one that ends together, and with the same error, as an older record whose time was over was not given up.
+The history, the faults as they were, and the witness's frames. A batch's time may count from its first record
+(KIP-91): a record that ends together, and with the same error, as the one before it in its partition whose time was
+over was not given up.
 
 Nor were the records of a batch that the broker refused as too large, one record or many: patience does not help them,
 and whether the client should have made smaller batches is for ``unsplit`` to say. Nor those that failed because a
@@ -29,13 +32,11 @@ broker took their sequence for a wrong one, though it was the next: that is for 
 as unknown that is in the log, and whose batch the broker, asked once more, called too large: nobody can find out that
 it was stored (the size is looked at first, a smaller batch is another batch).
 
-Where an answer came that was not for the oldest request, which no broker does, nothing says how a client goes on: it
-must not take it for another (NET-INF-01), and Java's leaves the connection open, with everything for that broker
-waiting. Then only what ended before its delivery timeout was given up.
-
-Where its process or the broker stood still, a failure may stem from that, and is inconclusive. A call that
-fails after max.block.ms was refused, not given up, unless the network was there all along. Long enough is
-request.timeout.ms and reconnect.backoff.max.ms, one after the other, and five seconds more.
+A record whose time was over was given up too if the network was there for long enough to deliver it:
+request.timeout.ms and reconnect.backoff.max.ms, one after the other, and five seconds more, with no fault on the way to
+its broker. A connection on which an answer came that was not for the oldest request is no such way until it ends, for
+no broker does that and nothing says how a client goes on. A client process or a broker that stood still makes this
+inconclusive for the records that lived then. A call that fails after max.block.ms was refused, not given up.
 
 ## References
 
@@ -45,63 +46,177 @@ then: "Unable to reconstruct MessageSet", issue 4736, which names 2.2.0 as the f
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
 from harness.anomaly import Anomaly
-from harness.check import Check, Requirement
+from harness.check import Check, Inconclusive, Requirement
 from harness.evidence import Evidence, Send
 from harness.outcome import Level, Outcome
 from harness.rows import Finding
+from suites.checks.analysis.failures import failed_attempts, paths
+from suites.checks.analysis.homes import home
+from suites.checks.analysis.way import way
 from suites.checks.attempts import Attempt, attempts, batch_place, origins, sent_again
 from suites.checks.contradicted import failed_over_it
-from suites.checks.disturbance import NS_PER_MS, doubt_if_disturbed
-from suites.checks.findings import listed_errors, of_send, require_settable, require_unlimited_retries
+from suites.checks.disturbance import (
+    BROKER_STALLED,
+    CLIENT_STALLED,
+    NS_PER_MS,
+    broker_stalls,
+    client_stalls,
+    stalled_ns,
+)
+from suites.checks.findings import listed_errors, of_send, require_unlimited_retries
 from suites.checks.promises import DURABLE
 from suites.checks.too_large import TOO_LARGE, refusals
 from suites.checks.turns import out_of_turn_ns
 
 GAVE_UP = Anomaly("gave-up", "{count:record} given up over a network that came back ({errors})")
+GAVE_UP_EARLY = Anomaly(
+    "gave-up-early",
+    "{count:record} given up over a network that came back ({errors}): {told} of all; the client cannot set {lacks}",
+    Level.SHOULD,
+)
 TIMEOUT = "delivery.timeout.ms"
+LIMITS = ("retries", TIMEOUT)
 #: A client may count its delivery timeout from a little earlier than the call, or round it down.
 SLACK_MS = 1_000
+#: For what the settings do not bound: finding the cluster again, and the machine's own load.
 RECOVERY_SLACK_MS = 5_000
 #: The records of a batch end together; their results are stamped one after the other.
 TOGETHER_NS = 50 * NS_PER_MS
+NEVER_NS = 2**63
+
+_Spans = list[tuple[int, int]]
 
 
 def find(evidence: Evidence) -> list[Finding]:
-    """At most one finding, counting records that were given up. Unsupported if the client cannot be told to go on."""
-    require_settable(evidence, "retries", TIMEOUT)
+    """At most one finding, counting records that were given up. Unsupported if the client was told to give up."""
     require_unlimited_retries(evidence)
-    faults = sorted(row.effective_ns for row in evidence.faults if row.effective_ns is not None)
-    expiries = _expiries(evidence)
-    unknowable = _unknowable(evidence)
+    limits = _Limits(evidence)
     elsewhere = {send.n for refusal in refusals(evidence) for send in refusal.failed} | set(
         failed_over_it(evidence)
     )
-    given_up = [
+    failed = [
         send
         for send in evidence.sends.values()
-        if send.outcome is not Outcome.OK
-        and send.n not in elsewhere
-        and _given_up(evidence, send, faults, expiries)
-        and not (send.outcome is Outcome.INFO and send.n in unknowable)
+        if send.outcome is not Outcome.OK and send.complete_ns is not None and send.n not in elsewhere
     ]
-    if not given_up:
-        return []
-    found = GAVE_UP.found(len(given_up), map(of_send, given_up), errors=listed_errors(given_up))
-    doubt_if_disturbed(evidence, found)
-    return [found]
+    unknowable = _unknowable(evidence) if failed else set()
+    failed = [send for send in failed if send.outcome is Outcome.FAIL or send.n not in unknowable]
+    given_up = [send for send in failed if limits.in_time(send) or limits.in_peace(send)]
+    if given_up:
+        return [_found(evidence, given_up)]
+    if doubted := next((send for send in failed if limits.in_peace(send, but_for_stalls=True)), None):
+        raise _doubt(evidence, doubted)
+    return []
 
 
-def _expiries(evidence: Evidence) -> dict[str | None, list[Send]]:
-    """The records that ended when their delivery timeout had passed, by error."""
-    limit_ns = (int(evidence.record.spec.config[TIMEOUT]) - SLACK_MS) * NS_PER_MS
-    expired: dict[str | None, list[Send]] = {}
-    for send in evidence.sends.values():
-        if send.complete_ns is None or send.outcome is Outcome.OK:
-            continue
-        if send.complete_ns - send.invoke_ns >= limit_ns:
-            expired.setdefault(send.error, []).append(send)
-    return expired
+def _found(evidence: Evidence, given_up: list[Send]) -> Finding:
+    errors, samples = listed_errors(given_up), map(of_send, given_up)
+    lacks = tuple(setting for setting in LIMITS if setting in evidence.record.not_set)
+    if not lacks:
+        return GAVE_UP.found(len(given_up), samples, errors=errors)
+    share = f"{len(given_up) / len(evidence.sends):.1%}"
+    return GAVE_UP_EARLY.found(len(given_up), samples, told=share, errors=errors, lacks=lacks)
+
+
+def _doubt(evidence: Evidence, send: Send) -> Inconclusive:
+    begin_ns, end_ns = send.invoke_ns, send.complete_ns or send.invoke_ns
+    told = f"record {send.n} was given up over a network that was there"
+    client_ns = stalled_ns(client_stalls(evidence), begin_ns, end_ns)
+    kind, ns = (
+        (CLIENT_STALLED, client_ns)
+        if client_ns
+        else (BROKER_STALLED, stalled_ns(broker_stalls(evidence), begin_ns, end_ns))
+    )
+    return Inconclusive(kind.reason(of=GAVE_UP.code, told=told, stalled_ms=ns // NS_PER_MS))
+
+
+@dataclass(frozen=True)
+class _Limits:
+    """The limits that the client was given, and which records ended before them."""
+
+    evidence: Evidence
+
+    @cached_property
+    def _config(self) -> Mapping[str, str | int | bool]:
+        return self.evidence.record.spec.config
+
+    @cached_property
+    def _delivery_ns(self) -> int:
+        return (int(self._config[TIMEOUT]) - SLACK_MS) * NS_PER_MS
+
+    @cached_property
+    def _recovery_ns(self) -> int:
+        request_ms, backoff_ms = self._config["request.timeout.ms"], self._config["reconnect.backoff.max.ms"]
+        return (int(request_ms) + int(backoff_ms) + RECOVERY_SLACK_MS) * NS_PER_MS
+
+    def in_time(self, send: Send) -> bool:
+        """True if it ended before its delivery timeout, and not with a batch whose time was over."""
+        return _took_ns(send) < self._delivery_ns and not self._blocked(send) and send.n not in self._expired
+
+    def in_peace(self, send: Send, *, but_for_stalls: bool = False) -> bool:
+        """True if it failed although its way was free for long enough; ``but_for_stalls``: had nothing stood still."""
+        spans = self._troubles(home(self.evidence, send))
+        if not but_for_stalls:
+            spans = [*spans, *client_stalls(self.evidence), *broker_stalls(self.evidence)]
+        end_ns = send.complete_ns or send.invoke_ns
+        return _longest_peace_ns(send.invoke_ns, end_ns, spans) >= self._recovery_ns
+
+    def _blocked(self, send: Send) -> bool:
+        """True if the call was refused after it had blocked."""
+        limit_ns = (int(self._config["max.block.ms"]) - SLACK_MS) * NS_PER_MS
+        return send.outcome is Outcome.FAIL and _took_ns(send) >= limit_ns
+
+    @cached_property
+    def _expired(self) -> set[int]:
+        """The records that ended with a batch whose time was over: one by one from its first record on.
+
+        One that was acknowledged, or ended at another time or otherwise, ends the batch.
+        """
+        found: set[int] = set()
+        roots: dict[int | None, Send] = {}
+        for _, send in sorted(self.evidence.sends.items()):
+            partition = home(self.evidence, send)
+            root = roots.get(partition)
+            if send.outcome is Outcome.OK or send.complete_ns is None:
+                roots.pop(partition, None)
+            elif root is not None and _ended_with(send, root):
+                found.add(send.n)
+            elif _took_ns(send) >= self._delivery_ns:
+                roots[partition] = send
+                found.add(send.n)
+            else:
+                roots.pop(partition, None)
+        return found
+
+    def _troubles(self, partition: int | None) -> _Spans:
+        """When the way to a partition's broker was not free: faults, and connections whose answers tell nothing."""
+        path = paths(self.evidence).get(partition) if partition is not None else None
+        brokers = None if path is None else path.brokers
+        spans = [
+            (fault.begin_ns, fault.end_ns)
+            for fault in way(self.evidence).faults
+            if brokers is None or not fault.effects or any(fault.is_on(broker) for broker in brokers)
+        ]
+        ends = {attempt.conn: attempt.closed_ns for attempt in attempts(self.evidence)}
+        for conn, from_ns in out_of_turn_ns(self.evidence).items():
+            if path is None or conn in path.conns:
+                closed_ns = ends.get(conn)
+                spans.append((from_ns, NEVER_NS if closed_ns is None else max(from_ns, closed_ns)))
+        return spans
+
+
+def _ended_with(send: Send, root: Send) -> bool:
+    apart_ns = abs((send.complete_ns or 0) - (root.complete_ns or 0))
+    return apart_ns <= TOGETHER_NS and send.error == root.error and root.invoke_ns <= send.invoke_ns
+
+
+def _took_ns(send: Send) -> int:
+    return (send.complete_ns or send.invoke_ns) - send.invoke_ns
 
 
 def _unknowable(evidence: Evidence) -> set[int]:
@@ -122,42 +237,21 @@ def _is_too_large_later(attempt: Attempt, again: dict[Attempt, Attempt]) -> bool
     return False
 
 
-def _given_up(
-    evidence: Evidence, send: Send, faults: list[tuple[int, int]], expiries: dict[str | None, list[Send]]
-) -> bool:
-    if send.complete_ns is None:
-        return False
-    config = evidence.record.spec.config
-    took_ms = (send.complete_ns - send.invoke_ns) // NS_PER_MS
-    recovery_ms = (
-        int(config["request.timeout.ms"]) + int(config["reconnect.backoff.max.ms"]) + RECOVERY_SLACK_MS
-    )
-    at_peace_ms = _longest_peace_ms(send.invoke_ns, send.complete_ns, faults)
-    if at_peace_ms >= recovery_ms and not out_of_turn_ns(evidence):
-        return True
-    blocked = send.outcome is Outcome.FAIL and took_ms >= int(config["max.block.ms"]) - SLACK_MS
-    expired = any(
-        abs(send.complete_ns - (older.complete_ns or 0)) <= TOGETHER_NS and older.invoke_ns <= send.invoke_ns
-        for older in expiries.get(send.error, ())
-    )
-    return took_ms < int(config[TIMEOUT]) - SLACK_MS and not blocked and not expired
-
-
-def _longest_peace_ms(begin_ns: int, end_ns: int, faults: list[tuple[int, int]]) -> int:
-    """The longest stretch of a record's life in which no fault was in effect."""
+def _longest_peace_ns(begin_ns: int, end_ns: int, spans: Iterable[tuple[int, int]]) -> int:
+    """The longest stretch of a record's life that lies in none of these."""
     longest_ns, free_from_ns = 0, begin_ns
-    for fault_begin_ns, fault_end_ns in faults:
-        longest_ns = max(longest_ns, min(fault_begin_ns, end_ns) - free_from_ns)
-        free_from_ns = max(free_from_ns, fault_end_ns)
-    return max(longest_ns, end_ns - free_from_ns) // NS_PER_MS
+    for trouble_begin_ns, trouble_end_ns in sorted(spans):
+        longest_ns = max(longest_ns, min(trouble_begin_ns, end_ns) - free_from_ns)
+        free_from_ns = max(free_from_ns, trouble_end_ns)
+    return max(longest_ns, end_ns - free_from_ns)
 
 
 CHECK = Check(
     name="gave-up",
     summary="Records that the client gave up, over a network that came back.",
-    requirements=(Requirement("PRD-SND-06", Level.MUST),),
+    requirements=(Requirement("PRD-SND-06", Level.MUST, arises=failed_attempts),),
     guarantees=DURABLE,
-    channels=frozenset({"history"}),
+    channels=frozenset({"history", "frames", "faults"}),
     mutant="gives_up_on_disconnect",
     find=find,
 )

@@ -50,12 +50,16 @@ def find(evidence: Evidence) -> list[Finding]:
     return [LOST.found(len(lost), map(of_send, lost))]
 
 
+def _acknowledged(evidence: Evidence) -> int:
+    return len(evidence.acknowledged)
+
+
 CHECK = Check(
     name="lost",
     summary="Records that the client reported as written and that are not in the log.",
     requirements=(
-        Requirement("E2E-DEL-01", Level.MUST),
-        Requirement("E2E-DEL-02", Level.MUST, EXACTLY_ONCE),
+        Requirement("E2E-DEL-01", Level.MUST, arises=_acknowledged),
+        Requirement("E2E-DEL-02", Level.MUST, EXACTLY_ONCE, _acknowledged),
     ),
     guarantees=DURABLE,
     channels=frozenset({"history", "log"}),

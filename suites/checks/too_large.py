@@ -14,7 +14,7 @@ from harness.evidence import Evidence, Send, view
 from harness.outcome import Outcome
 from harness.units import NS_PER_MS
 from harness.wire.error_table import BY_NAME
-from harness.workload import key_of
+from suites.checks.analysis.homes import home
 from suites.checks.attempts import Attempt, attempts, batch_place, origins
 
 TOO_LARGE = BY_NAME["MESSAGE_TOO_LARGE"].code
@@ -63,13 +63,12 @@ class _Failed:
 
 def _failed(evidence: Evidence) -> list[_Failed]:
     """Those that failed, in the order of sending."""
-    homes, workload = _homes(evidence), evidence.record.spec.workload
     stored = origins(evidence)
     found = []
     for n, send in sorted(evidence.sends.items()):
         if send.outcome is Outcome.OK or send.complete_ns is None:
             continue
-        partition = send.partition if send.partition >= 0 else homes.get(key_of(workload, n))
+        partition = home(evidence, send)
         copies = evidence.copies.get(n)
         found.append(_Failed(send, partition, stored.get(batch_place(copies[0])) if copies else None))
     return found
@@ -85,9 +84,3 @@ def _together(attempt: Attempt, left: list[_Failed]) -> list[_Failed]:
         if is_soon and was_called and may_be_in_it:
             alike.setdefault(each.send.error, []).append(each)
     return next((group[:count] for group in alike.values() if 0 < count <= len(group)), [])
-
-
-def _homes(evidence: Evidence) -> dict[str | None, int]:
-    """Key -> the partition where its records are; without a key a record may go anywhere."""
-    copies = (copy for copies in evidence.copies.values() for copy in copies)
-    return {copy.key: copy.partition for copy in copies if copy.key is not None}

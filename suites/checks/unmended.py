@@ -20,7 +20,9 @@ and hands everything that it still had to the application.
 ## What it needs
 
 The history and the witness's frames: which batch was answered so, and that it began where the last acknowledged one
-of its partition ended. Records whose delivery timeout was over are left out, and so are all where retries are limited.
+of its partition ended. What failed over it are the records of its partition that were handed over by then; all of
+them if the client acknowledges nothing that it was handed later. Records whose delivery timeout was over are left out,
+and so are all where retries are limited.
 
 ## References
 
@@ -29,12 +31,15 @@ PRD-IDM-09, PRD-IDM-12 (KIP-360). librdkafka calls it fatal where it happens to 
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from harness.anomaly import Anomaly
 from harness.check import Check, Requirement
 from harness.evidence import Evidence
 from harness.outcome import Level
 from harness.rows import Finding
-from suites.checks.contradicted import failed_over_it
+from harness.wire.error_table import BY_NAME
+from suites.checks.contradicted import contradicted, failed_over_it
 from suites.checks.findings import listed_errors, of_send, require_unlimited_retries
 from suites.checks.promises import EXACTLY_ONCE
 
@@ -55,12 +60,18 @@ def find(evidence: Evidence) -> list[Finding]:
     return [UNMENDED.found(len(failed), map(of_send, failed.values()), errors=errors)]
 
 
+def _with(error: str) -> Callable[[Evidence], int]:
+    """Counts the batches that were refused with this error though they were the next."""
+    code = BY_NAME[error].code
+    return lambda evidence: sum(attempt.error_code == code for attempt in contradicted(evidence))
+
+
 CHECK = Check(
     name="unmended",
     summary="Records that failed because the broker took the next sequence for a wrong one.",
     requirements=(
-        Requirement("PRD-IDM-09", Level.SHOULD, EXACTLY_ONCE),
-        Requirement("PRD-IDM-12", Level.SHOULD, EXACTLY_ONCE),
+        Requirement("PRD-IDM-09", Level.SHOULD, EXACTLY_ONCE, _with("OUT_OF_ORDER_SEQUENCE_NUMBER")),
+        Requirement("PRD-IDM-12", Level.SHOULD, EXACTLY_ONCE, _with("UNKNOWN_PRODUCER_ID")),
     ),
     guarantees=EXACTLY_ONCE,
     channels=frozenset({"history", "frames"}),

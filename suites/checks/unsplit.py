@@ -21,8 +21,9 @@ records that nothing is wrong with.
 
 The history, the log and the witness's frames. The records of a refused batch are those of its partition that failed
 within a second behind the refusal, all with the same error, and as many as the batch had. Where a batch of one record
-was refused too, nobody knows which would have fitted: nothing is said. Nor is it of records whose delivery timeout was
-over, nor where retries are limited: then parts may fail at once of something else.
+was refused too while the same limit was in force, nobody knows which would have fitted: nothing is said of the batches
+of that time. Nor is it of records whose delivery timeout was over, nor where retries are limited: then parts may fail
+at once of something else.
 
 ## References
 
@@ -39,7 +40,7 @@ from harness.rows import Finding
 from harness.units import NS_PER_MS
 from suites.checks.findings import listed_errors, of_send, require_unlimited_retries
 from suites.checks.promises import DURABLE
-from suites.checks.too_large import refusals
+from suites.checks.too_large import Refusal, refusals
 
 UNSPLIT = Anomaly(
     "unsplit",
@@ -55,19 +56,40 @@ def find(evidence: Evidence) -> list[Finding]:
     require_unlimited_retries(evidence)
     config = evidence.record.spec.config
     known = refusals(evidence)
-    if any(refusal.is_of_one for refusal in known):
-        return []
+    hopeless = {_limit(evidence, refusal) for refusal in known if refusal.is_of_one}
     limit_ns = (int(config["delivery.timeout.ms"]) - SLACK_MS) * NS_PER_MS
     batches = [
         refusal.failed
         for refusal in known
-        if refusal.failed and not any(_took_ns(send) >= limit_ns for send in refusal.failed)
+        if refusal.failed
+        and _limit(evidence, refusal) not in hopeless
+        and not any(_took_ns(send) >= limit_ns for send in refusal.failed)
     ]
     if not batches:
         return []
     failed = [send for batch in batches for send in batch]
     errors = listed_errors(failed)
     return [UNSPLIT.found(len(failed), map(of_send, failed), batches=len(batches), errors=errors)]
+
+
+def _limit(evidence: Evidence, refusal: Refusal) -> int | None:
+    """Which change of the topic's limit was in force when a batch was refused; None: the topic's own."""
+    refused_ns = refusal.attempt.answered_ns or refusal.attempt.sent_ns
+    return next(
+        (
+            row.index
+            for row in evidence.faults
+            if row.spec.kind == "message_size_limit"
+            and row.effective_ns is not None
+            and row.effective_ns[0] <= refused_ns <= row.effective_ns[1]
+        ),
+        None,
+    )
+
+
+def _refused_several(evidence: Evidence) -> int:
+    """Batches of several records that were refused for their size."""
+    return sum(not refusal.is_of_one for refusal in refusals(evidence))
 
 
 def _took_ns(send: Send) -> int:
@@ -77,7 +99,7 @@ def _took_ns(send: Send) -> int:
 CHECK = Check(
     name="unsplit",
     summary="Records that failed because their batch was too large, though each alone was not.",
-    requirements=(Requirement("PRD-SPL-01", Level.SHOULD),),
+    requirements=(Requirement("PRD-SPL-01", Level.SHOULD, arises=_refused_several),),
     guarantees=DURABLE,
     channels=frozenset({"history", "frames", "log"}),
     mutant="never_splits",

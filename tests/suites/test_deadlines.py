@@ -9,6 +9,7 @@ from msgspec.structs import replace as restruct
 
 from harness.check import Inconclusive, Unsupported
 from harness.contract import CRASHED, Fatal, OpComplete, OpInvoke
+from harness.outcome import Level
 from suites.checks import delivery_timeout, gave_up, still_pending
 
 LIMIT_MS = 30_000 + 10_000 + 5_000
@@ -216,12 +217,55 @@ def test_a_success_is_no_giving_up(story):
     assert gave_up.CHECK.find(failed(story(), 5, "ok").evidence()) == []
 
 
-def test_nobody_is_accused_where_the_broker_stood_still(story):
-    told = failed(story(), 1_000)
-    told.request([1], partition=0, at_ms=100)
-    told.answer(0, 0, at_ms=3_100)
-    with pytest.raises(Inconclusive, match="the broker left a request unanswered for 3,000 ms"):
+def slow_broker(told, from_ms, until_ms):
+    told.request([1], partition=0, at_ms=from_ms)
+    told.answer(0, 0, at_ms=until_ms)
+
+
+def slow_client(told, from_ms, until_ms):
+    told.beat(*range(0, from_ms + 1, 1_000), *range(until_ms, 50_000, 1_000))
+
+
+STOOD_STILL = pytest.mark.parametrize("stall", [slow_broker, slow_client])
+
+
+@STOOD_STILL
+def test_nothing_that_stood_still_makes_a_client_give_up_before_its_time(story, stall):
+    told = failed(story(), 6_500)
+    stall(told, 1_000, 6_000)
+    (finding,) = gave_up.CHECK.find(told.evidence())
+    assert finding.anomaly == "gave-up"
+
+
+@STOOD_STILL
+def test_what_stood_still_in_the_time_of_peace_may_have_kept_a_record(story, stall):
+    told = failed(story(), 31_000)
+    told.fault("refuse", 0, 20_000)
+    stall(told, 24_000, 29_000)
+    with pytest.raises(Inconclusive, match=r"record 0 was given up .* 5,000 ms"):
         gave_up.CHECK.find(told.evidence())
+
+
+@STOOD_STILL
+def test_what_stood_still_when_the_record_had_ended_kept_nothing(story, stall):
+    told = failed(story(), 31_000)
+    told.fault("refuse", 0, 20_000)
+    stall(told, 32_000, 37_000)
+    (finding,) = gave_up.CHECK.find(told.evidence())
+    assert finding.count == 1
+
+
+def test_a_fault_on_the_way_to_another_broker_is_in_nobodys_way(story):
+    told = failed(story(), 31_000)
+    told.call(1)
+    told.result(1, at_ms=5, partition=0, offset=told.deliver([1], 0, at_ms=2))
+    told.result(0, at_ms=31_000, partition=0, outcome="info", error="_TRANSPORT")
+    told.fault("refuse", 0, 29_000)
+    elsewhere = restruct(told.faults[0], spec=restruct(told.faults[0].spec, brokers=(2,)))
+    assert gave_up.CHECK.find(told.evidence()) == []
+    told.faults[0] = elsewhere
+    (finding,) = gave_up.CHECK.find(told.evidence())
+    assert finding.count == 1
 
 
 def test_a_process_that_stood_still_to_the_end_is_seen(story):
@@ -255,13 +299,32 @@ def test_a_call_that_never_comes_back_hangs(story, op):
 
 
 @pytest.mark.parametrize("setting", ["retries", "delivery.timeout.ms"])
-def test_a_client_that_cannot_be_told_to_go_on_does_not_claim_it(story, setting):
-    with pytest.raises(Unsupported, match="three at most"):
-        gave_up.CHECK.find(failed(story(not_set={setting: "three at most"}), 5).evidence())
+def test_a_client_that_cannot_be_told_to_go_on_differs_with_its_share(story, setting):
+    told = failed(story(not_set={setting: "three at most"}), 5)
+    told.call(1, 2, 3)
+    for n in (1, 2, 3):
+        told.result(n, at_ms=9)
+    (finding,) = gave_up.CHECK.find(told.evidence())
+    assert (finding.anomaly, finding.count, finding.level) == ("gave-up-early", 1, Level.SHOULD)
+    assert finding.params["lacks"] == (setting,)
+    assert "25.0% of all" in finding.message
 
 
-def test_giving_up_in_a_starved_process_is_inconclusive(story):
-    told = failed(story(), 6_500)
-    told.beat(0, 1_000, 6_500)
-    with pytest.raises(Inconclusive, match="client process stalled for"):
-        gave_up.CHECK.find(told.evidence())
+def test_who_was_told_to_give_up_does_not_claim_it(story):
+    with pytest.raises(Unsupported, match="retries=2"):
+        gave_up.CHECK.find(failed(story(config={"retries": 2}), 5).evidence())
+
+
+@pytest.mark.parametrize(("between", "count"), [("ok", 1), ("info", 0)])
+def test_a_batch_whose_time_is_over_ends_where_another_record_was_acknowledged(story, between, count):
+    """Records 0, 4 and 8 are of one partition; 0 is older than its delivery timeout."""
+    told = story()
+    told.fault("refuse", 0, 30_000)
+    told.call(0)
+    told.call(4, 8, at_ms=20_000)
+    told.result(0, at_ms=30_000, partition=0, outcome="info", error="_TIMED_OUT")
+    told.result(
+        4, at_ms=30_000, partition=0, outcome=between, error=None if between == "ok" else "_TIMED_OUT"
+    )
+    told.result(8, at_ms=30_000, partition=0, outcome="info", error="_TIMED_OUT")
+    assert sum(finding.count for finding in gave_up.CHECK.find(told.evidence())) == count

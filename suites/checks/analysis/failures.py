@@ -126,7 +126,7 @@ def _ended(evidence: Evidence) -> Iterator[Failure]:
     for frame in evidence.frames:
         if frame.kind is not FrameKind.CLOSE:
             continue
-        ended = Span(known.way.ended_ns(frame.broker, frame.t_ns), frame.t_ns)
+        ended = known.ended(frame.broker, frame.conn, frame.t_ns)
         lost = [
             attempt for attempt in known.by_conn.get(frame.conn, ()) if known.lost_with_connection(attempt)
         ]

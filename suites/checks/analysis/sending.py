@@ -98,10 +98,13 @@ class Sending:
         """When the client can have left the connection of ``attempt``; None: it never did."""
         if attempt.closed_ns is None:
             return None
-        ended_ns = self.way.ended_ns(attempt.broker, attempt.closed_ns)
-        # Who left sends nothing any more.
-        last = self.by_conn[attempt.conn][-1]
-        return Span(max(ended_ns, self.sent(last).earliest_ns), attempt.closed_ns)
+        return self.ended(attempt.broker, attempt.conn, attempt.closed_ns)
+
+    def ended(self, broker: int, conn: int, closed_ns: int) -> Span:
+        """When a connection that ended at the witness then can have ended for the client: it sends nothing behind."""
+        ended_ns = self.way.ended_ns(broker, closed_ns)
+        last = self.by_conn.get(conn, ())[-1:]
+        return Span(max((ended_ns, *(self.sent(each).earliest_ns for each in last))), closed_ns)
 
     def reached_ns(self, attempt: Attempt) -> int | None:
         """The latest moment by which its answer has reached the client; None: it may never have, or there is none."""
@@ -109,7 +112,7 @@ class Sending:
             return None
         if attempt.answered_ns >= self.out_of_turn_ns.get(attempt.conn, attempt.answered_ns + 1):
             return None
-        return self.way.reached_ns(attempt.broker, attempt.answered_ns)
+        return self.way.reached_ns(attempt.broker, attempt.answered_ns, attempt.opened_ns)
 
     def lost_with_connection(self, attempt: Attempt) -> Span | None:
         """When the client can have lost the attempt with its connection; None where it cannot have.

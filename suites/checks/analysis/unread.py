@@ -9,13 +9,11 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from harness.check import Inconclusive
 from harness.evidence import Evidence, view
-from harness.rows import Finding, Frame, FrameKind
+from harness.rows import Frame, FrameKind
 from suites.checks.analysis.failures import paths
 from suites.checks.analysis.way import SLACK_NS
 from suites.checks.attempts import PRODUCE
-from suites.checks.findings import UNREADABLE
 
 #: How the note of a row begins that is about half a frame.
 TORN = "the beginning of a"
@@ -53,12 +51,6 @@ def unread_about(evidence: Evidence, partition: int, begin_ns: int, end_ns: int)
         and begin_ns <= each.end_ns + SLACK_NS
         for each in unread(evidence)
     )
-
-
-def doubt_if_unread(evidence: Evidence, found: Finding) -> None:
-    """Raise Inconclusive where a frame that the witness could not read may explain the finding, wherever it passed."""
-    if hidden := len(unread(evidence)):
-        raise Inconclusive(UNREADABLE.reason(of=found.anomaly, told=found.message, count=hidden))
 
 
 def _is_undecoded(frame: Frame) -> bool:

@@ -129,12 +129,17 @@ class Way:
         """The earliest moment at which what arrived at the witness then can have been sent, but for the slack."""
         return self._before(broker, arrived_ns, Effect.HOLDS_REQUESTS)
 
-    def reached_ns(self, broker: int, answered_ns: int) -> int | None:
-        """When an answer that passed the witness then has reached the client, but for the slack; None: maybe never."""
-        if self.during(broker, answered_ns, answered_ns, Effect.LOSES_ANSWERS):
+    def reached_ns(self, broker: int, answered_ns: int, opened_ns: int | None = None) -> int | None:
+        """When an answer that passed the witness then has reached the client, but for the slack; None: maybe never.
+
+        A fault that was over when the connection was opened did nothing to it.
+        """
+        faults = [fault for fault in self.faults if opened_ns is None or opened_ns < fault.end_ns]
+        losses = (fault for fault in faults if self._can(fault, broker, Effect.LOSES_ANSWERS))
+        if any(fault.meets(answered_ns, answered_ns) for fault in losses):
             return None
         reached_ns = answered_ns
-        left = [fault for fault in self.faults if self._can(fault, broker, Effect.HOLDS_ANSWERS)]
+        left = [fault for fault in faults if self._can(fault, broker, Effect.HOLDS_ANSWERS)]
         while (
             holds := next((fault for fault in left if fault.meets(answered_ns, reached_ns)), None)
         ) is not None:

@@ -41,7 +41,8 @@ from harness.evidence import Evidence
 from harness.outcome import Level, Outcome
 from harness.rows import Finding, FrameKind, ProducePart
 from harness.units import NS_PER_MS
-from suites.checks.analysis.unread import doubt_if_unread
+from suites.checks.analysis.unread import unread
+from suites.checks.findings import doubt_if_unreadable
 from suites.checks.promises import EXACTLY_ONCE
 from suites.checks.wire.sent import Sent, is_numbered, sent
 
@@ -78,7 +79,7 @@ def find(evidence: Evidence) -> list[Finding]:
     ids = {identity.producer_id for identity in identities}
     if (invented := len(ids) - _given(evidence)) > 0:
         finding = INVENTED.found(invented, map(_of_identity, identities))
-        doubt_if_unread(evidence, finding)
+        doubt_if_unreadable(finding, len(unread(evidence)))
         found.append(finding)
     if changed := list(_changed_without_reason(evidence, identities)):
         found.append(CHANGED.found(len(changed), map(_of_identity, changed)))

@@ -39,8 +39,8 @@ from harness.check import Check, Requirement
 from harness.evidence import Evidence
 from harness.outcome import Level, Outcome
 from harness.rows import Finding
-from suites.checks.analysis.unread import doubt_if_unread
-from suites.checks.findings import of_copies
+from suites.checks.analysis.unread import unread
+from suites.checks.findings import doubt_if_unreadable, of_copies
 from suites.checks.promises import EXACTLY_ONCE
 from suites.checks.wire.keyed import partitions_of_keys
 from suites.checks.wire.renumbered import renumbered
@@ -75,7 +75,7 @@ def find(evidence: Evidence) -> list[Finding]:
         finding = GAP.found(
             sum(gap.numbers for gap in gaps), map(_sample, gaps), requirement="PRD-IDM-02", chains=chains
         )
-        doubt_if_unread(evidence, finding)
+        doubt_if_unreadable(finding, len(unread(evidence)))
         found.append(finding)
     if changed := renumbered(evidence):
         samples = (of_copies(n, copies) for n, copies in sorted(changed.items()))
