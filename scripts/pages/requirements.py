@@ -1,4 +1,4 @@
-"""The coverage page: where each behaviour is implemented, what checks it, and which mutant shows that it bites."""
+"""The coverage page: on whom each behaviour is judged, by what, and which mutant's own defect it is."""
 
 from __future__ import annotations
 
@@ -9,16 +9,17 @@ from harness.outcome import Level
 from pages.markdown import NOTE, code, table
 from suites.requirements import CLIENT_GROUPS, Group
 from suites.requirements.behaviour import REFERENCE
-from suites.requirements.coverage import Covered, coverage, tally
+from suites.requirements.coverage import Covered, Judged, Tally, coverage, tally
 from suites.simulated.law import laws
 
-HEAD = ("id", "level", "behaviour", "implemented in", "checked by", "shown to bite by")
+HEAD = ("id", "level", "behaviour", "implemented in", "judged on", "by", "mutants of its own")
 
 ABOUT = """\
 One row a behaviour. MUST is a rule of the protocol or a promise of safety; SHOULD is what the Java client does.
-"(inside)": only the reference client's own trace can show it, all else can be judged on any client. A behaviour is
-checked by laws (properties tried in virtual time, `suites/simulated`) and by [checks](checks.md) of the evidence of
-trials; the mutants in the last column are clients with one defect that one of these has caught.
+"(inside)": only the reference client's own trace can show it. A behaviour is judged on *any client* where a
+[check](checks.md) of evidence names it that needs no trace; else on *the reference client alone*, by a check of its
+trace or by laws (properties tried in virtual time, `suites/simulated`). A mutant is a client with one defect; it
+stands at the behaviours that are its own defect, and each law and check that is meant to catch it does.
 """
 
 
@@ -26,29 +27,46 @@ def pages() -> dict[str, str]:
     """File below ``docs/`` -> its text."""
     covered = coverage()
     counted = [row for group in CLIENT_GROUPS for row in covered[group.prefix][1]]
-    parts = ["# Behaviours and what checks them\n", NOTE, ABOUT, summary(counted), _open(counted)]
+    parts = ["# Behaviours and what judges them\n", NOTE, ABOUT, summary(counted), _open(counted)]
     parts += [_chapter(group, rows) for group, rows in covered.values()]
     return {"requirements.md": "\n".join(part for part in parts if part)}
 
 
 def summary(counted: Iterable[Covered]) -> str:
     """The page's own count of the behaviours of the client groups."""
-    sums = tally(counted)
+    rows = list(counted)
+    by_level = [
+        (f"**{level}**", tally(row for row in rows if row.behaviour.level is level)) for level in Level
+    ]
+    head = (
+        "",
+        "behaviours",
+        f"judged on {Judged.ANY_CLIENT}",
+        f"judged on {Judged.REFERENCE}",
+        str(Judged.NOT_YET),
+        "with a mutant of its own",
+    )
     return (
-        f"**{sums.checked} of {sums.total} behaviours are checked, {sums.must_checked} of the {sums.must_total} MUST "
-        f"among them; for {sums.bitten} a mutant shows that the check bites.**\n"
-        "Delivery semantics (E2E-DEL) come on top.\n"
+        table(head, [_counts(name, sums) for name, sums in [*by_level, ("all", tally(rows))]])
+        + "\nDelivery semantics (E2E-DEL) are not counted here.\n"
     )
 
 
+def _counts(name: str, sums: Tally) -> tuple[str, ...]:
+    counts = (sums.total, sums.any_client, sums.reference, sums.not_yet, sums.with_mutant)
+    return (name, *map(str, counts))
+
+
 def _open(counted: Iterable[Covered]) -> str:
-    """What is not checked yet, and why."""
-    rows = [
-        (row.behaviour.id, row.behaviour.level, row.behaviour.not_yet or "no law yet")
-        for row in counted
-        if not row.is_checked
-    ]
-    return "## Not yet\n\n" + table(("id", "level", "because"), rows) if rows else ""
+    """What is not judged yet, whole or in part, and why."""
+    rows = []
+    for row in counted:
+        behaviour = row.behaviour
+        if row.judged is Judged.NOT_YET:
+            rows.append((behaviour.id, behaviour.level, "all", behaviour.not_yet or "no law yet"))
+        elif behaviour.not_yet_in_part:
+            rows.append((behaviour.id, behaviour.level, "in part", behaviour.not_yet_in_part))
+    return "## Not yet\n\n" + table(("id", "level", "what", "because"), rows) if rows else ""
 
 
 def _chapter(group: Group, rows: Iterable[Covered]) -> str:
@@ -63,9 +81,19 @@ def _row(row: Covered) -> tuple[str, ...]:
         ("**MUST**" if behaviour.level is Level.MUST else str(behaviour.level)) + inside,
         f"{behaviour.statement} *{behaviour.source}*",
         _listed(_place(place) for place in behaviour.implemented),
-        _listed([*map(_law, row.laws), *map(_check, row.checks)]) or behaviour.not_yet or "",
+        str(row.judged),
+        _by(row),
         _listed(code(name, f"../clients/mutants/{name}.py") for name in row.mutants),
     )
+
+
+def _by(row: Covered) -> str:
+    """What judges it on those on whom it is judged; for what is not judged yet, why not and what judges a part."""
+    if row.judged is Judged.ANY_CLIENT:
+        return _listed(map(_check, row.checks))
+    by = _listed([*map(_check, row.trace_checks), *map(_law, row.laws)])
+    reason = row.behaviour.not_yet
+    return f"{reason}: {by}" if reason and by else reason or by
 
 
 def _place(place: str) -> str:

@@ -16,7 +16,7 @@ class Behaviour:
 
     ``scope`` says whom it can be judged on: any client, by the wire, the log and its answers, or only the reference
     client, by its trace. ``implemented`` names places of this repository as "path: name". ``not_yet`` is the reason
-    why nothing checks it, None where something does.
+    why it does not count as judged, None where it does; ``not_yet_in_part`` says which part of it is not judged.
     """
 
     id: str
@@ -26,6 +26,7 @@ class Behaviour:
     scope: str
     implemented: tuple[str, ...]
     not_yet: str | None
+    not_yet_in_part: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,9 +45,10 @@ def must(
     *implemented: str,
     scope: str = ANY_CLIENT,
     not_yet: str | None = None,
+    not_yet_in_part: str | None = None,
 ) -> Behaviour:
     """A rule of the protocol, or a promise of safety: whoever differs is wrong."""
-    return Behaviour(id, Level.MUST, statement, source, scope, implemented, not_yet)
+    return Behaviour(id, Level.MUST, statement, source, scope, implemented, not_yet, not_yet_in_part)
 
 
 def should(
@@ -56,6 +58,7 @@ def should(
     *implemented: str,
     scope: str = ANY_CLIENT,
     not_yet: str | None = None,
+    not_yet_in_part: str | None = None,
 ) -> Behaviour:
     """What the Java client does: whoever differs is different."""
-    return Behaviour(id, Level.SHOULD, statement, source, scope, implemented, not_yet)
+    return Behaviour(id, Level.SHOULD, statement, source, scope, implemented, not_yet, not_yet_in_part)

@@ -34,6 +34,7 @@ CONFIGURATION = Group(
             "heartbeat.interval.ms is less than session.timeout.ms, and the broker refuses sessions beyond its bounds.",
             "KIP-735; Heartbeat, GroupCoordinatorConfig",
             "clients/reference/consumer_config.py: _settle_heartbeat",
+            not_yet_in_part="no broker is asked for a session: there is no consumer yet",
         ),
         should(
             "CLI-CFG-05",
@@ -41,6 +42,7 @@ CONFIGURATION = Group(
             "KIP-289; ConsumerConfig",
             "clients/reference/consumer_config.py: _settle_auto_commit",
             "clients/reference/consumer_config.py: ConsumerConfig.require_group",
+            not_yet="there is no consumer yet that could subscribe or commit; a law judges the settings alone",
         ),
         should(
             "CLI-CFG-06",
@@ -63,6 +65,7 @@ CONFIGURATION = Group(
             "TransactionCoordinator",
             "harness/brokers/scripted/apis/init_producer_id.py: handle",
             "clients/reference/config.py: ProducerConfig",
+            not_yet="the reference client has no transactions yet; laws judge the scripted brokers alone",
         ),
         should(
             "CLI-CFG-09",

@@ -130,6 +130,7 @@ CONNECTIONS = Group(
             "AbstractCoordinator",
             "clients/reference/network_client.py: coordinator_node",
             "clients/reference/network_client.py: NetworkClient.add_node",
+            not_yet_in_part="no heartbeat is held up or not: there is no consumer yet",
         ),
     ),
 )

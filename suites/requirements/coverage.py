@@ -1,6 +1,8 @@
-"""Which behaviours are checked, by what, and which mutants show that the check bites.
+"""What judges each behaviour, on whom, and which mutant's own defect it is.
 
-A behaviour is checked if a law or a check names its id; a mutant counts for it if one of those catches the mutant.
+A check of evidence judges any client, unless it needs the reference client's trace; a law judges the reference client.
+A mutant counts for the behaviours that its own defect breaks (``Mutant.breaks``), and for no other that its catchers
+happen to name.
 """
 
 from __future__ import annotations
@@ -8,64 +10,81 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from enum import StrEnum
 
 from clients.mutants import MUTANTS
 from harness import registry
-from harness.outcome import Level
 from suites.requirements import GROUPS, Behaviour, Group
 from suites.simulated.law import by_requirement
+
+TRACE = "trace"
+
+
+class Judged(StrEnum):
+    """On whom a behaviour is judged."""
+
+    ANY_CLIENT = "any client"
+    REFERENCE = "the reference client alone"
+    NOT_YET = "not yet"
 
 
 @dataclass(frozen=True, slots=True)
 class Covered:
-    """A behaviour with the names of the laws (``suite/name``), checks and mutants that stand for it."""
+    """A behaviour with the names of all that stands for it.
+
+    ``checks`` judge any client, ``trace_checks`` and ``laws`` (``suite/name``) the reference client; ``mutants`` are
+    those whose own defect it is.
+    """
 
     behaviour: Behaviour
-    laws: tuple[str, ...]
     checks: tuple[str, ...]
+    trace_checks: tuple[str, ...]
+    laws: tuple[str, ...]
     mutants: tuple[str, ...]
 
     @property
-    def is_checked(self) -> bool:
-        return bool(self.laws or self.checks)
+    def judged(self) -> Judged:
+        """What is not implemented counts as not yet, even where a law or check judges a part of it."""
+        if self.behaviour.not_yet:
+            return Judged.NOT_YET
+        if self.checks:
+            return Judged.ANY_CLIENT
+        return Judged.REFERENCE if self.trace_checks or self.laws else Judged.NOT_YET
 
 
 @dataclass(frozen=True, slots=True)
 class Tally:
-    """Of ``total`` behaviours ``checked`` are checked, ``bitten`` of them also have a mutant; ``must`` alike."""
+    """How many behaviours are judged on whom, and how many of them have a mutant of their own."""
 
     total: int
-    checked: int
-    bitten: int
-    must_total: int
-    must_checked: int
+    any_client: int
+    reference: int
+    not_yet: int
+    with_mutant: int
 
 
 def coverage() -> dict[str, tuple[Group, tuple[Covered, ...]]]:
     """Prefix -> the group and its behaviours with what covers them."""
-    laws, checks, mutants = laws_by_id(), checks_by_id(), mutants_by_catcher()
+    laws, mutants = laws_by_id(), mutants_by_id()
+    checks, trace_checks = checks_by_id(on_trace=False), checks_by_id(on_trace=True)
 
     def covered(behaviour: Behaviour) -> Covered:
-        by = (*laws.get(behaviour.id, ()), *checks.get(behaviour.id, ()))
-        caught = sorted({mutant for catcher in by for mutant in mutants.get(catcher, ())})
-        return Covered(
-            behaviour, laws.get(behaviour.id, ()), checks.get(behaviour.id, ()), mutants=tuple(caught)
-        )
+        by = (each.get(behaviour.id, ()) for each in (checks, trace_checks, laws, mutants))
+        return Covered(behaviour, *by)
 
     return {group.prefix: (group, tuple(map(covered, group.behaviours))) for group in GROUPS}
 
 
 def tally(rows: Iterable[Covered]) -> Tally:
-    """What the summary lines say."""
+    """What the summary says of these behaviours; one that is judged nowhere yet has no mutant that counts."""
     rows = list(rows)
-    binding = [row for row in rows if row.behaviour.level is Level.MUST]
-    checked = [row for row in rows if row.is_checked]
+    count = {judged: sum(row.judged is judged for row in rows) for judged in Judged}
     return Tally(
         total=len(rows),
-        checked=len(checked),
-        bitten=sum(1 for row in checked if row.mutants),
-        must_total=len(binding),
-        must_checked=sum(row.is_checked for row in binding),
+        any_client=count[Judged.ANY_CLIENT],
+        reference=count[Judged.REFERENCE],
+        not_yet=count[Judged.NOT_YET],
+        with_mutant=sum(bool(row.mutants) and row.judged is not Judged.NOT_YET for row in rows),
     )
 
 
@@ -74,18 +93,19 @@ def laws_by_id() -> Mapping[str, tuple[str, ...]]:
     return _grouped((requirement, law.id) for requirement, law in by_requirement())
 
 
-def checks_by_id() -> Mapping[str, tuple[str, ...]]:
-    """Behaviour id -> checks that name it."""
+def checks_by_id(*, on_trace: bool | None = None) -> Mapping[str, tuple[str, ...]]:
+    """Behaviour id -> checks that name it: all, or those that need a trace, or those that do not."""
     return _grouped(
         (requirement.id, name)
-        for name, check in registry.table("checks").items()
+        for name, check in registry.checks().items()
+        if on_trace is None or (TRACE in check.channels) is on_trace
         for requirement in check.requirements
     )
 
 
-def mutants_by_catcher() -> Mapping[str, tuple[str, ...]]:
-    """Law or check -> mutants that it catches."""
-    return _grouped((by, name) for name, mutant in MUTANTS.items() for by in mutant.caught_by)
+def mutants_by_id() -> Mapping[str, tuple[str, ...]]:
+    """Behaviour id -> mutants whose own defect it is."""
+    return _grouped((broken, name) for name, mutant in MUTANTS.items() for broken in mutant.breaks)
 
 
 def _grouped(pairs: Iterable[tuple[str, str]]) -> dict[str, tuple[str, ...]]:

@@ -14,7 +14,8 @@ from clients.mutants import MUTANTS
 from harness.cli.output import print_json
 from harness.cli.screen import answer, say
 from harness.errors import unknown
-from suites.simulated.catching import TRUE, WITHOUT_MUTANT, Caught, catch, idle_catchers
+from suites.simulated.catching import TRUE, Caught, catch, idle_catchers
+from suites.simulated.stand_ins import STAND_INS
 
 PROGRESS_S = 5.0
 EXAMPLES = 150
@@ -56,8 +57,8 @@ def mutants(
     for each in accused:
         say(f"the true client is accused by {each.by}, example {each.examples}")
     if not names:
-        for by in idle_catchers():
-            say(f"{by} has no mutant: {WITHOUT_MUTANT.get(by, 'nobody has made one')}")
+        for by in sorted(set(idle_catchers()) - set(STAND_INS)):
+            say(f"{by} has neither a mutant nor a stand-in")
     code = 1 if escaped or accused else 0
     say(
         f"{len(chosen)} mutants, {len(tried)} times to be caught, {len(escaped)} escaped; the true client was "

@@ -15,8 +15,8 @@ from clients.mutants import MUTANTS, components_of
 from clients.mutants.corrupts_on_retry import Decaying
 from clients.mutants.rebuilt import rebuilt
 from clients.mutants.reorders_on_retry import Reversing
+from clients.mutants.variant import Variant
 from clients.reference.buffer_pool import BufferPool
-from clients.reference.producer import Components
 from clients.reference.producer_batch import ProducerId
 from clients.reference.trace import no_trace
 from harness.registry import names
@@ -95,7 +95,9 @@ def assert_overrides(mutated: type, true: type) -> None:
     """Whatever ``mutated`` defines is there in ``true``, also in the parts that it is made of."""
     seeded = {
         word: value
-        for word, value in vars(mutated).items()
+        for kind in mutated.__mro__
+        if kind not in true.__mro__
+        for word, value in vars(kind).items()
         if callable(value) or isinstance(value, classmethod | property)
     }
     assert seeded
@@ -108,8 +110,8 @@ def assert_overrides(mutated: type, true: type) -> None:
 @pytest.mark.parametrize("name", MUTANTS)
 def test_a_mutant_overrides_methods_that_exist(name):
     """A method that the true client has renamed would leave a mutant without its defect."""
-    for part, true in vars(Components()).items():
-        mutated = getattr(components_of(name), part)
+    for part, true in vars(Variant()).items():
+        mutated = getattr(components_of(name), part, true)
         if mutated is not true:
             assert_overrides(mutated, true)
 
@@ -124,7 +126,7 @@ def test_every_mutant_is_registered_and_every_file_is_in_the_table():
     registered = {name.removeprefix("mutant-") for name in names("clients") if name.startswith("mutant-")}
     assert registered == set(MUTANTS)
     files = {path.stem for path in Path(clients.mutants.__file__).parent.glob("*.py")}
-    assert files - {"__init__", "rebuilt"} == set(MUTANTS)
+    assert files - {"__init__", "rebuilt", "variant"} == set(MUTANTS)
 
 
 @pytest.mark.parametrize("name", MUTANTS)

@@ -3,28 +3,44 @@
 from __future__ import annotations
 
 import json
+import random
 
 import pytest
 
-from clients.mutants import MUTANTS
+from clients.mutants import MUTANTS, components_of
 from clients.reference.producer import Components
 from harness import registry
 from harness.cli.main import call
 from suites.simulated import catching, mutants
-from suites.simulated.catching import TRUE, WITHOUT_MUTANT, Caught, all_catchers, catch, idle_catchers
-from suites.simulated.law import laws
+from suites.simulated.catching import TRUE, Caught, catch, idle_catchers
+from suites.simulated.law import laws, try_law, walk
+from suites.simulated.stand_ins import STAND_INS
 
 pytestmark = pytest.mark.long
+
+#: The same one always, and one that nobody has tried.
+SEEDS = (0, random.Random().randrange(2**32))
 
 #: One of a law, one of a check, and one of both.
 SOME = ("wrong_hash_seed", "ends_batches_twice", "retries_with_new_sequence")
 
 
+@pytest.mark.parametrize("seed", SEEDS, ids=["fixed", "fresh"])
 @pytest.mark.parametrize("name", MUTANTS)
-def test_a_mutant_is_caught(name):
+def test_a_mutant_is_caught(name, seed):
     assert MUTANTS[name].caught_by
     for by in MUTANTS[name].caught_by:
-        assert catch(name, by, mutants.EXAMPLES, 0).examples, f"{name} escapes {by}"
+        assert catch(name, by, mutants.EXAMPLES, seed).examples, f"{name} escapes {by} with seed {seed}"
+
+
+@pytest.mark.parametrize("tried", [pytest.param(law, id=law.id) for law in laws().values() if law.walks])
+def test_the_true_client_keeps_its_promise_on_every_walk(tried):
+    tried.machine.components = Components()
+    for situation, steps in tried.walks.items():
+        try:
+            walk(tried.machine, steps)
+        except AssertionError as error:
+            pytest.fail(f"{situation}: {error}")
 
 
 @pytest.mark.parametrize("name", MUTANTS)
@@ -38,12 +54,21 @@ def test_what_a_mutant_gets_wrong_is_what_its_catchers_judge(name):
             else [each.id for each in registry.checks()[by].requirements]
         )
     }
-    assert MUTANTS[name].requirements and set(MUTANTS[name].requirements) <= judged
+    assert MUTANTS[name].breaks and set(MUTANTS[name].breaks) <= judged
 
 
-def test_whatever_judges_has_a_mutant_or_a_reason():
-    assert set(idle_catchers()) == set(WITHOUT_MUTANT)
-    assert set(WITHOUT_MUTANT) <= set(all_catchers())
+def test_whatever_judges_has_a_mutant_or_a_stand_in():
+    assert set(idle_catchers()) == set(STAND_INS)
+
+
+@pytest.mark.parametrize("seed", SEEDS, ids=["fixed", "fresh"])
+@pytest.mark.parametrize("id", laws())
+def test_each_law_fails_on_some_input(id, seed):
+    """On its stand-in, or on the first mutant that names it."""
+    broken = STAND_INS.get(id) or components_of(
+        next(name for name, mutant in MUTANTS.items() if id in mutant.caught_by)
+    )
+    assert try_law(laws()[id], broken, mutants.EXAMPLES, at_seed=seed) is not None
 
 
 def test_a_check_names_a_mutant_that_names_it():

@@ -12,10 +12,11 @@ from pathlib import Path
 
 import pytest
 
+from clients.mutants import MUTANTS
 from harness import registry
 from harness.outcome import Level
 from suites.requirements import CLIENT_GROUPS, GROUPS, behaviours, coverage
-from suites.requirements.coverage import Covered, Tally, checks_by_id, laws_by_id, mutants_by_catcher, tally
+from suites.requirements.coverage import Covered, Judged, Tally, checks_by_id, laws_by_id, tally
 from suites.simulated.law import laws
 
 pytestmark = pytest.mark.long
@@ -94,9 +95,11 @@ def test_what_is_built_says_where_and_what_is_not_says_why():
     assert not [row.id for row in ROWS if not (row.implemented or row.not_yet)]
 
 
-def test_what_is_checked_is_not_said_to_be_missing():
+def test_what_counts_as_judged_is_not_said_to_be_missing():
     for _, rows in coverage.coverage().values():
-        assert not [row.behaviour.id for row in rows if row.is_checked and row.behaviour.not_yet]
+        for row in rows:
+            assert (row.judged is Judged.NOT_YET) is bool(row.behaviour.not_yet), row.behaviour.id
+            assert not (row.behaviour.not_yet and row.behaviour.not_yet_in_part), row.behaviour.id
 
 
 def test_laws_and_checks_name_known_ids():
@@ -120,25 +123,51 @@ def test_scenarios_exercise_known_ids():
     assert named and not named - set(behaviours())
 
 
-def test_a_mutant_counts_only_where_its_catcher_names_the_id():
-    by_catcher = mutants_by_catcher()
-    assert not set(by_catcher) - set(laws()) - set(registry.checks())
+def test_a_mutant_counts_only_where_its_own_defect_is():
     for _, rows in coverage.coverage().values():
         for row in rows:
-            caught = {mutant for by in (*row.laws, *row.checks) for mutant in by_catcher.get(by, ())}
-            assert set(row.mutants) == caught
+            own = {name for name, mutant in MUTANTS.items() if row.behaviour.id in mutant.breaks}
+            assert set(row.mutants) == own
             assert row.laws == laws_by_id().get(row.behaviour.id, ())
 
 
-def test_the_tally_counts_what_is_checked():
+def test_a_check_of_a_trace_judges_the_reference_client_alone():
+    for _, rows in coverage.coverage().values():
+        for row in rows:
+            assert not [name for name in row.checks if "trace" in registry.checks()[name].channels]
+            assert all("trace" in registry.checks()[name].channels for name in row.trace_checks)
+            if row.judged is Judged.ANY_CLIENT:
+                assert row.checks
+
+
+def test_every_must_that_is_judged_has_a_mutant_of_its_own():
+    rows = [row for _, covered in coverage.coverage().values() for row in covered]
+    musts = [row for row in rows if row.behaviour.level is Level.MUST and row.judged is not Judged.NOT_YET]
+    assert musts and [row.behaviour.id for row in musts if not row.mutants] == []
+
+
+def test_every_behaviour_that_is_judged_has_a_mutant_of_its_own():
+    rows = [row for _, covered in coverage.coverage().values() for row in covered]
+    assert [row.behaviour.id for row in rows if row.judged is not Judged.NOT_YET and not row.mutants] == []
+
+
+def test_the_tally_counts_each_behaviour_once():
     must, should = (next(row for row in ROWS if row.level is level) for level in (Level.MUST, Level.SHOULD))
     rows = [
-        Covered(must, ("s/law",), (), ("mutant",)),
-        Covered(replace(must, id="B"), (), (), ()),
-        Covered(should, (), ("check",), ()),
-        Covered(replace(should, id="C"), (), (), ()),
+        Covered(must, ("check",), ("trace",), ("s/law",), ("mutant",)),
+        Covered(must, (), ("trace",), (), ()),
+        Covered(should, (), (), ("s/law",), ("mutant",)),
+        Covered(should, (), (), (), ()),
+        Covered(replace(should, not_yet="it is not built"), ("check",), (), (), ("mutant",)),
     ]
-    assert tally(rows) == Tally(total=4, checked=2, bitten=1, must_total=2, must_checked=1)
+    assert [row.judged for row in rows] == [
+        Judged.ANY_CLIENT,
+        Judged.REFERENCE,
+        Judged.REFERENCE,
+        Judged.NOT_YET,
+        Judged.NOT_YET,
+    ]
+    assert tally(rows) == Tally(total=5, any_client=1, reference=2, not_yet=2, with_mutant=2)
 
 
 def test_the_page_says_what_the_table_says(pages):
@@ -148,14 +177,12 @@ def test_the_page_says_what_the_table_says(pages):
     assert [id for id, *_ in rows if f"| {id} " in chapters][-135:] == [
         row.id for group in CLIENT_GROUPS for row in group.behaviours
     ]
-    cells = [(level, re.split(r"(?<!\\)\|", rest)) for _, level, rest in rows[-135:]]
-    claimed = re.search(r"\*\*(\d+) of 135 behaviours are checked, (\d+) of the (\d+) MUST among", page)
-    checked = [(level, rest) for level, rest in cells if "`" in rest[2]]
-    musts = [level for level, _ in cells if "MUST" in level]
+    cells = [re.split(r"(?<!\\)\|", rest) for _, _, rest in rows[-135:]]
+    claimed = re.search(r"^\| all \| 135 \| (\d+) \| (\d+) \| (\d+) \| (\d+) \|$", page, re.M)
+    judged = [cell[2].strip() for cell in cells]
     assert claimed and list(map(int, claimed.groups())) == [
-        len(checked),
-        sum("MUST" in level for level, _ in checked),
-        len(musts),
+        *(judged.count(each) for each in (Judged.ANY_CLIENT, Judged.REFERENCE, Judged.NOT_YET)),
+        sum("`" in cell[4] and cell[2].strip() != Judged.NOT_YET for cell in cells),
     ]
 
 
@@ -202,8 +229,3 @@ def test_generation_is_the_same_in_another_process(pages):
         for seed in ("1", "2")
     ]
     assert outs[0] == outs[1]
-
-
-def test_every_behaviour_is_checked_or_says_why_not() -> None:
-    rows = [row for _, covered in coverage.coverage().values() for row in covered]
-    assert [row.behaviour.id for row in rows if not (row.is_checked or row.behaviour.not_yet)] == []

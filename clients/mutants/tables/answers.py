@@ -18,7 +18,7 @@ ANSWERS: Mapping[str, Mutant] = {
     "drops_batch_on_disconnect": Mutant(
         "forgets the batches that were in flight on a lost connection",
         ("still-pending", "bookkeeping", TRANSITIONS + "EachRecordIsStoredOnceAndInOrder"),
-        ("PRD-CLS-03",),
+        ("PRD-FIN-04",),
         scenario="produce/disconnect",
         guarantee=Guarantee.AT_LEAST_ONCE,
     ),
@@ -32,7 +32,7 @@ ANSWERS: Mapping[str, Mutant] = {
     "reorders_on_retry": Mutant(
         "turns the records of a batch round when it sends it again",
         ("reordered", TRANSITIONS + "EachRecordIsStoredOnceAndInOrder"),
-        ("E2E-DEL-02",),
+        ("PRD-SND-14", "E2E-DEL-02"),
         scenario="produce/disconnect",
         guarantee=Guarantee.IDEMPOTENT,
     ),
@@ -138,5 +138,23 @@ ANSWERS: Mapping[str, Mutant] = {
         ("PRD-SND-02",),
         scenario="produce/dropped-response",
         guarantee=Guarantee.AT_LEAST_ONCE,
+    ),
+    "retries_unsupported_version": Mutant(
+        "tries a batch again that no common version can carry",
+        (DELIVERY + "without_a_common_version_nothing_is_written",),
+        ("PRD-SND-07",),
+    ),
+    "too_few_replicas_is_final": Mutant(
+        "fails a batch at once that too few replicas could take, or have taken",
+        (DELIVERY + "too_few_replicas_are_waited_for",),
+        ("PRD-SND-09",),
+    ),
+    "sends_everything_twice": Mutant(
+        "writes every Produce request twice",
+        (
+            "duplicate",
+            DELIVERY + "at_least_once",
+        ),
+        ("E2E-DEL-03",),
     ),
 }

@@ -125,12 +125,15 @@ BATCHES: Mapping[str, Mutant] = {
     ),
     "flush_forgets_parts": Mutant(
         "returns from flush() before the parts of a split batch have ended",
-        (DELIVERY + "a_batch_too_large_goes_in_parts",),
+        (
+            DELIVERY + "a_batch_too_large_goes_in_parts",
+            DELIVERY + "futures_of_a_split_batch_wait_for_their_parts",
+        ),
         ("PRD-SPL-06",),
     ),
     "forgets_split": Mutant(
         "makes batches as large as before when one had to be split",
-        (DELIVERY + "a_split_ends_the_hope_of_compression",),
+        (DELIVERY + "batches_are_smaller_after_a_split", DELIVERY + "a_split_ends_the_hope_of_compression"),
         ("PRD-SPL-05",),
     ),
     "flush_returns_early": Mutant(
@@ -150,5 +153,33 @@ BATCHES: Mapping[str, Mutant] = {
         "tells nobody of the records that close() gives up",
         (EXPIRY + "close_keeps_its_limit",),
         ("PRD-CLS-04",),
+    ),
+    "null_is_empty": Mutant(
+        "stores an empty value where there is none",
+        (DELIVERY + "what_was_sent_is_stored_and_told",),
+        ("PRD-ISP-08",),
+    ),
+    "one_record_a_batch": Mutant(
+        "opens a batch for every record, whatever room the last one has",
+        (TRANSITIONS + "BatchesGoWhenTheyMayAndInOrder",),
+        ("PRD-ACC-01",),
+    ),
+    "second_success_is_ignored": Mutant(
+        "takes a second success of a batch without an error",
+        (TRANSITIONS + "a_batch_takes_one_final_state",),
+        ("PRD-FIN-03",),
+    ),
+    "expiry_says_nothing": Mutant(
+        "fails expired batches without saying how many records, where and how long",
+        (EXPIRY + "every_record_has_a_result_in_time",),
+        ("PRD-EXP-02",),
+    ),
+    "leaderless_topic_is_not_asked_for": Mutant(
+        "does not ask for the topic of batches that have no leader",
+        (
+            TRANSITIONS + "BatchesGoWhenTheyMayAndInOrder",
+            EXPIRY + "a_leaderless_topic_is_asked_for_until_it_is_led",
+        ),
+        ("PRD-ACC-07",),
     ),
 }

@@ -53,7 +53,7 @@ CLUSTER: Mapping[str, Mutant] = {
     "no_refresh_on_not_leader": Mutant(
         "does not ask for metadata when a broker is not the leader any more",
         (DELIVERY + "a_leader_error_asks_for_metadata", EXPIRY + "a_wrong_leader_is_looked_up_at_once"),
-        ("MET-08",),
+        ("MET-08", "PRD-SND-10"),
     ),
     "adopts_older_leader": Mutant(
         "adopts a leader from a refusal even if a newer one is known",
@@ -66,7 +66,7 @@ CLUSTER: Mapping[str, Mutant] = {
             TRANSITIONS + "NewsOfTheClusterIsBelievedWhenItIsNewer",
             DELIVERY + "a_named_leader_is_followed_at_once",
         ),
-        ("MET-09", "PRD-SND-10"),
+        ("MET-09",),
     ),
     "never_forgets_topics": Mutant(
         "asks for every topic that it ever used",

@@ -18,7 +18,7 @@ IDENTITY: Mapping[str, Mutant] = {
             DELIVERY + "idempotent",
             DELIVERY + "what_was_stored_and_refused_is_stored_once",
         ),
-        ("E2E-DEL-02",),
+        ("PRD-IDM-03", "E2E-DEL-02"),
         scenario="produce/dropped-response",
         guarantee=Guarantee.IDEMPOTENT,
     ),
@@ -101,5 +101,51 @@ IDENTITY: Mapping[str, Mutant] = {
     ),
     "new_identity_after_each_answer": Mutant(
         "raises its epoch after every acknowledgement", ("producer-identity",), ("PRD-IDM-01",)
+    ),
+    "more_than_five_out": Mutant(
+        "has more than five batches of a partition out",
+        (DELIVERY + "no_more_than_five_batches_are_out",),
+        ("PRD-IDM-04",),
+    ),
+    "forgets_offset_of_repeated_batch": Mutant(
+        "tells no offset for a batch that it had to send again",
+        (
+            TRANSITIONS + "EachRecordIsStoredOnceAndInOrder",
+            DELIVERY + "what_was_stored_and_refused_is_stored_once",
+        ),
+        ("PRD-IDM-05",),
+    ),
+    "restarts_at_any_gap": Mutant(
+        "restarts a partition at every refusal as out of order",
+        (DELIVERY + "a_batch_refused_behind_others_goes_again_as_it_was",),
+        ("PRD-IDM-08",),
+    ),
+    "unknown_producer_is_fatal": Mutant(
+        "fails a batch whose producer the broker does not know",
+        (DELIVERY + "an_unknown_producer_goes_again",),
+        ("PRD-IDM-12",),
+    ),
+    "unknown_producer_keeps_numbers": Mutant(
+        "never restarts the sequences of a producer that the broker does not know",
+        (DELIVERY + "an_unknown_producer_goes_again",),
+        ("PRD-IDM-12",),
+    ),
+    "new_epoch_goes_on": Mutant(
+        "counts on from the old sequences under a new epoch",
+        (
+            DELIVERY + "a_broken_chain_begins_anew",
+            DELIVERY + "a_new_epoch_begins_at_0_and_ends_the_old_one",
+        ),
+        ("PRD-IDM-14",),
+    ),
+    "begins_anew_after_idling": Mutant(
+        "begins a partition at sequence 0 again after ten idle minutes",
+        (DELIVERY + "a_forgotten_producer_goes_on",),
+        ("PRD-IDM-15",),
+    ),
+    "old_numbers_for_resent_records": Mutant(
+        "gives records that the application sends again their old sequence numbers",
+        (DELIVERY + "what_the_application_repeats_is_a_new_record",),
+        ("PRD-IDM-16",),
     ),
 }

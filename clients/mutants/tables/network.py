@@ -180,4 +180,24 @@ NETWORK: Mapping[str, Mutant] = {
         (TRANSITIONS + "RequestsEndOnceAndInOrder", "in-flight"),
         ("NET-INF-02",),
     ),
+    "keeps_refused_connection": Mutant(
+        "keeps a connection whose question for versions was answered with an error",
+        (TRANSITIONS + "ConnectionsWalkTheirStates",),
+        ("NET-CON-03",),
+    ),
+    "drops_unready_requests": Mutant(
+        "drops a request for a node that is not ready, without an error",
+        (TRANSITIONS + "RequestsEndOnceAndInOrder",),
+        ("NET-INF-04",),
+    ),
+    "close_ends_requests": Mutant(
+        "ends the requests of a node that is closed like those of a lost connection",
+        (TRANSITIONS + "RequestsEndOnceAndInOrder",),
+        ("NET-INF-07",),
+    ),
+    "uses_reserved_correlation_ids": Mutant(
+        "gives requests the correlation ids that are kept for SASL",
+        (TRANSITIONS + "correlation_ids_go_round",),
+        ("NET-INF-02",),
+    ),
 }

@@ -30,4 +30,22 @@ PLUG_INS: Mapping[str, Mutant] = {
         (DELIVERY + "whoever_asks_hears_the_cluster_id",),
         ("PRD-ISP-05",),
     ),
+    "failed_plug_in_leaves_others_open": Mutant(
+        "leaves plug-ins open where a later one cannot be made",
+        (DELIVERY + "plug_ins_are_configured_first_and_closed_once",),
+        ("PRD-ISP-03",),
+    ),
+    "unserializable_becomes_empty": Mutant(
+        "sends an empty value where the serializer refuses one",
+        (DELIVERY + "the_key_is_serialized_first",),
+        ("PRD-ISP-04",),
+    ),
+    "flushes_in_callbacks": Mutant(
+        "lets a callback flush, which waits for itself",
+        (DELIVERY + "flush_in_a_callback_is_refused",),
+        ("PRD-CLS-02",),
+    ),
+    "closes_once": Mutant(
+        "refuses a second close()", (DELIVERY + "flush_in_a_callback_is_refused",), ("PRD-CLS-05",)
+    ),
 }

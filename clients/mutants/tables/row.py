@@ -14,14 +14,15 @@ TRANSITIONS, EXPIRY, DELIVERY = "state_transitions/", "timeout_expiry/", "delive
 class Mutant:
     """``defect`` completes "the reference client, which ..."; the file of the mutant's name has the ``COMPONENTS``.
 
-    ``caught_by`` are laws (``suite/name``) and checks, each of which catches it; ``requirements`` the behaviours that
-    it gets wrong, all of them judged by one of those. ``scenario`` and ``guarantee`` say in which trial with real
+    ``caught_by`` are laws (``suite/name``) and checks, each of which catches it; ``breaks`` the behaviours that are
+    its own defect, all of them judged by one of those: what else breaks as a consequence is not here. ``scenario`` and
+    ``guarantee`` say in which trial with real
     brokers the first of the checks catches it, where that is tried.
     """
 
     defect: str
     caught_by: tuple[str, ...]
-    requirements: tuple[str, ...]
+    breaks: tuple[str, ...]
     scenario: str = ""
     guarantee: Guarantee | None = None
 

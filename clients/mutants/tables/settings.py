@@ -49,4 +49,24 @@ SETTINGS: Mapping[str, Mutant] = {
         (TRANSITIONS + "a_delivery_timeout_covers_linger_and_one_request",),
         ("PRD-EXP-04",),
     ),
+    "slow_heartbeat": Mutant(
+        "passes over a heartbeat.interval.ms that is as long as the session",
+        (TRANSITIONS + "a_heartbeat_is_more_frequent_than_sessions_end",),
+        ("CLI-CFG-04",),
+    ),
+    "commits_without_group": Mutant(
+        "passes over auto-commit that was asked for without a group",
+        (TRANSITIONS + "without_a_group_nothing_is_committed",),
+        ("CLI-CFG-05",),
+    ),
+    "mixes_group_protocols": Mutant(
+        "passes over settings that its group.protocol does not have",
+        (TRANSITIONS + "a_protocol_refuses_the_settings_of_the_other",),
+        ("CLI-CFG-06",),
+    ),
+    "any_isolation_level": Mutant(
+        "passes over an isolation.level that is not listed",
+        (TRANSITIONS + "isolation_and_reset_take_their_listed_values",),
+        ("CLI-CFG-09",),
+    ),
 }

@@ -10,6 +10,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
+from clients.reference import KafkaProducer
 from clients.reference.errors import PluginError, SendError, SerializationError
 from clients.reference.interceptors import Acknowledgement, ProducerRecord
 from clients.reference.producer import Components
@@ -18,6 +19,8 @@ from clients.reference.producer_plugins import ProducerPlugins
 from suites.simulated.law import example, law
 
 ADDRESS = {"bootstrap.servers": "localhost:9092", "client.id": "mine"}
+#: Nobody listens there, so a send fails when max.block.ms is over.
+NOWHERE = {"bootstrap.servers": "127.0.0.1:9", "client.id": "mine", "max.block.ms": 1}
 MANNERS = st.lists(st.sampled_from(["good", "raises", "returns nothing"]), max_size=5)
 
 
@@ -69,6 +72,11 @@ def _quiet() -> Iterator[None]:
         logger.disabled = before
 
 
+def _producer(components: Components, settings: dict[str, Any]) -> KafkaProducer:
+    kind: type[KafkaProducer] = getattr(components, "producer", KafkaProducer)
+    return kind(NOWHERE | settings, components=components)
+
+
 def _plugins(components: Components, **settings: Any) -> ProducerPlugins:
     named = {name.replace("_", "."): value for name, value in settings.items()}
     return components.plugins(components.config.from_mapping(ADDRESS | named))
@@ -111,24 +119,46 @@ def interceptors_hear_of_each_end_first(
         assert (metadata.offset, metadata.partition) == expected
 
 
-@law("PRD-ISP-03", good=st.integers(0, 4), bad=st.sampled_from([None, "cannot be configured", "no class"]))
-def plug_ins_are_configured_first_and_closed_once(components: Components, good: int, bad: str | None) -> None:
-    """Each plug-in is configured with the client's id before use and closed once, also if a later one fails."""
+@law(
+    "PRD-ISP-03",
+    good=st.integers(0, 3),
+    serializer=st.booleans(),
+    bad=st.sampled_from([None, "cannot be configured", "no class"]),
+)
+@example(good=2, serializer=True, bad="cannot be configured")
+@example(good=2, serializer=True, bad="no class")
+@example(good=2, serializer=True, bad=None)
+def plug_ins_are_configured_first_and_closed_once(
+    components: Components, good: int, serializer: bool, bad: str | None
+) -> None:
+    """Plug-ins are configured first and closed once, with the producer, or when a later one cannot be made."""
     diary: list[tuple[str, Any]] = []
     chain: list[Any] = [Plugin(f"i{index}", diary) for index in range(good)]
     chain += [] if bad is None else ["no.such:Class"] if bad == "no class" else [Plugin("bad", diary, bad)]
-    names = [f"i{index}" for index in range(good)]
+    settings: dict[str, Any] = {"interceptor.classes": chain}
+    settings |= {"value.serializer": Plugin("value", diary)} if serializer else {}
+    names = [*(["value"] if serializer else []), *(f"i{index}" for index in range(good))]
     with _quiet():
         try:
-            plugins = _plugins(components, interceptor_classes=chain)
+            producer = _producer(components, settings)
         except PluginError:
             assert bad is not None
         else:
             assert bad is None
-            plugins.close()
-            plugins.close()
-    assert [name for name, what in diary if what == ("configure", "mine")][:good] == names
-    assert [name for name, what in diary if what == "close" and name != "bad"] == names
+            assert not [name for name, what in diary if what == "close"], "closed before the producer"
+            producer.close()
+            producer.close()
+    for name in names:
+        told = [what for each, what in diary if each == name]
+        assert told[0] == ("configure", "mine") and told[-1] == "close", f"{name}: {told}"
+        assert told.count("close") == 1, f"{name}: {told}"
+
+
+class Plain:
+    """A serializer, and nothing else."""
+
+    def __init__(self, plugin: Plugin) -> None:
+        self.configure, self.serialize, self.close = plugin.configure, plugin.serialize, plugin.close
 
 
 @law(
@@ -138,26 +168,41 @@ def plug_ins_are_configured_first_and_closed_once(components: Components, good: 
     key=st.none() | st.integers(),
     value=st.none() | st.integers(),
 )
+@example(key_manner="raises", value_manner="raises", key=1, value=2)
+@example(key_manner="good", value_manner="raises", key=1, value=2)
+@example(key_manner="good", value_manner="good", key=1, value=None)
 def the_key_is_serialized_first(
     components: Components, key_manner: str, value_manner: str, key: int | None, value: int | None
 ) -> None:
-    """The key is serialized, then the value; what either cannot take is a serialization error of that record."""
+    """The key is serialized, then the value; what either cannot take is raised by send() and takes no memory."""
     diary: list[tuple[str, Any]] = []
-    plugins = _plugins(
+    producer = _producer(
         components,
-        key_serializer=Plugin("key", diary, key_manner),
-        value_serializer=Plugin("value", diary, value_manner),
+        {
+            "key.serializer": Plain(Plugin("key", diary, key_manner)),
+            "value.serializer": Plain(Plugin("value", diary, value_manner)),
+        },
     )
     diary.clear()
     try:
-        made = plugins.serialize(ProducerRecord(topic="t", value=value, key=key))
+        producer.send("t", value, key)
     except SerializationError:
         assert "raises" in (key_manner, value_manner)
+        pool = producer._core.pool
+        assert pool.available_bytes == pool.total_bytes, "a record that is none takes memory"
+        assert pool.waiting == 0
     else:
-        assert made == tuple(each if each is None else str(each).encode() for each in (key, value))
-        assert (key_manner, value_manner) == ("good", "good")
+        assert (key_manner, value_manner) == ("good", "good"), "send() takes what cannot be serialized"
+    finally:
+        producer.close(0)
     called = [("key", ("serialize", key)), ("value", ("serialize", value))]
-    assert diary == (called[:1] if key_manner == "raises" else called)
+    told = [each for each in diary if each[1] != "close"]
+    assert told == (called[:1] if key_manner == "raises" else called)
+    record = ProducerRecord(topic="t", value=value, key=key)
+    plain = _plugins(
+        components, key_serializer=Plugin("key", diary), value_serializer=Plugin("value", diary)
+    ).serialize(record)
+    assert plain == tuple(each if each is None else str(each).encode() for each in (key, value))
 
 
 @law("PRD-ISP-05", manners=MANNERS, cluster_id=st.none() | st.text(max_size=5))

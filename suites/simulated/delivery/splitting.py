@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from clients.reference.producer import Components
 from clients.reference.trace import BatchSent, BatchSplit
+from harness.dice import Dice
 from harness.simulated.scheduler import NS_PER_MS
 from harness.wire.records import Codec
 from suites.simulated.bench import TOPIC, Bench
@@ -16,6 +17,7 @@ from suites.simulated.state_transitions import wire
 LIMIT_BYTES = st.integers(260, 900)
 SIZES = st.lists(st.integers(0, 100), min_size=2, max_size=20)
 TOO_LARGE = "MESSAGE_TOO_LARGE"
+BATCH_BYTES, HOPE = 2_000, 0.5
 
 
 @law(
@@ -91,3 +93,59 @@ def a_split_ends_the_hope_of_compression(
     estimator.was_split(TOPIC, split_ratio)
     assert estimator.estimation(TOPIC) >= max(1.0, split_ratio)
     assert estimator.growth(TOPIC) >= 1.0
+
+
+@law("PRD-SPL-06", limit_bytes=LIMIT_BYTES, sizes=SIZES, delay_ms=st.integers(5, 50))
+@example(limit_bytes=300, sizes=[100] * 6, delay_ms=20)
+def futures_of_a_split_batch_wait_for_their_parts(
+    components: Components, limit_bytes: int, sizes: list[int], delay_ms: int
+) -> None:
+    """A record of a split batch is done when its own part has ended, not before, and knows its own place."""
+    bench = Bench(
+        components,
+        {"linger.ms": 20, "max.in.flight.requests.per.connection": 1},
+        topic_config={"max.message.bytes": str(limit_bytes)},
+    )
+    bench.warm()
+    bench.proxy().down.delay("law", delay_ms * NS_PER_MS)
+    sent = [bench.send(b"%03d" % number + bytes(size_bytes)) for number, size_bytes in enumerate(sizes)]
+    for _ in range(60_000):
+        stored = [int((row.value or "")[:3]) for row in bench.log()[1:]]
+        done = [number for number, each in enumerate(sent) if each.is_done]
+        assert set(done) <= set(stored), f"done are {done}, stored {stored}"
+        if len(done) == len(sent):
+            break
+        bench.run(1)
+    assert [each.metadata.offset for each in sent] == list(range(1, 1 + len(sent)))
+
+
+@law("PRD-SPL-05", size_bytes=st.integers(60, 120), share=st.integers(25, 50))
+@example(size_bytes=100, share=40)
+def batches_are_smaller_after_a_split(components: Components, size_bytes: int, share: int) -> None:
+    """After a split no batch is filled beyond batch.size in the hope that it will compress."""
+    settings = {
+        "compression.type": "gzip",
+        "batch.size": BATCH_BYTES,
+        "linger.ms": 5,
+        "max.in.flight.requests.per.connection": 1,
+    }
+    bench = Bench(components, settings, topic_config={"max.message.bytes": str(BATCH_BYTES)})
+    bench.warm()
+    estimator = bench.core._accumulator.estimator
+    while estimator.estimation(TOPIC) > HOPE:
+        estimator.observed(TOPIC, 0.1)
+    dice = Dice(size_bytes * 100 + share, "law")
+
+    def send(count: int) -> None:
+        for _ in range(count):
+            noise = bytes(dice.between(0, 255) for _ in range(size_bytes))
+            bench.send(noise + bytes(size_bytes * share // 100))
+
+    send(60)
+    assert bench.flush(60_000)
+    assert bench.told(BatchSplit), "nothing was split"
+    seen = len(bench.told(BatchSent))
+    send(60)
+    assert bench.flush(60_000)
+    later = [event.uncompressed_bytes for event in bench.told(BatchSent)[seen:]]
+    assert later and max(later) <= BATCH_BYTES, f"batches of {later} bytes, batch.size is {BATCH_BYTES}"

@@ -136,11 +136,16 @@ def defaults_are_those_of_the_release(components: Components, release: model.Rel
 def transactions_need_idempotence(
     components: Components, idempotence: bool | None, contradiction: bool, release: model.Release
 ) -> None:
-    """A transactional.id is refused wherever the producer would not be idempotent."""
+    """A transactional.id is refused for want of idempotence exactly where the producer would not be idempotent."""
     given: dict[str, Any] = {} if idempotence is None else {"enable.idempotence": idempotence}
     given |= {"acks": "1"} if contradiction else {}
-    if idempotence is not True and (idempotence is False or contradiction or release < (3, 0)):
-        assert refused(components, given | {"transactional.id": "t"}, release), f"accepted: {given}"
+    refusal = refused(components, given | {"transactional.id": "t"}, release)
+    assert refusal, f"accepted, though there are no transactions: {given}"
+    is_default = idempotence is None and not (contradiction and release < (3, 0))
+    if idempotence is False or (contradiction and is_default):
+        assert "enable.idempotence" in refusal, f"{given} in {release}: {refusal}"
+    elif not contradiction:
+        assert "enable.idempotence" not in refusal, f"{given} in {release}: {refusal}"
 
 
 @law(

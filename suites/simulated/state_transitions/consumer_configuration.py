@@ -10,7 +10,7 @@ from clients.reference.consumer_config import ConsumerConfig
 from clients.reference.errors import ConfigException, InvalidGroupIdError
 from clients.reference.producer import Components
 from suites.simulated import configuration_model as model
-from suites.simulated.law import law
+from suites.simulated.law import example, law
 
 RELEASE = st.sampled_from(model.RELEASES)
 MILLIS = st.integers(0, 2**31 - 1) | st.sampled_from([2_999, 3_000, 3_001, 9_999, 10_000, 44_999, 45_000])
@@ -43,6 +43,7 @@ def refused(components: Components, given: model.Settings, release: model.Releas
     ),
     release=RELEASE,
 )
+@example(given={"group.id": "g", "heartbeat.interval.ms": 45_000}, release=model.RELEASES[-1])
 def a_heartbeat_is_more_frequent_than_sessions_end(
     components: Components, given: dict[str, Any], release: model.Release
 ) -> None:
@@ -66,6 +67,7 @@ def a_heartbeat_is_more_frequent_than_sessions_end(
     auto_commit=st.none() | st.booleans(),
     release=RELEASE,
 )
+@example(group_id=None, auto_commit=True, release=model.RELEASES[-1])
 def without_a_group_nothing_is_committed(
     components: Components, group_id: str | None, auto_commit: bool | None, release: model.Release
 ) -> None:

@@ -23,9 +23,10 @@ VERSION = st.integers(0, 5)
 MILLIS = st.integers(0, 2**31 - 1)
 
 
-def ask(version: int, message: Any, maximum_ms: int) -> Any:
+def ask(components: Components, version: int, message: Any, maximum_ms: int) -> Any:
     """What a broker whose transaction.max.timeout.ms is ``maximum_ms`` says to an InitProducerId request."""
-    cluster = ScriptedCluster("4.3.1", {NODE: ("broker", 9092)}, Dice(0, "transaction-timeout"))
+    brokers: type[ScriptedCluster] = getattr(components, "brokers", ScriptedCluster)
+    cluster = brokers("4.3.1", {NODE: ("broker", 9092)}, Dice(0, "transaction-timeout"))
     cluster.settings.transaction_max_timeout_ms = maximum_ms
     answer = cluster.handle(NODE, 0, encode_request(message, 7, "law")[SIZE_BYTES:], 0)
     assert answer.frame is not None and not answer.close
@@ -52,7 +53,7 @@ def a_broker_refuses_transactions_longer_than_its_maximum(
         producer_id=-1,
         producer_epoch=-1,
     )
-    answer = ask(version, request, maximum_ms)
+    answer = ask(components, version, request, maximum_ms)
     if 0 < asked_ms <= maximum_ms:
         assert answer.error_code is ErrorCode.none and answer.producer_id >= 0, answer
     else:
@@ -66,7 +67,7 @@ def a_producer_without_transactions_has_no_timeout_to_refuse(
     """The idempotent producer's own InitProducerId names no transactional id, and no maximum refuses it."""
     request = init_producer_id_request(version)
     assert request.transactional_id is None
-    answer = ask(version, request, maximum_ms)
+    answer = ask(components, version, request, maximum_ms)
     assert answer.error_code is ErrorCode.none and (answer.producer_id, answer.producer_epoch) == (0, 0), (
         answer
     )

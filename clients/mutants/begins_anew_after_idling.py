@@ -1,0 +1,31 @@
+"""A partition that was idle for ten minutes begins at sequence 0 again, under the same epoch."""
+
+from __future__ import annotations
+
+from clients.reference.producer import Components
+from clients.reference.producer_batch import ProducerBatch, ProducerId
+from clients.reference.sequences import PartitionSequences
+from clients.reference.transaction_manager import TransactionManager
+
+IDLE_MS = 600_000
+
+
+class Rested(PartitionSequences):
+    """Takes a pause for an end."""
+
+    used_ms = 0
+
+    def assign(self, batch: ProducerBatch, producer_id: ProducerId, now_ms: int) -> None:
+        if now_ms - self.used_ms >= IDLE_MS and not self.in_flight:
+            self.next_sequence = 0
+        self.used_ms = now_ms
+        super().assign(batch, producer_id, now_ms)
+
+
+class RestedManager(TransactionManager):
+    """Has such sequences."""
+
+    partition_sequences = Rested
+
+
+COMPONENTS = Components(transaction_manager=RestedManager)

@@ -1,0 +1,28 @@
+"""A batch that expires fails with a timeout that names neither records nor partition nor time."""
+
+from __future__ import annotations
+
+from clients.reference.errors import SendError, TimeoutError
+from clients.reference.producer import Components
+from clients.reference.producer_batch import ProducerBatch
+from clients.reference.sender import Sender
+from harness.wire.error_table import KafkaError
+
+
+class Curt(Sender):
+    """Says that time is over."""
+
+    def _finish_badly(
+        self,
+        batch: ProducerBatch,
+        error: KafkaError,
+        failure: SendError,
+        now_ms: int,
+        record_errors: dict[int, SendError] | None = None,
+    ) -> None:
+        if isinstance(failure, TimeoutError):
+            failure = TimeoutError("timed out", outcome=failure.outcome)
+        super()._finish_badly(batch, error, failure, now_ms, record_errors)
+
+
+COMPONENTS = Components(sender=Curt)

@@ -1,0 +1,24 @@
+"""A plug-in that cannot be made leaves those before it open."""
+
+from __future__ import annotations
+
+from clients.reference.config import ProducerConfig
+from clients.reference.producer import Components
+from clients.reference.producer_plugins import ProducerPlugins
+
+
+class Careless(ProducerPlugins):
+    """Closes what was made as a whole."""
+
+    _is_made = False
+
+    def __init__(self, config: ProducerConfig) -> None:
+        super().__init__(config)
+        self._is_made = True
+
+    def close(self) -> None:
+        if self._is_made:
+            super().close()
+
+
+COMPONENTS = Components(plugins=Careless)

@@ -1,0 +1,20 @@
+"""A batch that was sent again is acknowledged without the offset that the broker told."""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from clients.reference.producer import Components
+from clients.reference.producer_batch import ProducerBatch
+from clients.reference.requests import PartitionResponse
+from clients.reference.sender import Sender
+
+
+class Distrustful(Sender):
+    """Believes the offset of a first attempt alone."""
+
+    def _succeed_batch(self, batch: ProducerBatch, answer: PartitionResponse, now_ms: int) -> None:
+        super()._succeed_batch(batch, replace(answer, base_offset=-1) if batch.attempts else answer, now_ms)
+
+
+COMPONENTS = Components(sender=Distrustful)

@@ -1,0 +1,19 @@
+"""Batches without a leader do not make the client ask for their topic."""
+
+from __future__ import annotations
+
+from clients.reference.batch_drain import ReadyCheck
+from clients.reference.producer import Components
+from clients.reference.record_accumulator import RecordAccumulator
+
+
+class Resigned(RecordAccumulator):
+    """Waits for a leader to be told of."""
+
+    def ready(self, now_ms: int) -> ReadyCheck:
+        found = super().ready(now_ms)
+        found.unknown_leader_topics = set()
+        return found
+
+
+COMPONENTS = Components(accumulator=Resigned)

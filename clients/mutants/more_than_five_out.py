@@ -1,0 +1,24 @@
+"""A partition has as many batches out as its connections take, though brokers remember five."""
+
+from __future__ import annotations
+
+from clients.reference.producer import Components
+from clients.reference.sequences import NONE_ACKED, PartitionSequences
+from clients.reference.transaction_manager import TransactionManager
+
+
+class Unbounded(PartitionSequences):
+    """Counts on a broker that remembers everything."""
+
+    @property
+    def most_in_flight(self) -> int:
+        return 1 if self.last_acked_sequence == NONE_ACKED else 1_000
+
+
+class UnboundedManager(TransactionManager):
+    """Has such sequences."""
+
+    partition_sequences = Unbounded
+
+
+COMPONENTS = Components(transaction_manager=UnboundedManager)

@@ -1,0 +1,30 @@
+"""The sequences of a partition go on when its epoch is raised, where they should begin at 0."""
+
+from __future__ import annotations
+
+from clients.reference.producer import Components
+from clients.reference.producer_batch import ProducerId
+from clients.reference.sequences import PartitionSequences
+from clients.reference.transaction_manager import TransactionManager
+from harness.wire.records import increment_sequence
+
+
+class Continuing(PartitionSequences):
+    """Counts on."""
+
+    def restart(self, producer_id: ProducerId, now_ms: int) -> None:
+        due = self.in_flight[0].base_sequence if self.in_flight else self.next_sequence
+        super().restart(producer_id, now_ms)
+        for batch in self.in_flight:
+            batch.restart_sequence(producer_id, due)
+            due = increment_sequence(due, batch.record_count)
+        self.next_sequence = due
+
+
+class ContinuingManager(TransactionManager):
+    """Has such sequences."""
+
+    partition_sequences = Continuing
+
+
+COMPONENTS = Components(transaction_manager=ContinuingManager)

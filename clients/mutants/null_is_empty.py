@@ -1,0 +1,23 @@
+"""A record without a value is stored with an empty one."""
+
+from __future__ import annotations
+
+from clients.reference.producer import Components
+from clients.reference.producer_batch import Callback, Headers, ProducerBatch
+
+
+class Filling(ProducerBatch):
+    """Knows no null."""
+
+    def append(
+        self,
+        timestamp_ms: int,
+        key: bytes | None,
+        value: bytes | None,
+        headers: Headers,
+        callback: Callback | None,
+    ) -> int:
+        return super().append(timestamp_ms, key, value or b"", headers, callback)
+
+
+COMPONENTS = Components(batch=Filling)

@@ -1,0 +1,41 @@
+"""Records that the application sends again after a failure get the numbers of the first time."""
+
+from __future__ import annotations
+
+from clients.reference.config import ProducerConfig
+from clients.reference.metadata import TopicPartition
+from clients.reference.ports import Jitter
+from clients.reference.producer import Components
+from clients.reference.producer_batch import ProducerBatch, ProducerId
+from clients.reference.trace import Trace
+from clients.reference.transaction_manager import TransactionManager
+from harness.wire.error_table import KafkaError
+from harness.wire.records import read_batches
+
+Content = tuple[TopicPartition, tuple[bytes | None, ...]]
+
+
+class Recognizing(TransactionManager):
+    """Takes equal records for the same ones."""
+
+    def __init__(self, config: ProducerConfig, jitter: Jitter, trace: Trace) -> None:
+        super().__init__(config, jitter, trace)
+        self._ended_badly: dict[Content, tuple[ProducerId, int]] = {}
+
+    def failed(self, batch: ProducerBatch, error: KafkaError, *, is_definite: bool, now_ms: int) -> None:
+        self._ended_badly[_content(batch)] = batch.producer_id, batch.base_sequence
+        super().failed(batch, error, is_definite=is_definite, now_ms=now_ms)
+
+    def assign_sequence(self, batch: ProducerBatch, now_ms: int) -> None:
+        super().assign_sequence(batch, now_ms)
+        known = self._ended_badly.get(_content(batch))
+        if known is not None:
+            batch.assign_sequence(*known)
+
+
+def _content(batch: ProducerBatch) -> Content:
+    [read] = read_batches(batch.payload())
+    return batch.partition, tuple(record.value for record in read.records)
+
+
+COMPONENTS = Components(transaction_manager=Recognizing)

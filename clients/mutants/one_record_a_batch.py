@@ -1,0 +1,17 @@
+"""Every record opens a batch of its own, whatever room the last one has."""
+
+from __future__ import annotations
+
+from clients.reference.producer import Components
+from clients.reference.producer_batch import ProducerBatch
+from clients.reference.record_accumulator import RecordAccumulator
+
+
+class Wasteful(RecordAccumulator):
+    """Finds no room."""
+
+    def _has_room(self, batch: ProducerBatch, size_bytes: int) -> bool:
+        return False
+
+
+COMPONENTS = Components(accumulator=Wasteful)

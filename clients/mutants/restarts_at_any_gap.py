@@ -1,0 +1,21 @@
+"""A batch that is refused as out of order restarts its partition, also where an earlier one is still out."""
+
+from __future__ import annotations
+
+from clients.reference.producer import Components
+from clients.reference.producer_batch import ProducerBatch
+from clients.reference.transaction_manager import TransactionManager
+from harness.wire.error_table import KafkaError
+
+
+class Hasty(TransactionManager):
+    """Takes every gap for one that stays."""
+
+    def can_retry(self, batch: ProducerBatch, error: KafkaError, log_start_offset: int, now_ms: int) -> bool:
+        if error.name == "OUT_OF_ORDER_SEQUENCE_NUMBER":
+            self.request_restart(batch.partition, now_ms)
+            return True
+        return super().can_retry(batch, error, log_start_offset, now_ms)
+
+
+COMPONENTS = Components(transaction_manager=Hasty)

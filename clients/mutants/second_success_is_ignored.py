@@ -1,0 +1,19 @@
+"""A batch that was stored takes a second success without complaint."""
+
+from __future__ import annotations
+
+from clients.reference.producer import Components
+from clients.reference.producer_batch import ProducerBatch
+from clients.reference.states import BatchState
+
+
+class Patient(ProducerBatch):
+    """Lets itself be told twice."""
+
+    def succeed(self, base_offset: int, log_append_time_ms: int, now_ms: int) -> bool:
+        if self.state is BatchState.SUCCEEDED:
+            return False
+        return super().succeed(base_offset, log_append_time_ms, now_ms)
+
+
+COMPONENTS = Components(batch=Patient)

@@ -1,0 +1,24 @@
+"""Every Produce request is written twice, where the connection takes two."""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from clients.reference.network_client import NetworkClient
+from clients.reference.producer import Components
+from clients.reference.requests import ClientRequest
+from harness.wire.apis import Api
+
+
+class Insistent(NetworkClient):
+    """Makes sure."""
+
+    def send(self, request: ClientRequest, now_ms: int) -> bool:
+        was_sent = super().send(request, now_ms)
+        is_produce = request.api is Api.PRODUCE and request.expects_response
+        if was_sent and is_produce and self.can_send_request(request.node_id, now_ms):
+            super().send(replace(request, on_complete=lambda response, at_ms: None), now_ms)
+        return was_sent
+
+
+COMPONENTS = Components(network_client=Insistent)

@@ -1,0 +1,22 @@
+"""A batch that too few replicas could take, or have taken, fails at once."""
+
+from __future__ import annotations
+
+from clients.reference.producer import Components
+from clients.reference.producer_batch import ProducerBatch
+from clients.reference.requests import PartitionResponse
+from clients.reference.sender import Sender
+from harness.wire.error_table import KafkaError
+
+
+class Demanding(Sender):
+    """Waits for no replica."""
+
+    def _can_retry(
+        self, batch: ProducerBatch, error: KafkaError, answer: PartitionResponse, now_ms: int
+    ) -> bool:
+        waits = not error.name.startswith("NOT_ENOUGH_REPLICAS")
+        return waits and super()._can_retry(batch, error, answer, now_ms)
+
+
+COMPONENTS = Components(sender=Demanding)

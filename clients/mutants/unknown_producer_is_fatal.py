@@ -1,0 +1,19 @@
+"""A batch whose producer the broker does not know fails."""
+
+from __future__ import annotations
+
+from clients.reference.producer import Components
+from clients.reference.producer_batch import ProducerBatch
+from clients.reference.transaction_manager import TransactionManager
+from harness.wire.error_table import KafkaError
+
+
+class Offended(TransactionManager):
+    """Expects to be known."""
+
+    def can_retry(self, batch: ProducerBatch, error: KafkaError, log_start_offset: int, now_ms: int) -> bool:
+        may = super().can_retry(batch, error, log_start_offset, now_ms)
+        return may and error.name != "UNKNOWN_PRODUCER_ID"
+
+
+COMPONENTS = Components(transaction_manager=Offended)

@@ -1,0 +1,20 @@
+"""A batch whose producer the broker does not know goes again under its numbers, wherever the log starts."""
+
+from __future__ import annotations
+
+from clients.reference.producer import Components
+from clients.reference.producer_batch import ProducerBatch
+from clients.reference.transaction_manager import TransactionManager
+from harness.wire.error_table import KafkaError
+
+
+class Unmoved(TransactionManager):
+    """Restarts for nothing that a broker has forgotten."""
+
+    def can_retry(self, batch: ProducerBatch, error: KafkaError, log_start_offset: int, now_ms: int) -> bool:
+        if error.name == "UNKNOWN_PRODUCER_ID":
+            log_start_offset = -1
+        return super().can_retry(batch, error, log_start_offset, now_ms)
+
+
+COMPONENTS = Components(transaction_manager=Unmoved)

@@ -1,0 +1,24 @@
+"""What a serializer does not take is sent as an empty value."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from clients.reference.errors import SerializationError
+from clients.reference.interceptors import ProducerRecord
+from clients.reference.producer import Components
+from clients.reference.producer_plugins import ProducerPlugins
+from clients.reference.serializers import Serializer
+
+
+class Obliging(ProducerPlugins):
+    """Refuses nothing."""
+
+    def _bytes(self, serializer: Serializer | None, what: str, record: ProducerRecord, value: Any) -> Any:
+        try:
+            return super()._bytes(serializer, what, record, value)
+        except SerializationError:
+            return b""
+
+
+COMPONENTS = Components(plugins=Obliging)

@@ -1,0 +1,42 @@
+"""Components and what is beside them: for mutants of parts of which no producer's core is made.
+
+Such a mutant differs in laws alone; as a client kind it runs like the true client.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from clients.reference.config_keys import NEWEST
+from clients.reference.consumer_config import ConsumerConfig
+from clients.reference.errors import ConfigException
+from clients.reference.producer import Components
+from clients.reference.transport.kafka_producer import KafkaProducer
+
+
+@dataclass(frozen=True)
+class Variant(Components):
+    """``producer`` is the face with threads, ``consumer_config`` reads the settings of a consumer."""
+
+    producer: type[KafkaProducer] = KafkaProducer
+    consumer_config: type[ConsumerConfig] = ConsumerConfig
+
+
+class ForgivingConfig(ConsumerConfig):
+    """A consumer's settings, without those of ``forgives`` where one of these is refused."""
+
+    forgives: ClassVar[tuple[str, ...]] = ()
+
+    @classmethod
+    def from_mapping(
+        cls, settings: Mapping[str, Any], *, defaults_of: str = NEWEST, number: int = 1
+    ) -> ConsumerConfig:
+        try:
+            return super().from_mapping(settings, defaults_of=defaults_of, number=number)
+        except ConfigException as refusal:
+            if not any(name in str(refusal) for name in cls.forgives):
+                raise
+            kept = {name: value for name, value in settings.items() if name not in cls.forgives}
+            return super().from_mapping(kept, defaults_of=defaults_of, number=number)

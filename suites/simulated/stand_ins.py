@@ -1,0 +1,63 @@
+"""Stand-ins: what a law judges beside the client, with one thing wrong.
+
+For laws that no variant of the client can break, because they judge the tables of its state machines or scripted
+brokers. Each shows that its law can fail, as a mutant does for the others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from clients.reference import states
+from clients.reference.producer import Components
+from clients.reference.states import Machine
+from harness.brokers.scripted.answer import Answer
+from harness.brokers.scripted.cluster import ScriptedCluster
+from harness.wire.apis import Api
+
+INVALID_TRANSACTION_TIMEOUT = 50
+
+MACHINES: Mapping[str, Machine[Any, Any]] = {
+    machine.name: machine for machine in vars(states).values() if isinstance(machine, Machine)
+}
+
+
+@dataclass(frozen=True)
+class Beside(Components):
+    """Components, and the tables and brokers that laws judge."""
+
+    machines: Mapping[str, Machine[Any, Any]] = field(default_factory=lambda: MACHINES)
+    brokers: type[ScriptedCluster] = ScriptedCluster
+
+
+class WithoutMaximum(ScriptedCluster):
+    """Takes any transaction timeout."""
+
+    def handle(self, node_id: int, conn: int, payload: bytes, now_ns: int) -> Answer:
+        self.settings.transaction_max_timeout_ms = 2**31 - 1
+        return super().handle(node_id, conn, payload, now_ns)
+
+
+class RefusesAll(ScriptedCluster):
+    """Finds the transaction timeout of every producer too long."""
+
+    def handle(self, node_id: int, conn: int, payload: bytes, now_ns: int) -> Answer:
+        self.inject_error(Api.INIT_PRODUCER_ID, INVALID_TRANSACTION_TIMEOUT, 1)
+        return super().handle(node_id, conn, payload, now_ns)
+
+
+def _with_a_wrong_end() -> Mapping[str, Machine[Any, Any]]:
+    """A success that comes late makes a failed batch a stored one."""
+    wrong = {(states.BatchState.FAILED, states.BatchEvent.SUCCEED): states.BatchState.SUCCEEDED}
+    batch = replace(states.BATCH, transitions={**states.BATCH.transitions, **wrong})
+    return {**MACHINES, batch.name: batch}
+
+
+#: Law -> what breaks it.
+STAND_INS: Mapping[str, Beside] = {
+    "state_transitions/a_broker_refuses_transactions_longer_than_its_maximum": Beside(brokers=WithoutMaximum),
+    "state_transitions/a_producer_without_transactions_has_no_timeout_to_refuse": Beside(brokers=RefusesAll),
+    "state_transitions/every_pair_is_the_catalogues": Beside(machines=_with_a_wrong_end()),
+}
