@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from harness.anomaly import ReasonKind, Sample
 from harness.check import Inconclusive, Unsupported
 from harness.evidence import Evidence, Send
-from harness.rows import LogRecord
+from harness.rows import Finding, LogRecord
 
 UNLIMITED = 2_147_483_647
 
