@@ -16,7 +16,7 @@ from harness.outcome import Guarantee
 from harness.simulated.judged import RUN_ID
 from harness.simulated.trial import SimulatedTrial
 from harness.spec import ClientRef, Elapsed, FrameSeen
-from suites.requirements.coverage import coverage
+from suites.requirements.coverage import Judged, coverage
 from suites.scenarios import consequence, produce
 from suites.scenarios.windows import QUIET_START_MS, windows
 from suites.simulated.generated import spec_of
@@ -75,7 +75,7 @@ WITHOUT_SCENARIO = {"coordinator_move"}
 @pytest.fixture(scope="module")
 def checked():
     """The behaviours that a law or a check judges."""
-    return {row.behaviour.id for _, rows in coverage().values() for row in rows if row.is_checked}
+    return {row.behaviour.id for _, rows in coverage().values() for row in rows if row.judged is not Judged.NOT_YET}
 
 
 @pytest.mark.parametrize("scenario", ALL, ids=lambda scenario: scenario.name)
