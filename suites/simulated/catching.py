@@ -24,6 +24,7 @@ from suites.simulated.law import laws, try_law
 SCENARIO = "generated/any"
 #: What chance seldom brings about is tried where it is brought about.
 SCENARIOS = {
+    "requests-in-flight": "produce/disconnect",
     "sequence-reused": "frame/error-after-append",
     "unsplit": "broker/smaller-batches",
     "unmended": "generated/sequences",

@@ -68,7 +68,7 @@ class _Bytes(NamedTuple):
 def find(evidence: Evidence) -> list[Finding]:
     """At most one finding of each kind: batches on the wire, records in the log, keys."""
     growths_ns = _growths_ns(evidence)
-    found = []
+    found: list[Finding] = []
     if batches := [
         copies for copies in _copies(evidence) if len({each.part.partition for each in copies}) > 1
     ]:
