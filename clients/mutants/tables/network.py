@@ -19,7 +19,7 @@ NETWORK: Mapping[str, Mutant] = {
     ),
     "one_too_many_in_flight": Mutant(
         "has one request more out than max.in.flight.requests.per.connection allows",
-        (TRANSITIONS + "RequestsEndOnceAndInOrder", "in-flight"),
+        (TRANSITIONS + "RequestsEndOnceAndInOrder", "in-flight", "requests-in-flight"),
         ("NET-INF-03",),
     ),
     "timeout_abandons_one_request": Mutant(

@@ -1,0 +1,87 @@
+"""What the witness can say of the client's side of a lane: delays that are certain, and the wall clock.
+
+The witness sees a request after the client has sent it, and an answer before the client has it. By how much is known
+only where a ``latency`` fault was in effect: then at least by its delay.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from harness.evidence import Evidence, view
+from harness.units import NS_PER_MS
+
+LATENCY = "latency"
+#: A fault's window is the outer one: the calls that begin and end it lie in it. So long after the first call began, and
+#: as long again as the last call took, the fault is there for certain; it may be gone as soon as its end was asked for.
+MARGIN_NS = 500 * NS_PER_MS
+
+
+class Delay(NamedTuple):
+    """What a ``latency`` fault certainly adds between two moments, on the lanes of ``brokers`` (empty: of all)."""
+
+    begin_ns: int
+    end_ns: int
+    upstream_ns: int
+    downstream_ns: int
+    brokers: tuple[int, ...]
+
+
+@view
+def delays(evidence: Evidence) -> list[Delay]:
+    """The windows in which answers and requests are certainly late."""
+    found = []
+    for row in evidence.faults:
+        if row.spec.kind == LATENCY and row.effective_ns is not None and row.requested_ns is not None:
+            (begin_ns, gone_ns), (_, asked_ns) = row.effective_ns, row.requested_ns
+            end_ns = min(gone_ns, asked_ns)
+            upstream_ns, downstream_ns = (
+                row.spec.params.get(name, 0) * NS_PER_MS for name in ("upstream_ms", "downstream_ms")
+            )
+            found.append(
+                Delay(
+                    begin_ns + MARGIN_NS + gone_ns - end_ns,
+                    end_ns,
+                    upstream_ns,
+                    downstream_ns,
+                    row.spec.brokers,
+                )
+            )
+    return found
+
+
+def sent_by_ns(evidence: Evidence, broker: int, seen_ns: int) -> int:
+    """The latest moment at which the client can have sent what the witness saw at ``seen_ns``."""
+    least_ns = max(
+        (
+            delay.upstream_ns
+            for delay in _of(evidence, broker)
+            if delay.begin_ns <= seen_ns - delay.upstream_ns and seen_ns < delay.end_ns
+        ),
+        default=0,
+    )
+    return seen_ns - least_ns
+
+
+def had_from_ns(evidence: Evidence, broker: int, seen_ns: int) -> int:
+    """The earliest moment at which the client can have had what passed the witness at ``seen_ns``."""
+    least_ns = max(
+        (
+            delay.downstream_ns
+            for delay in _of(evidence, broker)
+            if delay.begin_ns <= seen_ns and seen_ns + delay.downstream_ns < delay.end_ns
+        ),
+        default=0,
+    )
+    return seen_ns + least_ns
+
+
+@view
+def wall_offsets_ns(evidence: Evidence) -> tuple[int, int]:
+    """The least and the most that the client's wall clock was ahead of the monotonic one; (0, 0) if it tells none."""
+    offsets = [event.wall_ns - event.mono_ns for event in evidence.history if event.wall_ns]
+    return (min(offsets), max(offsets)) if offsets else (0, 0)
+
+
+def _of(evidence: Evidence, broker: int) -> list[Delay]:
+    return [delay for delay in delays(evidence) if not delay.brokers or broker in delay.brokers]
