@@ -17,6 +17,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
+from statistics import median
 from typing import NamedTuple
 
 from harness.evidence import Evidence
@@ -86,6 +87,25 @@ def observed_until_ns(evidence: Evidence) -> int:
     if (told := phases.final_ns or phases.end_ns) is not None:
         return told
     return max((event.mono_ns for event in evidence.history), default=0)
+
+
+def share_told(of: Iterable[Availability]) -> str:
+    """The share that was acknowledged, in words: of several trials the median, and the range where they differ.
+
+    A share is never rounded up: ``100%`` is all of it. Empty where nothing was offered.
+    """
+    shares = sorted(each.share for each in of if each.offered)
+    if not shares:
+        return ""
+    told = _percent(median(shares))
+    lowest, highest = _percent(shares[0]), _percent(shares[-1])
+    return told if lowest == highest else f"{told} ({lowest} to {highest})"
+
+
+def _percent(share: float) -> str:
+    # Of 2,000 records 1,999 are not all of them; the small term is for what floats make of 0.57 * 1,000.
+    tenths = int(share * 1_000 + 1e-9)
+    return f"{tenths // 10}%" if tenths % 10 == 0 else f"{tenths / 10:.1f}%"
 
 
 def gaps(waits: Iterable[Span], acks: Iterable[int]) -> list[Span]:

@@ -18,6 +18,10 @@ import msgspec
 #: Where a client may write what it decides, one JSON object a line (channel A). Most cannot, and need not.
 TRACE_ENV = "KAFKA_TRIAL_TRACE"
 
+#: The feature of a client that does so: its trace tells each Produce request (``request_sent`` with ``api`` and
+#: ``correlation_id``), and last the ``state_changed`` of its ``life`` to ``CLOSED``. Without that it is no evidence.
+TRACE_FEATURE = "trace"
+
 CONTRACT_VERSION = 2
 
 #: The errors of a ``fatal`` that are no fault of the adapter.
@@ -73,7 +77,11 @@ class Event(msgspec.Struct, frozen=True, kw_only=True, tag_field="name"):
 
 
 class StartupComplete(Event, frozen=True, kw_only=True, tag="startup_complete"):
-    """The process is up. ``client_version`` is what really runs, ``library_version`` what it wraps, if anything."""
+    """The process is up. ``client_version`` is what really runs, ``library_version`` what it wraps, if anything.
+
+    ``features``: ``producer``, ``idempotence``, ``transactions`` as it offers them, and ``trace`` for a client that
+    writes what it decides to the file that ``KAFKA_TRIAL_TRACE`` names.
+    """
 
     client: str
     client_version: str

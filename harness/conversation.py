@@ -181,6 +181,11 @@ class Conversation:
         return self._rules.notes
 
     @property
+    def left_out(self) -> int:
+        """How many numbered events it said that the contract does not know."""
+        return self._rules.left_out
+
+    @property
     def wedged(self) -> bool:
         """True while a living client has been silent for ``WEDGED_S``."""
         return not self._over.done() and asyncio.get_running_loop().time() - self._heard_at > WEDGED_S

@@ -103,6 +103,7 @@ class Rules:
     def __init__(self, began_ns: int) -> None:
         self.life = Life.STARTING
         self.notes: list[str] = []
+        self.left_out = 0
         self._began_ns = self._last_ns = began_ns
         self._seq = self._lines = 0
         self._commands: dict[int, Command | Unknown] = {}
@@ -141,6 +142,7 @@ class Rules:
             self._number(head)
         if head.name not in _KNOWN:
             self.notes.append(f"event {head.name!r} is not in the contract")
+            self.left_out += head.seq is not None
             return None
         try:
             event = _event.decode(line)

@@ -6,6 +6,7 @@ line (and its hint as another) and exits with its code. Anything else that escap
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from difflib import get_close_matches
 from heapq import nsmallest
@@ -60,6 +61,11 @@ class NothingSelected(KafkaTrialError):
     """The selection is empty (exit 5): never a pass."""
 
     exit_code = 5
+
+
+def code_of(error: KafkaTrialError) -> str:
+    """The error's class as a code, such as ``client-broken``."""
+    return re.sub(r"(?<=[a-z])(?=[A-Z])", "-", type(error).__name__).lower()
 
 
 def unknown(what: str, name: str, known: Iterable[str]) -> UsageError:

@@ -10,9 +10,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from harness import registry
+from harness.availability import share_told
 from harness.evidence import Evidence
 from harness.fingerprint import findings
-from harness.rows import FaultRow, Finding, RequirementVerdict, TrialVerdict
+from harness.rows import Availability, FaultRow, Finding, RequirementVerdict, TrialVerdict
 from harness.wire_lines import WireLine, origin_ns, wire_lines
 
 #: Frames that are shown, and how many before and behind each moment.
@@ -39,6 +40,8 @@ def _lines(verdict: TrialVerdict, evidence: Evidence, folder: Path) -> Iterator[
     yield _who(verdict)
     yield f"  on {verdict.broker}, seed {verdict.seed}"
     yield f"  {verdict.reason}"
+    if share := share_told([verdict.availability]):
+        yield f"  {share} of {verdict.availability.offered:,} records acknowledged{_recovery(verdict.availability)}"
     for found in findings(verdict):
         for requirement in found.requirements:
             yield from _expected(requirement)
@@ -51,6 +54,13 @@ def _lines(verdict: TrialVerdict, evidence: Evidence, folder: Path) -> Iterator[
         yield from (text for line in lines for text in _frame(line))
     yield f"evidence: {folder}"
     yield f"replay: {replay_line(folder)}"
+
+
+def _recovery(told: Availability) -> str:
+    gap = "" if told.longest_gap_ms is None else f"; longest gap {told.longest_gap_ms:,} ms"
+    if told.steady_ack_ms is None:
+        return gap
+    return f"{gap}; steady {told.steady_ack_ms:,} ms after the last fault"
 
 
 def _who(verdict: TrialVerdict) -> str:

@@ -33,6 +33,7 @@ from harness.rows import (
     TrialVerdict,
 )
 from harness.scenario import Scenario
+from harness.wholeness import lacking
 
 ENDINGS = {Ending.UNSUPPORTED: Verdict.UNSUPPORTED, Ending.HARNESS_ERROR: Verdict.HARNESS_ERROR}
 
@@ -127,9 +128,10 @@ def _not_judged(evidence: Evidence) -> Opinion | None:
     record = evidence.record
     if record.ending is not Ending.COMPLETE:
         ended = NOT_COLLECTED.reason(ending=record.ending.value)
-        return Opinion(
-            ENDINGS[record.ending], Reason(ended.code, ended.params, record.reason or ended.message)
-        )
+        why = Reason(record.code or ended.code, ended.params, record.reason or ended.message)
+        return Opinion(ENDINGS[record.ending], why)
+    if (lack := lacking(evidence)) is not None:
+        return Opinion(Verdict.HARNESS_ERROR, lack)
     if torn := len([row for row in evidence.log if not row.crc_ok]):
         # The broker checks each batch before it appends it: this is a disk's fault, or a reader's, never a client's.
         return Opinion(Verdict.HARNESS_ERROR, TORN_LOG.reason(count=torn))

@@ -22,11 +22,11 @@ from msgspec.structs import asdict
 
 from harness.contract import TRACE_ENV, AnyEvent, Produce, StartupComplete
 from harness.conversation import ConfigRefused, Conversation
-from harness.errors import BrokerDied, ClientBroken, ClientCrashed, KafkaTrialError, first_of
+from harness.errors import BrokerDied, ClientBroken, ClientCrashed, KafkaTrialError, code_of, first_of
 from harness.evidence import PRODUCER, Evidence, passed_and_stopped
 from harness.inject import Injector, sleep_until
 from harness.lane import Lane, LiveLane
-from harness.liveness import Patience, flush_timeout_ms
+from harness.liveness import CLOSE_TIMEOUT_MS, Patience, flush_timeout_ms
 from harness.outcome import Guarantee
 from harness.ports import Cluster, InstalledClient
 from harness.rows import Ending, Frame, LogRecord, Phases, TrialRecord
@@ -37,11 +37,10 @@ from harness.workload import commands
 T = TypeVar("T")
 
 STARTUP_TIMEOUT_S = 60.0
-CLOSE_TIMEOUT_MS = 10_000
 #: How long the first records may take without any fault; what is still missing then is for the checks to say.
 WARM_UP_S = 20.0
 WATCH_INTERVAL_S = 0.25
-LAST_ROWS_S = 2.0
+LAST_ROWS_S = 10.0
 CATCH_UP_MS = 5_000
 #: An adapter reads its commands beside whatever its client does; one that does not for so long is stuck.
 HAND_OVER_S = 30.0
@@ -91,11 +90,12 @@ class LiveTrial:
         self._phases = Phases()
         self._startup: StartupComplete | None = None
         self._not_set: dict[str, str] = {}
+        self._left_out = 0
         self._trace: tuple[Any, ...] = ()
 
     async def run(self) -> Evidence:
         """Collect. Errors of brokers, proxies and adapters become the ending; cancellation passes through."""
-        ending, reason = Ending.COMPLETE, ""
+        ending, code, reason = Ending.COMPLETE, "", ""
         self._lane.witness.record(self._frames.append)
         try:
             await _unless(self._trouble, self._collect())
@@ -104,11 +104,11 @@ class LiveTrial:
             if known is None:
                 raise
             ending = Ending.UNSUPPORTED if isinstance(known, NOT_CLAIMED) else Ending.HARNESS_ERROR
-            reason = str(known)
+            code, reason = code_of(known), str(known)
         finally:
             self._lane.witness.record(None)
         self._mark(end_ns=time.monotonic_ns())
-        return self._evidence(ending, reason)
+        return self._evidence(ending, code, reason)
 
     def _trouble(self) -> KafkaTrialError | None:
         """What makes it pointless to go on: a broker that died, a client that fills the disk."""
@@ -149,6 +149,7 @@ class LiveTrial:
             self._mark(final_ns=time.monotonic_ns())
             with suppress(ClientCrashed):
                 await client.close(CLOSE_TIMEOUT_MS)
+            self._left_out = client.left_out
         self._trace = _told(trace)
         await self._witnessed_to_the_end()
         self._assert_nobody_came_around()
@@ -255,7 +256,7 @@ class LiveTrial:
     def _mark(self, **moments: int) -> None:
         self._phases = Phases(**(asdict(self._phases) | moments))
 
-    def _evidence(self, ending: Ending, reason: str) -> Evidence:
+    def _evidence(self, ending: Ending, code: str, reason: str) -> Evidence:
         frames, stopped = passed_and_stopped(self._frames)
         record = TrialRecord(
             spec=self._spec,
@@ -264,9 +265,11 @@ class LiveTrial:
             lane=self._lane.number,
             phases=self._phases,
             ending=ending,
+            code=code,
             reason=reason,
             client=_about(self._startup),
             not_set=self._not_set,
+            left_out=self._left_out,
         )
         return Evidence(
             record,

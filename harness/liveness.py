@@ -40,6 +40,8 @@ NOT_GIVEN_MS = 30_000
 SLACK_MS = 10_000
 #: How long after its own delivery timeout a client may take to say so before the runner stops waiting: no verdict.
 FLUSH_MARGIN_MS = 20_000
+#: How long a client may take to close.
+CLOSE_TIMEOUT_MS = 10_000
 #: By so much the runner waits longer than the bound, so that the check need not count the last millisecond.
 TOLERANCE_MS = 1_000
 #: The runner waits no longer, whatever the settings are; a client with a larger bound is not judged by it.

@@ -26,10 +26,6 @@ if TYPE_CHECKING:
 OPTIONS = {
     "broker": ("local:4.3.1x1", "the cluster, as KIND:ID"),
     "seed": ("1", "the seed: all randomness comes from it"),
-    "level": (
-        "should",
-        "must: only what a MUST forbids fails a test; should: what differs from Java as well",
-    ),
     "jobs": ("auto", "trials at a time in one process"),
     "out-dir": ("runs", "where evidence is kept"),
     "baseline": ("", "a file of known failures, which are then expected; or: known"),
@@ -58,6 +54,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
     group.addoption("--kafka-command", metavar="COMMAND", help="an adapter of yours, as a command line")
     parser.addini("kafka_clients", "the clients under test", type="args", default=[])
+    strict = "a client that differs from what it should do fails the test"
+    group.addoption("--kafka-strict", action="store_true", help=strict)
+    parser.addini("kafka_strict", strict, type="bool", default=False)
     for name, (default, what) in OPTIONS.items():
         group.addoption(f"--kafka-{name}", metavar=name.upper(), help=f"{what} [{default or 'none'}]")
         parser.addini(f"kafka_{name.replace('-', '_')}", what)
@@ -118,6 +117,12 @@ def number(config: pytest.Config, name: str) -> int:
     if not text.isdecimal():
         raise pytest.UsageError(f"--kafka-{name} takes a whole number, not {text!r}")
     return int(text)
+
+
+def is_strict(config: pytest.Config) -> bool:
+    """True if a difference is a failure: as given, else of the environment (anything but 0), else of the ini file."""
+    env = os.environ.get("KAFKA_TRIAL_STRICT", "")
+    return bool(config.getoption("--kafka-strict") or (env != "0" if env else config.getini("kafka_strict")))
 
 
 def clients(config: pytest.Config) -> list[ClientRef]:
@@ -186,11 +191,9 @@ def kafka_client(request: pytest.FixtureRequest) -> ClientRef:
 @pytest.fixture
 def kafka_trial(request: pytest.FixtureRequest, kafka_cluster: Lab, kafka_client: ClientRef) -> Trials:
     """Calling it carries out a trial of the client under test: see :class:`harness.pytest_trials.Trials`."""
-    from harness.outcome import Level
     from harness.pytest_trials import Trials
 
-    level = Level(setting(request.config, "level").upper())
-    return Trials(kafka_cluster, kafka_client, number(request.config, "seed"), level)
+    return Trials(kafka_cluster, kafka_client, number(request.config, "seed"), is_strict(request.config))
 
 
 def is_worker(config: pytest.Config) -> bool:

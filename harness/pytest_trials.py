@@ -18,13 +18,17 @@ from harness.cli import select
 from harness.errors import UsageError
 from harness.failure_text import failure_text, replay_line, sentence
 from harness.lab import Lab
-from harness.outcome import Level, Verdict
+from harness.outcome import Verdict
 from harness.plan import make_plan
 from harness.rows import TrialVerdict
 from harness.spec import ClientRef, FaultSpec, Plan, TrialSpec, Workload
 
 #: What says nothing about the client.
 PROVES_NOTHING = frozenset({Verdict.HARNESS_ERROR, Verdict.INCONCLUSIVE, Verdict.NOT_EXERCISED})
+
+
+#: What breaks no promise.
+ALLOWED = frozenset({Verdict.PASS, Verdict.DIFFERS})
 
 
 class NoVerdict(Exception):
@@ -46,12 +50,12 @@ class Tried:
     verdict: TrialVerdict
     folder: Path
     lab: Lab
-    level: Level
+    strict: bool = False
 
     @property
     def passed(self) -> bool:
-        """True for a pass and nothing else."""
-        return self.verdict.verdict == Verdict.PASS
+        """True if no promise was broken; where it is ``strict``, for a pass and nothing else."""
+        return self.verdict.verdict in ALLOWED - ({Verdict.DIFFERS} if self.strict else set())
 
     @property
     def findings(self) -> list[str]:
@@ -61,6 +65,7 @@ class Tried:
     def must_pass(self) -> None:
         """Fail the test if the client broke a promise, with all that is needed to see why; skip what it does not claim.
 
+        Where it is ``strict``, a client that differs fails it too.
         Raises NoVerdict for a trial that proves nothing.
         """
         self.must_prove()
@@ -69,9 +74,7 @@ class Tried:
             pytest.skip(f"unsupported: {self.verdict.reason}")
         if said is Verdict.EXPECTED_FAIL:
             pytest.xfail(self.verdict.reason)
-        if said is Verdict.FAIL and not self._counts():
-            pytest.xfail(f"only SHOULD is not met: {self.verdict.reason}")
-        if said is not Verdict.PASS:
+        if not self.passed:
             raise PromiseBroken(self.report(), sentence(self.verdict))
 
     def must_prove(self) -> None:
@@ -84,10 +87,6 @@ class Tried:
         evidence = self.lab.store.read_evidence(self.verdict.trial)
         return failure_text(self.verdict, evidence, self.folder)
 
-    def _counts(self) -> bool:
-        failing = [each for each in self.verdict.requirements if each.verdict == Verdict.FAIL]
-        return self.level is Level.SHOULD or any(each.level == Level.MUST for each in failing)
-
 
 @dataclass(frozen=True)
 class Trials:
@@ -96,7 +95,7 @@ class Trials:
     lab: Lab
     client: ClientRef
     seed: int
-    level: Level = Level.SHOULD
+    strict: bool = False
 
     def __call__(
         self,
@@ -123,7 +122,7 @@ class Trials:
     def tried(self, spec: TrialSpec) -> Tried:
         """Carry out one spec, or wait for it where it was submitted before."""
         asked.check(Plan(spec.seed, (spec,)), "live")
-        return Tried(self.lab.submit(spec).result(), self.lab.folder(spec), self.lab, self.level)
+        return Tried(self.lab.submit(spec).result(), self.lab.folder(spec), self.lab, self.strict)
 
 
 def spec_of(scenario: str, guarantee: str | None, client: ClientRef, broker: str, seed: int) -> TrialSpec:

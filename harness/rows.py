@@ -176,7 +176,11 @@ class CaptureRecord(msgspec.Struct, frozen=True):
 
 
 class TrialRecord(msgspec.Struct, frozen=True):
-    """``trial.json``: what was run, on what, and how collecting ended."""
+    """``trial.json``: what was run, on what, and how collecting ended.
+
+    ``code`` is the class of the error that ended it, ``reason`` its sentence; both are empty for complete evidence. So
+    many numbered events of the client were ``left_out`` of its history, since the contract does not know them.
+    """
 
     spec: TrialSpec
     run_id: str
@@ -185,6 +189,8 @@ class TrialRecord(msgspec.Struct, frozen=True):
     phases: Phases
     ending: Ending
     reason: str = ""
+    code: str = ""
+    left_out: int = 0
     client: dict[str, str | int | bool | list[str] | None] = {}
     not_set: dict[str, str] = {}
     #: Null where none was asked for.

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from harness.availability import share_told
 from harness.outcome import SEVERITY, Verdict, worst
 from harness.rows import TrialVerdict
 from harness.store import RunRecord
@@ -19,10 +20,11 @@ from reports.words import SECOND
 
 @dataclass(frozen=True)
 class Cell:
-    """One cell of the matrix: its worst verdict, and ``(seed, verdict, trial)`` of each of its trials."""
+    """One cell of the matrix: its worst verdict, ``(seed, verdict, trial)`` of each of its trials, and their share."""
 
     verdict: str
     trials: Sequence[Mapping[str, Any]]
+    share: str
 
 
 @dataclass(frozen=True)
@@ -43,8 +45,9 @@ class Matrix:
     rows: Sequence[MatrixRow]
 
 
-def matrices(analysis: Analysis) -> list[Matrix]:
+def matrices(analysis: Analysis, verdicts: Iterable[TrialVerdict]) -> list[Matrix]:
     """One matrix a broker; clients are columns, by name and then by version as numbers."""
+    available = {verdict.trial: verdict.availability for verdict in verdicts}
     rows = analysis.rows("matrix")
     clients = sorted({row["client"] for row in rows}, key=by_version)
     found = []
@@ -53,7 +56,8 @@ def matrices(analysis: Analysis) -> list[Matrix]:
         for row in rows:
             if row["broker"] == broker:
                 here = cells.setdefault((row["scenario"], row["guarantee"]), {})
-                here[row["client"]] = Cell(row["verdict"], row["trials"])
+                share = share_told(available[trial["trial"]] for trial in row["trials"])
+                here[row["client"]] = Cell(row["verdict"], row["trials"], share)
         found.append(
             Matrix(broker, clients, [MatrixRow(*cell, here) for cell, here in sorted(cells.items())])
         )

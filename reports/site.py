@@ -20,6 +20,7 @@ import jinja2
 import pyarrow.parquet as pq
 
 from harness import exports
+from harness.availability import share_told
 from harness.errors import EnvironmentProblem
 from harness.rows import SCHEMA_VERSION, TrialVerdict
 from harness.store import RunStore
@@ -97,7 +98,7 @@ class _Site:
             record=self._record,
             strip=overview.strip(self._record, self._analysis),
             counts=overview.counts(self._verdicts),
-            matrices=overview.matrices(self._analysis),
+            matrices=overview.matrices(self._analysis, self._verdicts),
             requirements=overview.requirements(self._analysis),
             measured=overview.measured(self._analysis),
             clients=sorted({verdict.client for verdict in self._verdicts}, key=overview.by_version),
@@ -191,6 +192,7 @@ def _templates() -> jinja2.Environment:
     )
     environment.filters["url"] = _url
     environment.filters["ms"] = _ms
+    environment.filters["share"] = lambda availability: share_told([availability])
     environment.filters["thousands"] = lambda number: "–" if number is None else f"{number:,}"
     environment.globals.update(badges=BADGES, guarantees=GUARANTEES, counts_meaning=COUNTS, phases=PHASES)
     return environment

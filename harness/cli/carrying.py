@@ -174,7 +174,7 @@ def _conclude(
         lacks = 3
     elif len(verdicts) < planned and not (options.partial or reason == FAILURES):
         lacks = 4
-    code = exit_code((Verdict(verdict.verdict) for verdict in verdicts), lacks)
+    code = exit_code((Verdict(verdict.verdict) for verdict in verdicts), lacks, strict=options.strict)
     say(f"seed {store.record.plan.seed}; report: kafka-trial report {store.folder}; exit {code}")
     return code
 

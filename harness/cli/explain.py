@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
-from harness import registry
+from harness import availability, registry
 from harness.check import Check
 from harness.cli.output import print_json
 from harness.errors import unknown
@@ -61,6 +61,7 @@ def explain(
 
 def _pages() -> dict[str, str]:
     pages = {str(verdict): f"{verdict}\n\n{text}" for verdict, text in VERDICTS.items()}
+    pages["availability"] = getdoc(availability) or ""
     for group in ("brokers", "clients", "faults", "checks", "scenarios"):
         for name, entry in registry.table(group).items():
             facts = _facts(entry) if group == "faults" else ""

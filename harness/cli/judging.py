@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from harness import exports
+from harness.cli.options import Strict
 from harness.cli.output import print_json, run_document
 from harness.cli.screen import summary
 from harness.errors import NothingSelected
@@ -26,6 +27,7 @@ def judge(
         "runs"
     ),
     as_json: Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")] = False,
+    strict: Strict = False,
 ) -> int:
     """Judge the stored evidence of a run again, and replace its verdicts."""
     store = RunStore.open(run)
@@ -36,4 +38,4 @@ def judge(
     exports.write(store, verdicts)
     if as_json:
         print_json(run_document(store.folder, store.record.plan.seed, verdicts))
-    return exit_code(Verdict(verdict.verdict) for verdict in verdicts)
+    return exit_code((Verdict(verdict.verdict) for verdict in verdicts), strict=strict)

@@ -19,6 +19,7 @@ from rich.table import Table
 from rich.text import Text
 
 from harness import estimate
+from harness.availability import share_told
 from harness.campaign import Campaign
 from harness.cli.screen import console, say, shown
 from harness.outcome import SEVERITY, Verdict
@@ -86,9 +87,11 @@ class LiveTable:
     def _tell(self, verdict: TrialVerdict) -> None:
         done, total = self._counts.total(), len(self._costs_s)
         reason = "" if verdict.verdict == Verdict.PASS else f": {verdict.reason}"
+        offered = verdict.availability
+        share = f", {share_told([offered])} acknowledged" if offered.share < 1 else ""
         say(
             f"[{done}/{total}] {verdict.verdict}: {verdict.scenario} {verdict.guarantee} {verdict.client} "
-            f"seed {verdict.seed}{reason}"
+            f"seed {verdict.seed}{share}{reason}"
         )
         now = time.monotonic()
         if now - self._told_s >= TOLD_EVERY_S or done == total:

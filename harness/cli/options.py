@@ -50,6 +50,9 @@ Deflake = Annotated[
 Baseline = Annotated[
     str | None, typer.Option(metavar="FILE|known", help="Known failures: those are expected to fail.")
 ]
+Strict = Annotated[
+    bool, typer.Option("--strict", help="Exit with 1 if a client differs, as if it had failed.")
+]
 JUnit = Annotated[Path | None, typer.Option(metavar="FILE", help="Write JUnit XML here as well.")]
 Summary = Annotated[
     Path | None, typer.Option(metavar="FILE", help="Write the Markdown summary here as well.")
@@ -75,6 +78,7 @@ class Options:
     junit: Path | None = None
     summary: Path | None = None
     partial: bool = False
+    strict: bool = False
 
     @property
     def changes_the_plan(self) -> bool:
@@ -102,6 +106,7 @@ class Given:
     as_json: AsJson = False
     capture: Capture = False
     quiet: Quiet = False
+    strict: Strict = False
 
     def options(
         self,
@@ -128,6 +133,7 @@ class Given:
             junit=self.junit,
             summary=self.summary,
             partial=partial,
+            strict=self.strict,
         )
 
 

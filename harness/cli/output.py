@@ -6,6 +6,7 @@ import sys
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 import msgspec
@@ -36,11 +37,35 @@ def put(data: bytes) -> None:
 
 
 def run_document(folder: Path, seed: int, verdicts: Sequence[TrialVerdict]) -> dict[str, Any]:
-    """The run's folder, counts by verdict, findings by cause, and the verdicts as they stand in ``verdict.json``."""
+    """The run's folder, counts by verdict, findings by cause, and the verdicts as they stand in ``verdict.json``.
+
+    ``availability`` has for each client under each guarantee the share of records that were acknowledged in a trial:
+    the median, the lowest and the highest.
+    """
     return {
         "run": str(folder),
         "seed": seed,
         "counts": dict(sorted(Counter(verdict.verdict for verdict in verdicts).items())),
         "findings": [document(cause, folder) for cause in causes(verdicts)],
+        "availability": _availability(verdicts),
         "verdicts": list(verdicts),
     }
+
+
+def _availability(verdicts: Sequence[TrialVerdict]) -> list[dict[str, Any]]:
+    rows = []
+    for client, guarantee in sorted({(verdict.client, verdict.guarantee) for verdict in verdicts}):
+        mine = [each for each in verdicts if (each.client, each.guarantee) == (client, guarantee)]
+        shares = sorted(each.availability.share for each in mine if each.availability.offered)
+        rows.append(
+            {
+                "client": client,
+                "guarantee": guarantee,
+                "trials": len(mine),
+                "counts": dict(sorted(Counter(each.verdict for each in mine).items())),
+                "median": median(shares) if shares else None,
+                "lowest": shares[0] if shares else None,
+                "highest": shares[-1] if shares else None,
+            }
+        )
+    return rows

@@ -52,9 +52,12 @@ def replay(
     out_dir: shared.OutDir = shared.DEFAULT_OUT,
     as_json: shared.AsJson = False,
     quiet: shared.Quiet = False,
+    strict: shared.Strict = False,
 ) -> int:
     """Run a trial again, or all of a plan, simulated or live as its broker is, and judge it."""
-    options = Options(shared.jobs_of(jobs), out_dir, as_json=as_json, quiet=quiet, capture=capture)
+    options = Options(
+        shared.jobs_of(jobs), out_dir, as_json=as_json, quiet=quiet, capture=capture, strict=strict
+    )
     plan, world = moved(read_plan(located(trial, out_dir)), broker)
     if repeat > 1:
         plan = attempts.repeated(plan, repeat)
@@ -134,7 +137,7 @@ def _check(spec: TrialSpec, world: str) -> None:
 def _simulated(store: RunStore, options: Options) -> int:
     asyncio.run(simulate(store, Budget()))
     verdicts = publish(store, "completed", options)
-    code = exit_code(Verdict(verdict.verdict) for verdict in verdicts)
+    code = exit_code((Verdict(verdict.verdict) for verdict in verdicts), strict=options.strict)
     say(f"evidence: {store.folder}; exit {code}")
     return code
 

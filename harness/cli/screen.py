@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 from rich.table import Column, Table
 
+from harness.availability import share_told
 from harness.cli.output import put
 from harness.fingerprint import causes, line, replay
-from harness.outcome import Verdict
+from harness.outcome import SEVERITY, Verdict
 from harness.rows import TrialVerdict
 
 console = Console(stderr=True, highlight=False)
@@ -58,7 +59,10 @@ def shown(verdict: str) -> str:
 
 
 def matrix(verdicts: Sequence[TrialVerdict]) -> Table:
-    """Cells (scenario x guarantee) against clients; several seeds or brokers in a cell are counted."""
+    """Cells (scenario x guarantee) against clients, each with the share of records that were acknowledged.
+
+    Several seeds or brokers in a cell are counted; their share is the median, with the range where they differ.
+    """
     clients = sorted({verdict.client for verdict in verdicts})
     # Clients whose names begin alike must not be cut to the same few letters.
     columns = (Column(client.replace("@", "\n@"), overflow="fold") for client in clients)
@@ -67,23 +71,29 @@ def matrix(verdicts: Sequence[TrialVerdict]) -> Table:
     for scenario, guarantee in cells:
         row = []
         for client in clients:
-            cell = Counter(
-                v.verdict
-                for v in verdicts
-                if (v.scenario, v.guarantee, v.client) == (scenario, guarantee, client)
-            )
-            many = cell.total() > 1
-            row.append(
-                ", ".join(f"{shown(v)}{f' {n}' if many else ''}" for v, n in sorted(cell.items())) or ""
-            )
+            here = [
+                v for v in verdicts if (v.scenario, v.guarantee, v.client) == (scenario, guarantee, client)
+            ]
+            row.append(counted(here, shown))
         table.add_row(scenario, guarantee, *row)
     return table
+
+
+def counted(verdicts: Sequence[TrialVerdict], shown: Callable[[str], str]) -> str:
+    """A cell: its verdicts, the worst first, with their numbers where there are several, and its availability."""
+    counts = Counter(verdict.verdict for verdict in verdicts)
+    many = counts.total() > 1
+    words = [f"{shown(each)}{f' {counts[each]}' if many else ''}" for each in SEVERITY if each in counts]
+    share = share_told(verdict.availability for verdict in verdicts)
+    return (" · " if many else " ").join(filter(None, (", ".join(words), share)))
 
 
 def summary(verdicts: Iterable[TrialVerdict], run: Path | None = None) -> None:
     """The matrix, then why trials did not pass, by cause; with the replay of the smallest where ``run`` is known."""
     verdicts = list(verdicts)
     console.print(matrix(verdicts))
+    if share_told(verdict.availability for verdict in verdicts):
+        console.print(f"all: {counted(verdicts, shown)} of records acknowledged")
     found = causes(verdicts)
     for cause in found[:MAX_CAUSES]:
         console.print(shown(cause.verdict), end=" ")

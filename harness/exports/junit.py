@@ -3,7 +3,8 @@
 A disagreement is a failure; what says nothing of the client because something else went wrong is an error; what was not
 tried in earnest, or fails as it is known to, is skipped, with the reason. All attempts at one trial are one case: the
 first failed one is told as the failure, further ones as reruns, and where failing now and then is known, as flaky.
-A case may have no properties in either schema, so each is the one case of a suite that has them.
+A difference is a passed case that says so in its output, and in a property: servers have no third colour. A case may
+have no properties in either schema, so each is the one case of a suite that has them.
 """
 
 from __future__ import annotations
@@ -14,6 +15,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
+from msgspec.structs import asdict
+
+from harness.availability import share_told
 from harness.fingerprint import Cause, causes, decisive, findings, replay, same_trial
 from harness.outcome import Verdict
 from harness.rows import TrialVerdict
@@ -109,6 +113,13 @@ def _properties(case: _Case, run: Path) -> dict[str, str]:
     told = case.told
     keys = ("trial", "client", "broker", "scenario", "guarantee", "variant", "seed", "verdict")
     properties = {key: str(getattr(told, key)) for key in keys}
+    properties["differs"] = "true" if told.verdict == Verdict.DIFFERS else ""
+    properties["availability"] = share_told([told.availability])
+    properties |= {
+        f"availability.{name}": "" if value is None else str(value)
+        for name, value in asdict(told.availability).items()
+        if told.availability.offered
+    }
     properties["attempts"] = str(len(case.attempts))
     properties["level"] = next((cause.level for cause in case.causes), "")
     properties["fingerprint"] = " ".join(cause.fingerprint for cause in case.causes)
@@ -127,6 +138,8 @@ def _results(parent: ET.Element, case: _Case, run: Path) -> None:
         if case.element in RERUNS:  # Surefire's skipped has no type
             result.set("type", _type(case.told))
         result.text = _details(case.told, run)
+    if case.told.verdict == Verdict.DIFFERS:
+        ET.SubElement(parent, "system-out").text = f"{_message(case)}\n{_details(case.told, run)}"
     others = [attempt for attempt in case.attempts if attempt is not case.told]
     for element, rerun in RERUNS.items():
         if case.element in RERUNS:

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from harness.cli.screen import GLYPHS
+from harness.cli.screen import GLYPHS, counted
 from harness.fingerprint import Cause, causes, often, replay, what
 from harness.outcome import SEVERITY, Verdict
 from harness.rows import TrialVerdict
@@ -28,6 +28,11 @@ SECTIONS = {
     "Known failures": (Verdict.EXPECTED_FAIL,),
     "Unsupported": (Verdict.UNSUPPORTED,),
 }
+#: What a cell says.
+CELLS = (
+    "A cell has its verdicts, and the share of records that were acknowledged: over several trials the median, with "
+    "the range where they differ."
+)
 NEXT = {
     Verdict.FAIL: "See one again with its replay; what is documented by the client belongs on a list of known "
     "failures: `kafka-trial baseline update {run} --file known.toml`.",
@@ -46,6 +51,7 @@ def summary(record: RunRecord, verdicts: Sequence[TrialVerdict], run: Path, agre
     for title, members in SECTIONS.items():
         if of_them := [cause for cause in found if cause.verdict in members]:
             lines += [f"## {title}", "", *_listed(of_them, run), ""]
+    lines += ["## Clients", "", *_clients(verdicts), "", CELLS, ""]
     lines += ["## Matrix", "", *_matrix(verdicts), "", "## Next", "", *_next(verdicts, run)]
     return _bounded(lines)
 
@@ -92,36 +98,39 @@ def _listed(found: Sequence[Cause], run: Path) -> list[str]:
 
 def _matrix(verdicts: Sequence[TrialVerdict]) -> list[str]:
     clients = sorted({verdict.client for verdict in verdicts})
-    cells: dict[tuple[str, str, str], dict[str, list[str]]] = {}
+    cells: dict[tuple[str, str, str], dict[str, list[TrialVerdict]]] = {}
     for verdict in verdicts:
         here = cells.setdefault((verdict.broker, verdict.scenario, verdict.guarantee), {})
-        here.setdefault(verdict.client, []).append(verdict.verdict)
+        here.setdefault(verdict.client, []).append(verdict)
     ranked = sorted(cells, key=lambda place: (_worst(cells[place]), place))
     lines = [
         row(["broker", "scenario", "guarantee", *map(text, clients)]),
         "|" + " --- |" * (3 + len(clients)),
     ]
     for place in sorted(ranked[:MAX_ROWS]):
-        lines.append(
-            row([*map(text, place), *(_counted(cells[place].get(client, [])) for client in clients)])
-        )
+        lines.append(row([*map(text, place), *(_cell(cells[place].get(client, [])) for client in clients)]))
     if len(ranked) > MAX_ROWS:
         lines += ["", f"and {len(ranked) - MAX_ROWS} more rows, none worse than these"]
     return lines
 
 
-def _worst(here: dict[str, list[str]]) -> int:
-    return min(SEVERITY.index(Verdict(verdict)) for verdicts in here.values() for verdict in verdicts)
+def _clients(verdicts: Sequence[TrialVerdict]) -> list[str]:
+    """A row a client, a column a guarantee: its verdicts over all situations, and its availability."""
+    guarantees = sorted({verdict.guarantee for verdict in verdicts})
+    lines = [row(["client", *map(text, guarantees)]), "|" + " --- |" * (1 + len(guarantees))]
+    for client in sorted({verdict.client for verdict in verdicts}):
+        mine = [verdict for verdict in verdicts if verdict.client == client]
+        cells = ([each for each in mine if each.guarantee == guarantee] for guarantee in guarantees)
+        lines.append(row([text(client), *map(_cell, cells)]))
+    return lines
 
 
-def _counted(verdicts: Sequence[str]) -> str:
-    many = len(verdicts) > 1
-    words = [
-        shown(verdict) + (f" {verdicts.count(verdict)}" if many else "")
-        for verdict in SEVERITY
-        if verdict in verdicts
-    ]
-    return ", ".join(words) or "not run"
+def _worst(here: dict[str, list[TrialVerdict]]) -> int:
+    return min(SEVERITY.index(Verdict(each.verdict)) for verdicts in here.values() for each in verdicts)
+
+
+def _cell(verdicts: Sequence[TrialVerdict]) -> str:
+    return counted(verdicts, shown) or "not run"
 
 
 def _next(verdicts: Sequence[TrialVerdict], run: Path) -> list[str]:

@@ -26,9 +26,9 @@ from harness.contract import (
     StartupComplete,
 )
 from harness.dice import Dice
-from harness.errors import ClientBroken, KafkaTrialError, UsageError
+from harness.errors import ClientBroken, KafkaTrialError, UsageError, code_of
 from harness.evidence import PRODUCER, Evidence, passed_and_stopped
-from harness.liveness import Patience, flush_timeout_ms
+from harness.liveness import CLOSE_TIMEOUT_MS, Patience, flush_timeout_ms
 from harness.registry import client as client_kind
 from harness.rows import Ending, FaultRow, LogRecord, Phases, TrialRecord
 from harness.simulated.injection import SimulatedInjector
@@ -44,7 +44,6 @@ START_NS = 1_000 * NS_PER_MS
 WARM_UP_MS = 20_000
 CATCH_UP_MS = 5_000
 WATCH_INTERVAL_MS = 250
-CLOSE_TIMEOUT_MS = 10_000
 LAST_ROWS_MS = 2_000
 #: What an answer may be late with, as in the live world.
 GRACE_MS = 10_000
@@ -83,15 +82,15 @@ class SimulatedTrial:
 
     def run(self) -> Evidence:
         """Collect. What brokers and clients do wrong becomes the ending."""
-        ending, reason = Ending.COMPLETE, ""
+        ending, code, reason = Ending.COMPLETE, "", ""
         try:
             self._collect()
         except Refused as refused:
-            ending, reason = Ending.UNSUPPORTED, str(refused)
+            ending, code, reason = Ending.UNSUPPORTED, code_of(refused), str(refused)
         except KafkaTrialError as error:
-            ending, reason = Ending.HARNESS_ERROR, str(error)
+            ending, code, reason = Ending.HARNESS_ERROR, code_of(error), str(error)
         self._mark(end_ns=self._scheduler.now_ns)
-        return self._evidence(ending, reason)
+        return self._evidence(ending, code, reason)
 
     # the phases
 
@@ -245,7 +244,7 @@ class SimulatedTrial:
     def _mark(self, **moments: int) -> None:
         self._phases = Phases(**(asdict(self._phases) | moments))
 
-    def _evidence(self, ending: Ending, reason: str) -> Evidence:
+    def _evidence(self, ending: Ending, code: str, reason: str) -> Evidence:
         rows = () if self._network is None else tuple(self._network.rows)
         faults: tuple[FaultRow, ...] = () if self._injector is None else self._injector.accounted(rows)
         frames, stopped = passed_and_stopped(rows)
@@ -256,6 +255,7 @@ class SimulatedTrial:
             lane=LANE,
             phases=self._phases,
             ending=ending,
+            code=code,
             reason=reason,
             client=_about(self._history),
             not_set=self._not_set,

@@ -14,7 +14,7 @@ from harness import registry
 from harness.errors import KafkaTrialError
 from harness.lab import Lab
 from harness.outcome import Level
-from harness.pytest_plugin import clients, is_worker, number, setting
+from harness.pytest_plugin import clients, is_strict, is_worker, number, setting
 from harness.pytest_trials import NoVerdict, Trials, Tried, spec_of
 from harness.scenario import Scenario
 from harness.spec import ClientRef, TrialSpec
@@ -82,8 +82,7 @@ def kafka_verdict(
     request: pytest.FixtureRequest, kafka_cluster: Lab, kafka_case: TrialSpec, kafka_cases: list[TrialSpec]
 ) -> Tried:
     """The verdict of the item's trial. An item whose trial proves nothing ends here, as an error."""
-    level = Level(setting(request.config, "level").upper())
-    trials = Trials(kafka_cluster, kafka_case.client, kafka_case.seed, level)
+    trials = Trials(kafka_cluster, kafka_case.client, kafka_case.seed, is_strict(request.config))
     try:
         if kafka_case in kafka_cases:
             at = kafka_cases.index(kafka_case)

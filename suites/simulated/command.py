@@ -17,7 +17,7 @@ import typer
 from harness import registry
 from harness.cli import select
 from harness.cli.carrying import new_record
-from harness.cli.options import Options
+from harness.cli.options import Options, Strict
 from harness.cli.output import print_json
 from harness.cli.screen import say, summary
 from harness.errors import unknown
@@ -80,6 +80,7 @@ def simulate(
     out_dir: Annotated[Path, typer.Option(help="Where runs are kept.")] = Path("runs"),
     as_json: Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")] = False,
     quiet: Annotated[bool, typer.Option("-q", "--quiet", help="No progress.")] = False,
+    strict: Strict = False,
 ) -> int:
     """Run generated trials in virtual time and judge them."""
     if scenario not in registry.names("scenarios"):
@@ -98,7 +99,8 @@ def simulate(
     _conclude(store, seed, tally, stopped)
     if as_json:
         print_json(_document(store, seed, tally, seconds))
-    code = 128 + received[0] if received else exit_code(Verdict(each) for each in tally.counts)
+    found = exit_code((Verdict(each) for each in tally.counts), strict=strict)
+    code = 128 + received[0] if received else found
     done = tally.counts.total()
     say(
         f"{done} trials in {seconds:.1f} s ({done / seconds:.0f} a second), {_words(tally)}; "

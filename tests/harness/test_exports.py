@@ -34,8 +34,7 @@ def listed(text: str) -> list[str]:
 def test_no_reason_breaks_the_table_or_the_list(verdict, words) -> None:
     text = summary(RECORD, [verdict("lost", client=words, reason=words, message=words)], RUN)
     rows = [line for line in text.split("\n") if line.startswith("|")]
-    assert len(rows) == 3
-    assert {row.replace("\\|", "").count("|") for row in rows} == {5}
+    assert [row.replace("\\|", "").count("|") for row in rows] == [3, 3, 3, 5, 5, 5]
     assert "<" not in text.replace("&lt;", "")
 
 
@@ -55,6 +54,7 @@ def test_the_worst_comes_first_by_cause_with_its_replay_and_what_to_do(verdict) 
         "## Findings",
         "## Nothing proven",
         "## Known failures",
+        "## Clients",
         "## Matrix",
         "## Next",
     ]

@@ -12,7 +12,7 @@ from msgspec import structs
 
 from harness.capture.rows import By, TcpFact, What
 from harness.check import Check, Inconclusive, Requirement, Unsupported
-from harness.contract import OpComplete, OpInvoke
+from harness.contract import OpComplete, OpInvoke, ShutdownComplete, StartupComplete
 from harness.evidence import Evidence
 from harness.judge import judge
 from harness.outcome import SEVERITY, Guarantee, Level, Verdict
@@ -25,6 +25,7 @@ from harness.rows import (
     FrameKind,
     LogRecord,
     Phases,
+    ProducePart,
     Reason,
     TrialRecord,
 )
@@ -56,12 +57,15 @@ def evidence(
         guarantee=guarantee,
         seed=7,
         workload=Workload(records=records),
-        faults=(FAULT,),
+        faults=tuple(row.spec for row in faults),
         config={},
     )
-    record = TrialRecord(spec, "run", "topic", 0, Phases(), ending, reason, not_set=not_set or {})
+    client = {"client_version": "1"}
+    record = TrialRecord(
+        spec, "run", "topic", 0, Phases(1, 2, 3, 4), ending, reason, client=client, not_set=not_set or {}
+    )
     said = OpComplete(
-        seq=1,
+        seq=2,
         mono_ns=2,
         wall_ns=0,
         op="send",
@@ -74,9 +78,33 @@ def evidence(
         partition=[0],
         offset=[0],
     )
-    invoked = OpInvoke(seq=0, mono_ns=1, wall_ns=0, op="send", id=1, first=0, count=1)
+    up = StartupComplete(
+        seq=0,
+        mono_ns=0,
+        wall_ns=0,
+        client="c",
+        client_version="1",
+        language="none",
+        features=["producer"],
+        contract_version=2,
+    )
+    invoked = OpInvoke(seq=1, mono_ns=1, wall_ns=0, op="send", id=1, first=0, count=1)
+    history = (up, invoked, said, ShutdownComplete(seq=3, mono_ns=3, wall_ns=0))
     kept = LogRecord("topic", 0, 0, 0, 0, -1, -1, -1, False, crc_ok, "k0", VALUE)
-    return Evidence(record, (invoked, said), (), tuple(faults), (kept,))
+    return Evidence(record, history, connection((1,)), tuple(faults), (kept,))
+
+
+def connection(correlation_ids: Iterable[int]) -> tuple[Frame, ...]:
+    """A connection with these Produce requests, of one record each."""
+    one = ProducePart("topic", 0, records=1)
+    return (
+        Frame(10, 0, 1, 1, FrameKind.OPEN),
+        *(
+            Frame(10 + n, 0, 1, 1, FrameKind.REQUEST, 300, 0, "Produce", correlation_id=n, produce=(one,))
+            for n in correlation_ids
+        ),
+        Frame(90, 0, 1, 1, FrameKind.CLOSE, closed_by="client"),
+    )
 
 
 def captured(
@@ -84,11 +112,7 @@ def captured(
 ) -> Evidence:
     """A connection of three requests, as the witness ``told`` them and as the capture has ``seen`` them."""
     told, seen = tuple(told), tuple(seen)
-    frames = (
-        Frame(10, 0, 1, 1, FrameKind.OPEN),
-        *(Frame(10 + n, 0, 1, 1, FrameKind.REQUEST, 300, correlation_id=n) for n in told),
-        Frame(90, 0, 1, 1, FrameKind.CLOSE, closed_by="client"),
-    )
+    frames = connection(told)
     tcp = (
         TcpFact(1, 1, 40_001, What.SYN, By.CLIENT, 1),
         TcpFact(2, 1, 40_001, What.SYN, By.PROXY, 1),
@@ -97,7 +121,9 @@ def captured(
         TcpFact(81, 1, 40_001, What.FIN, By.PROXY, 1),
     )
     capture = capture or CaptureRecord(packets=9, frames=len(seen))
-    return replace(given, record=structs.replace(given.record, capture=capture), frames=frames, tcp=tcp)
+    log = given.log if told else ()
+    record = structs.replace(given.record, capture=capture)
+    return replace(given, record=record, frames=frames, tcp=tcp, log=log)
 
 
 @pytest.mark.parametrize(
@@ -283,7 +309,6 @@ def test_a_scenario_that_cannot_account_for_its_fault_is_a_harness_error():
 @pytest.mark.parametrize(
     ("rows", "reason"),
     [
-        ((), "fault 0 (latency) left no trace"),
         ((FaultRow(0, FAULT, (1, 2), None),), "fault 0 (latency) never took effect"),
         ((FaultRow(0, FAULT, (1, 2), (1, 2), hits=0),), "fault 0 (latency) affected no traffic"),
     ],
@@ -293,6 +318,17 @@ def test_a_fault_that_did_not_bite_is_never_a_pass(rows, reason):
 
     assert (verdict.verdict, verdict.reason) == ("not-exercised", reason)
     assert [r.verdict for r in verdict.requirements] == ["not-exercised"]
+
+
+def test_evidence_that_is_not_whole_is_a_harness_error_before_anything_else():
+    cut = replace(evidence(crc_ok=False), faults=())
+    told = judge(cut, scenario(0), {"c": saying(FOUND)})
+    assert (told.verdict, told.code, told.requirements) == ("harness-error", "faults-incomplete", ())
+    ended = replace(cut, record=structs.replace(cut.record, ending=Ending.UNSUPPORTED, code="not-offered"))
+    assert (judge(ended, scenario(0), {}).verdict, judge(ended, scenario(0), {}).code) == (
+        "unsupported",
+        "not-offered",
+    )
 
 
 def test_a_consequence_that_was_not_seen_is_never_a_pass():

@@ -9,7 +9,6 @@ import xml.etree.ElementTree as ET
 import pytest
 
 from harness import pytest_trials
-from harness.outcome import Level
 from harness.pytest_trials import NoVerdict, Tried
 from harness.rows import Finding, RequirementVerdict, TrialVerdict
 
@@ -112,11 +111,11 @@ def test_a_report_is_printed_once_also_where_ci_wants_whole_summaries(pytester, 
     assert "expected: one" in failure.text
 
 
-def tried(verdict, level=Level.SHOULD, broken="MUST"):
+def tried(verdict, strict=False):
     finding = Finding("lost", "1 record lost")
-    requirement = RequirementVerdict("X-1", broken, verdict, (finding,) if verdict == "fail" else ())
+    requirement = RequirementVerdict("X-1", "MUST", verdict, (finding,) if verdict == "fail" else ())
     said = TrialVerdict("t", "c@1", "b:1", "s", "idempotent", 1, verdict, "a reason", (requirement,))
-    return Tried(said, None, None, level)
+    return Tried(said, None, None, strict)
 
 
 def test_what_proves_nothing_is_neither_pass_nor_failure():
@@ -137,11 +136,10 @@ def test_verdicts_in_pytests_words(monkeypatch):
         tried("expected-fail").must_pass()
 
 
-def test_at_level_must_a_should_is_expected_to_fail(monkeypatch):
+def test_what_differs_fails_only_where_it_is_strict(monkeypatch):
     monkeypatch.setattr(pytest_trials.Tried, "report", lambda self: "the report")
-    with pytest.raises(pytest.xfail.Exception, match="only SHOULD"):
-        tried("fail", Level.MUST, "SHOULD").must_pass()
-    with pytest.raises(pytest.fail.Exception):
-        tried("fail", Level.MUST, "MUST").must_pass()
-    with pytest.raises(pytest.fail.Exception):
-        tried("fail", Level.SHOULD, "SHOULD").must_pass()
+    tried("differs").must_pass()
+    assert tried("differs").passed and not tried("differs", strict=True).passed
+    tried("pass", strict=True).must_pass()
+    with pytest.raises(pytest.fail.Exception, match="the report"):
+        tried("differs", strict=True).must_pass()

@@ -22,6 +22,7 @@ def hang(event):
 class Stalling(ReferenceClient):
     client = "stalling"
     client_version = "1.0"
+    features = ("producer", "idempotence")
 
     def __init__(self):
         super().__init__("", hang)

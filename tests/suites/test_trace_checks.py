@@ -20,7 +20,7 @@ from suites.checks.traced import TRACE_CHECKS, TRACED
 from suites.scenarios.generated import ANY_SCENARIO, NETWORK_SCENARIO
 from suites.simulated.generated import spec_of
 
-REFERENCE = ClientRef("reference", "this")
+REFERENCE = ClientRef("reference", registry.client("reference").default_version)
 SCENARIOS = (ANY_SCENARIO, NETWORK_SCENARIO)
 
 
@@ -60,9 +60,11 @@ def with_trace(evidence, trace):
 
 def test_who_tells_no_trace_is_not_asked(trials):
     [evidence] = [each for each in trials if each.record.spec.guarantee is Guarantee.IDEMPOTENT][:1]
+    client = evidence.record.client | {"features": ["producer", "idempotence"]}
+    silent = msgspec.structs.replace(evidence.record, client=client)
     with_one, without = (
         {row.id: row.checks for row in judge(each, ANY_SCENARIO, registry.checks()).requirements}
-        for each in (evidence, with_trace(evidence, ()))
+        for each in (evidence, dataclasses.replace(with_trace(evidence, ()), record=silent))
     )
     assert "NET-INF-06" not in without
     assert (with_one["PRD-EXP-01"], without["PRD-EXP-01"]) == (

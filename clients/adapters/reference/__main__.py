@@ -28,7 +28,7 @@ class ReferenceClient(Adapter):
     """A :class:`clients.reference.KafkaProducer`."""
 
     client_version = project_version()
-    features = ("producer", "idempotence")
+    features = ("producer", "idempotence", "trace")
 
     def __init__(self, mutant: str, trace: Trace) -> None:
         self.client = f"mutant-{mutant}" if mutant else "reference"

@@ -24,7 +24,7 @@ from harness.simulated.scheduler import NS_PER_MS, WALL_MS_AT_ZERO
 RESULTS_INTERVAL_NS = 20 * NS_PER_MS
 STATS_INTERVAL_NS = 1_000 * NS_PER_MS
 WALL_NS_AT_ZERO = WALL_MS_AT_ZERO * NS_PER_MS
-FEATURES = ["producer", "idempotence"]
+FEATURES = ["producer", "idempotence", "trace"]
 
 
 class Events:

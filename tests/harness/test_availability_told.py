@@ -1,0 +1,127 @@
+"""Availability and differences, wherever a verdict is shown: terminal, Markdown, JUnit, JSON, exit codes."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from msgspec.structs import replace
+
+from harness.availability import share_told
+from harness.cli import judging
+from harness.cli.live_table import LiveTable
+from harness.cli.main import call
+from harness.cli.output import run_document
+from harness.cli.screen import GLYPHS, console, summary
+from harness.exports import junit, markdown
+from harness.outcome import Verdict
+from harness.rows import Availability
+from harness.spec import Plan
+from harness.store import RunRecord, RunStore
+
+RECORD = RunRecord("run-1", "2026-03-01T10:20:30Z", Plan(7, ()), 1, {}, ["kafka-trial", "run"])
+RUN = Path("runs/run-1")
+
+
+def of(acked, offered=2_400, **more):
+    return Availability(offered=offered, acked=acked, unknown=offered - acked, **more)
+
+
+@pytest.fixture
+def shown(verdict):
+    """A client with three seeds: all, half and a tenth of its records were acknowledged; it differs in one."""
+
+    def trial(seed, acked, said):
+        return replace(verdict(seed=seed, verdict=said), availability=of(acked))
+
+    return [trial(1, 2_400, "pass"), trial(2, 1_188, "differs"), trial(3, 240, "pass")]
+
+
+@pytest.mark.parametrize(
+    ("acked", "told"), [(2_400, "100%"), (2_399, "99.9%"), (1_188, "49.5%"), (2_184, "91%"), (0, "0%")]
+)
+def test_a_share_is_never_rounded_up(acked, told):
+    assert share_told([of(acked)]) == told
+
+
+@given(st.lists(st.integers(0, 1_000), min_size=1, max_size=9))
+def test_of_several_it_is_the_median_and_the_range_where_they_differ(acked):
+    told = share_told([of(each, 1_000) for each in acked])
+    assert ("to" in told) == (len(set(acked)) > 1)
+    assert share_told([Availability(), *(of(each, 1_000) for each in acked)]) == told
+    if len(set(acked)) > 1:
+        assert share_told([of(min(acked), 1_000)]) in told and share_told([of(max(acked), 1_000)]) in told
+
+
+def test_where_nothing_was_offered_nothing_is_said():
+    assert share_told([]) == share_told([Availability()]) == ""
+
+
+def test_the_matrix_and_the_line_under_it(shown):
+    with console.capture() as said:
+        summary(shown)
+    assert "≠ differs 1, ✔ pass 2 · 49.5% (10% to 100%)" in said.get()
+    assert "all: ≠ differs 1, ✔ pass 2 · 49.5% (10% to 100%) of records acknowledged" in said.get()
+    with console.capture() as said:
+        summary(shown[:1])
+    assert "✔ pass 100%" in said.get()
+
+
+def test_the_live_line_tells_what_is_below_all(shown, capsys):
+    with LiveTable(Plan(1, ()), [], 1, quiet=False) as table, console.capture() as said:
+        for each in shown[:2]:
+            table.ended(each)
+    first, second, *_ = said.get().splitlines()
+    assert "acknowledged" not in first
+    assert "seed 2, 49.5% acknowledged" in second
+
+
+def test_markdown_has_a_section_for_differences_and_a_row_a_client(verdict):
+    trial = replace(verdict("unsplit", verdict="differs"), availability=of(2_184))
+    text = markdown.summary(RECORD, [trial], RUN)
+    assert "## Differences" in text and "## Findings" not in text
+    assert "| c@1 | ≠ differs 91% |" in text
+    assert "| local:4.3.1x1 | produce/calm | idempotent | ≠ differs 91% |" in text
+
+
+def test_junit_tells_a_difference_without_failing(shown):
+    root = ET.fromstring(junit.junit(RECORD, shown, RUN, {}))
+    assert (root.get("failures"), root.get("errors")) == ("0", "0")
+    alike, differs, _ = root
+    properties = {each.get("name"): each.get("value") for each in differs.iter("property")}
+    assert properties["verdict"] == "differs" and properties["differs"] == "true"
+    assert properties["availability"] == "49.5%" and properties["availability.acked"] == "1188"
+    [output] = differs.iter("system-out")
+    assert output.text.startswith("differs: ")
+    assert not list(differs.iter("failure")) and not list(alike.iter("system-out"))
+
+
+def test_json_has_a_row_for_each_client_under_each_guarantee(shown):
+    [row] = run_document(RUN, 1, shown)["availability"]
+    assert row == {
+        "client": "c@1",
+        "guarantee": "idempotent",
+        "trials": 3,
+        "counts": {"differs": 1, "pass": 2},
+        "median": 0.495,
+        "lowest": 0.1,
+        "highest": 1.0,
+    }
+
+
+@pytest.mark.parametrize(("options", "code"), [((), 0), (("--strict",), 1)])
+def test_a_difference_is_allowed_unless_it_is_strict(tmp_path, monkeypatch, shown, capsys, options, code):
+    RunStore.create(tmp_path, RECORD)
+    monkeypatch.setattr(judging, "rejudge", lambda store: shown)
+    monkeypatch.setattr(judging.exports, "write", lambda store, verdicts: None)
+    assert call(["judge", str(tmp_path), "--json", *options]) == code
+    assert json.loads(capsys.readouterr().out)["counts"] == {"differs": 1, "pass": 2}
+
+
+def test_every_verdict_has_a_glyph_of_its_own():
+    assert set(GLYPHS) == set(Verdict)
+    assert len({glyph for glyph, _ in GLYPHS.values()}) == len(GLYPHS)
