@@ -58,6 +58,7 @@ def _scenario(scenario: Scenario) -> str:
         ("exercises", "; ".join(f"{id} ({_judged_by(id)})" for id in scenario.exercises)),
         ("guarantees", ", ".join(scenario.guarantees)),
         ("worlds", ", ".join(sorted(scenario.worlds))),
+        ("needs", _needs(scenario)),
         (
             "workload",
             f"{load.records} records of {load.value_bytes} bytes, {load.partitions} partitions, {load.load_ms} ms",
@@ -65,6 +66,13 @@ def _scenario(scenario: Scenario) -> str:
         ("its fault shows by", " ".join((getdoc(scenario.consequence) or "").split())),
     )
     return table(("", ""), facts)
+
+
+def _needs(scenario: Scenario) -> str:
+    """What cluster and client must have; with less its trials are unsupported."""
+    needs = {"brokers": scenario.needs_brokers, "requests in flight": scenario.needs_in_flight}
+    told = [f"{least} {what}" for what, least in needs.items() if least > 1]
+    return ", ".join(told) or "one broker, one request in flight"
 
 
 def _judged_by(requirement: str) -> str:

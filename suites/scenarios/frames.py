@@ -87,6 +87,7 @@ TIMEOUT_WITH_ANSWERS_IN_FLIGHT = _scenario(
     "PRD-IDM-05",
     "PRD-IDM-07",
     "PRD-SND-14",
+    needs_in_flight=2,
 )
 
 GHOST_REQUEST = _scenario(
@@ -142,6 +143,7 @@ SWAPPED_ANSWERS = _scenario(
     "NET-INF-01",
     "PRD-SND-01",
     "E2E-DEL-02",
+    needs_in_flight=2,
 )
 
 DOUBLED_ANSWERS = _scenario(
