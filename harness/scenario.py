@@ -56,3 +56,9 @@ class Scenario:
     alone: bool = False
     needs_brokers: int = 1
     needs_in_flight: int = 1
+
+    @property
+    def needs(self) -> list[str]:
+        """What cluster and client must have beyond one of each, in words."""
+        counts = {"brokers": self.needs_brokers, "requests in flight": self.needs_in_flight}
+        return [f"{least} {what}" for what, least in counts.items() if least > 1]

@@ -39,7 +39,7 @@ def _scenario(scenario: Scenario) -> Row:
         "summary": scenario.summary,
         "exercises": list(scenario.exercises),
         "guarantees": list(scenario.guarantees),
-        "needs": {"brokers": scenario.needs_brokers, "in_flight": scenario.needs_in_flight},
+        "needs": scenario.needs,
     }
 
 

@@ -119,6 +119,7 @@ PAUSED_TOO_LONG = _scenario(
     "PRD-FIN-02",
     "PRD-IDM-13",
     config={"delivery.timeout.ms": 8_000},
+    worlds=BOTH_WORLDS,
 )
 
 #: A move is over by then: the next one may want another leader.
