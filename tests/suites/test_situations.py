@@ -84,34 +84,14 @@ def test_every_situation_arises_somewhere_or_is_listed_with_the_reason() -> None
     assert not arisen() & set(NEVER)
 
 
-def test_where_a_batch_is_refused_as_too_large_it_is_about_splitting(story) -> None:
+def test_only_after_an_attempt_that_failed_are_bytes_still_to_be_kept(story) -> None:
     tale = story()
-    tale.request([0, 1], partition=0, at_ms=10)
-    assert met.refused_batches(tale.evidence()) == 0
-    tale.answer(0, -1, at_ms=11, error_code=met.TOO_LARGE)
-    assert met.refused_batches(tale.evidence()) == 1
+    tale.deliver([0], partition=0, at_ms=10)
+    assert met.attempts_without_success(tale.evidence()) == 0
+    tale.request([1], partition=0, at_ms=20)
     assert met.attempts_without_success(tale.evidence()) == 1
-
-
-def test_a_batch_of_one_record_cannot_be_split(story) -> None:
-    tale = story()
-    tale.request([0], partition=0, at_ms=10)
-    tale.answer(0, -1, at_ms=11, error_code=met.TOO_LARGE)
-    assert met.refused_batches(tale.evidence()) == 0
-
-
-@pytest.mark.parametrize(("took_ms", "count"), [(28_999, 0), (29_000, 1)])
-def test_the_limit_of_delivery_is_met_by_who_waits_so_long(story, took_ms: int, count: int) -> None:
-    tale = story()
-    tale.call(0)
-    tale.result(0, at_ms=took_ms)
-    assert met.at_the_limit(tale.evidence()) == count
-
-
-def test_who_never_had_a_result_is_at_the_limit(story) -> None:
-    tale = story()
-    tale.call(0)
-    assert met.at_the_limit(tale.evidence()) == 1
+    tale.answer(0, -1, at_ms=21, error_code=7)
+    assert met.attempts_without_success(tale.evidence()) == 1
 
 
 def test_an_offset_that_is_told_can_be_wrong(story) -> None:
