@@ -8,7 +8,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from faults import listener
+from faults.effects import cuts
 from faults.kind import BOTH_WORLDS, Fault, cut, each, toxic_name
+from harness.evidence import Evidence
 from harness.lane import LiveLane
 from harness.ports import Proxy
 from harness.rows import FaultRow, Frame
@@ -21,6 +23,7 @@ class AddressFault(Fault):
     """The defaults: connections are refused until the end; a hit is a connection that ended."""
 
     worlds = BOTH_WORLDS
+    shown_by = "connections ended with all of their broker, or records waited that no new one could carry"
 
     async def take(self, proxy: Proxy, name: str) -> None:
         """Take the address away, in the name of a fault; what is open ends."""
@@ -56,3 +59,7 @@ class AddressFault(Fault):
     def hits(self, row: FaultRow, frames: Sequence[Frame]) -> int:
         """Connections that ended."""
         return sum(1 for _ in cut(row, frames))
+
+    def effects(self, row: FaultRow, evidence: Evidence) -> int:
+        """See ``shown_by``."""
+        return cuts.cut_off(row, evidence)

@@ -24,10 +24,12 @@ whole thousands of bytes a second, for such are Toxiproxy's.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
+from faults.effects import waits
 from faults.kind import BOTH_WORLDS, Fault, each, passed, remove, toxic_name
 from harness.errors import UsageError
+from harness.evidence import Evidence
 from harness.lane import LiveLane
 from harness.ports import FaultKind, FaultParam, Proxy
 from harness.rows import FaultRow, Frame, FrameKind
@@ -37,6 +39,7 @@ from harness.spec import FaultSpec
 _SLOW = {"upstream": FrameKind.REQUEST, "downstream": FrameKind.RESPONSE}
 _MAX = 1_000_000_000
 _BYTES_PER_KB = 1_000
+_NS_PER_S = 1_000_000_000
 
 
 class Bandwidth(Fault):
@@ -44,6 +47,10 @@ class Bandwidth(Fault):
 
     name = "bandwidth"
     summary = "bytes leave no faster than a rate, in order, none lost"
+    shown_by = (
+        "batches or their results took as long as their bytes do at the rate, or records waited "
+        "until it was over"
+    )
     worlds = BOTH_WORLDS
     params: tuple[FaultParam, ...] = (
         FaultParam("upstream_bytes_per_s", 0, 0, _MAX, "how fast requests leave; 0 for no limit"),
@@ -97,6 +104,20 @@ class Bandwidth(Fault):
     def hits(self, row: FaultRow, frames: Sequence[Frame]) -> int:
         """Frames that passed in a slow direction."""
         return sum(1 for _ in passed(row, frames, [_SLOW[stream] for stream in self._rates(row.spec)]))
+
+    def effects(self, row: FaultRow, evidence: Evidence) -> int:
+        """See ``shown_by``."""
+        rates = self._rates(row.spec)
+
+        def least_ns(stream: str) -> Callable[[Frame], int]:
+            return lambda frame: frame.size_bytes * _NS_PER_S // rates[stream]
+
+        late = 0
+        if "upstream" in rates:
+            late += waits.later_there(row, evidence, least_ns("upstream"))
+        if "downstream" in rates:
+            late += waits.later_back(row, evidence, least_ns("downstream"))
+        return late or waits.held_up(row, evidence)
 
     def _rates(self, spec: FaultSpec) -> dict[str, int]:
         values = self.values(spec)

@@ -28,7 +28,9 @@ from collections.abc import Sequence
 
 from faults.broker_down import bring_back, downs, hung_up, take_down
 from faults.broker_fault import BrokerFault, nodes
+from faults.effects import cuts
 from faults.kind import toxic_name
+from harness.evidence import Evidence
 from harness.lane import LiveLane
 from harness.ports import FaultKind
 from harness.rows import FaultRow, Frame
@@ -43,6 +45,7 @@ class BrokerKill(BrokerFault):
     summary = "brokers are killed; their partitions go elsewhere; at the end they are back"
     lingers_s = 0.0
     starts_nodes = True
+    shown_by = "connections ended, with all of their broker, or as soon as they were made"
 
     async def start(self, spec: FaultSpec, lane: LiveLane) -> None:
         """Kill them, and refuse."""
@@ -67,6 +70,10 @@ class BrokerKill(BrokerFault):
     def hits(self, row: FaultRow, frames: Sequence[Frame]) -> int:
         """Connections that the broker's end closed."""
         return hung_up(row, frames)
+
+    def effects(self, row: FaultRow, evidence: Evidence) -> int:
+        """See ``shown_by``."""
+        return cuts.ended_together(row, evidence) + cuts.without_answer(row, evidence)
 
 
 FAULT: FaultKind = BrokerKill()

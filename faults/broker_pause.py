@@ -26,8 +26,10 @@ from collections.abc import Sequence
 from functools import partial
 
 from faults.broker_fault import BrokerFault, live_nodes, nodes
+from faults.effects import frames
 from faults.kind import each, passed, toxic_name
 from faults.wanted import Wanted, wanted
+from harness.evidence import Evidence
 from harness.lane import LiveLane
 from harness.ports import FaultKind
 from harness.rows import FaultRow, Frame, FrameKind
@@ -43,6 +45,7 @@ class BrokerPause(BrokerFault):
     name = "broker_pause"
     summary = "brokers accept everything and answer nothing; then they go on"
     lingers_s = 0.0
+    shown_by = "requests came, and had no answer before the brokers went on"
 
     async def start(self, spec: FaultSpec, lane: LiveLane) -> None:
         """Stop them."""
@@ -77,6 +80,10 @@ class BrokerPause(BrokerFault):
     def hits(self, row: FaultRow, frames: Sequence[Frame]) -> int:
         """Requests that had to wait."""
         return sum(1 for _ in passed(row, frames, (FrameKind.REQUEST,)))
+
+    def effects(self, row: FaultRow, evidence: Evidence) -> int:
+        """See ``shown_by``."""
+        return frames.unanswered(row, evidence)
 
 
 def _pauses(lane: LiveLane | SimulatedLane, node_id: int) -> Wanted[bool]:

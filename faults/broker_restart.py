@@ -29,7 +29,9 @@ from msgspec.structs import replace
 
 from faults.broker_down import bring_back, hung_up, take_down
 from faults.broker_fault import live_nodes
+from faults.effects import cuts
 from faults.kind import Fault
+from harness.evidence import Evidence
 from harness.lane import LiveLane
 from harness.ports import FaultKind, FaultParam
 from harness.rows import FaultRow, Frame
@@ -44,6 +46,7 @@ class BrokerRestart(Fault):
     summary = "brokers are shut down in good order; at the end they are back"
     lingers_s = 0.0
     starts_nodes = True
+    shown_by = "connections ended, with all of their broker, or as soon as they were made"
     params: tuple[FaultParam, ...] = (
         FaultParam("one_by_one", 0, 0, 1, "1: each is back, and in sync, before the next one goes"),
     )
@@ -64,6 +67,10 @@ class BrokerRestart(Fault):
     def hits(self, row: FaultRow, frames: Sequence[Frame]) -> int:
         """Connections that the broker's end closed."""
         return hung_up(row, frames)
+
+    def effects(self, row: FaultRow, evidence: Evidence) -> int:
+        """See ``shown_by``."""
+        return cuts.ended_together(row, evidence) + cuts.without_answer(row, evidence)
 
     def _turns(self, spec: FaultSpec, lane: LiveLane) -> Iterator[FaultSpec]:
         """All at once, or a fault on one broker after the other."""

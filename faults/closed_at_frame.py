@@ -23,7 +23,10 @@ as FIN (``reset`` resets clients). Make sure that what was passed on before an R
 from __future__ import annotations
 
 from faults.frame_fault import FrameFault
+from harness.evidence import Evidence
+from harness.exchanges import connections
 from harness.ports import FaultKind, FaultParam
+from harness.rows import FaultRow
 from harness.spec import FaultSpec
 from harness.witness.actions import Action, end_behind, tear
 
@@ -33,6 +36,7 @@ class ClosedAtFrame(FrameFault):
 
     name = "closed_at_frame"
     summary = "the connection ends at a byte of single frames, or right behind them"
+    shown_by = "connections ended at a frame, by neither side"
     params: tuple[FaultParam, ...] = (
         FaultParam("at_byte", -1, -1, 2**28, "how much of the frame passes, -1 for all of it"),
         FaultParam("reset", 0, 0, 1, "1 for RST, 0 for FIN"),
@@ -43,6 +47,12 @@ class ClosedAtFrame(FrameFault):
         values = self.values(spec)
         reset = bool(values["reset"])
         return end_behind(reset=reset) if values["at_byte"] < 0 else tear(values["at_byte"], reset=reset)
+
+    def effects(self, row: FaultRow, evidence: Evidence) -> int:
+        """See ``shown_by``."""
+        known = connections(evidence)
+        acted = self.acted_on(row, evidence)
+        return sum(frame.conn in known and known[frame.conn].closed_by is None for frame in acted)
 
 
 FAULT: FaultKind = ClosedAtFrame()

@@ -28,7 +28,9 @@ from collections.abc import Sequence
 from kio.schema.errors import ErrorCode
 
 from faults.broker_fault import BrokerFault, errors, live_nodes
+from faults.effects import frames
 from faults.leader_move import move_on
+from harness.evidence import Evidence
 from harness.lane import LiveLane
 from harness.ports import FaultKind
 from harness.rows import FaultRow, Frame
@@ -45,6 +47,7 @@ class CoordinatorMove(BrokerFault):
     summary = "groups and transactional ids get another coordinator, and keep it"
     #: Coordinators remember in memory whom they served.
     lingers_s = math.inf
+    shown_by = "answers said NOT_COORDINATOR"
 
     async def start(self, spec: FaultSpec, lane: LiveLane) -> None:
         """Move them."""
@@ -58,6 +61,10 @@ class CoordinatorMove(BrokerFault):
     def hits(self, row: FaultRow, frames: Sequence[Frame]) -> int:
         """Answers of those who do not coordinate any more."""
         return errors(row, frames, (ErrorCode.not_coordinator,))
+
+    def effects(self, row: FaultRow, evidence: Evidence) -> int:
+        """See ``shown_by``."""
+        return frames.told(row, evidence, (ErrorCode.not_coordinator,))
 
 
 FAULT: FaultKind = CoordinatorMove()

@@ -26,8 +26,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from faults.effects import waits
 from faults.kind import BOTH_WORLDS, Fault, cut, each, toxic_name
 from faults.swallow import let_through, swallow
+from harness.evidence import Evidence
 from harness.lane import LiveLane
 from harness.ports import FaultKind
 from harness.rows import FaultRow, Frame
@@ -40,6 +42,7 @@ class DroppedRequest(Fault):
 
     name = "dropped_request"
     summary = "requests are thrown away on their way; then the connections are closed"
+    shown_by = "records were called, and no request with them came to a broker before it was over"
     worlds = BOTH_WORLDS
 
     async def start(self, spec: FaultSpec, lane: LiveLane) -> None:
@@ -64,6 +67,10 @@ class DroppedRequest(Fault):
     def hits(self, row: FaultRow, frames: Sequence[Frame]) -> int:
         """Connections that ended."""
         return sum(1 for _ in cut(row, frames))
+
+    def effects(self, row: FaultRow, evidence: Evidence) -> int:
+        """See ``shown_by``."""
+        return waits.held_up(row, evidence, unsent=True)
 
     def simulated_hits(self, row: FaultRow, frames: Sequence[Frame], lane: SimulatedLane) -> int:
         """Pieces of data that were swallowed."""

@@ -27,8 +27,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from faults.effects import frames
 from faults.kind import BOTH_WORLDS, Fault, each, passed, toxic_name
 from faults.swallow import let_through, swallow
+from harness.evidence import Evidence
 from harness.lane import LiveLane
 from harness.ports import FaultKind
 from harness.rows import FaultRow, Frame, FrameKind
@@ -41,6 +43,7 @@ class DroppedResponse(Fault):
 
     name = "dropped_response"
     summary = "requests are applied, their responses thrown away; then the connections are closed"
+    shown_by = "Produce answers passed, and the client did without them"
     worlds = BOTH_WORLDS
 
     async def start(self, spec: FaultSpec, lane: LiveLane) -> None:
@@ -65,6 +68,10 @@ class DroppedResponse(Fault):
     def hits(self, row: FaultRow, frames: Sequence[Frame]) -> int:
         """Responses thrown away."""
         return sum(1 for _ in passed(row, frames, (FrameKind.RESPONSE,)))
+
+    def effects(self, row: FaultRow, evidence: Evidence) -> int:
+        """See ``shown_by``."""
+        return frames.unheard(row, evidence)
 
 
 FAULT: FaultKind = DroppedResponse()

@@ -29,8 +29,10 @@ from collections.abc import Sequence
 from kio.schema.errors import ErrorCode
 
 from faults.broker_fault import WitnessFault, responses
+from faults.effects import frames
 from faults.kind import toxic_name
 from harness.errors import UsageError
+from harness.evidence import Evidence
 from harness.lane import LiveLane
 from harness.ports import FaultKind, FaultParam
 from harness.rows import FaultRow, Frame
@@ -46,6 +48,7 @@ class ErrorResponse(WitnessFault):
 
     name = "error_response"
     summary = "answers say an error code, with or without having done what was asked"
+    shown_by = "answers said the code, as the fault put it"
     params: tuple[FaultParam, ...] = (
         FaultParam("api", Api.PRODUCE, 0, 100, "the key of the API that fails"),
         FaultParam("code", ErrorCode.not_leader_or_follower, -1, max(ErrorCode), "the error code"),
@@ -92,6 +95,14 @@ class ErrorResponse(WitnessFault):
         values = self.values(row.spec)
         answers = responses(row, frames, values["api"])
         return sum(1 for frame in answers if values["code"] in frame.error_codes)
+
+    def effects(self, row: FaultRow, evidence: Evidence) -> int:
+        """See ``shown_by``."""
+        values = self.values(row.spec)
+        return sum(
+            frame.api_key == values["api"] and values["code"] in frame.error_codes
+            for frame in frames.injected(row, evidence, toxic_name(row.spec))
+        )
 
     def _inject(self, spec: FaultSpec, lane: SimulatedLane, count: int) -> None:
         values = self.values(spec)

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from faults.effects import frames
 from faults.kind import BOTH_WORLDS, Fault, toxic_name
 from harness.errors import UsageError
+from harness.evidence import Evidence
 from harness.lane import LiveLane
 from harness.rows import FaultRow, Frame
 from harness.simulated.lane import SimulatedLane
@@ -25,6 +27,7 @@ class FrameFault(Fault):
 
     worlds = BOTH_WORLDS
     of_frames = True
+    shown_by = "frames were acted on, on connections that their client had not left"
     #: The directions in which the kind can act.
     directions: tuple[str, ...] = DIRECTIONS
 
@@ -74,3 +77,11 @@ class FrameFault(Fault):
         """The frames that were acted on; where the connection ended before that was done, it was not."""
         name, fate = toxic_name(row.spec), self.action(row.spec).fate
         return sum(1 for frame in frames if frame.fault == name and frame.fate is fate)
+
+    def effects(self, row: FaultRow, evidence: Evidence) -> int:
+        """See ``shown_by``."""
+        return len(self.acted_on(row, evidence))
+
+    def acted_on(self, row: FaultRow, evidence: Evidence) -> list[Frame]:
+        """The frames that had the fate that the kind is for."""
+        return frames.acted_on(row, evidence, toxic_name(row.spec), self.action(row.spec).fate)

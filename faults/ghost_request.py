@@ -28,8 +28,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from faults.effects import frames
 from faults.held_back import HeldBack
 from faults.kind import cut, passed
+from harness.evidence import Evidence
 from harness.ports import FaultKind
 from harness.rows import FaultRow, Frame, FrameKind
 
@@ -39,12 +41,17 @@ class GhostRequest(HeldBack):
 
     name = "ghost_request"
     summary = "requests are held back for the duration, and then reach the broker though the client has left"
+    shown_by = "requests came when their client had left, and had asked elsewhere"
     stream = "upstream"
 
     def hits(self, row: FaultRow, frames: Sequence[Frame]) -> int:
         """Requests that arrived from clients that had left."""
         left = {frame.conn for frame in cut(row, frames)}
         return sum(frame.conn in left for frame in passed(row, frames, (FrameKind.REQUEST,)))
+
+    def effects(self, row: FaultRow, evidence: Evidence) -> int:
+        """See ``shown_by``."""
+        return frames.ghosts(row, evidence)
 
 
 FAULT: FaultKind = GhostRequest()

@@ -34,9 +34,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from faults.effects import cuts
 from faults.kind import BOTH_WORLDS, Fault, cut, each, remove, toxic_name
 from faults.swallow import swallow
 from faults.toxics import HOUR_MS
+from harness.evidence import Evidence
 from harness.lane import LiveLane
 from harness.ports import FaultKind, FaultParam, Proxy
 from harness.rows import FaultRow, Frame
@@ -49,6 +51,7 @@ class HalfOpen(Fault):
 
     name = "half_open"
     summary = "open connections lose one end, and the other is not told"
+    shown_by = "connections ended, with all of their broker"
     worlds = BOTH_WORLDS
     params: tuple[FaultParam, ...] = (
         FaultParam("unaware_broker", 0, 0, 1, "1: the broker is not told, 0: the client is not told"),
@@ -99,6 +102,10 @@ class HalfOpen(Fault):
     def hits(self, row: FaultRow, frames: Sequence[Frame]) -> int:
         """Connections that ended from the client's side."""
         return sum(1 for _ in cut(row, frames))
+
+    def effects(self, row: FaultRow, evidence: Evidence) -> int:
+        """See ``shown_by``."""
+        return cuts.ended_together(row, evidence)
 
     def simulated_hits(self, row: FaultRow, frames: Sequence[Frame], lane: SimulatedLane) -> int:
         """Connections that lost their way, and frames that were sent nowhere."""

@@ -28,8 +28,11 @@ from __future__ import annotations
 from typing import Final
 
 from faults.address_fault import AddressFault
+from faults.effects import cuts
 from faults.swallow import let_through, swallow
+from harness.evidence import Evidence
 from harness.ports import FaultKind, Proxy
+from harness.rows import FaultRow
 from harness.simulated.proxy import SimulatedProxy
 
 #: The shortest that Toxiproxy knows.
@@ -41,6 +44,7 @@ class HangUp(AddressFault):
 
     name = "hang_up"
     summary = "connections are accepted and closed at once for the duration, and open ones end"
+    shown_by = "connections ended with all of their broker, or as soon as they were made"
 
     async def take(self, proxy: Proxy, name: str) -> None:
         """Hang up on everybody."""
@@ -53,6 +57,10 @@ class HangUp(AddressFault):
     def take_simulated(self, proxy: SimulatedProxy, name: str) -> None:
         """Hang up on everybody who comes."""
         proxy.hang_up(name)
+
+    def effects(self, row: FaultRow, evidence: Evidence) -> int:
+        """See ``shown_by``."""
+        return cuts.ended_together(row, evidence) + cuts.without_answer(row, evidence)
 
 
 FAULT: FaultKind = HangUp()

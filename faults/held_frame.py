@@ -23,8 +23,11 @@ and it is no hit.
 
 from __future__ import annotations
 
+from faults.effects import span
 from faults.frame_fault import FrameFault
+from harness.evidence import Evidence
 from harness.ports import FaultKind
+from harness.rows import FaultRow
 from harness.spec import FaultSpec
 from harness.witness.actions import HOLD, Action
 
@@ -34,10 +37,18 @@ class HeldFrame(FrameFault):
 
     name = "held_frame"
     summary = "single requests or responses, and what is behind them, are held until the fault ends"
+    shown_by = "frames were passed on when the fault ended, and not before"
 
     def action(self, spec: FaultSpec) -> Action:
         """Keep it until the end."""
         return HOLD
+
+    def effects(self, row: FaultRow, evidence: Evidence) -> int:
+        """See ``shown_by``."""
+        lasted = span.span_of(row)
+        return sum(
+            lasted is not None and frame.t_ns >= lasted.due_ns for frame in self.acted_on(row, evidence)
+        )
 
 
 FAULT: FaultKind = HeldFrame()

@@ -26,12 +26,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from faults.effects import cuts
 from faults.kind import Fault, cut, each, toxic_name
 from faults.swallow import let_through, swallow
+from harness.evidence import Evidence
 from harness.lane import LiveLane
 from harness.ports import FaultKind, FaultParam
 from harness.rows import FaultRow, Frame
 from harness.spec import FaultSpec
+from harness.units import NS_PER_MS
 
 
 class IdleKill(Fault):
@@ -39,6 +42,7 @@ class IdleKill(Fault):
 
     name = "idle_kill"
     summary = "connections whose client is silent for a while end"
+    shown_by = "connections ended of which nothing had come for so long, or at its end"
     params: tuple[FaultParam, ...] = (
         FaultParam("idle_ms", 1_000, 1, 600_000, "how long a client may be silent"),
     )
@@ -55,6 +59,10 @@ class IdleKill(Fault):
     def hits(self, row: FaultRow, frames: Sequence[Frame]) -> int:
         """Connections that ended."""
         return sum(1 for _ in cut(row, frames))
+
+    def effects(self, row: FaultRow, evidence: Evidence) -> int:
+        """See ``shown_by``."""
+        return cuts.killed_idle(row, evidence, self.values(row.spec)["idle_ms"] * NS_PER_MS)
 
 
 FAULT: FaultKind = IdleKill()

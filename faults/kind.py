@@ -17,9 +17,11 @@ import msgspec
 
 from faults.toxiproxy_errors import NotFound
 from harness.errors import UsageError, unknown
+from harness.evidence import Evidence
 from harness.lane import LiveLane
-from harness.ports import FaultParam, Proxy
+from harness.ports import FaultParam, Proxy, touched
 from harness.rows import FaultRow, Frame, FrameKind
+from harness.scenario import Consequence
 from harness.simulated.lane import SimulatedLane
 from harness.spec import FaultSpec
 
@@ -46,6 +48,8 @@ class Fault:
     starts_nodes: bool = False
     #: True where it acts on the single frames that the spec names.
     of_frames: bool = False
+    #: What :meth:`effects` counts, as it is said behind the number.
+    shown_by: str = ""
 
     def check(self, spec: FaultSpec, world: str) -> None:
         """Check the parameters before anything runs. UsageError, in one sentence."""
@@ -76,6 +80,15 @@ class Fault:
     def hits(self, row: FaultRow, frames: Sequence[Frame]) -> int:
         """What the witness saw of it."""
         raise NotImplementedError
+
+    def effect(self, row: FaultRow, evidence: Evidence) -> Consequence:
+        """How often it is seen to have bitten, by :meth:`effects`; by its hits where a kind cannot tell."""
+        count = self.effects(row, evidence)
+        return touched(row) if count is None else Consequence(count, self.shown_by)
+
+    def effects(self, row: FaultRow, evidence: Evidence) -> int | None:
+        """The count of :meth:`effect`, of things that ``shown_by`` names; 0 in a trial without the fault."""
+        return None
 
     def simulated_hits(self, row: FaultRow, frames: Sequence[Frame], lane: SimulatedLane) -> int:
         """As ``hits``, where the proxies of the simulated world can be asked as well."""

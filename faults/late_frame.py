@@ -22,8 +22,11 @@ Let what is behind the frame overtake it (that is ``swapped_responses``).
 from __future__ import annotations
 
 from faults.frame_fault import FrameFault
+from harness.evidence import Evidence
 from harness.ports import FaultKind, FaultParam
+from harness.rows import FaultRow
 from harness.spec import FaultSpec
+from harness.units import NS_PER_MS
 from harness.witness.actions import Action, delay
 
 
@@ -32,11 +35,17 @@ class LateFrame(FrameFault):
 
     name = "late_frame"
     summary = "single requests or responses, and what is behind them, are passed on later"
+    shown_by = "frames were passed on later by the delay"
     params: tuple[FaultParam, ...] = (FaultParam("delay_ms", 1_000, 1, 600_000, "how much later"),)
 
     def action(self, spec: FaultSpec) -> Action:
         """Keep it for a while."""
         return delay(self.values(spec)["delay_ms"])
+
+    def effects(self, row: FaultRow, evidence: Evidence) -> int:
+        """See ``shown_by``."""
+        delay_ns = self.values(row.spec)["delay_ms"] * NS_PER_MS
+        return sum(frame.t_ns - frame.arrived_ns >= delay_ns for frame in self.acted_on(row, evidence))
 
 
 FAULT: FaultKind = LateFrame()

@@ -25,8 +25,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from faults.effects import frames
 from faults.held_back import HeldBack
 from faults.kind import passed
+from harness.evidence import Evidence
 from harness.ports import FaultKind
 from harness.rows import FaultRow, Frame, FrameKind
 
@@ -36,11 +38,16 @@ class LateResponse(HeldBack):
 
     name = "late_response"
     summary = "answers are held back for the duration, then all arrive"
+    shown_by = "Produce answers passed, and the client had their results later or did without them"
     stream = "downstream"
 
     def hits(self, row: FaultRow, frames: Sequence[Frame]) -> int:
         """Responses held back."""
         return sum(1 for _ in passed(row, frames, (FrameKind.RESPONSE,)))
+
+    def effects(self, row: FaultRow, evidence: Evidence) -> int:
+        """See ``shown_by``."""
+        return frames.held_back(row, evidence)
 
 
 FAULT: FaultKind = LateResponse()

@@ -26,8 +26,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from faults.effects import waits
 from faults.kind import BOTH_WORLDS, Fault, each, passed, remove, toxic_name
 from harness.errors import UsageError
+from harness.evidence import Evidence
 from harness.lane import LiveLane
 from harness.ports import FaultKind, FaultParam, Proxy
 from harness.rows import FaultRow, Frame, FrameKind
@@ -43,6 +45,7 @@ class Latency(Fault):
 
     name = "latency"
     summary = "requests and responses arrive later, in order, none lost"
+    shown_by = "batches or their results took as long as the added delay, or records waited until it was over"
     worlds = BOTH_WORLDS
     params: tuple[FaultParam, ...] = (
         FaultParam("upstream_ms", 0, 0, 600_000, "how much later requests reach the broker"),
@@ -91,6 +94,16 @@ class Latency(Fault):
         """Frames that passed in a delayed direction."""
         kinds = [_DELAYED[stream] for stream in self._delays(row.spec)]
         return sum(1 for _ in passed(row, frames, kinds))
+
+    def effects(self, row: FaultRow, evidence: Evidence) -> int:
+        """See ``shown_by``."""
+        delays = self._delays(row.spec)
+        late = 0
+        if "upstream" in delays:
+            late += waits.later_there(row, evidence, lambda _: delays["upstream"] * NS_PER_MS)
+        if "downstream" in delays:
+            late += waits.later_back(row, evidence, lambda _: delays["downstream"] * NS_PER_MS)
+        return late or waits.held_up(row, evidence)
 
     def _delays(self, spec: FaultSpec) -> dict[str, int]:
         values = self.values(spec)

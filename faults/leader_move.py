@@ -29,6 +29,8 @@ from collections.abc import Collection, Sequence
 from kio.schema.errors import ErrorCode
 
 from faults.broker_fault import BrokerFault, errors, live_nodes, nodes, partitions
+from faults.effects import aftermath, frames
+from harness.evidence import Evidence
 from harness.lane import LiveLane
 from harness.ports import Cluster, FaultKind
 from harness.rows import FaultRow, Frame
@@ -52,6 +54,7 @@ class LeaderMove(BrokerFault):
     name = "leader_move"
     summary = "partitions go to another leader, in a new epoch, and stay there"
     lingers_s = 0.0
+    shown_by = "answers said NOT_LEADER_OR_FOLLOWER, or partitions went on at another broker"
 
     async def start(self, spec: FaultSpec, lane: LiveLane) -> None:
         """Move them."""
@@ -70,6 +73,11 @@ class LeaderMove(BrokerFault):
     def hits(self, row: FaultRow, frames: Sequence[Frame]) -> int:
         """Answers of those who do not lead any more."""
         return errors(row, frames, (ErrorCode.not_leader_or_follower,))
+
+    def effects(self, row: FaultRow, evidence: Evidence) -> int:
+        """See ``shown_by``."""
+        refused = frames.told(row, evidence, (ErrorCode.not_leader_or_follower,))
+        return refused + aftermath.moved(row, evidence)
 
 
 FAULT: FaultKind = LeaderMove()

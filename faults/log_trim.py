@@ -26,6 +26,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from faults.broker_fault import BrokerFault, partitions, responses
+from faults.effects import aftermath
+from harness.evidence import Evidence
 from harness.lane import LiveLane
 from harness.ports import FaultKind
 from harness.rows import FaultRow, Frame
@@ -40,6 +42,7 @@ class LogTrim(BrokerFault):
     name = "log_trim"
     summary = "partitions lose the records that they have"
     lingers_s = 0.0
+    shown_by = "partitions lost batches of before, and none of after"
 
     async def start(self, spec: FaultSpec, lane: LiveLane) -> None:
         """Trim."""
@@ -54,6 +57,10 @@ class LogTrim(BrokerFault):
     def hits(self, row: FaultRow, frames: Sequence[Frame]) -> int:
         """Produce answers during the fault, each of which says a log start offset; which one no row tells."""
         return sum(1 for _ in responses(row, frames, Api.PRODUCE))
+
+    def effects(self, row: FaultRow, evidence: Evidence) -> int:
+        """See ``shown_by``."""
+        return aftermath.trimmed(row, evidence)
 
 
 FAULT: FaultKind = LogTrim()

@@ -26,8 +26,10 @@ from collections.abc import Sequence
 from kio.schema.errors import ErrorCode
 
 from faults.broker_fault import BrokerFault, errors
+from faults.effects import frames
 from faults.kind import toxic_name
 from faults.wanted import Wanted, wanted
+from harness.evidence import Evidence
 from harness.lane import LiveLane
 from harness.ports import FaultKind, FaultParam
 from harness.rows import FaultRow, Frame
@@ -44,6 +46,7 @@ class MessageSizeLimit(BrokerFault):
     name = "message_size_limit"
     summary = "batches above a size are refused"
     lingers_s = 0.0
+    shown_by = "answers said MESSAGE_TOO_LARGE"
     params: tuple[FaultParam, ...] = (
         FaultParam("bytes", 400, 0, 2**31 - 1, "the largest batch that is taken"),
     )
@@ -68,6 +71,10 @@ class MessageSizeLimit(BrokerFault):
     def hits(self, row: FaultRow, frames: Sequence[Frame]) -> int:
         """Answers that found a batch too large."""
         return errors(row, frames, (ErrorCode.message_too_large,))
+
+    def effects(self, row: FaultRow, evidence: Evidence) -> int:
+        """See ``shown_by``."""
+        return frames.told(row, evidence, (ErrorCode.message_too_large,))
 
     def _set(self, lane: SimulatedLane, limit: str | None) -> None:
         if lane.cluster.has_topic(lane.topic):

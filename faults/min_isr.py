@@ -30,8 +30,10 @@ from msgspec.structs import replace
 
 from faults.broker_down import bring_back, take_down
 from faults.broker_fault import BrokerFault, errors, nodes
+from faults.effects import frames
 from faults.kind import toxic_name
 from faults.wanted import wanted
+from harness.evidence import Evidence
 from harness.lane import LiveLane
 from harness.ports import FaultKind
 from harness.rows import FaultRow, Frame
@@ -48,6 +50,7 @@ class MinIsr(BrokerFault):
     summary = "followers fall out of the ISR, and acks=all is refused"
     lingers_s = 0.0
     starts_nodes = True
+    shown_by = "answers said that there are too few replicas"
 
     async def start(self, spec: FaultSpec, lane: LiveLane) -> None:
         """Ask for all replicas, and take some away."""
@@ -82,6 +85,11 @@ class MinIsr(BrokerFault):
         codes = (ErrorCode.not_enough_replicas, ErrorCode.not_enough_replicas_after_append)
         anywhere = replace(row, spec=replace(row.spec, brokers=()))
         return errors(anywhere, frames, codes)
+
+    def effects(self, row: FaultRow, evidence: Evidence) -> int:
+        """See ``shown_by``."""
+        codes = (ErrorCode.not_enough_replicas, ErrorCode.not_enough_replicas_after_append)
+        return frames.told(row, evidence, codes, anywhere=True)
 
 
 async def _alter(lane: LiveLane, least: str | None) -> None:

@@ -28,10 +28,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from faults import listener
+from faults.effects import cuts, frames, waits
 from faults.kind import BOTH_WORLDS, Fault, cut, each, passed, toxic_name
 from faults.swallow import let_through, swallow
 from faults.toxics import STREAMS
 from harness.errors import UsageError
+from harness.evidence import Evidence
 from harness.lane import LiveLane
 from harness.ports import FaultKind, FaultParam, Proxy
 from harness.rows import FaultRow, Frame, FrameKind
@@ -44,6 +46,9 @@ class Partition(Fault):
 
     name = "partition"
     summary = "brokers cannot be reached: refused, or swallowed both ways or one way"
+    shown_by = (
+        "records waited for brokers that could not be reached, or answers passed that the client did without"
+    )
     worlds = BOTH_WORLDS
     params: tuple[FaultParam, ...] = (
         FaultParam("loud", 0, 0, 1, "1: connections end and are refused, 0: bytes are swallowed"),
@@ -107,6 +112,14 @@ class Partition(Fault):
         if self._swallowed(row.spec) == ["downstream"]:
             return sum(1 for _ in passed(row, frames, (FrameKind.RESPONSE,)))
         return sum(1 for _ in cut(row, frames))
+
+    def effects(self, row: FaultRow, evidence: Evidence) -> int:
+        """See ``shown_by``."""
+        if self._is_loud(row.spec):
+            return cuts.cut_off(row, evidence)
+        if self._swallowed(row.spec) == ["downstream"]:
+            return frames.unheard(row, evidence)
+        return waits.held_up(row, evidence, unsent=True)
 
     def simulated_hits(self, row: FaultRow, frames: Sequence[Frame], lane: SimulatedLane) -> int:
         """Connections that ended, or pieces of data that were swallowed."""

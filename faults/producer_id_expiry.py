@@ -28,9 +28,11 @@ import asyncio
 from collections.abc import Sequence
 
 from faults.broker_fault import BrokerFault
+from faults.effects import aftermath
 from faults.kind import passed, toxic_name
 from faults.wanted import wanted
 from harness.errors import UsageError
+from harness.evidence import Evidence
 from harness.lane import LiveLane
 from harness.ports import FaultKind
 from harness.rows import FaultRow, Frame, FrameKind
@@ -48,6 +50,7 @@ class ProducerIdExpiry(BrokerFault):
     name = "producer_id_expiry"
     summary = "partitions forget the sequences of every producer"
     lingers_s = 0.0
+    shown_by = "producers went on in partitions whose brokers said that they had forgotten them"
 
     def check(self, spec: FaultSpec, world: str) -> None:
         """UsageError for a duration in which the brokers need not look."""
@@ -79,6 +82,10 @@ class ProducerIdExpiry(BrokerFault):
         requests = passed(row, frames, (FrameKind.REQUEST,))
         parts = (part for frame in requests for part in frame.produce)
         return sum(1 for part in parts if part.producer_id is not None and part.producer_id >= 0)
+
+    def effects(self, row: FaultRow, evidence: Evidence) -> int:
+        """See ``shown_by``."""
+        return aftermath.went_on(row, evidence)
 
 
 FAULT: FaultKind = ProducerIdExpiry()

@@ -25,8 +25,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from faults.broker_fault import BrokerFault
+from faults.effects import frames
 from faults.kind import passed, toxic_name
 from faults.wanted import wanted
+from harness.evidence import Evidence
 from harness.lane import LiveLane
 from harness.ports import FaultKind, FaultParam
 from harness.rows import FaultRow, Frame, FrameKind
@@ -42,6 +44,7 @@ class Quota(BrokerFault):
     summary = "clients may produce so many bytes a second, and are throttled beyond that"
     #: Brokers measure over eleven windows of a second, whatever a client id's quota; no broker tells what it measured.
     lingers_s = 12.0
+    shown_by = "answers said to hold back"
     worlds = frozenset({"live"})
     params: tuple[FaultParam, ...] = (
         FaultParam("bytes_per_s", 10_000, 1, 1_000_000_000, "what a client id may produce on each broker"),
@@ -63,6 +66,10 @@ class Quota(BrokerFault):
     def hits(self, row: FaultRow, frames: Sequence[Frame]) -> int:
         """Answers that said to hold back."""
         return sum(frame.throttle_ms > 0 for frame in passed(row, frames, (FrameKind.RESPONSE,)))
+
+    def effects(self, row: FaultRow, evidence: Evidence) -> int:
+        """See ``shown_by``."""
+        return sum(frame.throttle_ms > 0 for frame in frames.answers(row, evidence))
 
 
 FAULT: FaultKind = Quota()

@@ -29,7 +29,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from faults import listener
+from faults.effects import cuts
 from faults.kind import BOTH_WORLDS, Fault, cut, each, remove, toxic_name
+from harness.evidence import Evidence
 from harness.lane import LiveLane
 from harness.ports import FaultKind, Proxy
 from harness.rows import FaultRow, Frame
@@ -42,6 +44,7 @@ class Reset(Fault):
 
     name = "reset"
     summary = "all connections end with RST; the listener is back after the duration"
+    shown_by = "connections ended, with all of their broker"
     worlds = BOTH_WORLDS
 
     async def prepare(self, spec: FaultSpec, lane: LiveLane) -> None:
@@ -80,6 +83,10 @@ class Reset(Fault):
     def hits(self, row: FaultRow, frames: Sequence[Frame]) -> int:
         """Connections reset."""
         return sum(1 for _ in cut(row, frames))
+
+    def effects(self, row: FaultRow, evidence: Evidence) -> int:
+        """See ``shown_by``."""
+        return cuts.ended_together(row, evidence)
 
 
 FAULT: FaultKind = Reset()

@@ -25,8 +25,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from faults.effects import waits
 from faults.kind import BOTH_WORLDS, Fault, each, passed, remove, toxic_name
 from faults.toxics import STREAMS
+from harness.evidence import Evidence
 from harness.lane import LiveLane
 from harness.ports import FaultKind, FaultParam, Proxy
 from harness.rows import FaultRow, Frame, FrameKind
@@ -41,6 +43,7 @@ class Slicer(Fault):
 
     name = "slicer"
     summary = "data arrives in small pieces, both ways"
+    shown_by = "batches or their results took as long as their pieces do, or records waited until it was over"
     worlds = BOTH_WORLDS
     params: tuple[FaultParam, ...] = (
         FaultParam("size_bytes", 64, 1, 1_048_576, "how long a piece is at most"),
@@ -83,6 +86,19 @@ class Slicer(Fault):
     def hits(self, row: FaultRow, frames: Sequence[Frame]) -> int:
         """Frames that passed."""
         return sum(1 for _ in passed(row, frames, (FrameKind.REQUEST, FrameKind.RESPONSE)))
+
+    def effects(self, row: FaultRow, evidence: Evidence) -> int:
+        """See ``shown_by``."""
+        values = self.values(row.spec)
+        gap_ns, size_bytes = values["delay_us"] * NS_PER_US, values["size_bytes"]
+        if not gap_ns:
+            return 0  # pieces that follow each other at once look like the whole, at either end
+
+        def least_ns(frame: Frame) -> int:
+            return gap_ns * ((frame.size_bytes - 1) // size_bytes)
+
+        late = waits.later_there(row, evidence, least_ns) + waits.later_back(row, evidence, least_ns)
+        return late or waits.held_up(row, evidence)
 
 
 FAULT: FaultKind = Slicer()

@@ -25,7 +25,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from faults.broker_fault import WitnessFault, responses
+from faults.effects import frames
 from faults.kind import toxic_name
+from harness.evidence import Evidence
 from harness.lane import LiveLane
 from harness.ports import FaultKind, FaultParam
 from harness.rows import FaultRow, Frame
@@ -43,6 +45,7 @@ class Throttle(WitnessFault):
 
     name = "throttle"
     summary = "answers say that the client is over its quota, and the broker reads on later"
+    shown_by = "answers said to hold back, as the fault put it"
     params: tuple[FaultParam, ...] = (
         FaultParam("api", Api.PRODUCE, 0, 100, "the key of the API that is throttled"),
         FaultParam("throttle_ms", 300, 1, 600_000, "for how long, after each answer"),
@@ -71,6 +74,14 @@ class Throttle(WitnessFault):
         """Answers that said a throttle time."""
         answers = responses(row, frames, self.values(row.spec)["api"])
         return sum(frame.throttle_ms > 0 for frame in answers)
+
+    def effects(self, row: FaultRow, evidence: Evidence) -> int:
+        """See ``shown_by``."""
+        api = self.values(row.spec)["api"]
+        return sum(
+            frame.api_key == api and frame.throttle_ms > 0
+            for frame in frames.injected(row, evidence, toxic_name(row.spec))
+        )
 
 
 FAULT: FaultKind = Throttle()

@@ -24,12 +24,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from faults.broker_fault import BrokerFault, responses
+from faults.effects import aftermath
+from harness.evidence import Evidence
 from harness.lane import LiveLane
 from harness.ports import FaultKind, FaultParam
 from harness.rows import FaultRow, Frame
 from harness.simulated.lane import SimulatedLane
 from harness.spec import FaultSpec
+from harness.units import NS_PER_MS
 from harness.wire.apis import Api
+
+#: How old a client lets its metadata become if nobody says otherwise, and how soon after that it has new ones.
+DEFAULT_MAX_AGE_MS, SOON_MS = 300_000, 1_000
 
 
 class TopicGrowth(BrokerFault):
@@ -38,6 +44,7 @@ class TopicGrowth(BrokerFault):
     name = "topic_growth"
     summary = "the topic gets more partitions"
     lingers_s = 0.0
+    shown_by = "batches went to partitions that were new"
     params: tuple[FaultParam, ...] = (FaultParam("partitions", 1, 1, 100, "how many more"),)
 
     async def start(self, spec: FaultSpec, lane: LiveLane) -> None:
@@ -54,6 +61,11 @@ class TopicGrowth(BrokerFault):
     def hits(self, row: FaultRow, frames: Sequence[Frame]) -> int:
         """Metadata answers during the fault, from the first of which a client can know it."""
         return sum(1 for _ in responses(row, frames, Api.METADATA))
+
+    def effects(self, row: FaultRow, evidence: Evidence) -> int:
+        """See ``shown_by``."""
+        max_age_ms = int(evidence.record.spec.config.get("metadata.max.age.ms", DEFAULT_MAX_AGE_MS))
+        return aftermath.new_partitions(row, evidence, (max_age_ms + SOON_MS) * NS_PER_MS)
 
 
 FAULT: FaultKind = TopicGrowth()

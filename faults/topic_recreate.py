@@ -26,8 +26,10 @@ from collections.abc import Sequence
 from kio.schema.errors import ErrorCode
 
 from faults.broker_fault import BrokerFault, errors
+from faults.effects import frames
 from faults.kind import toxic_name
 from faults.wanted import Wanted, wanted
+from harness.evidence import Evidence
 from harness.lane import LiveLane
 from harness.ports import FaultKind
 from harness.rows import FaultRow, Frame
@@ -41,6 +43,7 @@ class TopicRecreate(BrokerFault):
     name = "topic_recreate"
     summary = "the topic is deleted; at the end there is a new one of the same name"
     lingers_s = 0.0
+    shown_by = "answers said that there is no such topic"
 
     async def start(self, spec: FaultSpec, lane: LiveLane) -> None:
         """Delete it."""
@@ -66,6 +69,11 @@ class TopicRecreate(BrokerFault):
     def hits(self, row: FaultRow, frames: Sequence[Frame]) -> int:
         """Answers that know no such topic."""
         return errors(row, frames, (ErrorCode.unknown_topic_or_partition, ErrorCode.unknown_topic_id))
+
+    def effects(self, row: FaultRow, evidence: Evidence) -> int:
+        """See ``shown_by``."""
+        codes = (ErrorCode.unknown_topic_or_partition, ErrorCode.unknown_topic_id)
+        return frames.told(row, evidence, codes)
 
 
 def _absences(lane: LiveLane | SimulatedLane) -> Wanted[bool]:

@@ -30,7 +30,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from faults.effects import cuts
 from faults.kind import BOTH_WORLDS, Fault, cut, each, passed, remove, toxic_name
+from harness.evidence import Evidence
 from harness.lane import LiveLane
 from harness.ports import FaultKind, FaultParam, Proxy
 from harness.rows import FaultRow, Frame, FrameKind
@@ -44,6 +46,7 @@ class TornFrame(Fault):
 
     name = "torn_frame"
     summary = "the next frame of each connection is cut at a byte, and the connection ends there"
+    shown_by = "connections ended in the middle of a frame, or behind an answer that the client did without"
     worlds = BOTH_WORLDS
     params: tuple[FaultParam, ...] = (
         FaultParam("upstream", 0, 0, 1, "1 for requests, 0 for responses"),
@@ -100,6 +103,13 @@ class TornFrame(Fault):
         upstream = bool(self.values(row.spec)["upstream"])
         answered = {frame.conn for frame in passed(row, frames, (FrameKind.RESPONSE,))}
         return sum(upstream or end.conn in answered for end in cut(row, frames))
+
+    def effects(self, row: FaultRow, evidence: Evidence) -> int:
+        """See ``shown_by``."""
+        values = self.values(row.spec)
+        if values["upstream"]:
+            return cuts.torn_requests(row, evidence, values["at_byte"])
+        return cuts.torn_answers(row, evidence)
 
     def simulated_hits(self, row: FaultRow, frames: Sequence[Frame], lane: SimulatedLane) -> int:
         """Connections that were torn."""

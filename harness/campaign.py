@@ -14,7 +14,7 @@ from functools import cached_property
 from itertools import groupby
 from pathlib import Path
 
-from harness import estimate, needs
+from harness import estimate, needs, unmet
 from harness.budget import Budget
 from harness.exclusive import lingers_s, starts_nodes, takes_alone
 from harness.execution import Execution
@@ -63,8 +63,19 @@ class Campaign:
             for index, spec in enumerate(self.store.record.plan.trials)
             if spec.client in self.clients and not self.store.finished(spec.trial)
         ]
+        numbered = [each for each in numbered if not self._is_left_out(*each)]
         for (broker, alone), group in groupby(sorted(numbered, key=_cluster_of), key=_cluster_of):
             await (self._one_by_one if alone else self._together)(broker, list(group))
+
+    def _is_left_out(self, index: int, spec: TrialSpec) -> bool:
+        """Conclude the trial at once if its cluster is too small for its scenario: no broker is started for it."""
+        if (why := unmet.by_plan(spec)) is None:
+            return False
+        self.began(spec)
+        verdict = self._execution.left_out(index, spec, why)
+        self.budget.count(verdict)
+        self.ended(verdict)
+        return True
 
     async def _together(self, broker: str, trials: list[Numbered]) -> None:
         line = self._line(trials)

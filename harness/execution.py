@@ -16,7 +16,7 @@ from harness.judge import judge
 from harness.lane import Lane
 from harness.live import LiveTrial
 from harness.ports import Cluster, InstalledClient
-from harness.rows import CaptureRecord, TrialVerdict
+from harness.rows import CaptureRecord, Ending, Phases, TrialRecord, TrialVerdict
 from harness.spec import ClientRef, TrialSpec
 from harness.store import RunRecord, RunStore
 
@@ -51,6 +51,19 @@ class Execution:
             return await asyncio.to_thread(self._conclude, evidence)
         finally:
             del self.under_way[spec.trial]
+
+    def left_out(self, index: int, spec: TrialSpec, why: str) -> TrialVerdict:
+        """Store that the trial at ``index`` of the plan is unsupported, without running anything."""
+        record = TrialRecord(
+            spec=spec,
+            run_id=self._record.run_id,
+            topic=f"{self._record.run_id}-{index}",
+            lane=0,
+            phases=Phases(),
+            ending=Ending.UNSUPPORTED,
+            reason=why,
+        )
+        return self._conclude(Evidence(record, (), (), (), ()))
 
     async def _collect(self, trial: LiveTrial, lane: Lane, spec: TrialSpec) -> Evidence:
         if not self._record.capture:

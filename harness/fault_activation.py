@@ -1,6 +1,7 @@
 """Did the faults of a trial bite? Each is accounted for by itself; one that had no effect is named.
 
-The judge passes no trial whose faults proved nothing. Pure.
+The effect of a fault is its kind's word (:meth:`harness.ports.FaultKind.effect`): something that would not be in the
+evidence without the fault. The judge passes no trial whose faults proved nothing. Pure.
 """
 
 from __future__ import annotations
@@ -8,19 +9,22 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from harness.anomaly import ReasonKind
-from harness.evidence import Evidence
+from harness.errors import UsageError
+from harness.evidence import Evidence, view
 from harness.outcome import Verdict
+from harness.ports import touched
+from harness.registry import fault
 from harness.rows import FaultRow, FaultVerdict, Reason
-from harness.scenario import Scenario
+from harness.scenario import Consequence, Scenario
 
 NO_ROW = ReasonKind("fault-without-trace", "fault {index} ({fault}) left no trace")
 NO_EFFECT = ReasonKind("fault-never-effective", "fault {index} ({fault}) never took effect")
-NOTHING_HIT = ReasonKind("fault-hit-nothing", "fault {index} ({fault}) affected no traffic")
-CONSEQUENCE = ReasonKind("consequence", "{count} {what}")
+NOT_SHOWN = ReasonKind("fault-without-effect", "fault {index} ({fault}) had no effect: 0 {what}")
+CONSEQUENCE = ReasonKind("consequence", "{count} {what}{idle}")
 
 
 class Activation(NamedTuple):
-    """PASS with what was counted if the faults bit, NOT_EXERCISED with the first reason why not otherwise."""
+    """PASS with what was counted if the faults bit, NOT_EXERCISED with the reasons why not otherwise."""
 
     verdict: Verdict
     reason: Reason
@@ -28,24 +32,62 @@ class Activation(NamedTuple):
 
 
 def activation(evidence: Evidence, scenario: Scenario) -> Activation:
-    """Where a scenario throws faults in at random, one that bit is enough."""
+    """Where a scenario throws faults in at random, one that bit is enough; the others are named."""
     specs = evidence.record.spec.faults
     rows = {row.index: row for row in evidence.faults}
-    idle = [reason for index in range(len(specs)) if (reason := _idle(evidence, rows.get(index), index))]
+    shown = effects(evidence)
     accounts = tuple(
-        FaultVerdict(row.spec.kind, row.requested_ns, row.effective_ns, row.hits) for row in evidence.faults
+        FaultVerdict(
+            row.spec.kind,
+            row.requested_ns,
+            row.effective_ns,
+            row.hits,
+            shown[row.index].count,
+            shown[row.index].what,
+        )
+        for row in evidence.faults
     )
+    idle = [
+        reason
+        for index, spec in enumerate(specs)
+        if (reason := _idle(index, spec.kind, rows, shown)) is not None
+    ]
     if idle and (scenario.each_fault or len(idle) == len(specs)):
-        return Activation(Verdict.NOT_EXERCISED, idle[0], accounts)
+        return Activation(Verdict.NOT_EXERCISED, _together(idle), accounts)
     seen = scenario.consequence(evidence)
     verdict = Verdict.PASS if seen.count > 0 else Verdict.NOT_EXERCISED
-    return Activation(verdict, CONSEQUENCE.reason(count=seen.count, what=seen.what), accounts)
+    named = "".join(f"; {reason.message}" for reason in idle)
+    return Activation(verdict, CONSEQUENCE.reason(count=seen.count, what=seen.what, idle=named), accounts)
 
 
-def _idle(evidence: Evidence, row: FaultRow | None, index: int) -> Reason | None:
-    fault = evidence.record.spec.faults[index].kind
+@view
+def effects(evidence: Evidence) -> dict[int, Consequence]:
+    """By the index of each fault that has a row: how often it is seen to have bitten, and what was counted."""
+    return {row.index: _effect(row, evidence) for row in evidence.faults}
+
+
+def _effect(row: FaultRow, evidence: Evidence) -> Consequence:
+    """By its kind; where that is not installed any more, or tells none, by its hits."""
+    try:
+        told = getattr(fault(row.spec.kind), "effect", None)
+    except UsageError:
+        told = None
+    seen: Consequence = touched(row) if told is None else told(row, evidence)
+    return seen
+
+
+def _idle(index: int, kind: str, rows: dict[int, FaultRow], shown: dict[int, Consequence]) -> Reason | None:
+    row = rows.get(index)
     if row is None:
-        return NO_ROW.reason(index=index, fault=fault)
+        return NO_ROW.reason(index=index, fault=kind)
     if row.effective_ns is None:
-        return NO_EFFECT.reason(index=index, fault=fault)
-    return NOTHING_HIT.reason(index=index, fault=fault) if row.hits <= 0 else None
+        return NO_EFFECT.reason(index=index, fault=kind)
+    if shown[index].count > 0:
+        return None
+    return NOT_SHOWN.reason(index=index, fault=kind, what=shown[index].what)
+
+
+def _together(idle: list[Reason]) -> Reason:
+    """The first of them, by whose code and parameters trials are grouped; its sentence names them all."""
+    first = idle[0]
+    return Reason(first.code, first.params, "; ".join(reason.message for reason in idle))

@@ -20,6 +20,7 @@ from typing import Any, TypeVar
 import msgspec
 from msgspec.structs import asdict
 
+from harness import unmet
 from harness.contract import TRACE_ENV, AnyEvent, Produce, StartupComplete
 from harness.conversation import ConfigRefused, Conversation
 from harness.errors import BrokerDied, ClientBroken, ClientCrashed, KafkaTrialError, code_of, first_of
@@ -60,11 +61,16 @@ FEATURE_OF = {
 
 
 class NotOffered(KafkaTrialError):
-    """The client does not declare what the guarantee needs."""
+    """Client or cluster lack what the guarantee or the scenario needs."""
 
 
 #: What a client does not claim is no failure of it.
 NOT_CLAIMED = (ConfigRefused, NotOffered)
+
+
+def _assert_met(lack: str | None) -> None:
+    if lack is not None:
+        raise NotOffered(lack)
 
 
 class LiveTrial:
@@ -122,6 +128,7 @@ class LiveTrial:
         return None
 
     async def _collect(self) -> None:
+        _assert_met(unmet.on_brokers(self._spec, len(self._cluster.node_ids)))
         await self._lane.assert_pristine()
         await self._cluster.create_topic(self._topic, self._spec.workload.partitions)
         self._folder.mkdir(parents=True, exist_ok=True)
@@ -140,6 +147,7 @@ class LiveTrial:
                 bootstrap = {"bootstrap.servers": self._lane.bootstrap, "client.id": PRODUCER}
                 configured = await client.configure(self._run_id, PRODUCER, self._spec.config | bootstrap)
                 self._not_set = configured.not_set
+                _assert_met(unmet.in_flight(self._spec, self._not_set))
                 with suppress(
                     ClientCrashed
                 ):  # what became of its records is in the log, and what it said in the history

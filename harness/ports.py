@@ -13,10 +13,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from harness.rows import FaultRow, Frame, LogRecord
+from harness.scenario import Consequence
 from harness.spec import ClientRef, FaultSpec
 
 if TYPE_CHECKING:
     from harness.brokers.alterations import Alterations
+    from harness.evidence import Evidence
     from harness.lane import LiveLane
 
 Address = tuple[str, int]
@@ -166,6 +168,18 @@ class FaultKind(Protocol):
 
     def hits(self, row: FaultRow, frames: Sequence[Frame]) -> int:
         """How many frames or connections of the lane the fault really touched, from the witness's rows. Pure."""
+
+    def effect(self, row: FaultRow, evidence: Evidence) -> Consequence:
+        """How often the trial shows that the fault bit, and what was counted. Pure.
+
+        Never what would be there without the fault: put into a calm trial, its row gives 0. A kind may leave it out;
+        then :func:`touched` stands in, and the verdict says so.
+        """
+
+
+def touched(row: FaultRow) -> Consequence:
+    """What stands in for the effect of a kind that cannot tell it: what was in its way, whatever became of that."""
+    return Consequence(row.hits, "frames or connections were in its way; this kind tells no effect")
 
 
 @dataclass(frozen=True)

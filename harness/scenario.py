@@ -35,7 +35,9 @@ class Scenario:
     ``exercises`` are the behaviour ids that the situation is about; judged is whatever a check can judge. ``config``
     overrides the profile, in the Java names, and ``draw_config`` overrides that; ``draw_workload`` stands for
     ``workload``. ``each_fault`` False: one fault that hit something is enough, for they come at random. ``alone`` asks
-    for a cluster of its own, ``on_request`` keeps it out of a selection that names nothing.
+    for a cluster of its own, ``on_request`` keeps it out of a selection that names nothing. ``needs_brokers`` and
+    ``needs_in_flight`` are what cluster and client must have at least, brokers and requests on a connection: with less
+    there is no such situation, and the trial is unsupported.
     """
 
     name: str
@@ -52,3 +54,11 @@ class Scenario:
     worlds: frozenset[str] = frozenset({"live", "simulated"})
     on_request: bool = False
     alone: bool = False
+    needs_brokers: int = 1
+    needs_in_flight: int = 1
+
+    @property
+    def needs(self) -> list[str]:
+        """What cluster and client must have beyond one of each, in words."""
+        counts = {"brokers": self.needs_brokers, "requests in flight": self.needs_in_flight}
+        return [f"{least} {what}" for what, least in counts.items() if least > 1]

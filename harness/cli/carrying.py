@@ -13,7 +13,7 @@ from typing import Any
 
 from rich.markup import escape
 
-from harness import asked, attempts, baseline, estimate, exports
+from harness import asked, attempts, baseline, estimate, exports, unmet
 from harness.budget import FAILURES, Budget
 from harness.campaign import Campaign
 from harness.cli.live_table import LiveTable
@@ -185,7 +185,10 @@ def _why(installed: Installed, reason: str) -> str:
 
 
 def _tell(plan: Plan, options: Options, about: Sequence[str]) -> int:
-    told = estimate.of(plan, options.jobs)
+    lacking = {spec.trial: why for spec in plan.trials if (why := unmet.by_plan(spec)) is not None}
+    told = estimate.of(
+        Plan(plan.seed, tuple(spec for spec in plan.trials if spec.trial not in lacking)), options.jobs
+    )
     if options.as_json:
         print_json(
             {
@@ -194,11 +197,14 @@ def _tell(plan: Plan, options: Options, about: Sequence[str]) -> int:
                 "estimate_s": told.seconds,
                 "about": list(about),
                 "trials": plan.trials,
+                "unsupported": lacking,
             }
         )
         return 0
     for spec in plan.trials:
         faults = ", ".join(f"{fault.kind} {fault.duration_ms} ms" for fault in spec.faults) or "no fault"
-        answer(escape(f"{spec.trial}: {faults}"))
-    answer(f"{len(plan.trials)} trials, seed {plan.seed}, {told.sentence}")
+        why = f" (unsupported: {lacking[spec.trial]})" if spec.trial in lacking else ""
+        answer(escape(f"{spec.trial}: {faults}{why}"))
+    unsupported = f", {len(lacking)} of them unsupported" if lacking else ""
+    answer(f"{len(plan.trials)} trials{unsupported}, seed {plan.seed}, {told.sentence}")
     return 0

@@ -39,6 +39,7 @@ def _scenario(scenario: Scenario) -> Row:
         "summary": scenario.summary,
         "exercises": list(scenario.exercises),
         "guarantees": list(scenario.guarantees),
+        "needs": scenario.needs,
     }
 
 

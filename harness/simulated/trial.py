@@ -12,7 +12,7 @@ from typing import Any
 
 from msgspec.structs import asdict, replace
 
-from harness import schedule
+from harness import schedule, unmet
 from harness.brokers.scripted.cluster import ScriptedCluster
 from harness.contract import (
     AnyEvent,
@@ -53,7 +53,7 @@ MAX_STEPS = 2_000_000
 
 
 class Refused(KafkaTrialError):
-    """The client refuses its settings: the trial is unsupported."""
+    """The client refuses its settings, or there are too few brokers: the trial is unsupported."""
 
 
 class SimulatedTrial:
@@ -98,6 +98,8 @@ class SimulatedTrial:
         spec = self._spec
         schedule.check([spec], "simulated")
         version, nodes = broker_of(spec.broker)
+        if (lack := unmet.on_brokers(spec, nodes)) is not None:
+            raise Refused(lack)
         addresses = {node_id: (f"broker-{node_id}", 9092) for node_id in range(1, nodes + 1)}
         dice = Dice(spec.seed, f"{spec.scenario}/cluster")
         cluster = ScriptedCluster(version, addresses, dice, wall_ms_at_zero=WALL_MS_AT_ZERO)

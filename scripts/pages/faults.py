@@ -69,7 +69,10 @@ def _section(kind: FaultKind) -> str:
     rows = [(f"`{p.name}`", p.default, f"{p.low} to {p.high}", p.what) for p in kind.params]
     params = table(("parameter", "default", "range", "what"), rows) if rows else "No parameters.\n"
     shown = _links(control.place.link for control in controls() if control.kind == kind.name)
-    facts = f"Worlds: {_worlds(kind)}. Seen by: {', '.join(seen_by(kind))}. Controls: {shown}."
+    facts = (
+        f"Worlds: {_worlds(kind)}. Seen by: {', '.join(seen_by(kind))}. Controls: {shown}.\n\n"
+        f"Its effect, which every verdict counts, is how many {kind.shown_by}."
+    )
     return f"{facts}\n\n{_proof(kind)}\n\n{params}\n{lowered(page_of(kind))}"
 
 
@@ -81,9 +84,9 @@ def _proof(kind: FaultKind) -> str:
             told, _, _ = (getdoc(scenario.consequence) or "").partition("\n\n")
             proofs.setdefault(" ".join(told.split()), []).append(_scenario(scenario))
     if not proofs:
-        return "No scenario is about it: in a trial its hits alone show it."
+        return "No scenario is about it: in a trial its effect alone shows it."
     lines = (f"- {told} ({_links(scenarios)})" for told, scenarios in proofs.items())
-    return "\n".join(["Besides its hits, what shows in a trial with it:", "", *lines])
+    return "\n".join(["Besides its effect, what shows in a trial with it:", "", *lines])
 
 
 @cache

@@ -11,11 +11,18 @@ from harness.cli.explain import page_of
 from harness.scenario import Scenario
 from harness.wire.error_table import ERRORS
 from pages.markdown import NOTE, table
+from suites.checks.never_arises import NEVER
 from suites.requirements.coverage import checks_by_id, laws_by_id
 
 SCENARIOS = """What a scenario exercises are the behaviours that it brings about on purpose, each with the checks that
 judge it in its trials, or, where none does, the suites whose laws try it on the reference client. Beside those,
-whatever a [check](checks.md) can judge is judged in every trial, whatever its scenario is about.
+whatever a [check](checks.md) can judge is judged in every trial, whatever its scenario is about. A behaviour is held
+where its situation arose in the trial; elsewhere it is not exercised.
+
+What a scenario needs is asked of cluster and client: with fewer brokers its trials are unsupported before anything
+runs, with one request in flight as soon as the client has said so.
+"""
+NEVER_EXERCISED = """Never exercised here, and judged by laws alone:
 """
 
 
@@ -23,7 +30,7 @@ def pages() -> dict[str, str]:
     """File below ``docs/`` -> its text."""
     return {
         "checks.md": chapter("Checks", "checks", _check),
-        "scenarios.md": chapter("Scenarios", "scenarios", _scenario, SCENARIOS),
+        "scenarios.md": chapter("Scenarios", "scenarios", _scenario, f"{SCENARIOS}\n{_never()}"),
         "errors.md": _errors(),
     }
 
@@ -58,6 +65,7 @@ def _scenario(scenario: Scenario) -> str:
         ("exercises", "; ".join(f"{id} ({_judged_by(id)})" for id in scenario.exercises)),
         ("guarantees", ", ".join(scenario.guarantees)),
         ("worlds", ", ".join(sorted(scenario.worlds))),
+        ("needs", ", ".join(scenario.needs) or "nothing special"),
         (
             "workload",
             f"{load.records} records of {load.value_bytes} bytes, {load.partitions} partitions, {load.load_ms} ms",
@@ -65,6 +73,11 @@ def _scenario(scenario: Scenario) -> str:
         ("its fault shows by", " ".join((getdoc(scenario.consequence) or "").split())),
     )
     return table(("", ""), facts)
+
+
+def _never() -> str:
+    """The behaviours of the trace checks that no trial is about."""
+    return NEVER_EXERCISED + "\n" + table(("behaviour", "why"), NEVER.items())
 
 
 def _judged_by(requirement: str) -> str:

@@ -44,11 +44,12 @@ from clients.reference.trace import (
     StateChanged,
     TraceEvent,
 )
-from harness.check import Check, Requirement
+from harness.check import Check
 from harness.evidence import Evidence
 from harness.outcome import Guarantee
 from harness.rows import Finding
 from harness.wire.error_table import BY_NAME
+from suites.checks.situations import judged
 from suites.checks.trace_model import (
     FINAL,
     MUST,
@@ -327,15 +328,15 @@ CHECK = Check(
     name="bookkeeping",
     summary="Batches that are in two places or in none, or that are sent again when they must not be.",
     requirements=(
-        Requirement("PRD-ACC-04", SHOULD),
-        Requirement("PRD-ACC-08", MUST),
-        Requirement("PRD-EXP-02", SHOULD),
-        Requirement("PRD-EXP-03", MUST),
-        Requirement("PRD-FIN-04", MUST),
-        Requirement("PRD-SND-02", SHOULD),
-        Requirement("PRD-SND-03", SHOULD),
-        Requirement("PRD-SPL-01", SHOULD),
-        Requirement("PRD-SPL-03", SHOULD),
+        judged("PRD-ACC-04", SHOULD),
+        judged("PRD-ACC-08", MUST),
+        judged("PRD-EXP-02", SHOULD),
+        judged("PRD-EXP-03", MUST),
+        judged("PRD-FIN-04", MUST),
+        judged("PRD-SND-02", SHOULD),
+        judged("PRD-SND-03", SHOULD),
+        judged("PRD-SPL-01", SHOULD),
+        judged("PRD-SPL-03", SHOULD),
     ),
     guarantees=frozenset(Guarantee),
     channels=frozenset({"trace"}),

@@ -37,6 +37,7 @@ from harness.delivery import Corruption
 from harness.evidence import Evidence, Send
 from harness.outcome import Level
 from harness.rows import Finding
+from suites.checks.met import attempts_without_success, told_offsets
 from suites.checks.promises import EVERY
 from suites.checks.recreated import recreations
 
@@ -80,7 +81,10 @@ def _sample(found: Corruption) -> Sample:
 CHECK = Check(
     name="corrupted",
     summary="Records that are in the log otherwise than they were sent, or elsewhere than they were acknowledged.",
-    requirements=(Requirement("PRD-ACC-12", Level.MUST), Requirement("PRD-SND-01", Level.MUST)),
+    requirements=(
+        Requirement("PRD-ACC-12", Level.MUST, arises=attempts_without_success),
+        Requirement("PRD-SND-01", Level.MUST, arises=told_offsets),
+    ),
     guarantees=EVERY,
     channels=frozenset({"history", "log", "faults"}),
     mutant="corrupts_on_retry",

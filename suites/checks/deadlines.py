@@ -33,7 +33,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from clients.reference.trace import TraceEvent
-from harness.check import Check, Requirement
+from harness.check import Check
 from harness.evidence import Evidence
 from harness.outcome import Guarantee
 from harness.rows import Finding
@@ -43,6 +43,7 @@ from suites.checks.clocks import Clocks, Limits, together
 from suites.checks.disturbance import doubt_if_disturbed
 from suites.checks.metadata_clocks import MetadataClocks
 from suites.checks.network_clocks import ConnectionClocks
+from suites.checks.situations import judged
 from suites.checks.trace_model import SHOULD, Breach, Monitor, accusation, breach_anomaly, events_of, number
 
 DEADLINES = breach_anomaly("deadlines")
@@ -123,12 +124,12 @@ CHECK = Check(
     name="deadlines",
     summary="Limits of time that came early, or that the client let pass.",
     requirements=(
-        *(Requirement(f"NET-TMO-0{n}", SHOULD) for n in (1, 4)),
-        *(Requirement(f"NET-CON-{n}", SHOULD) for n in ("05", "06", "07", "08", "12", "14")),
-        *(Requirement(f"MET-{n}", SHOULD) for n in ("01", "02", "03", "11", "14")),
-        *(Requirement(f"PRD-ACC-0{n}", SHOULD) for n in (2, 3, 4, 9)),
-        *(Requirement(f"PRD-EXP-0{n}", SHOULD) for n in (1, 2, 5)),
-        *(Requirement(f"PRD-CLS-0{n}", SHOULD) for n in (4, 7)),
+        *(judged(f"NET-TMO-0{n}", SHOULD) for n in (1, 4)),
+        *(judged(f"NET-CON-{n}", SHOULD) for n in ("05", "06", "07", "08", "12", "14")),
+        *(judged(f"MET-{n}", SHOULD) for n in ("01", "02", "03", "11", "14")),
+        *(judged(f"PRD-ACC-0{n}", SHOULD) for n in (2, 3, 4, 9)),
+        *(judged(f"PRD-EXP-0{n}", SHOULD) for n in (1, 2, 5)),
+        *(judged(f"PRD-CLS-0{n}", SHOULD) for n in (4, 7)),
     ),
     guarantees=frozenset(Guarantee),
     channels=frozenset({"trace"}),

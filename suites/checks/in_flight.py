@@ -40,10 +40,11 @@ from clients.reference.trace import (
     StateChanged,
     TraceEvent,
 )
-from harness.check import Check, Requirement
+from harness.check import Check
 from harness.evidence import Evidence
 from harness.outcome import Guarantee
 from harness.rows import Finding
+from suites.checks.situations import judged
 from suites.checks.trace_model import (
     MUST,
     SHOULD,
@@ -233,16 +234,16 @@ CHECK = Check(
     name="in-flight",
     summary="Requests that do not end once and in order, or that were written when they must not be.",
     requirements=(
-        Requirement("NET-CON-01", SHOULD),
-        Requirement("NET-CON-05", SHOULD),
-        Requirement("NET-CON-12", SHOULD),
-        Requirement("NET-INF-01", MUST),
-        Requirement("NET-INF-02", SHOULD),
-        Requirement("NET-INF-03", SHOULD),
-        Requirement("NET-INF-05", MUST),
-        Requirement("NET-INF-06", MUST),
-        Requirement("NET-TMO-02", SHOULD),
-        Requirement("NET-TMO-05", SHOULD),
+        judged("NET-CON-01", SHOULD),
+        judged("NET-CON-05", SHOULD),
+        judged("NET-CON-12", SHOULD),
+        judged("NET-INF-01", MUST),
+        judged("NET-INF-02", SHOULD),
+        judged("NET-INF-03", SHOULD),
+        judged("NET-INF-05", MUST),
+        judged("NET-INF-06", MUST),
+        judged("NET-TMO-02", SHOULD),
+        judged("NET-TMO-05", SHOULD),
     ),
     guarantees=frozenset(Guarantee),
     channels=frozenset({"trace"}),

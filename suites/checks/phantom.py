@@ -39,6 +39,7 @@ from harness.outcome import Level
 from harness.rows import Finding
 from harness.value import decode
 from suites.checks.findings import of_copy
+from suites.checks.met import attempts_without_success, told_offsets
 from suites.checks.promises import EVERY
 
 UNEXPECTED = Anomaly("phantom", "{count:log record} {why}")
@@ -62,7 +63,10 @@ def _sample(phantom: Phantom) -> Sample:
 CHECK = Check(
     name="phantom",
     summary="Records in the log that nobody sent, or that the client reported as certainly not written.",
-    requirements=(Requirement("PRD-ACC-12", Level.MUST), Requirement("PRD-SND-01", Level.MUST)),
+    requirements=(
+        Requirement("PRD-ACC-12", Level.MUST, arises=attempts_without_success),
+        Requirement("PRD-SND-01", Level.MUST, arises=told_offsets),
+    ),
     guarantees=EVERY,
     channels=frozenset({"history", "log"}),
     mutant="reports_success_as_failure",

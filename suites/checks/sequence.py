@@ -37,10 +37,11 @@ from clients.reference.trace import (
     StateChanged,
 )
 from harness.anomaly import ReasonKind
-from harness.check import Check, Requirement, Unsupported
+from harness.check import Check, Unsupported
 from harness.evidence import Evidence
 from harness.rows import Finding
 from suites.checks.promises import EXACTLY_ONCE
+from suites.checks.situations import judged
 from suites.checks.trace_model import (
     FINAL,
     MUST,
@@ -260,17 +261,17 @@ CHECK = Check(
     name="sequence",
     summary="Batches under sequence numbers that are not the next ones, not their own, or not to be used now.",
     requirements=(
-        Requirement("PRD-EXP-06", MUST, EXACTLY_ONCE),
-        Requirement("PRD-EXP-07", MUST, EXACTLY_ONCE),
-        Requirement("PRD-IDM-01", MUST, EXACTLY_ONCE),
-        Requirement("PRD-IDM-02", MUST, EXACTLY_ONCE),
-        Requirement("PRD-IDM-03", MUST, EXACTLY_ONCE),
-        Requirement("PRD-IDM-04", MUST, EXACTLY_ONCE),
-        Requirement("PRD-IDM-07", MUST, EXACTLY_ONCE),
-        Requirement("PRD-IDM-09", SHOULD, EXACTLY_ONCE),
-        Requirement("PRD-IDM-10", MUST, EXACTLY_ONCE),
-        Requirement("PRD-IDM-13", MUST, EXACTLY_ONCE),
-        Requirement("PRD-SPL-04", MUST, EXACTLY_ONCE),
+        judged("PRD-EXP-06", MUST, EXACTLY_ONCE),
+        judged("PRD-EXP-07", MUST, EXACTLY_ONCE),
+        judged("PRD-IDM-01", MUST, EXACTLY_ONCE),
+        judged("PRD-IDM-02", MUST, EXACTLY_ONCE),
+        judged("PRD-IDM-03", MUST, EXACTLY_ONCE),
+        judged("PRD-IDM-04", MUST, EXACTLY_ONCE),
+        judged("PRD-IDM-07", MUST, EXACTLY_ONCE),
+        judged("PRD-IDM-09", SHOULD, EXACTLY_ONCE),
+        judged("PRD-IDM-10", MUST, EXACTLY_ONCE),
+        judged("PRD-IDM-13", MUST, EXACTLY_ONCE),
+        judged("PRD-SPL-04", MUST, EXACTLY_ONCE),
     ),
     guarantees=EXACTLY_ONCE,
     channels=frozenset({"trace"}),

@@ -15,7 +15,7 @@ import msgspec
 
 from clients.reference.trace import TraceEvent
 from harness.anomaly import Anomaly, Sample
-from harness.evidence import Evidence
+from harness.evidence import Evidence, view
 from harness.outcome import Level
 from harness.rows import Finding
 
@@ -113,6 +113,7 @@ FINAL = frozenset({"SUCCEEDED", "FAILED", "ABORTED"})
 MUST, SHOULD = Level.MUST, Level.SHOULD
 
 
+@view
 def events_of(evidence: Evidence) -> Sequence[TraceEvent]:
     """The trace as typed events, whether it is still in memory or was read from a file; unknown ones are left out."""
     rows: Sequence[Any] = evidence.trace

@@ -27,10 +27,11 @@ NET-CON-01, NET-CON-11 (KIP-35, KIP-152), PRD-FIN-01 to PRD-FIN-03 (ProducerBatc
 from __future__ import annotations
 
 from clients.reference.trace import BatchEnded, StateChanged
-from harness.check import Check, Requirement
+from harness.check import Check
 from harness.evidence import Evidence
 from harness.outcome import Guarantee
 from harness.rows import Finding
+from suites.checks.situations import judged
 from suites.checks.trace_model import (
     FINAL,
     INITIAL,
@@ -106,11 +107,11 @@ CHECK = Check(
     name="transition",
     summary="Moves of the client's state machines that no table has, and batches with more than one end.",
     requirements=(
-        Requirement("NET-CON-01", SHOULD),
-        Requirement("PRD-FIN-01", MUST),
-        Requirement("PRD-FIN-02", SHOULD),
-        Requirement("PRD-FIN-03", SHOULD),
-        Requirement("PRD-IDM-11", SHOULD),
+        judged("NET-CON-01", SHOULD),
+        judged("PRD-FIN-01", MUST),
+        judged("PRD-FIN-02", SHOULD),
+        judged("PRD-FIN-03", SHOULD),
+        judged("PRD-IDM-11", SHOULD),
     ),
     guarantees=frozenset(Guarantee),
     channels=frozenset({"trace"}),

@@ -1,6 +1,6 @@
 """Producing while brokers restart, die, stand still, move their leaders or change their minds.
 
-Each takes a cluster to itself. On one node some of them have nowhere to go, and say so: not exercised.
+Each takes a cluster to itself. Those that are about one broker of several need three, and are unsupported on fewer.
 """
 
 from __future__ import annotations
@@ -20,6 +20,10 @@ LONG = Workload(records=10_000, chunk=100, interval_ms=400)
 _scenario = partial(situation, "broker", alone=True, each_fault=False, worlds=LIVE)
 
 
+#: Scenarios about one broker of several, or about partitions that go elsewhere.
+_of_several = partial(_scenario, needs_brokers=len(NODES))
+
+
 def _once(kind: str, duration_ms: int, *, one: bool = True, **params: int) -> Schedule:
     """One fault at a moment of the first half of load, on one broker or on all."""
 
@@ -35,7 +39,7 @@ def _rolling(dice: Dice) -> tuple[FaultSpec, ...]:
     return (FaultSpec("broker_restart", Elapsed(dice.between(1_000, 2_000)), 500, {"one_by_one": 1}),)
 
 
-ROLLING_RESTART = _scenario(
+ROLLING_RESTART = _of_several(
     "rolling-restart",
     "One broker after the other is shut down in good order and started again, under 10,000 records.",
     _rolling,
@@ -51,7 +55,7 @@ ROLLING_RESTART = _scenario(
     workload=LONG,
 )
 
-RESTARTED = _scenario(
+RESTARTED = _of_several(
     "restarted",
     "A broker is shut down in good order, and is back half a second later.",
     _once("broker_restart", 500),
@@ -64,7 +68,7 @@ RESTARTED = _scenario(
     "E2E-DEL-02",
 )
 
-KILLED = _scenario(
+KILLED = _of_several(
     "killed",
     "A broker is killed, and is back two seconds later on the log that it had.",
     _once("broker_kill", 2_000),
@@ -78,7 +82,7 @@ KILLED = _scenario(
     "E2E-DEL-02",
 )
 
-PAUSED = _scenario(
+PAUSED = _of_several(
     "paused",
     "A broker stands still for longer than the request timeout.",
     _once("broker_pause", 4_500),
@@ -91,7 +95,7 @@ PAUSED = _scenario(
     worlds=BOTH_WORLDS,
 )
 
-HALF_OPEN = _scenario(
+HALF_OPEN = _of_several(
     "half-open",
     "For so long that they time out twice, a broker takes connections and requests, and answers nothing.",
     _once("broker_pause", 7_500),
@@ -115,12 +119,13 @@ PAUSED_TOO_LONG = _scenario(
     "PRD-FIN-02",
     "PRD-IDM-13",
     config={"delivery.timeout.ms": 8_000},
+    worlds=BOTH_WORLDS,
 )
 
 #: A move is over by then: the next one may want another leader.
 MOVE_MS = 3_000
 
-LEADERS_MOVE = _scenario(
+LEADERS_MOVE = _of_several(
     "leaders-move",
     "Twice every partition goes to another leader, with sends in flight.",
     lambda dice: tuple(
@@ -135,7 +140,7 @@ LEADERS_MOVE = _scenario(
     "E2E-DEL-02",
 )
 
-TOO_FEW_REPLICAS = _scenario(
+TOO_FEW_REPLICAS = _of_several(
     "too-few-replicas",
     "A broker goes, and those that are left are too few for acks=all.",
     _once("min_isr", 1_500),

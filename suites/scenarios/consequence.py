@@ -10,6 +10,7 @@ from statistics import median
 
 from harness import delivery
 from harness.evidence import Evidence, Send
+from harness.fault_activation import effects
 from harness.rows import FrameKind
 from harness.scenario import Consequence
 from harness.units import NS_PER_MS
@@ -31,8 +32,8 @@ def traffic(evidence: Evidence) -> Consequence:
 
 
 def hit(evidence: Evidence) -> Consequence:
-    """Faults that touched something of the client's, by their own rows."""
-    return Consequence(sum(row.hits > 0 for row in evidence.faults), "faults hit something")
+    """Faults that bit, each by the effect of its own kind."""
+    return Consequence(sum(each.count > 0 for each in effects(evidence).values()), "faults had an effect")
 
 
 def delayed(evidence: Evidence) -> Consequence:

@@ -157,6 +157,7 @@ STALE_METADATA = _scenario(
     "PRD-SND-02",
     "PRD-SND-10",
     "PRD-SND-14",
+    needs_brokers=len(NODES),
     config={"metadata.max.age.ms": 1_000},
 )
 

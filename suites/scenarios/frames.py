@@ -8,7 +8,7 @@ from __future__ import annotations
 from functools import partial
 
 from harness.dice import Dice
-from harness.spec import Elapsed, FaultSpec, FrameMatch
+from harness.spec import Elapsed, FaultSpec, FrameMatch, Workload
 from suites.scenarios import heard, ways
 from suites.scenarios.situation import AGAIN, LIVE, Schedule, situation
 
@@ -20,6 +20,8 @@ BEYOND_TIMEOUT_MS = 4_000
 LOAD_MS = 6_000
 #: Whatever is held from the first half of the load on, is held for longer than anybody waits.
 HELD_MS = 8_000
+#: So many partitions that those of one broker share its connection, also where three brokers lead them.
+SHARED = Workload(partitions=9)
 
 
 def _on_produce(
@@ -87,6 +89,8 @@ TIMEOUT_WITH_ANSWERS_IN_FLIGHT = _scenario(
     "PRD-IDM-05",
     "PRD-IDM-07",
     "PRD-SND-14",
+    workload=SHARED,
+    needs_in_flight=2,
 )
 
 GHOST_REQUEST = _scenario(
@@ -142,6 +146,8 @@ SWAPPED_ANSWERS = _scenario(
     "NET-INF-01",
     "PRD-SND-01",
     "E2E-DEL-02",
+    workload=SHARED,
+    needs_in_flight=2,
 )
 
 DOUBLED_ANSWERS = _scenario(

@@ -29,6 +29,8 @@ from suites.scenarios.drawn import (
 LONG_LOAD_MS = 20_000
 MAX_DURATION_MS = 4_000
 UNLIMITED = 2_147_483_647
+#: How much longer than its request timeout a producer's delivery timeout is at least, linger included.
+SHORTLY_MS = 200
 
 #: Kinds that hit something whenever they begin with a request under way, and how long they then last at least.
 SURE = ("latency", "disconnect", "reset", "dropped_response", "refuse")
@@ -148,10 +150,12 @@ def _fault(dice: Dice, kinds: Mapping[str, Params], load_ms: int) -> FaultSpec:
 
 
 def _any_config(dice: Dice) -> Config:
+    request_ms = dice.choice((1_000, 3_000, 5_000))
     return any_batching(dice) | {
         "buffer.memory": dice.choice((32_768, 33_554_432, 33_554_432)),
-        "delivery.timeout.ms": dice.choice((6_000, 12_000, 30_000)),
-        "request.timeout.ms": dice.choice((1_000, 3_000, 5_000)),
+        # The shortest is over before most faults are.
+        "delivery.timeout.ms": dice.choice((request_ms + SHORTLY_MS, 6_000, 12_000, 30_000)),
+        "request.timeout.ms": request_ms,
         "retries": dice.choice((2, UNLIMITED, UNLIMITED, UNLIMITED)),
         "retry.backoff.ms": dice.choice((10, 100, 500)),
     }

@@ -8,6 +8,7 @@ good client does, and what a bad one does.
 from __future__ import annotations
 
 from harness.evidence import Evidence, Send
+from harness.exchanges import FOR_EVER, connections
 from harness.outcome import Outcome
 from harness.rows import Fate, Frame, FrameKind
 from harness.scenario import Consequence
@@ -55,14 +56,17 @@ def overdue(evidence: Evidence) -> Consequence:
 
 def left_behind(evidence: Evidence) -> Consequence:
     """Connections that ended over an overdue Produce request, with a further one on them that had no answer either."""
-    waiting: dict[int, list[Attempt]] = {}
-    for attempt in attempts(evidence):
-        closed_ns, answered_ns = attempt.closed_ns, attempt.answered_ns
-        if closed_ns is not None and (answered_ns is None or answered_ns >= closed_ns):
-            waiting.setdefault(attempt.conn, []).append(attempt)
+    overdue_on = {attempt.conn for attempt in attempts(evidence) if _is_overdue(evidence, attempt)}
     count = sum(
-        len({each.sent_ns for each in left}) > 1 and _is_overdue(evidence, left[0])
-        for left in waiting.values()
+        number in overdue_on
+        and connection.closed_ns != FOR_EVER
+        and sum(
+            exchange.request.api == PRODUCE
+            and (exchange.answer is None or exchange.answer.t_ns >= connection.closed_ns)
+            for exchange in connection.exchanges
+        )
+        > 1
+        for number, connection in connections(evidence).items()
     )
     return Consequence(count, "connections were left over a late answer, with others on their way")
 

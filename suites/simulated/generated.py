@@ -14,16 +14,19 @@ BROKER_VERSION = "4.3.1"
 NODES = (1, 3)
 
 
-def drawn_broker(seed: int) -> str:
-    """A cluster of one to three nodes."""
-    return f"scripted:{BROKER_VERSION}x{Dice(seed, 'broker').between(*NODES)}"
+def drawn_broker(seed: int, least: int = 1) -> str:
+    """A cluster of one to three nodes, of ``least`` or more."""
+    low, high = NODES
+    return f"scripted:{BROKER_VERSION}x{Dice(seed, 'broker').between(max(low, least), high)}"
 
 
 def spec_of(scenario: Scenario, client: ClientRef, seed: int, broker: str | None = None) -> TrialSpec:
     """The trial of a seed: its guarantee goes round those of the scenario, its broker is drawn unless it is given."""
     guarantee = scenario.guarantees[seed % len(scenario.guarantees)]
     once = replace(scenario, guarantees=(guarantee,))
-    [spec] = make_plan([once], [client], [broker or drawn_broker(seed)], [seed]).trials
+    [spec] = make_plan(
+        [once], [client], [broker or drawn_broker(seed, scenario.needs_brokers)], [seed]
+    ).trials
     return spec
 
 

@@ -33,7 +33,8 @@ from harness.scenario import Consequence, Scenario
 from harness.spec import ClientRef, Elapsed, FaultSpec, TrialSpec, Workload
 from harness.value import Identity, encode
 
-FAULT = FaultSpec("latency", Elapsed(100), 50)
+#: Of a kind that is not installed: its hits stand for its effect.
+FAULT = FaultSpec("shaking", Elapsed(100), 50)
 BITING = FaultRow(0, FAULT, (1, 2), (1, 2), hits=3)
 VALUE = encode(Identity("run", "topic", "p1", 0), 60)
 
@@ -196,7 +197,7 @@ def test_a_pass_says_what_was_seen():
         ("R-2", "SHOULD", "pass"),
     ]
     assert (verdict.delivery.sent, verdict.delivery.acked, verdict.delivery.in_log) == (1, 1, 1)
-    assert (verdict.faults[0].kind, verdict.faults[0].hits) == ("latency", 3)
+    assert (verdict.faults[0].kind, verdict.faults[0].hits) == ("shaking", 3)
 
 
 def test_a_finding_that_names_a_requirement_violates_no_other():
@@ -309,8 +310,11 @@ def test_a_scenario_that_cannot_account_for_its_fault_is_a_harness_error():
 @pytest.mark.parametrize(
     ("rows", "reason"),
     [
-        ((FaultRow(0, FAULT, (1, 2), None),), "fault 0 (latency) never took effect"),
-        ((FaultRow(0, FAULT, (1, 2), (1, 2), hits=0),), "fault 0 (latency) affected no traffic"),
+        ((FaultRow(0, FAULT, (1, 2), None),), "fault 0 (shaking) never took effect"),
+        (
+            (FaultRow(0, FAULT, (1, 2), (1, 2), hits=0),),
+            "fault 0 (shaking) had no effect: 0 frames or connections were in its way; this kind tells no effect",
+        ),
     ],
 )
 def test_a_fault_that_did_not_bite_is_never_a_pass(rows, reason):

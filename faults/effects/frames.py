@@ -1,0 +1,149 @@
+"""Frames: answers that the client did without, requests that came too late, what brokers said, what a rule acted on."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+
+from faults.effects.cuts import ended
+from faults.effects.span import final_ns, is_target, span_of
+from faults.effects.waits import SCATTER_NS, TIMES_USUAL, usual
+from faults.kind import GRACE_NS, toxic_name
+from harness.evidence import Evidence
+from harness.exchanges import Connection, connections, ways
+from harness.rows import Fate, FaultRow, Frame, FrameKind
+
+
+def unheard(row: FaultRow, evidence: Evidence) -> int:
+    """Produce answers that passed the witness during the fault, and that the client did without.
+
+    Its result for those records was not ok, or came when the connection of the answer was gone: by a later answer.
+    """
+    span = span_of(row)
+    return sum(
+        span is not None
+        and span.begin_ns <= way.answered_ns <= span.end_ns
+        and is_target(row.spec, way.connection.broker)
+        and (not way.acknowledged or way.told_ns > way.connection.closed_ns)
+        for way in ways(evidence)
+    )
+
+
+def held_back(row: FaultRow, evidence: Evidence) -> int:
+    """As :func:`unheard`; or the client gave the result when the fault let go of the answer, and not before."""
+    span = span_of(row)
+    if span is None:
+        return 0
+    least_ns = usual(evidence).back_ns + SCATTER_NS
+    return sum(
+        span.begin_ns <= way.answered_ns <= span.end_ns
+        and is_target(row.spec, way.connection.broker)
+        and (
+            not way.acknowledged
+            or way.told_ns > way.connection.closed_ns
+            or (way.told_ns >= span.due_ns and way.told_ns - way.answered_ns >= least_ns)
+        )
+        for way in ways(evidence)
+    )
+
+
+def unanswered(row: FaultRow, evidence: Evidence) -> int:
+    """Requests that came to the fault's brokers, and had no answer before it was over."""
+    span = span_of(row)
+    if span is None:
+        return 0
+    least_ns = TIMES_USUAL * usual(evidence).broker_ns + SCATTER_NS
+    last_ns = min(span.due_ns, final_ns(evidence))
+    return sum(
+        span.begin_ns <= exchange.request.t_ns <= last_ns - least_ns
+        and (exchange.answer is None or exchange.answer.t_ns >= span.due_ns)
+        and exchange.request.acks != 0
+        and each.closed_ns > exchange.request.t_ns + least_ns
+        for each in connections(evidence).values()
+        if is_target(row.spec, each.broker)
+        for exchange in each.exchanges
+    )
+
+
+def ghosts(row: FaultRow, evidence: Evidence) -> int:
+    """Requests that came when the fault let go of them, with the end of their connection before any answer.
+
+    The end is the client's and came right behind them: it had left while they were held.
+    """
+    span = span_of(row)
+    return sum(
+        span is not None
+        and each.closed_by == "client"
+        and span.due_ns <= exchange.request.arrived_ns
+        and each.closed_ns - exchange.request.arrived_ns <= GRACE_NS
+        and (exchange.answer is None or exchange.answer.t_ns >= each.closed_ns)
+        for each in ended(row, evidence)
+        for exchange in each.exchanges
+    )
+
+
+def answers(row: FaultRow, evidence: Evidence, *, anywhere: bool = False) -> Iterator[Frame]:
+    """The answers of the fault's brokers that passed during it; ``anywhere``: those of all brokers."""
+    span = span_of(row)
+    if span is None:
+        return
+    for frame in evidence.frames:
+        if (
+            frame.kind is FrameKind.RESPONSE
+            and span.begin_ns <= frame.t_ns <= span.end_ns
+            and (anywhere or is_target(row.spec, frame.broker))
+        ):
+            yield frame
+
+
+def told(row: FaultRow, evidence: Evidence, codes: Collection[int], *, anywhere: bool = False) -> int:
+    """Answers during the fault with one of these error codes, also where another fault gave it another name."""
+    renamed = _renamed(evidence, codes)
+    return sum(
+        any(code in codes for code in frame.error_codes) or frame.fault in renamed
+        for frame in answers(row, evidence, anywhere=anywhere)
+    )
+
+
+def injected(row: FaultRow, evidence: Evidence, name: str) -> Iterator[Frame]:
+    """The answers that the rule ``name`` changed; of scripted brokers, which give them without a rule, all answers."""
+    is_scripted = evidence.record.spec.broker.startswith("scripted:")
+    for frame in answers(row, evidence):
+        if is_scripted or frame.fault == name:
+            yield frame
+
+
+def acted_on(row: FaultRow, evidence: Evidence, name: str, fate: Fate) -> list[Frame]:
+    """The frames that the rule ``name`` of the witness took while the fault was in effect, and that had that fate.
+
+    Frames of a connection that its client had left by then are left out: nobody would have had them.
+    """
+    span = span_of(row)
+    if span is None:
+        return []
+    known = connections(evidence)
+    return [
+        frame
+        for frames in (evidence.stopped, evidence.frames)
+        for frame in frames
+        if frame.fault == name
+        and frame.fate is fate
+        and span.begin_ns <= frame.arrived_ns <= span.end_ns
+        and not _was_left(known.get(frame.conn), frame)
+    ]
+
+
+def _renamed(evidence: Evidence, codes: Collection[int]) -> frozenset[str]:
+    """The rules that give answers with these codes another one."""
+    return frozenset(
+        toxic_name(row.spec)
+        for row in evidence.faults
+        if row.spec.frames is not None and row.spec.frames.error_code in codes
+    )
+
+
+def _was_left(connection: Connection | None, frame: Frame) -> bool:
+    return (
+        connection is not None
+        and connection.closed_by == "client"
+        and connection.closed_ns < frame.arrived_ns
+    )

@@ -1,0 +1,38 @@
+"""When a fault was in effect, and on which brokers."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from harness.evidence import Evidence
+from harness.exchanges import FOR_EVER
+from harness.rows import FaultRow
+from harness.spec import FaultSpec
+
+
+class Span(NamedTuple):
+    """From when to when a fault was in effect; ``due_ns`` is when its end began, not before which it let go."""
+
+    begin_ns: int
+    due_ns: int
+    end_ns: int
+
+
+def span_of(row: FaultRow) -> Span | None:
+    """None for a fault that was never in effect."""
+    if row.effective_ns is None:
+        return None
+    begin_ns, end_ns = row.effective_ns
+    due_ns = end_ns if row.requested_ns is None else min(end_ns, row.requested_ns[1])
+    return Span(begin_ns, max(begin_ns, due_ns), end_ns)
+
+
+def is_target(spec: FaultSpec, broker: int) -> bool:
+    """True if the fault was on that broker."""
+    return not spec.brokers or broker in spec.brokers
+
+
+def final_ns(evidence: Evidence) -> int:
+    """When the client was told to close: what ends from then on is no fault's doing."""
+    at_ns = evidence.record.phases.final_ns
+    return FOR_EVER if at_ns is None else at_ns

@@ -1,0 +1,17 @@
+"""Situations of the trace checks that no trial of the suites brings about, and why; laws judge their behaviours."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+NEVER: Mapping[str, str] = {
+    "MET-14": "no send has to wait for metadata and for memory in turn: the topic is known before there is load",
+    "NET-CON-14": "no trial lasts as long as connections.max.idle.ms, nine minutes",
+    "NET-INF-05": "no scenario asks for acks=0",
+    "PRD-CLS-04": "every trial flushes before it closes, so that close() has nothing left to do",
+    "PRD-CLS-07": "every trial flushes before it closes, so that no send is blocked by then",
+    "PRD-FIN-03": "only a client that is wrong gives a batch a result behind its success",
+    "PRD-IDM-11": "no trial raises an epoch 32,767 times",
+    "PRD-SND-03": "the errors that generated brokers give are retriable, for a final one would end promises rightly",
+}
+"""Behaviour id -> why its situation never arises."""

@@ -1,0 +1,251 @@
+"""What faults are said to have done: something where they were, and nothing in a trial, or at a time, without them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cache
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from msgspec.structs import replace as restruct
+
+from faults.kind import Fault
+from harness import registry
+from harness.evidence import Evidence
+from harness.fault_activation import activation, effects
+from harness.outcome import Guarantee, Verdict
+from harness.plan import producer_config
+from harness.rows import FaultRow
+from harness.simulated.judged import RUN_ID
+from harness.simulated.trial import SimulatedTrial
+from harness.spec import ClientRef, Elapsed, FaultSpec, FrameMatch, PhaseBegan, TrialSpec, Workload
+
+NS_PER_MS = 1_000_000
+#: Faults of the tests come that long after the load began, and last so long; the peace is before them.
+AT_MS, FOR_MS, LOAD_MS = 12_000, 4_000, 18_000
+PEACE_MS = 5_000
+
+PRODUCE = FrameMatch("Produce", first=2)
+REQUEST = FrameMatch("Produce", "request", first=2)
+#: Each kind as it may be asked for; the simulated ones bite so.
+KINDS: tuple[tuple[str, dict[str, int], FrameMatch | None], ...] = (
+    ("bandwidth", {"upstream_bytes_per_s": 300}, None),
+    ("bandwidth", {"downstream_bytes_per_s": 100}, None),
+    ("broker_kill", {}, None),
+    ("broker_pause", {}, None),
+    ("broker_restart", {}, None),
+    ("changed_error", {"code": 7}, PRODUCE),
+    ("closed_at_frame", {"at_byte": 6}, PRODUCE),
+    ("closed_at_frame", {"at_byte": -1}, PRODUCE),
+    ("connect_timeout", {}, None),
+    ("coordinator_move", {}, None),
+    ("disconnect", {}, None),
+    ("dropped_frame", {}, PRODUCE),
+    ("dropped_frame", {"end": 1}, REQUEST),
+    ("dropped_request", {}, None),
+    ("dropped_response", {}, None),
+    ("duplicated_response", {}, PRODUCE),
+    ("error_response", {}, None),
+    ("ghost_request", {}, None),
+    ("half_open", {}, None),
+    ("half_open", {"unaware_broker": 1}, None),
+    ("hang_up", {}, None),
+    ("held_frame", {}, REQUEST),
+    ("idle_kill", {"idle_ms": 500}, None),
+    ("late_frame", {"delay_ms": 1_500}, PRODUCE),
+    ("late_response", {}, None),
+    ("latency", {"upstream_ms": 400}, None),
+    ("latency", {"downstream_ms": 400}, None),
+    ("latency", {"upstream_ms": 1, "downstream_ms": 1}, None),
+    ("leader_move", {}, None),
+    ("log_trim", {}, None),
+    ("message_size_limit", {"bytes": 150}, None),
+    ("min_isr", {}, None),
+    ("partition", {}, None),
+    ("partition", {"loud": 1}, None),
+    ("partition", {"upstream": 0}, None),
+    ("partition", {"downstream": 0}, None),
+    ("producer_id_expiry", {}, None),
+    ("quota", {}, None),
+    ("refuse", {}, None),
+    ("reset", {}, None),
+    ("sliced_frame", {"gap_us": 5_000}, PRODUCE),
+    ("slicer", {"delay_us": 20_000}, None),
+    ("slicer", {}, None),
+    ("stale_metadata", {"leader_id": 3}, None),
+    ("swapped_responses", {}, PRODUCE),
+    ("throttle", {}, None),
+    ("topic_growth", {}, None),
+    ("topic_recreate", {}, None),
+    ("torn_frame", {}, None),
+    ("torn_frame", {"upstream": 1, "reset": 1}, None),
+    ("unsupported_version", {}, None),
+    ("wrong_correlation_id", {}, PRODUCE),
+)
+#: Here nothing shows them: no such world, nobody who asks a coordinator, a difference that is within the usual.
+NOT_SHOWN_HERE = {
+    ("broker_restart", ()),
+    ("coordinator_move", ()),
+    ("idle_kill", (("idle_ms", 500),)),
+    ("latency", (("downstream_ms", 1), ("upstream_ms", 1))),
+    ("quota", ()),
+    ("slicer", ()),
+    ("unsupported_version", ()),
+}
+#: What it does shows in nothing that passes: its row is written if the brokers say so, and not otherwise.
+BY_THE_BROKERS_WORD = {"producer_id_expiry"}
+
+
+def tried(*faults: FaultSpec, seed: int = 1, nodes: int = 3) -> Evidence:
+    asked: dict[str, Any] = {"request.timeout.ms": 1_000, "metadata.max.age.ms": 1_000}
+    guarantee = (Guarantee.IDEMPOTENT, Guarantee.AT_LEAST_ONCE)[seed % 2]
+    trial = TrialSpec(
+        trial="t",
+        client=ClientRef("reference", registry.client("reference").default_version),
+        broker=f"scripted:4.3.1x{nodes}",
+        scenario="generated/any",
+        guarantee=guarantee,
+        seed=seed,
+        workload=Workload(records=180, chunk=5, interval_ms=500, partitions=2, value_bytes=64),
+        faults=faults,
+        config=producer_config(guarantee, "none", asked),
+    )
+    return SimulatedTrial(trial, RUN_ID).run()
+
+
+@cache
+def calm(seed: int) -> Evidence:
+    return tried(seed=seed, nodes=1 + seed % 3)
+
+
+@cache
+def beset(kind: str, params: tuple[tuple[str, int], ...], frames: FrameMatch | None) -> Evidence:
+    return tried(FaultSpec(kind, Elapsed(AT_MS), FOR_MS, dict(params), frames=frames), seed=2)
+
+
+def key(kind: str, params: dict[str, int]) -> tuple[str, tuple[tuple[str, int], ...]]:
+    return kind, tuple(sorted(params.items()))
+
+
+def placed(evidence: Evidence, row: FaultRow, begin_ms: int, duration_ms: int) -> Evidence:
+    """The evidence with that row alone, in effect from so long after the load began."""
+    begin_ns = (evidence.record.phases.load_ns or 0) + begin_ms * NS_PER_MS
+    window = begin_ns, begin_ns + duration_ms * NS_PER_MS
+    others = tuple(each for each in evidence.faults if each.index != row.index)
+    there = restruct(row, requested_ns=window, effective_ns=window)
+    return replace(evidence, faults=(there, *others))
+
+
+def simulated() -> list[Any]:
+    return [
+        each
+        for each in KINDS
+        if "simulated" in registry.fault(each[0]).worlds and key(each[0], each[1]) not in NOT_SHOWN_HERE
+    ]
+
+
+def test_every_kind_is_tried_and_tells_its_effect() -> None:
+    assert {kind for kind, _, _ in KINDS} == set(registry.names("faults"))
+    for kind in registry.table("faults").values():
+        assert type(kind).effects is not Fault.effects, kind.name
+        assert kind.shown_by, kind.name
+
+
+@pytest.mark.parametrize(("kind", "params", "frames"), simulated(), ids=str)
+def test_a_fault_that_was_there_is_shown(
+    kind: str, params: dict[str, int], frames: FrameMatch | None
+) -> None:
+    if kind in ("topic_growth", "log_trim", "topic_recreate", "producer_id_expiry"):
+        evidence = tried(FaultSpec(kind, Elapsed(AT_MS - 4_000), 1_000, params), seed=2)
+    else:
+        evidence = beset(kind, key(kind, params)[1], frames)
+    [shown] = effects(evidence).values()
+    assert shown.count > 0, shown.what
+
+
+@settings(max_examples=300)
+@given(
+    st.sampled_from(KINDS),
+    st.integers(1, 6),
+    st.integers(-500, LOAD_MS + 2_000),
+    st.sampled_from([0, 1, 50, 300, 2_000, 9_000]),
+    st.sampled_from([(), (1,), (2, 3)]),
+)
+def test_in_a_calm_trial_no_fault_shows(
+    kind: Any, seed: int, begin_ms: int, duration_ms: int, brokers: tuple[int, ...]
+) -> None:
+    name, params, frames = kind
+    if name in BY_THE_BROKERS_WORD:
+        return
+    spec = FaultSpec(name, Elapsed(0), duration_ms, params, brokers, frames)
+    evidence = placed(calm(seed), FaultRow(0, spec, None, None, hits=7), begin_ms, duration_ms)
+    assert effects(evidence)[0].count == 0, effects(evidence)[0].what
+
+
+@pytest.mark.parametrize(("kind", "params", "frames"), simulated(), ids=str)
+@given(st.integers(0, PEACE_MS), st.sampled_from([0, 50, 300, 1_500]))
+@settings(max_examples=12)
+def test_what_a_fault_did_does_not_show_at_another_time(
+    kind: str, params: dict[str, int], frames: FrameMatch | None, begin_ms: int, duration_ms: int
+) -> None:
+    if kind in BY_THE_BROKERS_WORD:
+        return
+    evidence = beset(kind, key(kind, params)[1], frames)
+    [row] = evidence.faults
+    moved = placed(evidence, row, begin_ms, duration_ms)
+    assert effects(moved)[0].count == 0, effects(moved)[0].what
+
+
+def test_a_fault_that_never_took_effect_shows_nothing() -> None:
+    for name, params, frames in KINDS:
+        row = FaultRow(0, FaultSpec(name, Elapsed(0), 1_000, params, frames=frames), (1, 2), None, hits=3)
+        evidence = replace(calm(1), faults=(row,))
+        assert effects(evidence)[0].count == 0, name
+
+
+SCENARIO = registry.scenario("generated/any")
+CUT = FaultSpec("disconnect", Elapsed(3_000), 100)
+#: Nobody asks for anything any more.
+TOO_LATE = FaultSpec("dropped_response", Elapsed(LOAD_MS - 200), 100)
+
+
+@pytest.mark.parametrize(("each_fault", "verdict"), [(False, Verdict.PASS), (True, Verdict.NOT_EXERCISED)])
+def test_each_fault_is_accounted_for_by_itself(each_fault: bool, verdict: Verdict) -> None:
+    evidence = tried(CUT, TOO_LATE)
+    said = activation(evidence, replace(SCENARIO, each_fault=each_fault))
+    assert said.verdict is verdict
+    assert "fault 1 (dropped_response) had no effect: 0 Produce answers" in said.reason.message
+    assert "disconnect" not in said.reason.message
+    assert [(each.kind, bool(each.effects)) for each in said.faults] == [
+        ("disconnect", True),
+        ("dropped_response", False),
+    ]
+    assert all(each.shown_by for each in said.faults)
+
+
+def test_where_none_bit_the_trial_is_not_exercised_and_all_are_named() -> None:
+    evidence = tried(TOO_LATE, FaultSpec("unsupported_version", PhaseBegan("load"), 100))
+    said = activation(evidence, replace(SCENARIO, each_fault=False))
+    assert said.verdict is Verdict.NOT_EXERCISED
+    assert said.reason.code == "fault-without-effect" and said.reason.params["fault"] == "dropped_response"
+    assert "fault 1 (unsupported_version)" in said.reason.message
+
+
+def test_a_kind_that_tells_no_effect_is_shown_by_its_hits_and_the_verdict_says_so(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    class Foreign:
+        name = "foreign"
+
+    monkeypatch.setattr("harness.fault_activation.fault", lambda kind: Foreign())
+    evidence = tried(CUT)
+    [account] = activation(evidence, SCENARIO).faults
+    assert account.effects == account.hits > 0
+    assert "tells no effect" in account.shown_by
+
+
+def test_a_kind_that_is_not_installed_any_more_is_shown_by_its_hits() -> None:
+    row = FaultRow(0, FaultSpec("gone", Elapsed(0), 1_000), (1, 2), (1, 2), hits=3)
+    assert effects(replace(calm(1), faults=(row,)))[0].count == 3

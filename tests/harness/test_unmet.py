@@ -1,0 +1,88 @@
+"""What a scenario needs and cluster or client lack is said before anything runs."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from harness import registry, unmet
+from harness.budget import Budget
+from harness.campaign import Campaign
+from harness.outcome import Guarantee
+from harness.plan import make_plan
+from harness.ports import InstalledClient, Launch
+from harness.simulated.judged import try_spec
+from harness.spec import ClientRef, TrialSpec
+from harness.store import RunRecord, RunStore
+
+REFERENCE = ClientRef("reference", registry.client("reference").default_version)
+
+
+def spec(scenario: str, broker: str) -> TrialSpec:
+    return make_plan([registry.scenario(scenario)], [REFERENCE], [broker], [1]).trials[0]
+
+
+@pytest.mark.parametrize(
+    ("scenario", "broker", "lacks"),
+    [
+        ("frame/stale-metadata", "local:4.3.1x1", True),
+        ("frame/stale-metadata", "local:4.3.1x3", False),
+        ("produce/calm", "local:4.3.1x1", False),
+        ("broker/killed", "local:4.3.1x1", True),
+        ("broker/smaller-batches", "local:4.3.1x1", False),
+        ("broker/killed", "elsewhere:1", False),
+    ],
+)
+def test_the_plan_tells_whether_there_are_brokers_enough(scenario: str, broker: str, lacks: bool) -> None:
+    why = unmet.by_plan(spec(scenario, broker))
+    assert (why is not None) == lacks
+    if why is not None:
+        assert why == f"scenario {scenario} needs 3 brokers, and {broker} has 1"
+
+
+def test_a_scenario_of_several_requests_in_flight_is_not_for_a_client_with_one() -> None:
+    told = {"max.in.flight.requests.per.connection": "one request at a time goes to a node"}
+    assert unmet.in_flight(spec("frame/swapped-answers", "local:4.3.1x1"), {}) is None
+    assert unmet.in_flight(spec("produce/calm", "local:4.3.1x1"), told) is None
+    why = unmet.in_flight(spec("frame/swapped-answers", "local:4.3.1x1"), told)
+    assert why is not None and "needs 2 requests in flight" in why and "one request at a time" in why
+
+
+def test_every_scenario_that_names_a_broker_needs_it() -> None:
+    for scenario in registry.table("scenarios").values():
+        for seed in range(1, 12):
+            [trial, *_] = make_plan([scenario], [REFERENCE], ["local:4.3.1x3"], [seed]).trials
+            named = [node for fault in trial.faults for node in fault.brokers]
+            assert max(named, default=1) <= scenario.needs_brokers, scenario.name
+
+
+def test_in_the_simulated_world_it_is_unsupported() -> None:
+    evidence, verdict = try_spec(spec("broker/paused", "scripted:4.3.1x2"))
+    assert (verdict.verdict, verdict.reason) == (
+        "unsupported",
+        "scenario broker/paused needs 3 brokers, and scripted:4.3.1x2 has 2",
+    )
+    assert not evidence.frames
+
+
+def test_a_campaign_concludes_it_without_a_cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def no_cluster(*_: object, **__: object) -> None:
+        raise AssertionError("a cluster was asked for")
+
+    monkeypatch.setattr("harness.campaign.Pool", no_cluster)
+    scenario = registry.scenario("frame/stale-metadata")
+    plan = make_plan([scenario], [REFERENCE], ["local:4.3.1x1"], [1])
+    store = RunStore.create(tmp_path, RunRecord("r", "now", plan, 1, {}, []))
+    clients = {REFERENCE: InstalledClient(REFERENCE, Launch((), {}))}
+    said: list[str] = []
+    campaign = Campaign(
+        store, clients, 1, lambda _: None, lambda verdict: said.append(verdict.verdict), budget=Budget()
+    )
+    asyncio.run(campaign.run())
+    assert said == ["unsupported"] * len(plan.trials) and len(plan.trials) == 2
+    assert {verdict.guarantee for verdict in store.verdicts()} == {
+        Guarantee.AT_LEAST_ONCE,
+        Guarantee.IDEMPOTENT,
+    }
