@@ -13,15 +13,16 @@ class Wandering(Partitioner):
     records = 0
 
     def partition(self, topic: str, known: TopicMetadata, key: bytes | None) -> int:
-        return super().partition(topic, known, None) if key is None else self._place(key, known)
+        return super().partition(topic, known, None) if key is None else _place(self, key, known)
 
     def at_once(self, topic: str, known: TopicMetadata, key: bytes | None) -> int | None:
-        return super().at_once(topic, known, None) if key is None else self._place(key, known)
+        return super().at_once(topic, known, None) if key is None else _place(self, key, known)
 
-    def _place(self, key: bytes, known: TopicMetadata) -> int:
-        self.records += 1
-        count = len(known.partitions)
-        return (partition_for_key(key, count) + self.records // 100) % count
+
+def _place(partitioner: Wandering, key: bytes, known: TopicMetadata) -> int:
+    partitioner.records += 1
+    count = len(known.partitions)
+    return (partition_for_key(key, count) + partitioner.records // 100) % count
 
 
 COMPONENTS = Components(partitioner=Wandering)

@@ -83,9 +83,13 @@ def _trials(name: str, check: Check, count: int, seed: int) -> Iterator[bool]:
 
 
 def _accuses(check: Check, evidence: Evidence) -> bool:
-    """A difference (a finding of level SHOULD) is no accusation, unless the check can find nothing else."""
-    has_must = any(each.level is Level.MUST for each in check.requirements)
+    """A difference (a finding of level SHOULD) accuses only where it is about a SHOULD."""
+    musts = {each.id for each in check.requirements if each.level is Level.MUST}
     try:
-        return any(finding.level == Level.MUST or not has_must for finding in check.find(evidence))
+        found = check.find(evidence)
     except (Unsupported, Inconclusive):
         return False
+    return any(
+        finding.level == Level.MUST or not (finding.requirement in musts if finding.requirement else musts)
+        for finding in found
+    )
