@@ -133,7 +133,7 @@ PERTURBATIONS = (
         "sent-to-another-partition",
         EVERYWHERE,
         "sends an acknowledged batch again, to another partition",
-        (*DUPLICATES, "key-moved", "partition-moved"),
+        (*DUPLICATES, "batch-moved", "record-moved", "key-moved"),
         _other_partitions,
         _sent_after_ack,
         guarantees=DURABLE,

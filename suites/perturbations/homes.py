@@ -75,7 +75,7 @@ PERTURBATIONS = (
         "keys-moved",
         channels("frames", "log", "history"),
         "sends the records of every key to another partition from some moment on",
-        ("key-moved",),
+        ("key-moved", "record-moved"),
         _turns,
         _rotated,
     ),

@@ -296,6 +296,7 @@ PERTURBATIONS = (
         "bookkeeping",
         _of(BatchSent, lambda event: event.attempt > 1),
         _plus("attempt", -1),
+        DIFFERS,
     ),
     _trace(
         "trace-final-error-retried",
