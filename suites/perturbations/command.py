@@ -159,6 +159,7 @@ def _kind_row(tally: Tally) -> dict[str, Any]:
         "caught": tally.count(Result.CAUGHT),
         "caught_otherwise": tally.count(Result.OTHERWISE),
         "escaped": len(tally.escaped),
+        "awaited": list(tally.awaited),
     }
 
 
@@ -192,6 +193,9 @@ def _tell(found: Sequence[Tally]) -> None:
         if otherwise:
             wanted, got = ", ".join(tally.kind.caught_by), ", ".join(sorted(otherwise))
             say(f"caught otherwise: {tally.kind.name} by {got}, and not by {wanted}")
+    for tally in found:
+        if tally.escaped and tally.awaited:
+            say(f"no check finds {', '.join(tally.awaited)}, by which {tally.kind.name} is to be caught")
     if idle := [tally.kind.name for tally in found if not tally.tried]:
         say(f"fitted no trial: {', '.join(idle)}")
     for name, reason in NOT_JUDGED.items():

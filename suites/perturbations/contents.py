@@ -254,7 +254,7 @@ PERTURBATIONS = (
         "added-header",
         IN_BATCH,
         "adds a header to a record",
-        ("headers-changed", "corrupted"),
+        ("headers-changed",),
         spots(_has_headers),
         _with_headers,
     ),

@@ -5,13 +5,16 @@ from __future__ import annotations
 from msgspec.structs import replace as changed
 
 from harness.evidence import Evidence
+from harness.units import NS_PER_MS
 from suites.checks.promises import DURABLE
-from suites.perturbations.batches import followers, replaced, sent_once_more, several, spots
+from suites.perturbations.batches import replaced, sent_once_more, several, spots
 from suites.perturbations.exchanges import Spot, calm, request_of, settled
 from suites.perturbations.perturbation import Perturbation, channels
 from suites.perturbations.relaying import NEW
 
 DUPLICATES = ("duplicate", "unexplained-duplicate")
+#: Longer than any latency that faults put on a way.
+LONG_NS = 2_000 * NS_PER_MS
 EVERYWHERE = channels("frames", "log", "history")
 
 
@@ -26,14 +29,19 @@ def _sent_after_ack(evidence: Evidence, place: tuple[Spot, Spot]) -> Evidence:
 
 
 def _acked_before(evidence: Evidence) -> list[tuple[Spot, Spot]]:
-    """A batch and a later one of its partition, sent when all records of the first had been acknowledged."""
+    """A batch and the first of its partition that was sent long after all records of the first were acknowledged.
+
+    So long that no latency can have kept the request on its way since before.
+    """
     batches = settled(evidence)
-    return [
-        (one, other)
-        for one, other in followers(evidence, batches)
-        if max(send.complete_ns or 0 for send in batches[one].sends)
-        < request_of(evidence, batches[other]).t_ns
-    ]
+    found = []
+    for spot, batch in batches.items():
+        since_ns = max(send.complete_ns or 0 for send in batch.sends) + LONG_NS
+        later = (other for other in batches if other[0] == spot[0] and other > spot)
+        other = next((each for each in later if request_of(evidence, batches[each]).t_ns > since_ns), None)
+        if other is not None:
+            found.append((spot, other))
+    return found
 
 
 def _one_record_again(evidence: Evidence, place: tuple[Spot, Spot]) -> Evidence:
@@ -61,7 +69,7 @@ def _other_partitions(evidence: Evidence) -> list[tuple[Spot, Spot]]:
     batches = list(settled(evidence).values())
     found = []
     for one in batches[:: max(1, len(batches) // 20)]:
-        acked_ns = max(send.complete_ns or 0 for send in one.sends)
+        acked_ns = max(send.complete_ns or 0 for send in one.sends) + LONG_NS
         other = next(
             (
                 each
@@ -133,7 +141,7 @@ PERTURBATIONS = (
         "sent-to-another-partition",
         EVERYWHERE,
         "sends an acknowledged batch again, to another partition",
-        (*DUPLICATES, "key-moved", "partition-moved"),
+        (*DUPLICATES, "batch-moved", "record-moved", "key-moved"),
         _other_partitions,
         _sent_after_ack,
         guarantees=DURABLE,

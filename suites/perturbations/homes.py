@@ -8,6 +8,7 @@ from collections.abc import Set as AbstractSet
 from msgspec.structs import replace as changed
 
 from harness.evidence import Evidence
+from harness.outcome import Verdict
 from harness.rows import LogRecord, ProducePart
 from suites.perturbations.edits import with_parts
 from suites.perturbations.exchanges import asked, exchanges, layout, settled
@@ -75,8 +76,9 @@ PERTURBATIONS = (
         "keys-moved",
         channels("frames", "log", "history"),
         "sends the records of every key to another partition from some moment on",
-        ("key-moved",),
+        ("key-moved", "record-moved"),
         _turns,
         _rotated,
+        Verdict.DIFFERS,
     ),
 )

@@ -15,7 +15,7 @@ from msgspec.structs import replace as changed
 
 from harness.contract import AnyEvent, OpComplete, Stats
 from harness.evidence import Evidence, view
-from harness.rows import FaultRow, Frame, FrameKind, LogRecord, ProducePart
+from harness.rows import FaultRow, Frame, FrameKind, LogRecord, Phases, ProducePart
 from harness.units import NS_PER_MS
 from suites.perturbations.edits import with_history
 
@@ -45,19 +45,17 @@ def quiet(evidence: Evidence) -> tuple[int, ...]:
     return tuple(found[1:])
 
 
-def paused(evidence: Evidence, at_ns: int, for_ns: int) -> Evidence:
-    """Everything from ``at_ns`` on happens ``for_ns`` later; the client's heartbeat goes on."""
-    pause = _Pause(evidence, at_ns, for_ns)
-    phases = evidence.record.phases
+def paused(evidence: Evidence, at_ns: int, for_ns: int, since: int = 0) -> Evidence:
+    """Everything from ``at_ns`` on happens ``for_ns`` later; the client's heartbeat goes on.
+
+    Of what the client said at that very moment only events from the number ``since`` on are later; so is the end of the
+    trial, and no other phase.
+    """
+    pause = _Pause(evidence, at_ns, for_ns, since)
     return with_history(
         replace(
             evidence,
-            record=changed(
-                evidence.record,
-                phases=changed(
-                    phases, **{name: pause.later(value) for name, value in asdict(phases).items()}
-                ),
-            ),
+            record=changed(evidence.record, phases=pause.phases(evidence.record.phases)),
             frames=tuple([pause.frame(frame) for frame in evidence.frames]),
             stopped=tuple([pause.frame(frame) for frame in evidence.stopped]),
             faults=tuple([pause.fault(row) for row in evidence.faults]),
@@ -70,10 +68,15 @@ def paused(evidence: Evidence, at_ns: int, for_ns: int) -> Evidence:
 class _Pause:
     """What a pause makes of each kind of row."""
 
-    def __init__(self, evidence: Evidence, at_ns: int, for_ns: int) -> None:
+    def __init__(self, evidence: Evidence, at_ns: int, for_ns: int, since: int) -> None:
         first = evidence.history[0]
-        self._at_ns, self._for_ns = at_ns, for_ns
+        self._at_ns, self._for_ns, self._since = at_ns, for_ns, since
         self._at_wall_ms = (at_ns + first.wall_ns - first.mono_ns) // NS_PER_MS
+
+    def phases(self, phases: Phases) -> Phases:
+        moved = {name: self.later(value) for name, value in asdict(phases).items() if value != self._at_ns}
+        later: Phases = changed(phases, **moved | {"end_ns": self.later(phases.end_ns)})
+        return later
 
     def later(self, t_ns: int | None) -> int | None:
         return None if t_ns is None else self._ns(t_ns)
@@ -110,6 +113,8 @@ class _Pause:
         return changed(record, timestamp_ms=self._wall_ms(record.timestamp_ms))
 
     def told(self, event: AnyEvent) -> AnyEvent:
+        if event.seq < self._since:
+            return event
         mono_ns = self._ns(event.mono_ns)
         later = changed(event, mono_ns=mono_ns, wall_ns=event.wall_ns + mono_ns - event.mono_ns)
         if not isinstance(later, OpComplete):

@@ -255,7 +255,7 @@ PERTURBATIONS = (
         "epoch-back",
         channels("frames"),
         "sends a batch under the epoch before its own, which the broker refuses",
-        IDENTITY,
+        (*IDENTITY, "sequence-reused", "sequence-gap"),
         _inner,
         _epoch_back,
         guarantees=EXACTLY_ONCE,

@@ -110,7 +110,7 @@ def _results_after(op: str) -> Callable[[Evidence, Spot], Evidence]:
     def apply(evidence: Evidence, spot: Spot) -> Evidence:
         done = _done(evidence, op)
         assert done is not None
-        later = paused(evidence, done.mono_ns + 1, 3_000 * NS_PER_MS)
+        later = paused(evidence, done.mono_ns, 3_000 * NS_PER_MS, done.seq + 1)
         told_ns = done.mono_ns + 2_000 * NS_PER_MS
         return with_results(
             later, [changed(send, complete_ns=told_ns) for send in settled(evidence)[spot].sends]
@@ -123,7 +123,7 @@ def _never_returned(evidence: Evidence, op: str) -> Evidence:
     """What was called has no end: the trial waited a minute for it, and a process that does not close is killed."""
     done = _done(evidence, op)
     assert done is not None
-    later = paused(evidence, done.mono_ns - 1, 60_000 * NS_PER_MS)
+    later = paused(evidence, done.mono_ns, 60_000 * NS_PER_MS, done.seq)
     ends = ShutdownComplete if op == "close" else ()
     kept = [
         event
@@ -236,7 +236,7 @@ PERTURBATIONS = (
         "gave-all-up-without-retries",
         channels("history", "record"),
         "cannot be told how often to retry, and gives up all records but one after 5 ms",
-        ("gave-up", "unavailable", "availability-lost"),
+        ("gave-up-early", "gave-up"),
         once(_mostly_acked),
         _gave_all_up_unlimited,
         Verdict.DIFFERS,
@@ -246,7 +246,7 @@ PERTURBATIONS = (
         "gave-half-up-without-retries",
         channels("history", "record"),
         "cannot be told how often to retry, and gives up every second record after 5 ms",
-        ("gave-up", "unavailable", "availability-lost"),
+        ("gave-up-early", "gave-up"),
         once(_mostly_acked),
         _half_given_up,
         Verdict.DIFFERS,

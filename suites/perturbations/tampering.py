@@ -27,7 +27,6 @@ TORN = (
     "log-incomplete",
     "trace-incomplete",
     "faults-incomplete",
-    "evidence-unaccountable",
 )
 
 

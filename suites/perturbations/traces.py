@@ -239,7 +239,7 @@ PERTURBATIONS = (
         "trace-unasked-answer",
         "takes an answer to a request that it did not send",
         "in-flight",
-        _of(RequestSent),
+        _of(RequestSent, lambda event: event.api != "Produce"),
         _gone,
     ),
     _trace(
@@ -296,6 +296,7 @@ PERTURBATIONS = (
         "bookkeeping",
         _of(BatchSent, lambda event: event.attempt > 1),
         _plus("attempt", -1),
+        DIFFERS,
     ),
     _trace(
         "trace-final-error-retried",

@@ -7,6 +7,7 @@ evidence, as another client would leave it, unless the perturbation is about jus
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -14,6 +15,7 @@ from enum import StrEnum
 from msgspec.structs import replace as changed
 
 from harness import registry
+from harness.anomaly import Anomaly, ReasonKind
 from harness.evidence import Evidence
 from harness.judge import judge
 from harness.outcome import Verdict
@@ -88,6 +90,18 @@ def judged(evidence: Evidence) -> TrialVerdict:
     return judge(evidence, registry.scenario(evidence.record.spec.scenario), registry.checks())
 
 
+def known_codes() -> frozenset[str]:
+    """The codes of anomalies and reasons that a registered check, or the judge, can give at all."""
+    registry.checks()
+    modules = [
+        module for name, module in sys.modules.items() if name.startswith(("harness.", "suites.checks"))
+    ]
+    found = {check.find.__module__ for check in registry.checks().values()}
+    modules += [sys.modules[name] for name in found]
+    values = (value for module in modules for value in list(vars(module).values()))
+    return frozenset(value.code for value in values if isinstance(value, Anomaly | ReasonKind))
+
+
 def _tried(kind: Perturbation, base: Evidence, before: TrialVerdict, place: Place) -> Trying:
     after = judged(kind.apply(base, place))
     new = _found(after) - _found(before)
@@ -131,6 +145,11 @@ class Tally:
     def count(self, result: Result) -> int:
         """How many came to this."""
         return sum(each.result is result for each in self.tried)
+
+    @property
+    def awaited(self) -> tuple[str, ...]:
+        """The codes by which it is to be caught, where no check can give any of them."""
+        return () if set(self.kind.caught_by) & known_codes() else self.kind.caught_by
 
     @property
     def escaped(self) -> list[Trying]:

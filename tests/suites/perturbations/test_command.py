@@ -1,0 +1,126 @@
+"""``kafka-trial perturb`` on stored trials: what it prints, its exit codes, and the mistakes that it explains."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from harness.cli.main import call
+from harness.outcome import Verdict
+from harness.store import RunStore
+from suites.perturbations import command
+from suites.perturbations.perturbation import Perturbation, channels, once
+from suites.perturbations.table import NOT_JUDGED, PERTURBATIONS
+
+pytestmark = pytest.mark.long
+
+TRIALS = 3
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    out = tmp_path_factory.mktemp("runs")
+    args = ["--scenario", "produce/calm", "--trials", str(TRIALS), "--keep", "all", "-b", "scripted:4.3.1x1"]
+    assert call(["simulate", *args, "--out-dir", str(out), "-q"]) == 0
+    return out
+
+
+def document(capsys, *args):
+    code = call(["perturb", *map(str, args), "--json", "-q"])
+    return code, json.loads(capsys.readouterr().out)
+
+
+def test_what_is_caught_is_counted(run, capsys):
+    code, told = document(capsys, run, "--kind", "lost-*", "--kind", "wrong-key", "--tries", "2")
+    assert code == 0
+    assert told["run"] == str(RunStore.open(run).folder)
+    assert told["trials"] == TRIALS
+    assert told["kinds"] + len(told["not_fitting"]) == sum(
+        each.name.startswith("lost-") or each.name == "wrong-key" for each in PERTURBATIONS
+    )
+    assert told["tried"] == told["caught"] > 0
+    assert told["escaped"] == []
+    assert told["share"] == 1.0
+    assert told["not_judged"] == [{"name": name, "reason": reason} for name, reason in NOT_JUDGED.items()]
+    of = {row["name"]: row for row in told["by_kind"]}
+    assert of["lost-record"] == {
+        "name": "lost-record",
+        "defect": next(each.defect for each in PERTURBATIONS if each.name == "lost-record"),
+        "caught_by": ["lost"],
+        "expected": "fail",
+        "tried": 2 * TRIALS,
+        "caught": 2 * TRIALS,
+        "caught_otherwise": 0,
+        "escaped": 0,
+        "awaited": [],
+    }
+
+
+@pytest.fixture
+def harmless(monkeypatch):
+    """A defect that nobody can see."""
+    kind = Perturbation(
+        "harmless",
+        channels("log"),
+        "does as it should",
+        ("unheard-of",),
+        once(bool),
+        lambda evidence, _: evidence,
+    )
+    monkeypatch.setattr(command, "perturbations", lambda: {"harmless": kind})
+    return kind
+
+
+def test_what_escapes_is_told_with_trial_and_place(run, capsys, harmless):
+    code, told = document(capsys, run)
+    assert code == 1
+    assert told["share"] == 0
+    trials = [spec.trial for spec in RunStore.open(run).record.plan.trials]
+    assert [(each["trial"], each["perturbation"], each["place"]) for each in told["escaped"]] == [
+        (trial, "harmless", "the whole trial") for trial in trials
+    ]
+    assert {each["verdict"] for each in told["escaped"]} == {"pass"}
+    assert told["by_kind"][0]["awaited"] == ["unheard-of"]
+
+
+def test_a_person_reads_the_same(run, capsys, harmless):
+    assert call(["perturb", str(run)]) == 1
+    out, err = capsys.readouterr()
+    assert "harmless" in out and "does as it should" in out
+    assert err.count("escaped: harmless at the whole trial of") == TRIALS
+    assert "no check finds unheard-of" in err
+    assert all(f"not judged: {name}" in err for name in NOT_JUDGED)
+    assert err.splitlines()[-1].endswith("exit 1")
+
+
+def test_several_processes_say_the_same(run, capsys):
+    args = (run, "--kind", "wrong-*", "--kind", "lost-batch", "--seed", "4")
+    assert document(capsys, *args, "-j", "2") == document(capsys, *args)
+
+
+def test_another_seed_tries_other_places(run, capsys, harmless, monkeypatch):
+    kind = replace(harmless, places=lambda evidence: sorted(evidence.sends))
+    monkeypatch.setattr(command, "perturbations", lambda: {"harmless": kind})
+    first, second = (document(capsys, run, "--seed", seed)[1]["escaped"] for seed in (1, 2))
+    assert [each["place"] for each in first] != [each["place"] for each in second]
+
+
+def test_mistakes_are_explained(run, tmp_path, capsys):
+    assert call(["perturb", str(tmp_path / "nowhere")]) == 2
+    assert "is not a folder of a run" in capsys.readouterr().err
+    assert call(["perturb", str(run), "--kind", "lost-recrod"]) == 2
+    assert "did you mean 'lost-record'" in capsys.readouterr().err
+    assert call(["perturb", str(run), "--tries", "0"]) == 2
+
+
+def test_a_run_without_a_trial_that_passed_is_no_success(run, capsys, monkeypatch):
+    monkeypatch.setattr(command, "PASSING", (Verdict.UNSUPPORTED,))
+    assert call(["perturb", str(run)]) == 5
+    assert "no trial that passed" in capsys.readouterr().err
+
+
+def test_kinds_that_fit_no_trial_are_no_success(run, capsys):
+    assert call(["perturb", str(run), "--kind", "frame-unseen"]) == 5
+    assert "fits any of the" in capsys.readouterr().err
