@@ -43,7 +43,8 @@ def bare(verdict: TrialVerdict) -> TrialVerdict:
         else each
         for each in verdict.requirements
     )
-    if verdict.verdict not in (Verdict.EXPECTED_FAIL, Verdict.UNEXPECTED_PASS):
+    was_known = any(each.verdict == Verdict.EXPECTED_FAIL for each in verdict.requirements)
+    if verdict.verdict not in (Verdict.EXPECTED_FAIL, Verdict.UNEXPECTED_PASS) and not was_known:
         return replace(verdict, requirements=requirements)
     plain = worst(
         [Verdict.PASS, *(Verdict(each.verdict) for each in requirements if each.verdict in ACCUSED)]
@@ -73,7 +74,19 @@ def _expected(trial: TrialVerdict, known: Sequence[Known]) -> TrialVerdict:
         else each
         for each in trial.requirements
     )
-    if not accounted or any(each.verdict in ACCUSED for each in requirements):
+    new = [each for each in requirements if each.verdict in ACCUSED]
+    if trial.verdict == Verdict.FAIL and new and all(each.verdict == Verdict.DIFFERS for each in new):
+        # All that fails is known: what is left is a difference.
+        first_new = new[0].findings[0]
+        return replace(
+            trial,
+            verdict=Verdict.DIFFERS.value,
+            reason=_first_of(new),
+            code=first_new.anomaly,
+            params=first_new.params,
+            requirements=requirements,
+        )
+    if not accounted or new:
         return replace(trial, requirements=requirements)
     reason = "; ".join(f"known: {entry.told}" for entry in dict.fromkeys(accounted.values()) if entry)
     return replace(trial, verdict=Verdict.EXPECTED_FAIL.value, reason=reason, requirements=requirements)
