@@ -75,7 +75,12 @@ WITHOUT_SCENARIO = {"coordinator_move"}
 @pytest.fixture(scope="module")
 def checked():
     """The behaviours that a law or a check judges."""
-    return {row.behaviour.id for _, rows in coverage().values() for row in rows if row.judged is not Judged.NOT_YET}
+    return {
+        row.behaviour.id
+        for _, rows in coverage().values()
+        for row in rows
+        if row.judged is not Judged.NOT_YET
+    }
 
 
 @pytest.mark.parametrize("scenario", ALL, ids=lambda scenario: scenario.name)
