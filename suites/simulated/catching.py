@@ -27,7 +27,10 @@ from suites.simulated.law import laws, try_law
 SCENARIOS = ("produce/disconnect", "produce/dropped-response", "generated/any")
 #: Situations of its own for a check whose defect shows in none of those.
 OWN_SCENARIOS = {
+    "connections-leaked": ("produce/calm",),
+    "retry-spacing": ("frame/error-after-append",),
     "sequence-reused": ("frame/error-after-append",),
+    "throttle-ignored": ("frame/throttled",),
     "unsplit": ("broker/smaller-batches",),
     "unmended": ("generated/sequences",),
 }

@@ -95,7 +95,9 @@ ANSWERS: Mapping[str, Mutant] = {
         ("MET-15",),
     ),
     "acks_of_the_leader_alone": Mutant(
-        "asks for acks=1 where all is wanted", (DELIVERY + "acks_are_what_was_asked_for",), ("PRD-SND-16",)
+        "asks for acks=1 where all is wanted",
+        (DELIVERY + "acks_are_what_was_asked_for", "not-as-configured"),
+        ("PRD-SND-16",),
     ),
     "records_of_any_size": Mutant(
         "sends records that are larger than max.request.size",

@@ -16,7 +16,7 @@ BATCHES: Mapping[str, Mutant] = {
     "retries_without_pause": Mutant("sends a refused batch again at once", ("bookkeeping",), ("PRD-ACC-04",)),
     "forgets_retry_backoff": Mutant(
         "gives a refused batch no backoff",
-        (EXPIRY + "a_retry_waits_its_backoff", EXPIRY + "what_must_wait_waits"),
+        (EXPIRY + "a_retry_waits_its_backoff", EXPIRY + "what_must_wait_waits", "retry-spacing"),
         ("PRD-ACC-04",),
     ),
     "requeues_at_the_end": Mutant(

@@ -79,4 +79,7 @@ CLUSTER: Mapping[str, Mutant] = {
     "never_refreshes_metadata": Mutant(
         "never finds its metadata too old", (EXPIRY + "metadata_never_gets_too_old",), ("MET-01",)
     ),
+    "floods_with_metadata_requests": Mutant(
+        "asks for metadata again as soon as it has some", ("metadata-storm",), ("MET-03",)
+    ),
 }

@@ -29,7 +29,11 @@ NETWORK: Mapping[str, Mutant] = {
     ),
     "ignores_throttling": Mutant(
         "sends on to a broker that asks to be left alone",
-        (TRANSITIONS + "ConnectionsWalkTheirStates", EXPIRY + "a_throttled_node_is_left_alone"),
+        (
+            TRANSITIONS + "ConnectionsWalkTheirStates",
+            EXPIRY + "a_throttled_node_is_left_alone",
+            "throttle-ignored",
+        ),
         ("NET-CON-12",),
     ),
     "counts_throttle_as_timeout": Mutant(
@@ -199,5 +203,13 @@ NETWORK: Mapping[str, Mutant] = {
         "gives requests the correlation ids that are kept for SASL",
         (TRANSITIONS + "correlation_ids_go_round",),
         ("NET-INF-02",),
+    ),
+    "remembers_api_versions": Mutant(
+        "asks a broker for its versions once, and not on each connection",
+        ("api-versions-first",),
+        ("NET-CON-01",),
+    ),
+    "leaks_connections": Mutant(
+        "opens connections that it has no use for", ("connections-leaked",), ("NET-CON-05",)
     ),
 }

@@ -1,0 +1,23 @@
+"""Metadata is asked for again two milliseconds after each answer, whatever it was."""
+
+from __future__ import annotations
+
+from clients.reference.metadata import Metadata, MetadataQuestion
+from clients.reference.producer import Components
+from clients.reference.requests import Message
+
+
+class Insatiable(Metadata):
+    """Knows neither age nor backoff."""
+
+    again_ms = 0
+
+    def update(self, question: MetadataQuestion, body: Message, now_ms: int) -> None:
+        super().update(question, body, now_ms)
+        self.again_ms = now_ms + 2
+
+    def next_update_ms(self) -> int:
+        return self.again_ms
+
+
+COMPONENTS = Components(metadata=Insatiable)

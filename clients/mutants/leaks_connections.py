@@ -1,0 +1,33 @@
+"""With every response another connection is opened, and forgotten."""
+
+from __future__ import annotations
+
+from clients.reference.network_client import NetworkClient
+from clients.reference.ports import Disconnection, Polled
+from clients.reference.producer import Components
+
+_FIRST_SPARE = 1_000_000
+
+
+class Leaky(NetworkClient):
+    """Loses sight of what it opens."""
+
+    spares = 0
+
+    def _handle_received(self, node_id: int, payload: bytes, now_ms: int) -> None:
+        super()._handle_received(node_id, payload, now_ms)
+        if node := self.node(node_id):
+            addresses = self._selector.resolve(node.host, node.port)
+            self._selector.connect(_FIRST_SPARE + self.spares, addresses[0])
+            self.spares += 1
+
+    def _note_use(self, polled: Polled, now_ms: int) -> None:
+        polled.connected[:] = [node_id for node_id in polled.connected if node_id < _FIRST_SPARE]
+        super()._note_use(polled, now_ms)
+
+    def _handle_disconnection(self, node_id: int, disconnection: Disconnection, now_ms: int) -> None:
+        if node_id < _FIRST_SPARE:
+            super()._handle_disconnection(node_id, disconnection, now_ms)
+
+
+COMPONENTS = Components(network_client=Leaky)

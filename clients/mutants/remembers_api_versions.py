@@ -1,0 +1,32 @@
+"""A broker's versions are asked for on its first connection alone, and believed on all others."""
+
+from __future__ import annotations
+
+from clients.reference.api_versions import Offered, offered_by
+from clients.reference.network_client import NetworkClient
+from clients.reference.producer import Components
+from clients.reference.requests import Message
+
+
+class Faithful(NetworkClient):
+    """Takes it that a broker never changes."""
+
+    def _handle_api_versions(self, node_id: int, asked: int, body: Message, now_ms: int) -> None:
+        super()._handle_api_versions(node_id, asked, body, now_ms)
+        if not body.error_code:
+            self._known()[node_id] = offered_by(body)
+
+    def _handle_connected(self, node_id: int, now_ms: int) -> None:
+        if (offered := self._known().get(node_id)) is None:
+            super()._handle_connected(node_id, now_ms)
+            return
+        self._states.checking_api_versions(node_id, now_ms)
+        self._api_versions.learn(node_id, offered)
+        self._states.ready(node_id, now_ms)
+
+    def _known(self) -> dict[int, Offered]:
+        known: dict[int, Offered] = self.__dict__.setdefault("_remembered", {})
+        return known
+
+
+COMPONENTS = Components(network_client=Faithful)

@@ -1,0 +1,80 @@
+"""# api-versions-first
+
+## What it does
+
+Looks at the first request of each connection: it asks for the broker's API versions.
+
+## Why it is bad
+
+During a rolling upgrade the same address answers with other versions from one connection to the next. A client that
+remembers what an earlier connection was told sends requests that the broker does not know, and is disconnected.
+
+## How it is judged per guarantee
+
+- **all**: SHOULD. The protocol lets a client send any request first; the Java client asks on each connection.
+
+## What it needs
+
+The witness's frames. SaslHandshake and SaslAuthenticate may come before. Connections without a request are not
+judged.
+
+## References
+
+NET-CON-01 (KIP-35). kafkajs and platformatic-kafka ask once and remember it.
+"""
+
+from __future__ import annotations
+
+from harness.anomaly import Anomaly
+from harness.check import Check, Requirement
+from harness.evidence import Evidence, view
+from harness.outcome import Guarantee, Level
+from harness.rows import Finding, Frame, FrameKind
+
+SKIPPED = Anomaly(
+    "api-versions-skipped", "{count} of {connections:connection} began with {apis}", Level.SHOULD
+)
+FIRST = "ApiVersions"
+SASL = frozenset({"SaslHandshake", "SaslAuthenticate"})
+
+
+@view
+def first_requests(evidence: Evidence) -> list[Frame]:
+    """The first request of each connection that has one, SASL aside."""
+    first: dict[int, Frame] = {}
+    for frame in sorted((*evidence.frames, *evidence.stopped), key=lambda frame: frame.arrived_ns):
+        if frame.kind is FrameKind.REQUEST and frame.api not in SASL:
+            first.setdefault(frame.conn, frame)
+    return list(first.values())
+
+
+def find(evidence: Evidence) -> list[Finding]:
+    """At most one finding, counting connections."""
+    first = first_requests(evidence)
+    skipped = [frame for frame in first if frame.api != FIRST]
+    if not skipped:
+        return []
+    samples = (
+        {
+            "conn": frame.conn,
+            "api": frame.api,
+            "correlation_id": frame.correlation_id,
+            "at_ns": frame.arrived_ns,
+        }
+        for frame in skipped
+    )
+    apis = tuple(sorted({frame.api or "an unknown API" for frame in skipped}))
+    return [SKIPPED.found(len(skipped), samples, connections=len(first), apis=apis)]
+
+
+CHECK = Check(
+    name="api-versions-first",
+    summary="Connections that begin with another request than ApiVersions.",
+    requirements=(
+        Requirement("NET-CON-01", Level.SHOULD, arises=lambda evidence: len(first_requests(evidence))),
+    ),
+    guarantees=frozenset(Guarantee),
+    channels=frozenset({"frames"}),
+    mutant="remembers_api_versions",
+    find=find,
+)

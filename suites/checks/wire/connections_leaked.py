@@ -1,0 +1,100 @@
+"""# connections-leaked
+
+## What it does
+
+Counts the connections that a client has open to one broker at a time, and those that never end.
+
+## Why it is bad
+
+Each open connection takes a file descriptor, buffers and a place in max.connections.per.ip from a broker. A client
+that opens another one and forgets the last takes them from all others.
+
+## How it is judged per guarantee
+
+- **all**: SHOULD.
+
+## What it needs
+
+The witness's frames and the faults as they were. franz-go opens up to five connections to a broker, one for each kind
+of request, and other clients fewer. Each may be replaced by another one before its end is seen, and twice as many are
+allowed again: 20. Connections that were opened while a fault was in effect, or within a second after it, may have
+ended out of the witness's sight; they count only among those that never end, for all connections end when the
+client's process does.
+
+## References
+
+NET-CON-05: a node is tried again when its connection is lost, and not before.
+"""
+
+from __future__ import annotations
+
+from harness.anomaly import Anomaly, Sample
+from harness.check import Check, Requirement
+from harness.evidence import Evidence
+from harness.outcome import Guarantee, Level
+from harness.rows import Finding, Frame, FrameKind
+from harness.units import NS_PER_MS
+
+OPEN = Anomaly(
+    "connections-open", "{count:connection} open to one broker at a time, of {limit}", Level.SHOULD
+)
+ENDLESS = Anomaly(
+    "connections-leaked", "{count:connection} to one broker never ended, of {limit}", Level.SHOULD
+)
+#: Five a broker, each replaced before its end is seen, and twice that.
+LIMIT = 20
+AFTER_NS = 1_000 * NS_PER_MS
+
+
+def find(evidence: Evidence) -> list[Finding]:
+    """At most one finding of each kind, of the broker that has most."""
+    ended = {frame.conn for frame in evidence.frames if frame.kind is FrameKind.CLOSE}
+    endless: dict[int, list[Frame]] = {}
+    for frame in _opened(evidence):
+        if frame.conn not in ended:
+            endless.setdefault(frame.broker, []).append(frame)
+    found = []
+    for anomaly, connections in (
+        (OPEN, _most_open(evidence)),
+        (ENDLESS, max(endless.values(), key=len, default=[])),
+    ):
+        if len(connections) > LIMIT:
+            found.append(anomaly.found(len(connections), map(_sample, connections), limit=LIMIT))
+    return found
+
+
+def _opened(evidence: Evidence) -> list[Frame]:
+    return [frame for frame in evidence.frames if frame.kind is FrameKind.OPEN]
+
+
+def _most_open(evidence: Evidence) -> list[Frame]:
+    """The connections that were open to one broker when there were most; of those that were opened in peace."""
+    windows = [row.effective_ns for row in evidence.faults if row.effective_ns is not None]
+    is_open: dict[int, dict[int, Frame]] = {}
+    most: list[Frame] = []
+    for frame in sorted(evidence.frames, key=lambda frame: frame.t_ns):
+        if frame.kind is FrameKind.CLOSE:
+            is_open.get(frame.broker, {}).pop(frame.conn, None)
+        elif frame.kind is FrameKind.OPEN and not any(
+            begin_ns <= frame.t_ns <= end_ns + AFTER_NS for begin_ns, end_ns in windows
+        ):
+            here = is_open.setdefault(frame.broker, {})
+            here[frame.conn] = frame
+            if len(here) > len(most):
+                most = list(here.values())
+    return most
+
+
+def _sample(frame: Frame) -> Sample:
+    return {"broker": frame.broker, "conn": frame.conn, "opened_ns": frame.t_ns}
+
+
+CHECK = Check(
+    name="connections-leaked",
+    summary="More connections to a broker than any client has a use for.",
+    requirements=(Requirement("NET-CON-05", Level.SHOULD, arises=lambda evidence: len(_opened(evidence))),),
+    guarantees=frozenset(Guarantee),
+    channels=frozenset({"frames", "faults"}),
+    mutant="leaks_connections",
+    find=find,
+)

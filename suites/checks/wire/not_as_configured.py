@@ -1,0 +1,181 @@
+"""# not-as-configured
+
+## What it does
+
+Holds Produce requests, batches and results against the settings that the client says it applied: acks, the codec, the
+time of records, and an offset for each record that is acknowledged.
+
+## Why it is bad
+
+acks decides what an acknowledgement is worth, and nobody sees that it was not applied until a broker dies. Records
+that are dated wrongly are deleted too early or too late. Without its offset an application cannot find a record
+again.
+
+## How it is judged per guarantee
+
+- **all**: another value of acks than the one set is forbidden. Another codec, timestamps outside the trial, and an
+  acknowledgement without an offset are a SHOULD.
+
+## What it needs
+
+The witness's frames and the history. Settings that the client could not be given are not judged, and the codec is not
+where a batch does not say one. A batch that is not compressed is a difference too: the eleven clients of
+docs/clients.md compress every batch, whether or not it pays. Timestamps are judged by the client's own wall clock,
+from its first event to its last, with 5 s of slack each way; where its events lack it, they are not. Offsets are
+judged where acks asks for an answer: a record that a broker took for a repetition (DUPLICATE_SEQUENCE_NUMBER) may
+have none, so nothing is said where one such answer passed. A result that names no partition either is that of an
+adapter which cannot tell where one record of a call went; it counts only if no result has an offset.
+
+## References
+
+PRD-SND-16, PRD-ISP-09, PRD-SND-01.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from harness.anomaly import Anomaly, Sample
+from harness.check import Check, Requirement
+from harness.evidence import Evidence, view
+from harness.outcome import Guarantee, Level
+from harness.rows import Finding
+from harness.units import NS_PER_MS
+from harness.wire.error_table import BY_NAME
+from suites.checks.findings import of_send
+from suites.checks.wire.on_the_way import wall_offsets_ns
+from suites.checks.wire.sent import Sent, sent
+
+OTHER_ACKS = Anomaly("acks-not-applied", "{count:batch part} sent with acks {found}, where {wanted} was set")
+OTHER_CODEC = Anomaly(
+    "codec-not-applied",
+    "{count:batch part} with the codec {found}, where {wanted} was set",
+    Level.SHOULD,
+)
+OTHER_TIME = Anomaly(
+    "timestamps-outside", "{count:batch part} with a timestamp outside of the trial", Level.SHOULD
+)
+NO_OFFSET = Anomaly("offset-missing", "{count:record} acknowledged without an offset", Level.SHOULD)
+ACKS, CODEC = "acks", "compression.type"
+WANTED_ACKS = {"all": -1, "-1": -1, "1": 1, "0": 0}
+DUPLICATE = BY_NAME["DUPLICATE_SEQUENCE_NUMBER"].code
+SLACK_MS = 5_000
+
+
+def find(evidence: Evidence) -> list[Finding]:
+    """At most one finding a setting."""
+    return [*_acks(evidence), *_codec(evidence), *_times(evidence), *_offsets(evidence)]
+
+
+def _acks(evidence: Evidence) -> Iterator[Finding]:
+    wanted = WANTED_ACKS.get(str(_setting(evidence, ACKS)))
+    other = [each for each in _with_acks(evidence) if each.frame.acks != wanted]
+    if wanted is not None and other:
+        found = tuple(sorted({str(each.frame.acks) for each in other}))
+        yield OTHER_ACKS.found(
+            len(other), map(_sample, other), requirement="PRD-SND-16", found=found, wanted=str(wanted)
+        )
+
+
+def _codec(evidence: Evidence) -> Iterator[Finding]:
+    wanted = _setting(evidence, CODEC)
+    other = [each for each in sent(evidence) if each.part.compression not in (None, wanted)]
+    if wanted is not None and other:
+        found = tuple(sorted({str(each.part.compression) for each in other}))
+        yield OTHER_CODEC.found(
+            len(other), map(_sample, other), requirement="PRD-SND-16", found=found, wanted=str(wanted)
+        )
+
+
+def _times(evidence: Evidence) -> Iterator[Finding]:
+    if (span := _span_ms(evidence)) is None:
+        return
+    begin_ms, end_ms = span
+    outside = [
+        each
+        for each in _dated(evidence)
+        if not all(
+            begin_ms <= ms <= end_ms
+            for ms in (each.part.first_timestamp_ms, each.part.max_timestamp_ms)
+            if ms is not None
+        )
+    ]
+    if outside:
+        yield OTHER_TIME.found(len(outside), map(_sample, outside), requirement="PRD-ISP-09")
+
+
+def _offsets(evidence: Evidence) -> Iterator[Finding]:
+    if not _asks_for_offsets(evidence):
+        return
+    if any(each.error_code == DUPLICATE for each in sent(evidence)):
+        return
+    acked = evidence.acknowledged.values()
+    without = [send for send in acked if send.offset < 0]
+    tells_none = len(without) == len(acked)
+    if without := [send for send in without if tells_none or send.partition >= 0]:
+        yield NO_OFFSET.found(len(without), map(of_send, without), requirement="PRD-SND-01")
+
+
+def _setting(evidence: Evidence, name: str) -> object:
+    """As the client says it applied it; None where it did not."""
+    record = evidence.record
+    return None if name in record.not_set else record.spec.config.get(name)
+
+
+def _span_ms(evidence: Evidence) -> tuple[int, int] | None:
+    """The wall-clock time of the client's life, with slack."""
+    least_ns, most_ns = wall_offsets_ns(evidence)
+    if most_ns == 0:
+        return None
+    moments_ns = [event.mono_ns for event in evidence.history]
+    begin_ms, end_ms = (min(moments_ns) + least_ns) // NS_PER_MS, (max(moments_ns) + most_ns) // NS_PER_MS
+    return begin_ms - SLACK_MS, end_ms + SLACK_MS
+
+
+def _with_acks(evidence: Evidence) -> list[Sent]:
+    return [each for each in sent(evidence) if each.frame.acks is not None]
+
+
+@view
+def _dated(evidence: Evidence) -> list[Sent]:
+    return [each for each in sent(evidence) if each.part.max_timestamp_ms is not None]
+
+
+def _asks_for_offsets(evidence: Evidence) -> bool:
+    return str(_setting(evidence, ACKS)) in ("all", "-1", "1")
+
+
+def _sample(each: Sent) -> Sample:
+    return {
+        "partition": each.part.partition,
+        "conn": each.frame.conn,
+        "correlation_id": each.frame.correlation_id,
+        "acks": each.frame.acks,
+        "compression": each.part.compression,
+        "first_timestamp_ms": each.part.first_timestamp_ms,
+        "max_timestamp_ms": each.part.max_timestamp_ms,
+        "at_ns": each.asked_ns,
+    }
+
+
+CHECK = Check(
+    name="not-as-configured",
+    summary="Requests, batches and results that are not as the applied settings have them.",
+    requirements=(
+        Requirement("PRD-SND-16", Level.MUST, arises=lambda evidence: len(_with_acks(evidence))),
+        Requirement(
+            "PRD-ISP-09",
+            Level.SHOULD,
+            arises=lambda evidence: len(_dated(evidence)) if _span_ms(evidence) else 0,
+        ),
+        Requirement(
+            "PRD-SND-01",
+            Level.MUST,
+            arises=lambda evidence: len(evidence.acknowledged) if _asks_for_offsets(evidence) else 0,
+        ),
+    ),
+    guarantees=frozenset(Guarantee),
+    channels=frozenset({"frames", "history"}),
+    mutant="acks_of_the_leader_alone",
+    find=find,
+)

@@ -1,0 +1,39 @@
+"""Every wire check is a page, names a mutant that names it, and needs no trace."""
+
+from __future__ import annotations
+
+import pytest
+
+from clients.mutants import MUTANTS
+from harness import registry
+
+HEADINGS = [
+    "## What it does",
+    "## Why it is bad",
+    "## How it is judged per guarantee",
+    "## What it needs",
+    "## References",
+]
+CHECKS = [
+    check for check in registry.checks().values() if check.find.__module__.startswith("suites.checks.wire.")
+]
+
+
+@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.name)
+def test_a_check_is_a_page(check):
+    page = __import__(check.find.__module__, fromlist=["_"]).__doc__
+
+    assert page.startswith(f"# {check.name}\n")
+    assert [line for line in page.splitlines() if line.startswith("## ")] == HEADINGS
+    assert check.name in MUTANTS[check.mutant].caught_by
+    assert "trace" not in check.channels
+
+
+@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.name)
+def test_nothing_arises_where_nothing_was_sent(check, story):
+    evidence = story().evidence()
+
+    assert check.find(evidence) == []
+    assert [requirement.arises(evidence) for requirement in check.requirements] == [0] * len(
+        check.requirements
+    )
