@@ -9,7 +9,7 @@ client is accused only where no moment of the interval fits a story without a de
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple
 
@@ -34,6 +34,7 @@ class Sending:
     """The intervals of one trial."""
 
     evidence: Evidence
+    _spans: dict[tuple[int, int], Span] = field(default_factory=dict)
 
     @cached_property
     def way(self) -> Way:
@@ -82,6 +83,12 @@ class Sending:
 
     def sent(self, attempt: Attempt) -> Span:
         """When the client can have sent it."""
+        key = (attempt.request, attempt.part.partition)
+        if key not in self._spans:
+            self._spans[key] = self._sent(attempt)
+        return self._spans[key]
+
+    def _sent(self, attempt: Attempt) -> Span:
         earliest_ns = self.way.sent_ns(attempt.broker, attempt.asked_ns)
         if attempt.opened_ns is not None:
             earliest_ns = max(earliest_ns, attempt.opened_ns)
