@@ -98,3 +98,17 @@ def test_a_request_of_which_one_partition_failed_goes_again_whole(story, error_c
     told.result(1, at_ms=12 if is_told else 2_002, partition=1)
     told.result(0, at_ms=2_002, outcome="info", error="NOT_LEADER")
     assert codes(told) == [found]
+
+
+@pytest.mark.parametrize(("ahead_ms", "found"), [(14, "unexplained-duplicate"), (11, "avoidable-duplicate")])
+def test_what_went_ahead_on_a_connection_was_handed_over_before_what_follows(story, ahead_ms, found):
+    """A copy 100 ms after its acknowledgement, at 12 ms, while a connection fails: too close to tell by the witness."""
+    told = story()
+    told.fault("disconnect", 5, 8)
+    told.call(0)
+    told.close(9, at_ms=6)
+    told.result(0, at_ms=12, offset=told.deliver([0], 0, at_ms=10))
+    told.call(1, at_ms=ahead_ms)
+    told.result(1, at_ms=25, partition=1, offset=told.deliver([1], 1, at_ms=20))
+    told.deliver([0], 0, at_ms=112)
+    assert codes(told) == [found]

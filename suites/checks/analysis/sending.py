@@ -92,8 +92,24 @@ class Sending:
         earliest_ns = self.way.sent_ns(attempt.broker, attempt.asked_ns)
         if attempt.opened_ns is not None:
             earliest_ns = max(earliest_ns, attempt.opened_ns)
-        handed_over_ns = self._handed_over_ns.get((attempt.part.partition, attempt.part.crc), 0)
-        return Span(min(max(earliest_ns, handed_over_ns), attempt.asked_ns), attempt.asked_ns)
+        return Span(min(max(earliest_ns, self.not_before_ns(attempt)), attempt.asked_ns), attempt.asked_ns)
+
+    def not_before_ns(self, attempt: Attempt) -> int:
+        """When the last record of it, or of what went ahead of it on its connection, was handed over.
+
+        By the client's own clock, and so without slack beside what else the client said.
+        """
+        return self._floors_ns.get(attempt.request, 0)
+
+    @cached_property
+    def _floors_ns(self) -> Mapping[int, int]:
+        floors: dict[int, int] = {}
+        for made in self.by_conn.values():
+            floor_ns = 0
+            for attempt in made:
+                handed_over_ns = self._handed_over_ns.get((attempt.part.partition, attempt.part.crc), 0)
+                floor_ns = floors[attempt.request] = max(floor_ns, handed_over_ns)
+        return floors
 
     def may_precede(self, earlier: Attempt, later: Attempt) -> bool:
         """True if ``earlier`` can have been sent before ``later``: certain on one connection, by intervals on two."""
