@@ -97,9 +97,11 @@ def _answers(evidence: Evidence) -> dict[BatchPlace | _Numbered, int]:
 def _said_in_time(copy: LogRecord, send: Send, answered: dict[BatchPlace | _Numbered, int]) -> bool:
     """True if an answer that this copy is written passed before the client said so."""
     latest_ns = (send.complete_ns or 0) + SLACK_NS
+    if answered.get(batch_place(copy), latest_ns + 1) <= latest_ns:
+        return True
     base = (copy.sequence - (copy.offset - copy.base_offset)) % _SEQUENCES
     numbered = _Numbered(copy.partition, (copy.producer_id, copy.producer_epoch, base))
-    return any(answered.get(batch, latest_ns + 1) <= latest_ns for batch in (batch_place(copy), numbered))
+    return answered.get(numbered, latest_ns + 1) <= latest_ns
 
 
 def _unread(evidence: Evidence, send: Send, copies: list[LogRecord]) -> int:

@@ -216,7 +216,8 @@ class Explainer:
 
     def _is_told(self, attempt: Attempt, told_ns: int) -> bool:
         """True if it was sent, at the earliest, after the record had been reported as written."""
-        return self.sending.sent(attempt).earliest_ns > told_ns + SLACK_NS
+        known = self.sending
+        return known.sent(attempt).earliest_ns > told_ns + SLACK_NS or known.not_before_ns(attempt) > told_ns
 
     def _failed_before(self, earlier: Attempt, later: Attempt) -> bool:
         """True if the client can have known, when it sent ``later``, that ``earlier`` had failed."""

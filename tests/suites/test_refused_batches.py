@@ -146,3 +146,35 @@ def test_without_sequences_there_is_nothing_to_mend(story):
     told.result(0, at_ms=12, outcome="info", error="E")
     assert found(unmended, told) == []
     assert found(gave_up, told) == [("gave-up", 1)]
+
+
+def test_a_producer_that_goes_on_failed_what_it_was_handed_before_alone(story):
+    """Record 5 is of the refused partition, handed over later; record 2 is of another one; record 6 is acknowledged."""
+    told = contradicted(story)
+    told.result(1, at_ms=12, outcome="info", error="_FATAL", partition=0)
+    told.call(2, 5, 6, at_ms=100)
+    for n, partition in ((2, 1), (5, 0)):
+        told.result(n, at_ms=150, outcome="info", error="_TRANSPORT", partition=partition)
+    told.result(6, at_ms=160)
+    assert (found(unmended, told), found(gave_up, told)) == ([("unmended", 1)], [("gave-up", 2)])
+
+
+def test_a_producer_that_ends_fails_all_that_it_has(story):
+    told = contradicted(story)
+    told.result(1, at_ms=12, outcome="info", error="_FATAL", partition=0)
+    told.call(2, at_ms=100)
+    told.result(2, at_ms=101, outcome="info", error="_FATAL", partition=1)
+    assert (found(unmended, told), found(gave_up, told)) == ([("unmended", 2)], [])
+
+
+def test_a_limit_that_fits_nothing_says_nothing_of_another_time(story):
+    told = story()
+    told.fault("message_size_limit", 0, 40, bytes=100)
+    told.fault("message_size_limit", 1_000, 1_040, bytes=900)
+    refused(told, [0])
+    told.call(1, 2, at_ms=1_001)
+    told.request([1, 2], partition=0, at_ms=1_010)
+    told.answer(0, -1, at_ms=1_011, error_code=TOO_LARGE)
+    for n in (1, 2):
+        told.result(n, at_ms=1_012, outcome="info", error="TOO_LARGE")
+    assert found(unsplit, told) == [("unsplit", 2)]

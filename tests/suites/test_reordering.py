@@ -156,3 +156,39 @@ def test_an_unacknowledged_record_may_lie_anywhere(story):
     told.result(0, at_ms=40, outcome="info", error="TIMED_OUT")
 
     assert CHECK.find(told.evidence()) == []
+
+
+@pytest.mark.parametrize(
+    ("has_failed", "found"), [(True, "avoidable-reorder"), (False, "unexplained-reorder")]
+)
+def test_no_failure_turns_a_batch_round(story, has_failed, found):
+    told = story()
+    told.call(0, 1)
+    if has_failed:
+        told.request([0, 1], partition=0, at_ms=10)
+        told.answer(0, -1, at_ms=11, error_code=7)
+    base = told.deliver([1, 0], partition=0, at_ms=100)
+    for n, offset in ((0, base + 1), (1, base)):
+        told.result(n, at_ms=102, offset=offset)
+
+    assert codes(told) == [found]
+
+
+def test_a_failure_beside_it_makes_an_overtaking_avoidable(story):
+    """A batch of another partition was refused on the same connection."""
+    told = story()
+    told.call(0, 1, 2)
+    told.request([2], partition=1, at_ms=10)
+    told.answer(1, -1, at_ms=11, error_code=6)
+
+    assert codes(overtaken(told)) == ["avoidable-reorder"]
+
+
+def test_a_failure_on_the_way_to_another_broker_explains_nothing(story):
+    told = story()
+    told.fault("disconnect", 29, 31)
+    told.faults[0] = restruct(told.faults[0], spec=restruct(told.faults[0].spec, brokers=(2,)))
+    told.close(9, at_ms=30)
+    told.frames[-1] = restruct(told.frames[-1], broker=2)
+
+    assert codes(overtaken(told)) == ["unexplained-reorder"]

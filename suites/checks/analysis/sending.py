@@ -9,7 +9,7 @@ client is accused only where no moment of the interval fits a story without a de
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple
 
@@ -34,6 +34,7 @@ class Sending:
     """The intervals of one trial."""
 
     evidence: Evidence
+    _spans: dict[tuple[int, int], Span] = field(default_factory=dict)
 
     @cached_property
     def way(self) -> Way:
@@ -82,11 +83,33 @@ class Sending:
 
     def sent(self, attempt: Attempt) -> Span:
         """When the client can have sent it."""
+        key = (attempt.request, attempt.part.partition)
+        if key not in self._spans:
+            self._spans[key] = self._sent(attempt)
+        return self._spans[key]
+
+    def _sent(self, attempt: Attempt) -> Span:
         earliest_ns = self.way.sent_ns(attempt.broker, attempt.asked_ns)
         if attempt.opened_ns is not None:
             earliest_ns = max(earliest_ns, attempt.opened_ns)
-        handed_over_ns = self._handed_over_ns.get((attempt.part.partition, attempt.part.crc), 0)
-        return Span(min(max(earliest_ns, handed_over_ns), attempt.asked_ns), attempt.asked_ns)
+        return Span(min(max(earliest_ns, self.not_before_ns(attempt)), attempt.asked_ns), attempt.asked_ns)
+
+    def not_before_ns(self, attempt: Attempt) -> int:
+        """When the last record of it, or of what went ahead of it on its connection, was handed over.
+
+        By the client's own clock, and so without slack beside what else the client said.
+        """
+        return self._floors_ns.get(attempt.request, 0)
+
+    @cached_property
+    def _floors_ns(self) -> Mapping[int, int]:
+        floors: dict[int, int] = {}
+        for made in self.by_conn.values():
+            floor_ns = 0
+            for attempt in made:
+                handed_over_ns = self._handed_over_ns.get((attempt.part.partition, attempt.part.crc), 0)
+                floor_ns = floors[attempt.request] = max(floor_ns, handed_over_ns)
+        return floors
 
     def may_precede(self, earlier: Attempt, later: Attempt) -> bool:
         """True if ``earlier`` can have been sent before ``later``: certain on one connection, by intervals on two."""
