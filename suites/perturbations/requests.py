@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter
 from collections.abc import Callable
 
 from msgspec.structs import replace as changed
@@ -242,18 +242,22 @@ def _never_closed(evidence: Evidence, conn: int) -> Evidence:
 
 @view
 def _in_flight(evidence: Evidence) -> int:
-    """The largest number of Produce requests that waited for an answer on one connection at a time."""
-    waiting: defaultdict[int, set[int | None]] = defaultdict(set)
+    """The largest number of Produce requests that waited at a time on one connection, and were all answered there."""
+    rows = [frame for frame in evidence.frames if frame.api == PRODUCE]
+    answered = {_key(frame) for frame in rows if frame.kind is FrameKind.RESPONSE}
+    waiting: Counter[int] = Counter()
     most = 0
-    for frame in evidence.frames:
-        if frame.api == PRODUCE and frame.kind is FrameKind.REQUEST:
-            waiting[frame.conn].add(frame.correlation_id)
-            most = max(most, len(waiting[frame.conn]))
+    for frame in rows:
+        if frame.kind is FrameKind.REQUEST and _key(frame) in answered:
+            waiting[frame.conn] += 1
+            most = max(most, waiting[frame.conn])
         elif frame.kind is FrameKind.RESPONSE:
-            waiting[frame.conn].discard(frame.correlation_id)
-        elif frame.kind is FrameKind.CLOSE:
-            waiting.pop(frame.conn, None)
+            waiting[frame.conn] -= 1
     return most
+
+
+def _key(frame: Frame) -> tuple[int, int | None]:
+    return frame.conn, frame.correlation_id
 
 
 def _several_in_flight(evidence: Evidence) -> bool:
@@ -270,9 +274,22 @@ def _configured(evidence: Evidence, limit: int) -> Evidence:
 
 
 def _burst(evidence: Evidence) -> list[Spot]:
+    """Batches whose request has its moment to itself, so that others can follow it before its answer, in turn."""
     limit = int(evidence.record.spec.config.get(IN_FLIGHT, 5))
-    alone = spots(lambda evidence, batch: len(request_of(evidence, batch).produce) > 0)
-    return alone(evidence) if IN_FLIGHT not in evidence.record.not_set and limit < 100 else []
+    moments = Counter(
+        (frame.conn, frame.t_ns // NS_PER_MS) for frame in evidence.frames if frame.kind is FrameKind.REQUEST
+    )
+    apart = spots(
+        lambda _, batch: (
+            moments[_conn_and_ms(request_of(evidence, batch))] == 1
+            and answer_to(evidence, batch).t_ns > request_of(evidence, batch).t_ns + limit
+        )
+    )
+    return apart(evidence) if IN_FLIGHT not in evidence.record.not_set and limit < 100 else []
+
+
+def _conn_and_ms(frame: Frame) -> tuple[int, int]:
+    return frame.conn, frame.t_ns // NS_PER_MS
 
 
 def _too_many(evidence: Evidence, spot: Spot) -> Evidence:
@@ -512,6 +529,7 @@ PERTURBATIONS = (
         ("too-many-in-flight", "too-many-batches"),
         once(_several_in_flight),
         _one_configured,
+        verdict=Verdict.DIFFERS,
     ),
     Perturbation(
         "one-in-flight-too-many",
@@ -520,6 +538,7 @@ PERTURBATIONS = (
         ("too-many-in-flight", "too-many-batches"),
         _burst,
         _too_many,
+        verdict=Verdict.DIFFERS,
     ),
     Perturbation(
         "acks-of-the-leader",
