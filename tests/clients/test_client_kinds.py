@@ -9,7 +9,7 @@ import pytest
 from clients.adapters.confluent_kafka import CLIENT as CONFLUENT
 from clients.adapters.reference import CLIENT as REFERENCE
 from clients.mutants import CLIENTS, MUTANTS, components_of
-from clients.reference.producer import Components
+from clients.mutants.variant import Variant
 from harness.errors import UsageError
 from suites.contract import check_contract
 
@@ -52,9 +52,7 @@ def test_a_version_of_confluent_kafka_is_a_number(version):
 @pytest.mark.parametrize("name", MUTANTS)
 def test_a_mutant_has_one_seeded_defect(name):
     swapped = {
-        part
-        for part, chosen in vars(components_of(name)).items()
-        if chosen is not getattr(Components(), part)
+        part for part, chosen in vars(components_of(name)).items() if chosen is not getattr(Variant(), part)
     }
     assert len(swapped) == 1
     kind = getattr(CLIENTS, name)

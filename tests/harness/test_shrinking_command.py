@@ -94,7 +94,7 @@ def test_another_failure_is_not_the_one_that_is_asked_for(tmp_path: Path, capsys
 
 
 def test_a_trial_that_did_not_fail_has_nothing_to_shrink(tmp_path: Path, capsys) -> None:
-    spec("reference", 2, tmp_path, capsys)
+    spec("reference", 1, tmp_path, capsys)
     call(["replay", str(tmp_path / "spec.json"), "--out-dir", str(tmp_path / "runs")])
     code, document, err = shrink(tmp_path, capsys, "a-dozen")
     assert code == 2 and document is None

@@ -160,7 +160,9 @@ def _of_batches(over: list[InFlight], requirement: str, limit: int) -> Finding:
 def _limit(evidence: Evidence) -> int | None:
     """The limit that the client says it applies; None if there is none."""
     record = evidence.record
-    return None if LIMIT in record.not_set else int(record.spec.config[LIMIT])
+    if LIMIT in record.not_set or LIMIT not in record.spec.config:
+        return None
+    return int(record.spec.config[LIMIT])
 
 
 def _sample(each: InFlight) -> Sample:
