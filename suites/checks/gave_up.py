@@ -35,7 +35,9 @@ it was stored (the size is looked at first, a smaller batch is another batch).
 A record whose time was over was given up too if the network was there for long enough to deliver it:
 request.timeout.ms and reconnect.backoff.max.ms, one after the other, and five seconds more, with no fault on the way to
 its broker. A connection on which an answer came that was not for the oldest request is no such way until it ends, for
-no broker does that and nothing says how a client goes on. A client process or a broker that stood still makes this
+no broker does that and nothing says how a client goes on. The records of batches that went over such a connection, and
+whose answers tell nothing, may wait until their time is over: that is a difference, ``given-up-out-of-turn`` (the Java
+client does so). A client process or a broker that stood still makes this
 inconclusive for the records that lived then. A call that fails after max.block.ms was refused, not given up.
 
 ## References
@@ -79,6 +81,11 @@ GAVE_UP_EARLY = Anomaly(
     "{count:record} given up over a network that came back ({errors}): {told} of all; the client cannot set {lacks}",
     Level.SHOULD,
 )
+STRANDED = Anomaly(
+    "given-up-out-of-turn",
+    "{count:record} expired over a network that came back, because answers had come out of turn ({errors})",
+    Level.SHOULD,
+)
 TIMEOUT = "delivery.timeout.ms"
 LIMITS = ("retries", TIMEOUT)
 #: A client may count its delivery timeout from a little earlier than the call, or round it down.
@@ -106,9 +113,14 @@ def find(evidence: Evidence) -> list[Finding]:
     ]
     unknowable = _unknowable(evidence) if failed else set()
     failed = [send for send in failed if send.outcome is Outcome.FAIL or send.n not in unknowable]
-    given_up = [send for send in failed if limits.in_time(send) or limits.in_peace(send)]
+    stranded = _stranded(evidence) if failed else set()
+    given_up = [
+        send for send in failed if limits.in_time(send) or (send.n not in stranded and limits.in_peace(send))
+    ]
     if given_up:
         return [_found(evidence, given_up)]
+    if left := [send for send in failed if send.n in stranded and limits.in_peace(send)]:
+        return [STRANDED.found(len(left), map(of_send, left), errors=listed_errors(left))]
     if doubted := next((send for send in failed if limits.in_peace(send, but_for_stalls=True)), None):
         raise _doubt(evidence, doubted)
     return []
@@ -217,6 +229,18 @@ def _ended_with(send: Send, root: Send) -> bool:
 
 def _took_ns(send: Send) -> int:
     return (send.complete_ns or send.invoke_ns) - send.invoke_ns
+
+
+def _stranded(evidence: Evidence) -> set[int]:
+    """The records in the log of whose batches no answer tells anything: it was not for the oldest request."""
+    from_ns = out_of_turn_ns(evidence)
+    places = {
+        place
+        for place, origin in origins(evidence).items()
+        if origin.conn in from_ns
+        and (origin.answered_ns is None or origin.answered_ns >= from_ns[origin.conn])
+    }
+    return {n for n, copies in evidence.copies.items() if any(batch_place(copy) in places for copy in copies)}
 
 
 def _unknowable(evidence: Evidence) -> set[int]:
