@@ -182,4 +182,7 @@ BATCHES: Mapping[str, Mutant] = {
         ),
         ("PRD-ACC-07",),
     ),
+    "dates_records_from_1970": Mutant(
+        "gives every record the timestamp 0", ("not-as-configured",), ("PRD-ISP-09",)
+    ),
 }

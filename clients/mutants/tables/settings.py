@@ -69,7 +69,4 @@ SETTINGS: Mapping[str, Mutant] = {
         (TRANSITIONS + "isolation_and_reset_take_their_listed_values",),
         ("CLI-CFG-09",),
     ),
-    "never_compresses": Mutant(
-        "sends batches as they are, whatever compression.type says", ("not-as-configured",), ("PRD-SND-16",)
-    ),
 }
