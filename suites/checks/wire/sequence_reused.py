@@ -28,7 +28,7 @@ and the parts of a batch that was too large for the broker have its numbers.
 
 What follows from it is told with it, not as causes of their own: `lost`, `duplicate`, `reordered` and
 `sequence-changed`, each only if all such records of the trial are in a partition in which numbers were used again,
-and were numbered or acknowledged after that.
+and were numbered or acknowledged after that, in that epoch or a later one of the same producer id.
 
 ## References
 
@@ -51,7 +51,7 @@ from harness.outcome import Level
 from harness.rows import Finding, LogRecord
 from suites.checks.promises import EXACTLY_ONCE
 from suites.checks.wire.renumbered import renumbered
-from suites.checks.wire.sent import Chain, Variant, is_numbered, sent, stored, variants
+from suites.checks.wire.sent import Variant, is_numbered, sent, stored, variants
 
 REUSED = Anomaly("sequence-reused", "{count:sequence} carried by two different batches")
 
@@ -132,18 +132,22 @@ def _places(evidence: Evidence) -> dict[tuple[int, int], list[int]]:
 
 
 def _explained(evidence: Evidence, found: list[Reuse]) -> tuple[str, ...]:
-    """The codes of what can all have come of it."""
-    since: dict[Chain, int] = {}
+    """The codes of what can all have come of it; a higher epoch of the partition is what a broken chain ends in."""
+    since: dict[tuple[int, int], tuple[int, int]] = {}
     since_ns: dict[int, int] = {}
     for reuse in found:
-        chain, base = reuse.later.chain, max(reuse.earlier.base, reuse.later.base)
-        since[chain] = min(base, since.get(chain, base))
+        chain = reuse.later.chain
+        place, number = (
+            (chain.partition, chain.producer_id),
+            (chain.epoch, max(reuse.earlier.base, reuse.later.base)),
+        )
+        since[place] = min(number, since.get(place, number))
         at_ns = since_ns.get(chain.partition, reuse.later.first_ns)
         since_ns[chain.partition] = min(at_ns, reuse.later.first_ns)
 
     def follows(record: LogRecord) -> bool:
-        chain = Chain(record.topic, record.partition, record.producer_id, record.producer_epoch)
-        return chain in since and record.sequence >= since[chain]
+        first = since.get((record.partition, record.producer_id))
+        return first is not None and (record.producer_epoch, record.sequence) >= first
 
     lost = [
         send.partition in since_ns and (send.complete_ns or 0) >= since_ns[send.partition]

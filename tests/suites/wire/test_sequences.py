@@ -69,6 +69,23 @@ def test_what_follows_from_a_reuse_is_told_with_it(numbered):
     assert finding.explains == ("duplicate", "lost", "sequence-changed")
 
 
+@pytest.mark.parametrize(
+    ("partition", "identity", "explained"),
+    [(0, (7, 1, 0), True), (0, (7, 0, 2), True), (0, (8, 0, 0), False), (1, (7, 1, 0), False)],
+)
+def test_what_is_stored_again_in_a_later_epoch_follows_from_a_reuse(numbered, partition, identity, explained):
+    """The chain is broken by it, and begins again."""
+    told = lost_behind_a_reuse(numbered())
+    for n in (20, 21):
+        told.call(n, at_ms=35)
+    producer_id, epoch, base = identity
+    for base_ in (base, base + 2):
+        told.append([20, 21], partition, producer_id=producer_id, producer_epoch=epoch, sequence=base_)
+
+    (finding,) = REUSED.find(told.evidence())
+    assert ("duplicate" in finding.explains) == explained
+
+
 def test_a_reuse_explains_nothing_in_another_partition(numbered):
     told = lost_behind_a_reuse(numbered())
     told.call(9, at_ms=50)
