@@ -8,7 +8,7 @@ from dataclasses import replace
 from msgspec.structs import replace as changed
 
 from harness.evidence import PRODUCER, Evidence
-from harness.outcome import Outcome
+from harness.outcome import Outcome, Verdict
 from harness.rows import Frame, LogRecord, ProducePart
 from harness.value import Identity, encode
 from suites.checks.promises import DURABLE
@@ -265,6 +265,7 @@ PERTURBATIONS = (
         ("timestamps-outside",),
         once(_is_timed),
         _timed(lambda _: 0),
+        Verdict.DIFFERS,
     ),
     Perturbation(
         "timestamps-without",
@@ -273,6 +274,7 @@ PERTURBATIONS = (
         ("timestamps-outside",),
         once(_is_timed),
         _timed(lambda _: -1),
+        Verdict.DIFFERS,
     ),
     Perturbation(
         "timestamps-in-seconds",
@@ -281,6 +283,7 @@ PERTURBATIONS = (
         ("timestamps-outside",),
         once(_is_timed),
         _timed(lambda t_ms: t_ms // 1_000),
+        Verdict.DIFFERS,
     ),
     Perturbation(
         "timestamps-ahead",
@@ -289,6 +292,7 @@ PERTURBATIONS = (
         ("timestamps-outside",),
         once(_is_timed),
         _timed(lambda t_ms: t_ms + HOUR_MS),
+        Verdict.DIFFERS,
     ),
     Perturbation(
         "old-timestamp",
@@ -297,6 +301,7 @@ PERTURBATIONS = (
         ("timestamps-outside",),
         spots(_timestamped),
         _one_timestamp,
+        Verdict.DIFFERS,
     ),
     Perturbation(
         "wrong-compression",
@@ -305,5 +310,6 @@ PERTURBATIONS = (
         ("codec-not-applied",),
         once(_compresses_as_asked),
         _recompressed,
+        Verdict.DIFFERS,
     ),
 )
