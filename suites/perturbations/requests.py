@@ -332,16 +332,40 @@ def _acks_told(evidence: Evidence, batch: Batch) -> bool:
 
 
 def _retried_after(code: int) -> Callable[[Evidence, Spot], Evidence]:
-    """A batch is refused once, and taken when it is sent again a moment later."""
+    """A batch is refused once, and sent again a millisecond after the refusal, when it is taken."""
 
     def apply(evidence: Evidence, spot: Spot) -> Evidence:
         batch = settled(evidence)[spot]
-        sent = asked(evidence, batch.exchange)
+        request, sent = request_of(evidence, batch), asked(evidence, batch.exchange)
         told = ProducePart(sent.topic, sent.partition, base_offset=-1, error_code=code)
-        request, answer = request_of(evidence, batch), answer_to(evidence, batch)
-        return with_frames_added(evidence, pair(evidence, request, answer, sent, told, -BEHIND_NS))
+        own = {"correlation_id": inserted_id(evidence), "came_ns": None, "fault": None, "fate": None}
+        refused = changed(request, t_ns=request.arrived_ns - 2 * NS_PER_MS, produce=(sent,), **own)
+        answer = _answer(
+            refused, t_ns=request.arrived_ns - NS_PER_MS, produce=(told,), error_codes=(code,), size_bytes=100
+        )
+        return with_frames_added(evidence, [refused, answer])
 
     return apply
+
+
+def _idle_before(evidence: Evidence) -> list[Spot]:
+    """Batches that waited in the client for some milliseconds with nothing on its way on their connection."""
+    found, waiting, idle_since = [], Counter[int](), dict[int, int]()
+    idle: dict[int, bool] = {}
+    for index, frame in enumerate(evidence.frames):
+        if frame.kind is FrameKind.REQUEST:
+            since_ns = idle_since.get(frame.conn, frame.t_ns)
+            idle[index] = not waiting[frame.conn] and frame.arrived_ns - since_ns > 3 * NS_PER_MS
+            waiting[frame.conn] += 1
+        elif frame.kind is FrameKind.RESPONSE:
+            waiting[frame.conn] -= 1
+            idle_since[frame.conn] = frame.t_ns
+    for spot, batch in settled(evidence).items():
+        sent_ns = request_of(evidence, batch).arrived_ns
+        called = all(send.invoke_ns < sent_ns - 2 * NS_PER_MS for send in batch.sends)
+        if called and idle[batch.exchange.request]:
+            found.append(spot)
+    return found
 
 
 def _moved_retry(evidence: Evidence, spot: Spot) -> Evidence:
@@ -455,7 +479,7 @@ PERTURBATIONS = (
         FRAMES,
         "sends a batch again in the moment in which it is refused",
         ("retry-too-soon", *STORM),
-        spots(),
+        _idle_before,
         _retried_after(NOT_LEADER),
         verdict=Verdict.DIFFERS,
     ),
@@ -580,7 +604,7 @@ PERTURBATIONS = (
         FRAMES,
         "sends a batch again that was refused with TOPIC_AUTHORIZATION_FAILED",
         ("retried-final-error", "retry-too-soon"),
-        spots(),
+        _idle_before,
         _retried_after(NOT_AUTHORIZED),
         verdict=Verdict.DIFFERS,
     ),
