@@ -7,6 +7,7 @@ from collections.abc import Callable
 from msgspec.structs import replace as changed
 
 from harness.evidence import Evidence, Send
+from harness.outcome import Verdict
 from suites.checks.promises import DURABLE
 from suites.perturbations.batches import several, spots
 from suites.perturbations.edits import with_results
@@ -67,7 +68,8 @@ PERTURBATIONS = (
         ("offset-missing",),
         once(_gives_places),
         _without,
-        guarantees=DURABLE,
+        Verdict.DIFFERS,
+        DURABLE,
     ),
     Perturbation(
         "ack-with-offset-zero",

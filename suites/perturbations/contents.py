@@ -8,7 +8,7 @@ from dataclasses import replace
 from msgspec.structs import replace as changed
 
 from harness.evidence import PRODUCER, Evidence
-from harness.outcome import Outcome
+from harness.outcome import Outcome, Verdict
 from harness.rows import Frame, LogRecord, ProducePart
 from harness.value import Identity, encode
 from suites.checks.promises import DURABLE
@@ -262,48 +262,54 @@ PERTURBATIONS = (
         "timestamps-zero",
         IN_BATCH,
         "sends every record with the timestamp 0",
-        ("timestamp-out-of-range",),
+        ("timestamps-outside",),
         once(_is_timed),
         _timed(lambda _: 0),
+        Verdict.DIFFERS,
     ),
     Perturbation(
         "timestamps-without",
         IN_BATCH,
         "sends every record without a timestamp (-1)",
-        ("timestamp-out-of-range",),
+        ("timestamps-outside",),
         once(_is_timed),
         _timed(lambda _: -1),
+        Verdict.DIFFERS,
     ),
     Perturbation(
         "timestamps-in-seconds",
         IN_BATCH,
         "sends timestamps in seconds instead of milliseconds",
-        ("timestamp-out-of-range",),
+        ("timestamps-outside",),
         once(_is_timed),
         _timed(lambda t_ms: t_ms // 1_000),
+        Verdict.DIFFERS,
     ),
     Perturbation(
         "timestamps-ahead",
         IN_BATCH,
         "sends timestamps of an hour later",
-        ("timestamp-out-of-range",),
+        ("timestamps-outside",),
         once(_is_timed),
         _timed(lambda t_ms: t_ms + HOUR_MS),
+        Verdict.DIFFERS,
     ),
     Perturbation(
         "old-timestamp",
         IN_BATCH,
         "sends a record with a timestamp of yesterday",
-        ("timestamp-out-of-range",),
+        ("timestamps-outside",),
         spots(_timestamped),
         _one_timestamp,
+        Verdict.DIFFERS,
     ),
     Perturbation(
         "wrong-compression",
         IN_BATCH,
         "compresses by another codec than compression.type",
-        ("compression-differs",),
+        ("codec-not-applied",),
         once(_compresses_as_asked),
         _recompressed,
+        Verdict.DIFFERS,
     ),
 )

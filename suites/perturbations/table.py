@@ -59,6 +59,9 @@ NOT_JUDGED: Mapping[str, str] = {
         "sends to a broker that does not lead the partition: rows of Metadata answers do not say who does"
     ),
     "old-metadata-used": "goes by Metadata that is older than metadata.max.age.ms: rows do not say what was in it",
+    "connection-left-open": (
+        "does not close a connection when it is closed: the end of its process closes it in the same moment"
+    ),
     "wrong-host": "connects to an address that no broker advertises: such a connection passes no witness",
     "old-version-spoken": (
         "speaks an older version of an API than both sides know: nothing that is promised depends on it"

@@ -36,7 +36,13 @@ PASSED_ONCE = {
     "a trace cut to 10 events": "trace-cut",
 }
 #: Needs what no simulated trial of one broker leaves.
-LIVE = {"added-header", "frame-unseen", "several-in-flight-of-one", "trace-no-backoff"}
+LIVE = {
+    "added-header",
+    "frame-unseen",
+    "one-in-flight-too-many",
+    "several-in-flight-of-one",
+    "trace-no-backoff",
+}
 
 
 def fitting(kind):
