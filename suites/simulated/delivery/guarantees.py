@@ -21,11 +21,17 @@ from harness.simulated.ports import Clock, SimulatedClient, Tell
 from harness.simulated.trial import SimulatedTrial
 from harness.spec import Plan, TrialSpec
 from suites.scenarios.generated import ANY_SCENARIO
-from suites.simulated.delivery.schedules import brought_about, trials
+from suites.simulated.delivery.schedules import REFERENCE, brought_about, trials
 from suites.simulated.law import example, law
 
-#: A schedule at random may meet nobody, and a check may not be able to tell; neither is an accusation.
-NO_ACCUSATION = (Verdict.PASS, Verdict.NOT_EXERCISED, Verdict.INCONCLUSIVE, Verdict.UNSUPPORTED)
+#: A schedule at random may meet nobody, a check may not be able to tell, and a difference breaks no promise.
+NO_ACCUSATION = (
+    Verdict.PASS,
+    Verdict.DIFFERS,
+    Verdict.NOT_EXERCISED,
+    Verdict.INCONCLUSIVE,
+    Verdict.UNSUPPORTED,
+)
 #: What a client promises whatever its guarantee, beside the checks of its trace.
 PROMISED = (
     "E2E-DEL-01",
@@ -52,7 +58,7 @@ class Made:
         self, settings: Configure, network: Network, clock: Clock, dice: Dice, tell: Tell
     ) -> SimulatedClient | None:
         """See :class:`harness.simulated.ports.SimulatedClientKind`."""
-        return start("drawn", "drawn", self._components, settings, network, clock, dice, tell)
+        return start("drawn", REFERENCE.version, self._components, settings, network, clock, dice, tell)
 
 
 def _keeps_its_promises(components: Components, spec: TrialSpec) -> None:
