@@ -14,19 +14,20 @@ class Faithful(NetworkClient):
     def _handle_api_versions(self, node_id: int, asked: int, body: Message, now_ms: int) -> None:
         super()._handle_api_versions(node_id, asked, body, now_ms)
         if not body.error_code:
-            self._known()[node_id] = offered_by(body)
+            _known(self)[node_id] = offered_by(body)
 
     def _handle_connected(self, node_id: int, now_ms: int) -> None:
-        if (offered := self._known().get(node_id)) is None:
+        if (offered := _known(self).get(node_id)) is None:
             super()._handle_connected(node_id, now_ms)
             return
         self._states.checking_api_versions(node_id, now_ms)
         self._api_versions.learn(node_id, offered)
         self._states.ready(node_id, now_ms)
 
-    def _known(self) -> dict[int, Offered]:
-        known: dict[int, Offered] = self.__dict__.setdefault("_remembered", {})
-        return known
+
+def _known(client: NetworkClient) -> dict[int, Offered]:
+    known: dict[int, Offered] = client.__dict__.setdefault("_remembered", {})
+    return known
 
 
 COMPONENTS = Components(network_client=Faithful)

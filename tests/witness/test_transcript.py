@@ -9,6 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from harness.rows import Fate, Frame, FrameKind, ProducePart
+from harness.wire.records import read_headers
 from harness.witness.rewrites import other_correlation_id
 from harness.witness.transcript import Transcript
 
@@ -25,6 +26,23 @@ def feed(account: Transcript, requests: Iterable[bytes] = (), responses: Iterabl
     return rows + [row for data in responses for row in account.answered(2, data)]
 
 
+def sent_part(batch: bytes) -> ProducePart:
+    """What a row tells of the batch that ``make.produce`` sends."""
+    [header] = read_headers(batch)
+    return ProducePart(
+        "t",
+        2,
+        7,
+        1,
+        40,
+        records=3,
+        crc=int.from_bytes(batch[17:21]),
+        compression="none",
+        first_timestamp_ms=header.base_timestamp_ms,
+        max_timestamp_ms=header.max_timestamp_ms,
+    )
+
+
 def test_a_produce_request_and_its_response(make: Any) -> None:
     sent, answered = feed(transcript(), [make.produce(5)], [make.produced(5, error=6, offset=-1)])
     header = {"lane": 3, "broker": 2, "conn": 9, "api_key": 0, "api": "Produce", "api_version": 9}
@@ -34,7 +52,9 @@ def test_a_produce_request_and_its_response(make: Any) -> None:
         size_bytes=len(make.produce(5)),
         correlation_id=5,
         client_id="p1",
-        produce=(ProducePart("t", 2, 7, 1, 40, records=3, crc=int.from_bytes(make.batch()[17:21])),),
+        produce=(sent_part(make.batch()),),
+        acks=-1,
+        timeout_ms=3_000,
         **header,
     )
     assert answered == Frame(
