@@ -16,7 +16,6 @@ from harness import registry
 from harness.check import Check, Inconclusive, Unsupported
 from harness.errors import unknown
 from harness.evidence import Evidence
-from harness.outcome import Level
 from harness.simulated.judged import RUN_ID
 from harness.simulated.trial import SimulatedTrial
 from harness.spec import ClientRef
@@ -86,13 +85,8 @@ def _trials(name: str, check: Check, count: int, seed: int) -> Iterator[bool]:
 
 
 def _accuses(check: Check, evidence: Evidence) -> bool:
-    """A difference (a finding of level SHOULD) accuses only where it is about a SHOULD."""
-    musts = {each.id for each in check.requirements if each.level is Level.MUST}
+    """A difference is an accusation too: the true client differs in nothing here."""
     try:
-        found = check.find(evidence)
+        return bool(check.find(evidence))
     except (Unsupported, Inconclusive):
         return False
-    return any(
-        finding.level == Level.MUST or not (finding.requirement in musts if finding.requirement else musts)
-        for finding in found
-    )

@@ -229,7 +229,7 @@ class RequestsEndOnceAndInOrder(RuleBasedStateMachine):
     @rule(count=st.integers(1, 5))
     def answers(self, count: int) -> None:
         """A good stretch: so many requests of each node are answered."""
-        self.wire.holds_writes = False
+        self.write(hold=False)
         for node_id in NODES * count:
             self.answer(node_id, 0, True)
 

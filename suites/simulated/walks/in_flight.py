@@ -46,5 +46,14 @@ WALKS: Mapping[str, Sequence[Step]] = {
         step("answer", node_id=1, throttle_ms=0, known=False),
     ),
     "an answer to nothing": (begin(5), end("unasked")),
+    "a write that was held is over before the next connection": (
+        begin(1),
+        end("disconnect"),
+        step("write", hold=True),
+        send(answered=False, node_id=2),
+        step("answers", count=1),
+        send(),
+        ROUND,
+    ),
     "two nodes": (begin(5), send(), send(node_id=2), send(), step("answers", count=3)),
 }
