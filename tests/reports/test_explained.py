@@ -13,7 +13,7 @@ import pytest
 from harness.anomaly_rows import AnomalyRow
 from harness.evidence import Evidence
 from harness.pack import pack
-from harness.rows import FaultRow, Frame, FrameKind, ProducePart
+from harness.rows import Delivery, FaultRow, Frame, FrameKind, ProducePart
 from harness.spec import Elapsed, FaultSpec
 from harness.store import RunStore
 from harness.tables import UNEXPLAINED
@@ -93,6 +93,10 @@ class Retried:
         for n in sorted({each.n for each in self.tries}):
             self.story.send(n, LOAD_NS)
         self.story.frames.sort(key=lambda frame: frame.t_ns)
+        records = len({each.n for each in self.tries})
+        kept = len({each.n for each in self.tries if each.stored is not None})
+        in_log = len(self.story.log)
+        self.story.delivery = Delivery(sent=records, unknown=records, in_log=in_log, duplicated=in_log - kept)
         return self.story
 
 

@@ -56,7 +56,7 @@ def test_a_disagreement_is_reported_and_exits_3(
     }
     assert Path(told["report"]) == store.folder / "report" / "index.html"
     assert err.decode().splitlines() == [
-        "PySpark recomputed the delivery of 4 trials (1,760 identities): "
+        "PySpark recomputed the delivery of 4 trials (2,240 identities): "
         "1 disagrees with the online checks, so this run proves nothing.",
         f"report: {told['report']}",
     ]
