@@ -32,7 +32,10 @@ class Activation(NamedTuple):
 
 
 def activation(evidence: Evidence, scenario: Scenario) -> Activation:
-    """Where a scenario throws faults in at random, one that bit is enough; the others are named."""
+    """A scenario needs an effect of each kind of fault that it names; one that draws them at random, of any.
+
+    What had none is named all the same: repeated windows are repeated tries at one situation.
+    """
     specs = evidence.record.spec.faults
     rows = {row.index: row for row in evidence.faults}
     shown = effects(evidence)
@@ -52,7 +55,9 @@ def activation(evidence: Evidence, scenario: Scenario) -> Activation:
         for index, spec in enumerate(specs)
         if (reason := _idle(index, spec.kind, rows, shown)) is not None
     ]
-    if idle and (scenario.each_fault or len(idle) == len(specs)):
+    bitten = {spec.kind for index, spec in enumerate(specs) if index in shown and shown[index].count > 0}
+    lacks_a_kind = scenario.each_fault and bitten != {spec.kind for spec in specs}
+    if idle and (lacks_a_kind or len(idle) == len(specs)):
         return Activation(Verdict.NOT_EXERCISED, _together(idle), accounts)
     seen = scenario.consequence(evidence)
     verdict = Verdict.PASS if seen.count > 0 else Verdict.NOT_EXERCISED
