@@ -124,8 +124,13 @@ def _later(
         for way in ways(evidence)
         if is_target(row.spec, way.connection.broker) and (each := wait(span, way)) is not None
     ]
-    late = sum(waited >= asked and waited >= usual_ns + max(asked // 2, SCATTER_NS) for waited, asked in seen)
+    late = sum(waited >= asked and waited >= _more_than(usual_ns, asked) for waited, asked in seen)
     return late if 2 * late >= len(seen) else 0
+
+
+def _more_than(usual_ns: int, asked_ns: int) -> int:
+    """The shortest wait that stands out: a delay above what is usual does by itself, however short."""
+    return asked_ns if asked_ns > usual_ns else usual_ns + max(asked_ns // 2, SCATTER_NS)
 
 
 def _broker_of(evidence: Evidence, send: Send, span: Span) -> int | None:

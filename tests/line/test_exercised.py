@@ -18,7 +18,7 @@ from harness.store import RunRecord, RunStore
 
 pytestmark = pytest.mark.jvm
 
-LATE = {"downstream_ms": 5}
+LATE = {"downstream_ms": 100}
 LOAD = Workload(records=400, chunk=20, interval_ms=50)
 
 

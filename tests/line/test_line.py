@@ -17,7 +17,9 @@ def test_both_clients_pass_the_eight_cells(matrix):
         delivery = verdict["delivery"]
         assert delivery["sent"] == delivery["acked"] >= 2000, verdict["trial"]
         assert delivery["lost"] == delivery["phantom"] == 0
-        assert {requirement["verdict"] for requirement in verdict["requirements"]} == {"pass"}
+        judged = {requirement["id"]: requirement["verdict"] for requirement in verdict["requirements"]}
+        assert set(judged.values()) <= {"pass", "not-exercised"}, verdict["trial"]
+        assert judged["E2E-DEL-01"] == "pass"
 
 
 def test_dropped_responses_duplicate_at_least_once_and_never_idempotent(matrix):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path
 
@@ -13,8 +14,9 @@ STALLING = Path(__file__).with_name("stalling_adapter.py")
 
 
 def test_a_program_that_stalls_is_stuck_without_a_delivery_timeout_and_with_a_living_process(line):
-    [verdict] = line.json(
+    told = line(
         "run",
+        "--json",
         "network/reset",
         "-g",
         "at-least-once",
@@ -24,7 +26,8 @@ def test_a_program_that_stalls_is_stuck_without_a_delivery_timeout_and_with_a_li
         sys.executable,
         str(STALLING),
         code=1,
-    )["verdicts"]
+    )
+    [verdict] = json.loads(told.stdout)["verdicts"]
     assert (verdict["verdict"], verdict["code"]) == ("fail", "stuck"), verdict["reason"]
     assert 0 < verdict["availability"]["acked"] < verdict["availability"]["offered"]
     assert verdict["params"]["idle_ms"] > verdict["params"]["bound_ms"] == 40_000
