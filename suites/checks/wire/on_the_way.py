@@ -56,7 +56,9 @@ def sent_by_ns(evidence: Evidence, broker: int, seen_ns: int) -> int:
         (
             delay.upstream_ns
             for delay in _of(evidence, broker)
-            if delay.begin_ns <= seen_ns - delay.upstream_ns and seen_ns < delay.end_ns
+            if delay.begin_ns <= seen_ns - delay.upstream_ns
+            and seen_ns < delay.end_ns
+            and _undisturbed(evidence, broker, seen_ns - delay.upstream_ns, seen_ns)
         ),
         default=0,
     )
@@ -69,7 +71,9 @@ def had_from_ns(evidence: Evidence, broker: int, seen_ns: int) -> int:
         (
             delay.downstream_ns
             for delay in _of(evidence, broker)
-            if delay.begin_ns <= seen_ns and seen_ns + delay.downstream_ns < delay.end_ns
+            if delay.begin_ns <= seen_ns
+            and seen_ns + delay.downstream_ns < delay.end_ns
+            and _undisturbed(evidence, broker, seen_ns, seen_ns + delay.downstream_ns)
         ),
         default=0,
     )
@@ -81,6 +85,36 @@ def wall_offsets_ns(evidence: Evidence) -> tuple[int, int]:
     """The least and the most that the client's wall clock was ahead of the monotonic one; (0, 0) if it tells none."""
     offsets = [event.wall_ns - event.mono_ns for event in evidence.history if event.wall_ns]
     return (min(offsets), max(offsets)) if offsets else (0, 0)
+
+
+class _Edge(NamedTuple):
+    """When a fault was being put on the lanes of ``brokers`` (empty: of all), or taken away."""
+
+    begin_ns: int
+    end_ns: int
+    brokers: tuple[int, ...]
+
+
+@view
+def _edges(evidence: Evidence) -> list[_Edge]:
+    """Both edges of each fault, as wide as its calls can have been."""
+    found = []
+    for row in evidence.faults:
+        if row.effective_ns is not None:
+            begin_ns, gone_ns = row.effective_ns
+            asked_ns = gone_ns if row.requested_ns is None else min(gone_ns, row.requested_ns[1])
+            found += [
+                _Edge(begin_ns, begin_ns + MARGIN_NS + gone_ns - asked_ns, row.spec.brokers),
+                _Edge(asked_ns, gone_ns + MARGIN_NS, row.spec.brokers),
+            ]
+    return found
+
+
+def _undisturbed(evidence: Evidence, broker: int, begin_ns: int, end_ns: int) -> bool:
+    return not any(
+        (not edge.brokers or broker in edge.brokers) and edge.begin_ns <= end_ns and begin_ns <= edge.end_ns
+        for edge in _edges(evidence)
+    )
 
 
 def _of(evidence: Evidence, broker: int) -> list[Delay]:

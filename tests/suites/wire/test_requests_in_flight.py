@@ -154,6 +154,18 @@ def test_latency_counts_only_while_it_is_certain(story):
     assert found(told) == []
 
 
+@pytest.mark.parametrize("edge_ms", [0, 1])
+def test_a_fault_that_begins_or_ends_beside_latency_lets_go_of_what_that_holds(story, edge_ms):
+    """As Toxiproxy's stages do: nothing is certain of what was on its way then."""
+    told = in_turn(story, 150, upstream_ms=100, downstream_ms=100)
+    assert ("NET-INF-03", "SHOULD", 9, 2) in found(told)
+
+    begin_ms, end_ms = (-5_000, 700) if edge_ms else (700, 9_000)
+    told.fault("bandwidth", begin_ms, end_ms, upstream_bytes_per_s=4_000)
+    [(_, _, count, _), *_] = found(dated(told))
+    assert 0 < count < 9
+
+
 def test_after_an_answer_that_came_twice_nothing_counts(story):
     told = dated(burst(story(config={LIMIT: 1}), 4, first_ms=100))
     told.call(99)
