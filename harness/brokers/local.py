@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import logging
 import shutil
 import uuid
 from collections.abc import AsyncIterator, Mapping
@@ -17,7 +18,7 @@ from pathlib import Path
 from kio.schema.errors import ErrorCode
 
 from harness import needs, processes
-from harness.brokers import settings
+from harness.brokers import class_data, settings
 from harness.brokers.accepts import Accepts
 from harness.brokers.admin import TIMEOUT_S, Admin
 from harness.brokers.alterations import Alterations
@@ -25,7 +26,7 @@ from harness.brokers.connection import require
 from harness.brokers.deadline import insist
 from harness.brokers.layout import ClusterId, Layout
 from harness.brokers.log_reader import read_log
-from harness.brokers.node import Node, State
+from harness.brokers.node import STOP_GRACE_S, Node, State
 from harness.brokers.readiness import assert_ready
 from harness.brokers.renewal import Renewal
 from harness.errors import BrokerDied, KafkaTrialError
@@ -37,6 +38,10 @@ from harness.rows import LogRecord
 
 #: A limit for what will never be ready; on a busy machine a start has taken more than a minute.
 START_TIMEOUT_S = 180.0
+#: A limit for a node that ends and writes what it has loaded.
+DUMP_TIMEOUT_S = 120.0
+
+log = logging.getLogger(__name__)
 
 
 class LocalCluster:
@@ -137,9 +142,9 @@ class LocalCluster:
             if port not in self._probes
         ]
 
-    async def stop(self, node_id: int) -> None:
-        """End a node in good order; its data stays."""
-        await self._nodes[node_id].stop()
+    async def stop(self, node_id: int, grace_s: float = STOP_GRACE_S) -> None:
+        """End a node in good order, and kill it after ``grace_s``; its data stays."""
+        await self._nodes[node_id].stop(grace_s)
 
     async def kill(self, node_id: int) -> None:
         """End a node by SIGKILL; its data stays."""
@@ -274,18 +279,53 @@ class LocalKind:
         ``config`` goes before our own settings (:mod:`harness.brokers.settings`).
         """
         wanted = ClusterId.parse(broker_id, VERSIONS)
-        java = await asyncio.to_thread(java_command, wanted.version)
+        java = await _with_class_data(wanted.version)
         await asyncio.to_thread(log_dir.mkdir, parents=True, exist_ok=True)
-        with port_block(Layout.ports_needed(wanted.nodes, lanes)) as ports:
-            folder = processes.scratch_dir()
-            layout = Layout.deal(ports, wanted.nodes, lanes)
-            cluster = LocalCluster(wanted, layout, java, folder, log_dir, config)
-            try:
-                await cluster.start()
-                yield cluster
-            finally:
-                await cluster.close()
-                await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
+        async with _cluster(wanted, lanes, java, log_dir, config) as cluster:
+            await cluster.start()
+            yield cluster
+
+
+@asynccontextmanager
+async def _cluster(
+    wanted: ClusterId,
+    lanes: int,
+    java: tuple[str, ...],
+    log_dir: Path,
+    config: Mapping[str, str] | None = None,
+) -> AsyncIterator[LocalCluster]:
+    """One that is yet to be started, with ports and a folder of its own."""
+    with port_block(Layout.ports_needed(wanted.nodes, lanes)) as ports:
+        folder = processes.scratch_dir()
+        cluster = LocalCluster(wanted, Layout.deal(ports, wanted.nodes, lanes), java, folder, log_dir, config)
+        try:
+            yield cluster
+        finally:
+            await cluster.close()
+            await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
+
+
+async def _with_class_data(version: str) -> tuple[str, ...]:
+    """The command of :func:`java_command` with its archive, which is made if there is none; without, if none can be."""
+    java = await asyncio.to_thread(java_command, version)
+    place = class_data.place_of(version, java)
+    return class_data.using(java, place) if place.exists() or await _made(version, java, place) else java
+
+
+async def _made(version: str, java: tuple[str, ...], place: Path) -> bool:
+    log.info("preparing Kafka %s, so that its brokers start faster from now on", version)
+    folder = processes.scratch_dir()
+    made = folder / "made.jsa"
+    try:
+        async with _cluster(ClusterId(version, 1), 1, class_data.leaving(java, made), folder) as cluster:
+            await cluster.start()
+            await cluster.stop(1, DUMP_TIMEOUT_S)
+        return class_data.keep(made, place)
+    except BrokerDied as error:
+        log.warning("brokers start more slowly: no class data archive was made: %s", error)
+        return False
+    finally:
+        await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
 
 
 def java_command(version: str) -> tuple[str, ...]:

@@ -78,9 +78,9 @@ class Node:
         self._process = await processes.spawn(self._argv, stdout=self.log, stderr=self.log)
         self.state = after
 
-    async def stop(self) -> None:
-        """End it in good order (SIGTERM: the broker hands its leaderships over first)."""
-        await self._end("stop", STOP_GRACE_S)
+    async def stop(self, grace_s: float = STOP_GRACE_S) -> None:
+        """End it in good order (SIGTERM: the broker hands its leaderships over first); kill it after ``grace_s``."""
+        await self._end("stop", grace_s)
 
     async def kill(self) -> None:
         """End it at once (SIGKILL)."""
