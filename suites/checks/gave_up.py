@@ -32,13 +32,14 @@ broker took their sequence for a wrong one, though it was the next: that is for 
 as unknown that is in the log, and whose batch the broker, asked once more, called too large: nobody can find out that
 it was stored (the size is looked at first, a smaller batch is another batch).
 
-A record whose time was over was given up too if the network was there for long enough to deliver it:
-request.timeout.ms and reconnect.backoff.max.ms, one after the other, and five seconds more, with no fault on the way to
-its broker. A connection on which an answer came that was not for the oldest request is no such way until it ends, for
-no broker does that and nothing says how a client goes on. The records of batches that went over such a connection, and
-whose answers tell nothing, may wait until their time is over: that is a difference, ``given-up-out-of-turn`` (the Java
-client does so). A client process or a broker that stood still makes this
-inconclusive for the records that lived then. A call that fails after max.block.ms was refused, not given up.
+A record whose time was over was given up too if the network was there for long enough to deliver it: request.timeout.ms
+and reconnect.backoff.max.ms, one after the other, and five seconds more, with no fault on the way to its broker. A
+connection on which an answer came that was not for the oldest request is no such way until it ends, for no broker does
+that and nothing says how a client goes on. The records of batches that went over such a connection, and whose answers
+tell nothing, may wait until their time is over, and so may those that are not in the log and can have been in such a
+batch: that is a difference, ``given-up-out-of-turn`` (the Java client does so). A client process or a broker that stood
+still makes this inconclusive for the records that lived then. A call that fails after max.block.ms was refused, not
+given up.
 
 ## References
 
@@ -48,7 +49,8 @@ then: "Unable to reconstruct MessageSet", issue 4736, which names 2.2.0 as the f
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from bisect import bisect_left
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -56,7 +58,7 @@ from harness.anomaly import Anomaly
 from harness.check import Check, Inconclusive, Requirement
 from harness.evidence import Evidence, Send
 from harness.outcome import Level, Outcome
-from harness.rows import Finding
+from harness.rows import Finding, FrameKind
 from suites.checks.analysis.failures import failed_attempts, paths
 from suites.checks.analysis.homes import home
 from suites.checks.analysis.way import way
@@ -232,7 +234,11 @@ def _took_ns(send: Send) -> int:
 
 
 def _stranded(evidence: Evidence) -> set[int]:
-    """The records in the log of whose batches no answer tells anything: it was not for the oldest request."""
+    """The records whose fate a client cannot know, since an answer was not for the oldest request of its connection.
+
+    Those of batches in the log that no answer tells about; and those that are not in the log, and lived when such a
+    batch of their partition was sent, for they may have been in it.
+    """
     from_ns = out_of_turn_ns(evidence)
     places = {
         place
@@ -240,7 +246,36 @@ def _stranded(evidence: Evidence) -> set[int]:
         if origin.conn in from_ns
         and (origin.answered_ns is None or origin.answered_ns >= from_ns[origin.conn])
     }
-    return {n for n, copies in evidence.copies.items() if any(batch_place(copy) in places for copy in copies)}
+    untold = _untold_ns(evidence, from_ns)
+    return {
+        send.n
+        for send in evidence.sends.values()
+        if (
+            any(batch_place(copy) in places for copy in copies)
+            if (copies := evidence.copies.get(send.n))
+            else _lived_at(send, untold.get(home(evidence, send), ()))
+        )
+    }
+
+
+def _untold_ns(evidence: Evidence, from_ns: Mapping[int, int]) -> Mapping[int | None, list[int]]:
+    """Partition -> when batches of it were sent on such connections, that no answer tells about, in order."""
+    found: dict[int | None, list[int]] = {}
+    for attempt in attempts(evidence):
+        if attempt.conn in from_ns and (
+            attempt.answered_ns is None or attempt.answered_ns >= from_ns[attempt.conn]
+        ):
+            found.setdefault(attempt.part.partition, []).append(attempt.asked_ns)
+    for frame in evidence.stopped:
+        if frame.kind is FrameKind.REQUEST and frame.conn in from_ns:
+            for part in frame.produce:
+                found.setdefault(part.partition, []).append(frame.arrived_ns)
+    return {partition: sorted(sent_ns) for partition, sent_ns in found.items()}
+
+
+def _lived_at(send: Send, moments_ns: Sequence[int]) -> bool:
+    first = bisect_left(moments_ns, send.invoke_ns)
+    return first < len(moments_ns) and moments_ns[first] <= (send.complete_ns or send.invoke_ns)
 
 
 def _unknowable(evidence: Evidence) -> set[int]:

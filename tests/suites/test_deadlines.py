@@ -328,3 +328,41 @@ def test_a_batch_whose_time_is_over_ends_where_another_record_was_acknowledged(s
     )
     told.result(8, at_ms=30_000, partition=0, outcome="info", error="_TIMED_OUT")
     assert sum(finding.count for finding in gave_up.CHECK.find(told.evidence())) == count
+
+
+def out_of_turn(told, *, hangs_up_ms):
+    """Record 0 expires; its batch was on a connection on which record 1's answer came first."""
+    told.call(0, 1)
+    told.request([0], 0, at_ms=10)
+    told.request([1], 0, at_ms=20)
+    told.append([1], 0)
+    told.answer(0, 0, at_ms=30)
+    told.close(1, at_ms=hangs_up_ms)
+    told.result(0, at_ms=30_000, partition=0, outcome="info", error="TimeoutException")
+    told.result(1, at_ms=30_000, partition=0, outcome="info", error="TimeoutException")
+    return told
+
+
+def test_records_of_batches_that_no_answer_tells_about_may_wait_until_their_time_is_over(story):
+    """Record 0 is not in the log, and its partition had a batch on that connection while it lived; 1 is in the log."""
+    (finding,) = gave_up.CHECK.find(out_of_turn(story(), hangs_up_ms=3_000).evidence())
+    assert (finding.anomaly, finding.count, finding.level) == ("given-up-out-of-turn", 2, Level.SHOULD)
+
+
+def test_records_that_were_called_later_or_go_elsewhere_were_given_up(story):
+    told = out_of_turn(story(), hangs_up_ms=3_000)
+    told.call(2, at_ms=40)
+    told.result(2, at_ms=30_040, partition=0, outcome="info", error="TimeoutException")
+    told.call(3)
+    told.result(3, at_ms=30_000, partition=1, outcome="info", error="TimeoutException")
+    (finding,) = gave_up.CHECK.find(told.evidence())
+    assert (finding.anomaly, finding.count) == ("gave-up", 2)
+    assert {sample["n"] for sample in finding.samples} == {2, 3}
+
+
+def test_answers_out_of_turn_are_no_reason_to_give_up_before_the_time_is_over(story):
+    told = out_of_turn(story(), hangs_up_ms=3_000)
+    told.call(2)
+    told.result(2, at_ms=500, partition=0, outcome="info", error="TimeoutException")
+    (finding,) = gave_up.CHECK.find(told.evidence())
+    assert (finding.anomaly, finding.samples[0]["n"]) == ("gave-up", 2)
