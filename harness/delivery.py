@@ -66,6 +66,11 @@ class Phantom:
     n: int | None = None
 
 
+#: What is wrong with an acknowledgement, not with what was written.
+ELSEWHERE = "a record was acknowledged where it is not"
+SHARED = "two records were acknowledged at one place"
+
+
 @dataclass(frozen=True, slots=True)
 class Corruption:
     """``what`` is wrong at a place, with what should be there and what is; ``n`` None: record unknown."""
@@ -237,7 +242,7 @@ def _misplaced(evidence: Evidence) -> Iterator[Corruption]:
                 f"{partition}/{offset}" for partition, offset in sorted({place(copy) for copy in copies})
             )
             at = (send.partition, send.offset)
-            yield Corruption("a record was acknowledged where it is not", *at, n, where, "{}/{}".format(*at))
+            yield Corruption(ELSEWHERE, *at, n, where, "{}/{}".format(*at))
 
 
 def _is_at_one(send: Send, copies: Sequence[LogRecord]) -> bool:
@@ -255,6 +260,4 @@ def _shared_places(evidence: Evidence) -> Iterator[Corruption]:
     taken: dict[tuple[int, int], int] = {}
     for n, at in zip(acked, places, strict=True):
         if min(at) >= 0 and taken.setdefault(at, n) != n:
-            yield Corruption(
-                "two records were acknowledged at one place", *at, n, None, f"record {taken[at]}"
-            )
+            yield Corruption(SHARED, *at, n, None, f"record {taken[at]}")

@@ -33,7 +33,7 @@ from collections import defaultdict
 from harness import delivery
 from harness.anomaly import Anomaly, Sample
 from harness.check import Check, Requirement
-from harness.delivery import Corruption
+from harness.delivery import SHARED, Corruption
 from harness.evidence import Evidence, Send
 from harness.outcome import Level
 from harness.rows import Finding
@@ -42,9 +42,6 @@ from suites.checks.promises import EVERY
 from suites.checks.recreated import recreations
 
 CORRUPTED = Anomaly("corrupted", "{count:place}: {what}")
-
-#: As :func:`harness.delivery.corruptions` says it.
-SHARED = "two records were acknowledged at one place"
 
 
 def find(evidence: Evidence) -> list[Finding]:

@@ -26,9 +26,10 @@ where neither is, and both have as many records, nothing is said. A new epoch be
 The numbers of a batch may be used again once every attempt of it was refused with an error that means "not stored",
 and the parts of a batch that was too large for the broker have its numbers.
 
-What follows from it is told with it, not as causes of their own: `lost`, `duplicate`, `reordered` and
-`sequence-changed`, each only if all such records of the trial are in a partition in which numbers were used again,
-and were numbered or acknowledged after that, in that epoch or a later one of the same producer id.
+What follows from it is told with it, not as causes of their own: `lost`, `duplicate`, `reordered`, `sequence-changed`,
+and `corrupted` where only the places of acknowledgements are wrong; each only if all such records of the trial are in a
+partition in which numbers were used again, and were numbered or acknowledged after that, in that epoch or a later one
+of the same producer id.
 
 ## References
 
@@ -46,7 +47,7 @@ from msgspec.structs import replace
 from harness import delivery
 from harness.anomaly import Anomaly, Sample
 from harness.check import Check, Requirement
-from harness.evidence import Evidence, view
+from harness.evidence import Evidence, Send, view
 from harness.outcome import Level
 from harness.rows import Finding, LogRecord
 from suites.checks.promises import EXACTLY_ONCE
@@ -149,14 +150,27 @@ def _explained(evidence: Evidence, found: list[Reuse]) -> tuple[str, ...]:
         first = since.get((record.partition, record.producer_id))
         return first is not None and (record.producer_epoch, record.sequence) >= first
 
-    lost = [
-        send.partition in since_ns and (send.complete_ns or 0) >= since_ns[send.partition]
-        for send in delivery.lost(evidence)
+    def was_told_later(send: Send) -> bool:
+        return send.partition in since_ns and (send.complete_ns or 0) >= since_ns[send.partition]
+
+    lost = [was_told_later(send) for send in delivery.lost(evidence)]
+    # The broker answers with the place of the batch that it takes for the same.
+    misplaced = [
+        found.what in (delivery.ELSEWHERE, delivery.SHARED)
+        and found.n is not None
+        and was_told_later(evidence.sends[found.n])
+        for found in delivery.corruptions(evidence)
     ]
     doubled = [any(map(follows, copies)) for copies in delivery.duplicates(evidence).values()]
     overtaken = [follows(inversion.record) for inversion in delivery.inversions(evidence)]
     changed = [any(map(follows, copies)) for copies in renumbered(evidence).values()]
-    consequences = {"duplicate": doubled, "lost": lost, "reordered": overtaken, "sequence-changed": changed}
+    consequences = {
+        "corrupted": misplaced,
+        "duplicate": doubled,
+        "lost": lost,
+        "reordered": overtaken,
+        "sequence-changed": changed,
+    }
     return tuple(code for code, each in consequences.items() if each and all(each))
 
 

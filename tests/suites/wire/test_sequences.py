@@ -86,6 +86,22 @@ def test_what_is_stored_again_in_a_later_epoch_follows_from_a_reuse(numbered, pa
     assert ("duplicate" in finding.explains) == explained
 
 
+@pytest.mark.parametrize(
+    ("partition", "spoilt", "explained"), [(0, "", True), (1, "", False), (0, "x", False)]
+)
+def test_places_that_were_told_wrong_follow_from_a_reuse(numbered, partition, spoilt, explained):
+    """The broker answers with the place of the earlier batch; that a value is damaged is another cause."""
+    told = lost_behind_a_reuse(numbered())
+    told.call(20, at_ms=35)
+    told.append([20], partition, producer_id=9, producer_epoch=0, sequence=0)
+    told.result(20, at_ms=60, partition=partition, offset=77)
+    if spoilt:
+        told.log[0] = replace(told.log[0], value=spoilt)
+
+    (finding,) = REUSED.find(told.evidence())
+    assert ("corrupted" in finding.explains) == explained
+
+
 def test_a_reuse_explains_nothing_in_another_partition(numbered):
     told = lost_behind_a_reuse(numbered())
     told.call(9, at_ms=50)
