@@ -16,12 +16,13 @@ speed of the network, on the broker that can bear it least, and uses up its retr
 
 ## What it needs
 
-The witness's frames. The pause is counted from the moment at which the answer passed the witness to the moment at
-which the next attempt was there; the client waited less than that. A batch is known by its CRC, and by its sequence
-where it has one; a client that encodes it again is not judged. The pause is judged only where the client applies
-retry.backoff.ms. Where there are several brokers, an error that says that the leader has changed may be followed by
-an attempt at once (KIP-951). After a lost connection only the storm is judged, for nobody but the client knows when
-it noticed. The bound of a storm follows from the setting: one attempt in 0.8 of retry.backoff.ms, twice; where the
+The witness's frames. The pause is counted from the moment at which the answer passed the witness to the moment at which
+the next attempt was there; the client waited less than that. A batch is known by its CRC, and by its sequence where it
+has one; a client that encodes it again is not judged. The pause is judged only where the client applies
+retry.backoff.ms. Where there are several brokers, an error that says that the leader has changed may be followed by an
+attempt at once (KIP-951). So may one that says that the batch is too large: what is sent then is a part of it, or all
+of it where it cannot be made smaller. After a lost connection only the storm is judged, for nobody but the client knows
+when it noticed. The bound of a storm follows from the setting: one attempt in 0.8 of retry.backoff.ms, twice; where the
 client cannot be given it, 50 in a second, one in 20 ms.
 
 ## References
@@ -41,6 +42,7 @@ from harness.outcome import Guarantee, Level
 from harness.rows import Finding, FrameKind
 from harness.units import NS_PER_MS
 from harness.wire.error_table import error_for
+from suites.checks.too_large import TOO_LARGE
 from suites.checks.wire.rate import busiest_second
 from suites.checks.wire.sent import Sent, sent
 
@@ -79,6 +81,8 @@ def pauses_ms(evidence: Evidence) -> list[tuple[int, Sent]]:
     for attempts in attempts_by_batch(evidence).values():
         for before, after in pairwise(attempts):
             if before.answer is None or not before.error_code or after.asked_ns < before.answer.t_ns:
+                continue
+            if before.error_code == TOO_LARGE:
                 continue
             if len(brokers) == 1 or not error_for(before.error_code).invalid_metadata:
                 found.append(((after.asked_ns - before.answer.t_ns) // NS_PER_MS, after))

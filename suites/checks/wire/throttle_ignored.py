@@ -16,11 +16,11 @@ wrong with.
 
 ## What it needs
 
-The witness's frames and the faults as they were. Only answers of versions that ask for it count (Produce 6, Metadata
-6, FindCoordinator, ApiVersions and InitProducerId 2, 2 and 1). What the client had sent before it had the answer is
-on its way for at most 250 ms, and as long as a `latency` fault, in effect or just over, delays both ways; later
-requests are too early if they come to the witness before the time is over that began when the answer passed. While
-any other fault is in effect that may keep bytes on their way, nothing is said.
+The witness's frames and the faults as they were. Only answers of versions that ask for it count (Produce 6, Metadata 6,
+FindCoordinator, ApiVersions and InitProducerId 2, 2 and 1). What the client had sent before it had the answer is on its
+way for at most a second, and as long as a `latency` fault, in effect or just over, delays both ways; later requests are
+too early if they come to the witness before the time is over that began when the answer passed. While any other fault
+is in effect that may keep bytes on their way, nothing is said.
 
 ## References
 
@@ -46,7 +46,7 @@ IGNORED = Anomaly(
 )
 #: The first version of each API that a broker answers before it mutes the connection.
 SINCE = {"Produce": 6, "Metadata": 6, "FindCoordinator": 2, "ApiVersions": 2, "InitProducerId": 1}
-SLACK_NS = 250 * NS_PER_MS
+SLACK_NS = 1_000 * NS_PER_MS
 #: Clients count whole milliseconds, and may begin with the one in which they began to read.
 EARLY_NS = 20 * NS_PER_MS
 LATENCY = "latency"
