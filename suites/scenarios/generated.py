@@ -76,7 +76,7 @@ def _error_response(dice: Dice) -> dict[str, int]:
 
 
 def _throttle(dice: Dice) -> dict[str, int]:
-    return {"api": 0, "throttle_ms": dice.between(10, 800)}
+    return {"api": 0, "throttle_ms": dice.between(10, 3_000)}
 
 
 def _size_limit(dice: Dice) -> dict[str, int]:

@@ -173,7 +173,8 @@ def throttled(story, *at_ms, throttle_ms=10_000, version=8, conn=1):
 
 
 @pytest.mark.parametrize(
-    ("at_ms", "accused"), [(101, 0), (1_099, 0), (1_101, 1), (5_000, 1), (10_070, 1), (10_090, 0), (10_200, 0)]
+    ("at_ms", "accused"),
+    [(101, 0), (1_099, 0), (1_101, 1), (5_000, 1), (10_070, 1), (10_090, 0), (10_200, 0)],
 )
 def test_a_throttled_connection_is_left_alone(story, at_ms, accused):
     assert len(found(throttle_ignored.CHECK, throttled(story, at_ms))) == accused
@@ -184,7 +185,7 @@ def test_what_must_not_be_throttled_is_not(story):
     assert found(check, throttled(story, 5_000, 5_001)) == [("throttle-ignored", 2)]
     assert found(check, throttled(story, 5_000, conn=2)) == []
     assert found(check, throttled(story, 5_000, version=5)) == []
-    assert found(check, throttled(story, 1_120, throttle_ms=1_100)) == []
+    assert found(check, throttled(story, 1_120, throttle_ms=1_010)) == []
 
 
 @pytest.mark.parametrize(
