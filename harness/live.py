@@ -30,6 +30,7 @@ from harness.lane import Lane, LiveLane
 from harness.liveness import CLOSE_TIMEOUT_MS, Patience, flush_timeout_ms
 from harness.outcome import Guarantee
 from harness.ports import Cluster, InstalledClient
+from harness.pulse import Pulse
 from harness.rows import Ending, Frame, LogRecord, Phases, TrialRecord
 from harness.spec import TrialSpec
 from harness.store import TRACE
@@ -97,6 +98,7 @@ class LiveTrial:
         self._startup: StartupComplete | None = None
         self._not_set: dict[str, str] = {}
         self._left_out = 0
+        self._pulse = Pulse()
         self._trace: tuple[Any, ...] = ()
 
     async def run(self) -> Evidence:
@@ -104,7 +106,8 @@ class LiveTrial:
         ending, code, reason = Ending.COMPLETE, "", ""
         self._lane.witness.record(self._frames.append)
         try:
-            await _unless(self._trouble, self._collect())
+            async with self._pulse:
+                await _unless(self._trouble, self._collect())
         except (KafkaTrialError, ExceptionGroup) as error:
             known = first_of(error) if isinstance(error, ExceptionGroup) else error
             if known is None:
@@ -278,6 +281,7 @@ class LiveTrial:
             client=_about(self._startup),
             not_set=self._not_set,
             left_out=self._left_out,
+            harness_stalls=tuple(self._pulse.stalls),
         )
         return Evidence(
             record,

@@ -179,7 +179,8 @@ class TrialRecord(msgspec.Struct, frozen=True):
     """``trial.json``: what was run, on what, and how collecting ended.
 
     ``code`` is the class of the error that ended it, ``reason`` its sentence; both are empty for complete evidence. So
-    many numbered events of the client were ``left_out`` of its history, since the contract does not know them.
+    many numbered events of the client were ``left_out`` of its history, since the contract does not know them. In
+    ``harness_stalls`` (monotonic ns) the harness itself did not keep time (:mod:`harness.pulse`).
     """
 
     spec: TrialSpec
@@ -195,6 +196,7 @@ class TrialRecord(msgspec.Struct, frozen=True):
     not_set: dict[str, str] = {}
     #: Null where none was asked for.
     capture: CaptureRecord | None = None
+    harness_stalls: tuple[tuple[int, int], ...] = ()
     schema_version: int = SCHEMA_VERSION
 
 

@@ -1,9 +1,10 @@
 """When time cannot be trusted: a client that was starved, or a broker that stood still, is nobody's broken promise.
 
-Two witnesses. The client's heartbeat (``stats``, once a second): a gap of seconds means that its process did not run.
-And the broker's answers as they come to the witness, before any rule there keeps, changes or stops them, each from the
-moment at which the broker had its request: if one takes seconds, the broker stood still. Whoever is late then is not to
-blame, and a judgement about time is no judgement.
+Three witnesses. The harness's own pulse: where it was late, frames were, and a client may have given up requests of
+which the witness's rows say that they were answered in time. The client's heartbeat (``stats``, once a second): a gap
+of seconds means that its process did not run. And the broker's answers as they come to the witness, before any rule
+there keeps, changes or stops them, each from the moment at which the broker had its request: if one takes seconds, the
+broker stood still. Whoever is late then is not to blame, and a judgement about time is no judgement.
 """
 
 from __future__ import annotations
@@ -24,6 +25,10 @@ CLIENT_STALLED = ReasonKind(
 )
 BROKER_STALLED = ReasonKind(
     "broker-stalled", "{of}: {told}, but the broker left a request unanswered for {stalled_ms} ms"
+)
+
+HARNESS_STALLED = ReasonKind(
+    "harness-stalled", "{of}: {told}, but the harness itself stalled for {stalled_ms} ms meanwhile"
 )
 
 #: More than one missed heartbeat; below request.timeout.ms, whose running out is then no sign of anything.
@@ -78,6 +83,11 @@ def broker_stalls(evidence: Evidence) -> list[Span]:
     return [answer for answer in slow_answers(evidence) if answer.length_ms > SILENT_MS]
 
 
+def harness_stalls(evidence: Evidence) -> list[Span]:
+    """When the harness did not keep time."""
+    return [Span(*stall) for stall in evidence.record.harness_stalls]
+
+
 def stalled_ns(stalls: Iterable[Span], begin_ns: int, end_ns: int) -> int:
     """How much of a stretch of time lies in these."""
     return sum(stall.overlap_ns(begin_ns, end_ns) for stall in stalls)
@@ -94,6 +104,10 @@ def doubt_if_disturbed(evidence: Evidence, found: Finding) -> None:
         raise Inconclusive(CLIENT_STALLED.reason(of=found.anomaly, told=found.message, stalled_ms=silence_ms))
     if (answer_ms := slowest_answer_ms(evidence)) > SILENT_MS:
         raise Inconclusive(BROKER_STALLED.reason(of=found.anomaly, told=found.message, stalled_ms=answer_ms))
+    if (harness_ms := max((stall.length_ms for stall in harness_stalls(evidence)), default=0)) > SILENT_MS:
+        raise Inconclusive(
+            HARNESS_STALLED.reason(of=found.anomaly, told=found.message, stalled_ms=harness_ms)
+        )
 
 
 def _at_broker_ns(frame: Frame) -> int:

@@ -1,0 +1,52 @@
+"""Whether the harness itself kept time: its event loop carries every frame, and what it is late with looks slow.
+
+A pulse wakes up ten times a second. Where it wakes up late, nothing that was stamped meanwhile has its own time, and
+what a client did about it (a request that timed out) may be seen nowhere. Such a stretch is part of the evidence.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Final, Self
+
+EVERY_S: Final = 0.1
+#: Less than half of what two moments must be apart for the checks to have an order (500 ms).
+LATE_NS: Final = 200_000_000
+
+
+class Pulse:
+    """``async with Pulse() as pulse``: afterwards ``pulse.stalls`` are ``(begin_ns, end_ns)``, monotonic, in order."""
+
+    def __init__(self, clock_ns: Callable[[], int] = time.monotonic_ns) -> None:
+        self.stalls: list[tuple[int, int]] = []
+        self._clock_ns = clock_ns
+        self._beating: asyncio.Task[None] | None = None
+
+    async def __aenter__(self) -> Self:
+        self._beating = asyncio.create_task(self._beat())
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        assert self._beating is not None
+        self._beating.cancel()
+        with suppress(asyncio.CancelledError):
+            await self._beating
+
+    async def _beat(self) -> None:
+        last_ns = self._clock_ns()
+        while True:
+            await asyncio.sleep(EVERY_S)
+            now_ns = self._clock_ns()
+            self.woke(last_ns, now_ns)
+            last_ns = now_ns
+
+    def woke(self, last_ns: int, now_ns: int) -> None:
+        """Note a stall if it woke up late; one that follows at once continues the one before."""
+        if now_ns - last_ns - int(EVERY_S * 1e9) < LATE_NS:
+            return
+        if self.stalls and self.stalls[-1][1] == last_ns:
+            last_ns = self.stalls.pop()[0]
+        self.stalls.append((last_ns, now_ns))

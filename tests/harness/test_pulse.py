@@ -1,0 +1,47 @@
+"""The pulse: what is late is told, with its moments; what is in time is not."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from harness.pulse import EVERY_S, LATE_NS, Pulse
+
+EVERY_NS = int(EVERY_S * 1e9)
+
+
+def test_a_loop_that_is_held_up_is_told():
+    async def held_up():
+        async with Pulse() as pulse:
+            await asyncio.sleep(EVERY_S)
+            begin_ns = time.monotonic_ns()
+            time.sleep(2 * LATE_NS / 1e9 + EVERY_S)  # noqa: ASYNC251
+            end_ns = time.monotonic_ns()
+            await asyncio.sleep(2 * EVERY_S)
+        return pulse.stalls, begin_ns, end_ns
+
+    stalls, begin_ns, end_ns = asyncio.run(held_up())
+    assert any(stall[0] <= begin_ns + EVERY_NS and end_ns <= stall[1] for stall in stalls)
+
+
+@given(st.lists(st.integers(0, 4 * LATE_NS), max_size=30))
+def test_stalls_are_all_that_was_late_and_nothing_else(late_ns):
+    pulse, now_ns, expected = Pulse(), 0, 0
+    for each_ns in late_ns:
+        last_ns, now_ns = now_ns, now_ns + EVERY_NS + each_ns
+        pulse.woke(last_ns, now_ns)
+        expected += EVERY_NS + each_ns if each_ns >= LATE_NS else 0
+    assert sum(end - begin for begin, end in pulse.stalls) == expected
+    assert all(before[1] < after[0] for before, after in zip(pulse.stalls, pulse.stalls[1:], strict=False))
+
+
+def test_the_pulse_ends_with_its_trial():
+    async def beating():
+        async with Pulse():
+            await asyncio.sleep(0)
+        return [task for task in asyncio.all_tasks() if task is not asyncio.current_task()]
+
+    assert asyncio.run(beating()) == []
