@@ -35,11 +35,10 @@ it was stored (the size is looked at first, a smaller batch is another batch).
 A record whose time was over was given up too if the network was there for long enough to deliver it: request.timeout.ms
 and reconnect.backoff.max.ms, one after the other, and five seconds more, with no fault on the way to its broker. A
 connection on which an answer came that was not for the oldest request is no such way until it ends, for no broker does
-that and nothing says how a client goes on. The records of batches that went over such a connection, and whose answers
-tell nothing, may wait until their time is over, and so may those that are not in the log and can have been in such a
-batch: that is a difference, ``given-up-out-of-turn`` (the Java client does so). A client process or a broker that stood
-still makes this inconclusive for the records that lived then. A call that fails after max.block.ms was refused, not
-given up.
+that and nothing says how a client goes on. Records that lived then may wait until their time is over: that is a
+difference, ``given-up-out-of-turn`` (the Java client does so, and on other connections as well). A client process or a
+broker that stood still makes this inconclusive for the records that lived then. A call that fails after max.block.ms
+was refused, not given up.
 
 ## References
 
@@ -49,8 +48,7 @@ then: "Unable to reconstruct MessageSet", issue 4736, which names 2.2.0 as the f
 
 from __future__ import annotations
 
-from bisect import bisect_left
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -58,7 +56,7 @@ from harness.anomaly import Anomaly
 from harness.check import Check, Inconclusive, Requirement
 from harness.evidence import Evidence, Send
 from harness.outcome import Level, Outcome
-from harness.rows import Finding, FrameKind
+from harness.rows import Finding
 from suites.checks.analysis.failures import failed_attempts, paths
 from suites.checks.analysis.homes import home
 from suites.checks.analysis.way import way
@@ -115,7 +113,7 @@ def find(evidence: Evidence) -> list[Finding]:
     ]
     unknowable = _unknowable(evidence) if failed else set()
     failed = [send for send in failed if send.outcome is Outcome.FAIL or send.n not in unknowable]
-    stranded = _stranded(evidence) if failed else set()
+    stranded = _stranded(evidence, limits.delivery_ns) if failed else set()
     given_up = [
         send for send in failed if limits.in_time(send) or (send.n not in stranded and limits.in_peace(send))
     ]
@@ -160,7 +158,8 @@ class _Limits:
         return self.evidence.record.spec.config
 
     @cached_property
-    def _delivery_ns(self) -> int:
+    def delivery_ns(self) -> int:
+        """How long a record may take, less what clients round."""
         return (int(self._config[TIMEOUT]) - SLACK_MS) * NS_PER_MS
 
     @cached_property
@@ -170,7 +169,7 @@ class _Limits:
 
     def in_time(self, send: Send) -> bool:
         """True if it ended before its delivery timeout, and not with a batch whose time was over."""
-        return _took_ns(send) < self._delivery_ns and not self._blocked(send) and send.n not in self._expired
+        return _took_ns(send) < self.delivery_ns and not self._blocked(send) and send.n not in self._expired
 
     def in_peace(self, send: Send, *, but_for_stalls: bool = False) -> bool:
         """True if it failed although its way was free for long enough; ``but_for_stalls``: had nothing stood still."""
@@ -200,7 +199,7 @@ class _Limits:
                 roots.pop(partition, None)
             elif root is not None and _ended_with(send, root):
                 found.add(send.n)
-            elif _took_ns(send) >= self._delivery_ns:
+            elif _took_ns(send) >= self.delivery_ns:
                 roots[partition] = send
                 found.add(send.n)
             else:
@@ -233,49 +232,25 @@ def _took_ns(send: Send) -> int:
     return (send.complete_ns or send.invoke_ns) - send.invoke_ns
 
 
-def _stranded(evidence: Evidence) -> set[int]:
-    """The records whose fate a client cannot know, since an answer was not for the oldest request of its connection.
+def _stranded(evidence: Evidence, delivery_ns: int) -> set[int]:
+    """The records that lived while a client had to do with an answer that was not for its oldest request.
 
-    Those of batches in the log that no answer tells about; and those that are not in the log, and lived when such a
-    batch of their partition was sent, for they may have been in it.
+    On whichever connection: a client that is thrown out of reading one may lose what it had read of the others. It may
+    wait for the batches that it had then until their time is over, and with others behind them.
     """
-    from_ns = out_of_turn_ns(evidence)
-    places = {
-        place
-        for place, origin in origins(evidence).items()
-        if origin.conn in from_ns
-        and (origin.answered_ns is None or origin.answered_ns >= from_ns[origin.conn])
-    }
-    untold = _untold_ns(evidence, from_ns)
+    closed = {attempt.conn: attempt.closed_ns for attempt in attempts(evidence)}
+    spans = [
+        (from_ns, NEVER_NS if (end_ns := closed.get(conn)) is None else max(from_ns, end_ns) + delivery_ns)
+        for conn, from_ns in out_of_turn_ns(evidence).items()
+    ]
     return {
         send.n
         for send in evidence.sends.values()
-        if (
-            any(batch_place(copy) in places for copy in copies)
-            if (copies := evidence.copies.get(send.n))
-            else _lived_at(send, untold.get(home(evidence, send), ()))
+        if any(
+            send.invoke_ns <= end_ns and from_ns <= (send.complete_ns or NEVER_NS)
+            for from_ns, end_ns in spans
         )
     }
-
-
-def _untold_ns(evidence: Evidence, from_ns: Mapping[int, int]) -> Mapping[int | None, list[int]]:
-    """Partition -> when batches of it were sent on such connections, that no answer tells about, in order."""
-    found: dict[int | None, list[int]] = {}
-    for attempt in attempts(evidence):
-        if attempt.conn in from_ns and (
-            attempt.answered_ns is None or attempt.answered_ns >= from_ns[attempt.conn]
-        ):
-            found.setdefault(attempt.part.partition, []).append(attempt.asked_ns)
-    for frame in evidence.stopped:
-        if frame.kind is FrameKind.REQUEST and frame.conn in from_ns:
-            for part in frame.produce:
-                found.setdefault(part.partition, []).append(frame.arrived_ns)
-    return {partition: sorted(sent_ns) for partition, sent_ns in found.items()}
-
-
-def _lived_at(send: Send, moments_ns: Sequence[int]) -> bool:
-    first = bisect_left(moments_ns, send.invoke_ns)
-    return first < len(moments_ns) and moments_ns[first] <= (send.complete_ns or send.invoke_ns)
 
 
 def _unknowable(evidence: Evidence) -> set[int]:
