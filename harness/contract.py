@@ -19,7 +19,8 @@ import msgspec
 TRACE_ENV = "KAFKA_TRIAL_TRACE"
 
 #: The feature of a client that does so: its trace tells each Produce request (``request_sent`` with ``api`` and
-#: ``correlation_id``), and last the ``state_changed`` of its ``life`` to ``CLOSED``. Without that it is no evidence.
+#: ``correlation_id``) before it is sent, and last the ``state_changed`` of its ``life`` to ``CLOSED``. Each line is
+#: written at once, since a process may be killed. Without all of that it is no evidence.
 TRACE_FEATURE = "trace"
 
 CONTRACT_VERSION = 2
@@ -123,6 +124,14 @@ class OpComplete(Event, frozen=True, kw_only=True, tag="op_complete"):
     records: list[int] = []
     partition: list[int] = []
     offset: list[int] = []
+
+    @property
+    def is_unnumbered(self) -> bool:
+        """True of a result in the form of Kafka's own verifiable clients, which has neither number nor wall clock.
+
+        Its ``seq`` is that of the event before, and its ``mono_ns`` the moment at which the harness read it.
+        """
+        return self.op == "send" and self.wall_ns == 0
 
 
 class Stats(Event, frozen=True, kw_only=True, tag="stats"):

@@ -151,6 +151,12 @@ class Rules:
         self._clock(event, now_ns)
         return self._accept(event, now_ns)
 
+    def stored(self, event: AnyEvent, now_ns: int) -> None:
+        """An event that was accepted before, as evidence keeps it. Its number is not asked for. Raises Broken."""
+        if not (isinstance(event, OpComplete) and event.is_unnumbered):
+            self._clock(event, now_ns)
+        self._accept(event, now_ns)
+
     def _number(self, head: Head) -> None:
         if head.seq != self._seq:
             raise Broken(

@@ -10,10 +10,12 @@ from dataclasses import replace
 
 from msgspec.structs import replace as changed
 
-from harness.contract import OpComplete, ShutdownComplete
+from clients.reference.trace import RequestSent
+from harness.contract import TRACE_FEATURE, OpComplete, ShutdownComplete
 from harness.evidence import Evidence
 from harness.outcome import Verdict
 from harness.rows import FrameKind
+from suites.checks.trace_model import events_of
 from suites.perturbations.batches import spots
 from suites.perturbations.edits import with_frames
 from suites.perturbations.exchanges import PRODUCE, Spot, calm, layout, settled
@@ -86,14 +88,29 @@ def _no_request(evidence: Evidence, spot: Spot) -> Evidence:
     return with_frames(evidence, [frame for at, frame in enumerate(evidence.frames) if at != gone])
 
 
+def _answer_twice(evidence: Evidence, spot: Spot) -> Evidence:
+    answer = evidence.frames[settled(evidence)[spot].exchange.answer or 0]
+    return with_frames(evidence, (*evidence.frames, answer))
+
+
+def _no_connection(evidence: Evidence, spot: Spot) -> Evidence:
+    """No row of the connection on which a batch was sent."""
+    gone = evidence.frames[settled(evidence)[spot].exchange.request].conn
+    return with_frames(evidence, [frame for frame in evidence.frames if frame.conn != gone])
+
+
 def _answered_in_middle(evidence: Evidence) -> list[Spot]:
-    """Calm batches after whose answer more went on their connection."""
-    last = {frame.conn: at for at, frame in enumerate(evidence.frames) if frame.kind is FrameKind.RESPONSE}
+    """Calm batches after whose answer another came on their connection that no rule has touched."""
+    last = {
+        frame.conn: at
+        for at, frame in enumerate(evidence.frames)
+        if frame.kind is FrameKind.RESPONSE and frame.fault is None
+    }
     batches = calm(evidence)
     return [
         spot
         for spot, batch in batches.items()
-        if (batch.exchange.answer or 0) < last[evidence.frames[batch.exchange.request].conn]
+        if (batch.exchange.answer or 0) < last.get(evidence.frames[batch.exchange.request].conn, 0)
     ]
 
 
@@ -144,6 +161,11 @@ def _other_fault(evidence: Evidence, _: str) -> Evidence:
     return replace(evidence, faults=(row, *evidence.faults[1:]))
 
 
+def _tells_trace(evidence: Evidence) -> bool:
+    """True for a client that says that it writes one: of another, one that is gone was never there."""
+    return TRACE_FEATURE in (evidence.record.client.get("features") or ()) and len(evidence.trace) > 0  # type: ignore[operator]
+
+
 def _no_trace(evidence: Evidence, _: str) -> Evidence:
     return replace(evidence, trace=())
 
@@ -154,6 +176,19 @@ def _cut_trace(evidence: Evidence, _: str) -> Evidence:
 
 def _half_trace(evidence: Evidence, _: str) -> Evidence:
     return replace(evidence, trace=evidence.trace[: len(evidence.trace) // 2])
+
+
+def _produce_told(evidence: Evidence) -> list[int]:
+    return [
+        at
+        for at, event in enumerate(events_of(evidence))
+        if isinstance(event, RequestSent) and event.api == PRODUCE
+    ]
+
+
+def _request_untold(evidence: Evidence, at: int) -> Evidence:
+    events = tuple(events_of(evidence))
+    return replace(evidence, trace=(*events[:at], *events[at + 1 :]))
 
 
 def _unseen_frame(evidence: Evidence, at: int) -> Evidence:
@@ -208,7 +243,9 @@ PERTURBATIONS = (
     _tampered(
         "answer-missing", "frames", "leaves a request without its answer", _answered_in_middle, _no_answer
     ),
+    _tampered("answer-twice", "frames", "leaves the row of an answer twice", spots(), _answer_twice),
     _tampered("request-missing", "frames", "leaves an answer without its request", spots(), _no_request),
+    _tampered("connection-missing", "frames", "leaves no row of a connection", spots(), _no_connection),
     _tampered("log-hole", "log", "leaves a log whose offsets have a gap", _inner, _hole),
     _tampered("log-twice", "log", "leaves a log with one offset twice", spots(), _read_twice),
     Perturbation(
@@ -235,7 +272,7 @@ PERTURBATIONS = (
         once(lambda e: e.faults),
         _other_fault,
     ),
-    _tampered("trace-missing", "trace", "tells a trace and leaves none", once(lambda e: e.trace), _no_trace),
+    _tampered("trace-missing", "trace", "tells a trace and leaves none", once(_tells_trace), _no_trace),
     _tampered(
         "trace-cut",
         "trace",
@@ -249,6 +286,13 @@ PERTURBATIONS = (
         "leaves the first half of its trace",
         once(lambda e: len(e.trace) > 20),
         _half_trace,
+    ),
+    _tampered(
+        "trace-request-missing",
+        "trace",
+        "leaves a trace in which a Produce request is missing that was seen",
+        _produce_told,
+        _request_untold,
     ),
     Perturbation(
         "frame-unseen",

@@ -5,28 +5,33 @@ The evidence is of simulated trials of the reference client, which leave everyth
 
 from __future__ import annotations
 
+from collections import Counter, defaultdict
 from dataclasses import replace
 from functools import cache
+from itertools import accumulate
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from msgspec.structs import asdict
 from msgspec.structs import replace as restruct
 
 from harness import registry
-from harness.contract import CRASHED, Fatal, OpInvoke, Stats
+from harness.contract import CRASHED, Fatal, OpComplete, OpInvoke, Stats
 from harness.evidence import Evidence, passed_and_stopped
 from harness.judge import judge
+from harness.liveness import CLOSE_TIMEOUT_MS
 from harness.rows import Fate, FrameKind
 from harness.simulated.judged import RUN_ID
 from harness.simulated.trial import SimulatedTrial
 from harness.spec import ClientRef
+from harness.units import NS_PER_MS
 from harness.wholeness import lacking
 from suites.simulated.generated import spec_of
 
 ANY = "generated/any"
 SEEDS = range(1, 4)
+CLOSE_NS = CLOSE_TIMEOUT_MS * NS_PER_MS
 
 
 @cache
@@ -57,9 +62,98 @@ def without(rows, at):
     return (*rows[:at], *rows[at + 1 :])
 
 
+def produce_told(evidence):
+    return [
+        at
+        for at, each in enumerate(evidence.trace)
+        if each.__struct_config__.tag == "request_sent" and each.api == "Produce"
+    ]
+
+
+def killed_in_close(evidence, **phases):
+    """As if its process had not closed in time."""
+    history = evidence.history
+    at = next(at for at, event in enumerate(history) if isinstance(event, OpInvoke) and event.op == "close")
+    now = evidence.record.phases
+    waited = restruct(now, **{"end_ns": now.final_ns + CLOSE_NS} | phases)
+    return with_record(replace(evidence, history=history[: at + 1]), phases=waited)
+
+
 @pytest.mark.parametrize("seed", SEEDS)
 def test_a_whole_trial_lacks_nothing(seed):
     assert lacking(whole(seed)) is None
+
+
+@given(st.sampled_from(SEEDS), st.data())
+def test_any_event_that_is_there_twice_is_seen(seed, data):
+    history = whole(seed).history
+    at = data.draw(st.integers(0, len(history) - 1))
+    to = data.draw(st.integers(at, len(history)))
+    assert code_of(replace(whole(seed), history=(*history[:to], history[at], *history[to:]))) == (
+        "history-incomplete"
+    )
+
+
+@given(st.sampled_from(SEEDS), st.data())
+def test_events_that_change_places_are_seen_though_they_are_numbered_anew(seed, data):
+    """A result before its call, a configuration after it, a time that goes back: as the contract has it."""
+    history = whole(seed).history
+    one, other = sorted(data.draw(st.sets(st.integers(0, len(history) - 1), min_size=2, max_size=2)))
+    assume(history[one].mono_ns < history[other].mono_ns)
+    swapped = [*history]
+    swapped[one], swapped[other] = swapped[other], swapped[one]
+    renumbered = tuple(restruct(event, seq=seq) for seq, event in enumerate(swapped))
+    assert code_of(replace(whole(seed), history=renumbered)) == "history-incomplete"
+
+
+def as_upstream(evidence):
+    """Its results one for each record, without number and wall clock, as Kafka's own verifiable clients tell them."""
+    told = []
+    for event in evidence.history:
+        if isinstance(event, OpComplete) and event.op == "send":
+            told += [(True, row) for row in of_rows(event)]
+        else:
+            told.append((False, event))
+    seqs = accumulate(0 if unnumbered else 1 for unnumbered, _ in told)
+    history = [restruct(event, seq=seq - 1) for seq, (_, event) in zip(seqs, told, strict=True)]
+    return replace(evidence, history=tuple(history))
+
+
+def of_rows(event):
+    columns = ("outcome", "error", "invoke_ns", "complete_ns", "records", "partition", "offset")
+    for row in range(len(event.records)):
+        yield restruct(event, wall_ns=0, **{name: [getattr(event, name)[row]] for name in columns})
+
+
+@given(st.sampled_from(SEEDS), st.data())
+def test_only_results_without_a_number_have_that_of_the_event_before(seed, data):
+    evidence = as_upstream(whole(seed))
+    assert len(evidence.history) > len(whole(seed).history)
+    assert lacking(evidence) is None
+    at = data.draw(st.integers(1, len(evidence.history) - 1))
+    again = (*evidence.history[:at], evidence.history[at], *evidence.history[at:])
+    assert code_of(replace(evidence, history=again)) == "history-incomplete"
+
+
+@given(st.sampled_from(SEEDS), st.data())
+def test_a_result_of_a_record_that_was_never_handed_over_is_seen(seed, data):
+    history = whole(seed).history
+    results = [at for at, event in enumerate(history) if isinstance(event, OpComplete) and event.op == "send"]
+    at = data.draw(st.sampled_from(results))
+    row = data.draw(st.integers(0, len(history[at].records) - 1))
+    records = [*history[at].records]
+    records[row] = data.draw(st.integers(whole(seed).record.spec.workload.records))
+    told = restruct(history[at], records=records)
+    found = lacking(replace(whole(seed), history=(*history[:at], told, *history[at + 1 :])))
+    assert found.params == {"what": "an event contradicts those before it", "position": at}
+    assert f"a result for record {records[row]}, which was never invoked" in found.message
+
+
+def test_a_record_beyond_those_of_the_plan_was_never_asked_for():
+    history = whole().history
+    at = next(at for at, event in enumerate(history) if isinstance(event, OpInvoke) and event.op == "send")
+    far = restruct(history[at], count=10**12)
+    assert code_of(replace(whole(), history=(*history[:at], far, *history[at + 1 :]))) == "history-incomplete"
 
 
 @given(st.sampled_from(SEEDS), st.data())
@@ -114,12 +208,25 @@ def test_a_trace_that_is_gone_or_cut_is_seen(keep, as_fields):
     assert lacking(replace(whole(), trace=trace)) is None
     assert code_of(replace(whole(), trace=trace[:keep])) == "trace-incomplete"
     assert code_of(replace(whole(), trace=trace[:-1])) == "trace-incomplete"
-    requests = [
-        at
-        for at, each in enumerate(whole().trace)
-        if each.__struct_config__.tag == "request_sent" and each.api == "Produce"
-    ]
-    assert code_of(replace(whole(), trace=without(trace, requests[3]))) == "trace-incomplete"
+    assert code_of(replace(whole(), trace=without(trace, produce_told(whole())[3]))) == "trace-incomplete"
+
+
+@pytest.mark.parametrize("keep", [0, 10])
+def test_the_trace_of_a_client_that_was_killed_tells_all_that_was_seen(keep):
+    killed = killed_in_close(whole())
+    assert lacking(killed) is None
+    assert lacking(replace(killed, trace=killed.trace[:-1])) is None
+    assert code_of(replace(killed, trace=killed.trace[:keep])) == "trace-incomplete"
+    assert (
+        code_of(replace(killed, trace=without(killed.trace, produce_told(killed)[-1]))) == "trace-incomplete"
+    )
+
+
+def test_a_trace_that_is_there_is_whole_whatever_the_client_says_of_it():
+    told = whole().record.client | {"features": ["producer"]}
+    assert lacking(with_record(whole(), client=told)) is None
+    cut = replace(whole(), trace=whole().trace[:10])
+    assert code_of(with_record(cut, client=told)) == "trace-incomplete"
 
 
 def test_a_client_without_a_trace_needs_none():
@@ -134,6 +241,105 @@ def test_an_answer_needs_its_request_unless_a_rule_made_it():
     assert lacking(with_rows(whole(), rows)).params == {"what": "an answer has no request", "count": 1}
     rows[at] = restruct(rows[at], fault="doubled", fate=Fate.CHANGED)
     assert lacking(with_rows(whole(), rows)) is None
+
+
+def exchanged(evidence):
+    """The answered requests that no rule touched: by connection, in order."""
+    rows = [row for row in rows_of(evidence) if row.fault is None]
+    answered = {(row.conn, row.correlation_id) for row in rows if row.kind is FrameKind.RESPONSE}
+    asked = defaultdict(list)
+    for row in rows:
+        if row.kind is FrameKind.REQUEST and (row.conn, row.correlation_id) in answered:
+            asked[row.conn].append(row.correlation_id)
+    return asked
+
+
+def an_answer(data, seed, *, last=False):
+    """The place of an answer among the rows, of one behind which its connection went on, or of any."""
+    asked = exchanged(whole(seed))
+    conns = sorted(conn for conn, ids in asked.items() if last or len(ids) > 1)
+    conn = data.draw(st.sampled_from(conns))
+    id = data.draw(st.sampled_from(asked[conn] if last else asked[conn][:-1]))
+    key = (FrameKind.RESPONSE, conn, id)
+    return next(
+        at for at, row in enumerate(rows_of(whole(seed))) if (row.kind, row.conn, row.correlation_id) == key
+    )
+
+
+@given(st.sampled_from(SEEDS), st.data())
+def test_any_answer_that_is_missing_before_another_is_seen(seed, data):
+    """A broker answers in order: only the last may never have come."""
+    rows = rows_of(whole(seed))
+    at = an_answer(data, seed)
+    found = lacking(with_rows(whole(seed), without(rows, at)))
+    assert found.params == {"what": "a request has no answer", "count": 1}
+    stopped = [*rows]
+    stopped[at] = restruct(rows[at], fault="dropped", fate=Fate.STOPPED)
+    assert lacking(with_rows(whole(seed), stopped)) is None
+    other_id = [*rows]
+    other_id[at] = restruct(rows[at], correlation_id=-7, fault="wrong", fate=Fate.CHANGED)
+    assert lacking(with_rows(whole(seed), other_id)) is None
+
+
+@given(st.sampled_from(SEEDS), st.data())
+def test_any_answer_that_is_there_twice_is_seen(seed, data):
+    rows = rows_of(whole(seed))
+    at = an_answer(data, seed, last=True)
+    again = lacking(with_rows(whole(seed), [*rows[: at + 1], rows[at], *rows[at + 1 :]]))
+    assert again.params == {"what": "an answer has no request", "count": 1}
+
+
+def test_a_request_that_a_rule_stopped_or_that_asks_for_no_answer_has_none():
+    rows = [*rows_of(whole())]
+    early = {(conn, id) for conn, ids in exchanged(whole()).items() for id in ids[:-1]}
+    at = next(
+        at for at, row in enumerate(rows) if row.api == "Produce" and (row.conn, row.correlation_id) in early
+    )
+    key = (FrameKind.RESPONSE, rows[at].conn, rows[at].correlation_id)
+    rows = [row for row in rows if (row.kind, row.conn, row.correlation_id) != key]
+    assert code_of(with_rows(whole(), rows)) == "frames-incomplete"
+    rows[at] = restruct(rows[at], acks=0)
+    assert lacking(with_rows(whole(), rows)) is None
+    rows[at] = restruct(rows[at], acks=-1, fault="late", fate=Fate.LATE)
+    assert lacking(with_rows(whole(), rows)) is None
+
+
+def a_stored_batch(evidence):
+    """The place of a Produce request whose batch is in the log, and which was sent only once."""
+    rows = rows_of(evidence)
+    sent = Counter((part.partition, part.crc) for row in rows for part in row.produce if part.crc is not None)
+    log = {(record.partition, record.batch_crc) for record in evidence.log}
+    return next(
+        at
+        for at, row in enumerate(rows)
+        if len(row.produce) == 1
+        and (key := (row.produce[0].partition, row.produce[0].crc)) in log
+        and sent[key] == 1
+    )
+
+
+def test_the_request_of_another_batch_brought_none_into_the_log():
+    """However many more records were sent in all: those of attempts that were not stored are not it."""
+    rows = [*rows_of(whole())]
+    at = a_stored_batch(whole())
+    part = rows[at].produce[0]
+    rows[at] = restruct(rows[at], produce=(restruct(part, crc=part.crc ^ 1, records=part.records + 1_000),))
+    found = lacking(with_rows(whole(), rows))
+    assert found.params == {"what": "a record of the log has no request", "count": part.records}
+
+
+def test_bytes_that_cannot_be_read_excuse_a_batch_without_a_request_unless_they_end_a_connection():
+    rows = [*rows_of(whole())]
+    at = a_stored_batch(whole())
+    part = rows[at].produce[0]
+    rows[at] = restruct(rows[at], produce=(restruct(part, crc=part.crc ^ 1),))
+    assert code_of(with_rows(whole(), rows)) == "frames-incomplete"
+    close = max(at for at, row in enumerate(rows) if row.kind is FrameKind.CLOSE)
+    unread = restruct(rows[close], kind=FrameKind.OPAQUE, closed_by=None, size_bytes=10)
+    assert (
+        code_of(with_rows(whole(), [*rows[: close + 1], unread, *rows[close + 1 :]])) == "frames-incomplete"
+    )
+    assert lacking(with_rows(whole(), [*rows[:close], unread, *rows[close:]])) is None
 
 
 def test_records_in_the_log_that_no_request_had():
@@ -174,10 +380,18 @@ def test_a_process_that_ended_itself_or_was_killed_has_no_last_word():
     history = whole().history
     crash = Fatal(seq=len(history) - 1, mono_ns=history[-1].mono_ns, wall_ns=0, error=CRASHED, message="boom")
     assert lacking(replace(whole(), history=(*history[:-1], crash))) is None
-    at = next(at for at, event in enumerate(history) if isinstance(event, OpInvoke) and event.op == "close")
-    hung = replace(whole(), history=history[: at + 1])
-    phases = hung.record.phases
-    waited = restruct(phases, end_ns=phases.final_ns + 10_000_000_000)
-    assert lacking(with_record(hung, phases=waited)) is None
-    waited = restruct(phases, end_ns=phases.final_ns + 9_999_999_999)
-    assert code_of(with_record(hung, phases=waited)) == "history-incomplete"
+    assert lacking(killed_in_close(whole())) is None
+    end_ns = whole().record.phases.final_ns + CLOSE_NS - 1
+    assert code_of(killed_in_close(whole(), end_ns=end_ns)) == "history-incomplete"
+
+
+def test_a_client_that_closed_in_time_has_a_last_word_however_long_collecting_took():
+    history, phases = whole().history, whole().record.phases
+    closed = next(event for event in history if isinstance(event, OpComplete) and event.op == "close")
+    late = with_record(whole(), phases=restruct(phases, end_ns=phases.final_ns + 10 * CLOSE_NS))
+    assert lacking(late) is None
+    assert code_of(replace(late, history=history[:-1])) == "history-incomplete"
+    late_ns = phases.final_ns + CLOSE_NS
+    answered = restruct(closed, mono_ns=late_ns, complete_ns=[late_ns])
+    before = tuple(event for event in history[:-1] if event is not closed)
+    assert lacking(replace(late, history=(*before, answered))) is None
