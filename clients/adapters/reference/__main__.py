@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from io import FileIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -67,15 +68,18 @@ class ReferenceClient(Adapter):
 
 
 def main(mutant: str, trace_file: str | None) -> None:
-    """Live as that client; what it decides is written to ``trace_file``, if there is one."""
+    """Live as that client; what it decides is written to ``trace_file``, if there is one.
+
+    It is written at once, before it is acted on: a process that is killed has told what the witness saw of it.
+    """
     if trace_file is None:
         run(lambda: ReferenceClient(mutant, no_trace))
         return
-    with Path(trace_file).open("wb") as file:
+    with Path(trace_file).open("wb", buffering=0) as file:
         run(lambda: ReferenceClient(mutant, lambda event: _write(file, event)))
 
 
-def _write(file: BinaryIO, event: TraceEvent) -> None:
+def _write(file: FileIO, event: TraceEvent) -> None:
     file.write(msgspec.json.encode(event) + b"\n")
 
 
