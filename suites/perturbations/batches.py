@@ -89,6 +89,7 @@ def sent_once_more(evidence: Evidence, records: Records, behind: Batch, **fields
             offset=NEW,
             producer_id=behind.records[0].producer_id,
             producer_epoch=behind.records[0].producer_epoch,
+            batch_crc=records[0].batch_crc,
         )
         for record in records
     ]
