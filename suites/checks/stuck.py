@@ -23,7 +23,9 @@ The history, and the frames at the witness. Other requests than Produce are no p
 fail. The time begins when the
 network has healed; for as long as an answer told the client to hold back, it had a reason to do nothing. What the
 client's process (by its heartbeat) or a broker (by its answers) stalled in that very time is taken off; if the rest is
-below the bound, the trial is inconclusive. A client that ended its own process is ``still-pending``'s to judge.
+below the bound, the trial is inconclusive. An answer that the client awaited for longer than the bound excuses nothing
+if it applied a request.timeout.ms: it had to give that request up. A client that ended its own process is
+``still-pending``'s to judge.
 
 ## References
 
@@ -54,6 +56,8 @@ from suites.checks.disturbance import (
 )
 from suites.checks.findings import of_send
 from suites.checks.promises import EVERY
+
+REQUEST_TIMEOUT = "request.timeout.ms"
 
 STUCK = Anomaly(
     "stuck",
@@ -123,7 +127,10 @@ def _crashed(evidence: Evidence) -> bool:
 def _doubt_if_stalled(evidence: Evidence, span: Span, limit_ms: int, found: Finding) -> None:
     """Raise Inconclusive if the time without progress suffices only with that in which a process stalled."""
     client_ms = _inside_ms(span, silences(evidence), STARVED_MS)
-    broker_ms = _inside_ms(span, slow_answers(evidence), SILENT_MS)
+    answers = slow_answers(evidence)
+    if REQUEST_TIMEOUT not in evidence.record.not_set:
+        answers = [answer for answer in answers if answer.length_ms <= limit_ms]
+    broker_ms = _inside_ms(span, answers, SILENT_MS)
     if span.length_ms - client_ms - broker_ms > limit_ms:
         return
     kind, stalled_ms = max((CLIENT_STALLED, client_ms), (BROKER_STALLED, broker_ms), key=lambda each: each[1])

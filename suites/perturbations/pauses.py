@@ -13,7 +13,7 @@ from dataclasses import replace
 from msgspec.structs import asdict
 from msgspec.structs import replace as changed
 
-from harness.contract import AnyEvent, OpComplete, Stats
+from harness.contract import AnyEvent, OpComplete, ShutdownComplete, Stats
 from harness.evidence import Evidence, view
 from harness.rows import FaultRow, Frame, FrameKind, LogRecord, Phases, ProducePart
 from harness.units import NS_PER_MS
@@ -28,21 +28,46 @@ NEAR_NS = 200 * NS_PER_MS
 def quiet(evidence: Evidence) -> tuple[int, ...]:
     """Moments right before a Produce request, not the first, with nothing on its way and no fault near."""
     windows = [row.effective_ns for row in evidence.faults if row.effective_ns is not None]
-    waiting: set[tuple[int, int | None]] = set()
     found = []
-    for frame in sorted((*evidence.frames, *evidence.stopped), key=lambda frame: frame.t_ns):
-        request = (frame.conn, frame.correlation_id)
-        if frame.kind is FrameKind.REQUEST:
+    for frame, waiting in _rows_and_waiting(evidence):
+        if frame is not None and frame.kind is FrameKind.REQUEST:
             at_ns = frame.arrived_ns - 1
             near = any(begin - NEAR_NS <= at_ns <= end + NEAR_NS for begin, end in windows)
             if frame.api == "Produce" and not waiting and not near:
                 found.append(at_ns)
+    return tuple(found[1:])
+
+
+def idle_ns(evidence: Evidence, since_ns: int, until_ns: int) -> int | None:
+    """The first moment of a span of time at which no request waits for its answer; None if there is none."""
+    began_ns = since_ns
+    for frame, waiting in _rows_and_waiting(evidence):
+        if not waiting and (frame is None or frame.arrived_ns > began_ns):
+            return began_ns if began_ns <= until_ns else None
+        if frame is not None:
+            began_ns = max(began_ns, frame.t_ns + 1)
+    return None
+
+
+def waiting_at(evidence: Evidence, at_ns: int) -> int:
+    """How many requests wait for their answer at a moment."""
+    before = replace(evidence, frames=tuple(row for row in evidence.frames if row.t_ns <= at_ns))
+    return [waiting for _, waiting in _rows_and_waiting(before)][-1]
+
+
+def _rows_and_waiting(evidence: Evidence) -> Iterator[tuple[Frame | None, int]]:
+    """Each row, and how many requests waited for their answer before it; last None, for what waits after all."""
+    waiting: set[tuple[int, int | None]] = set()
+    for frame in sorted((*evidence.frames, *evidence.stopped), key=lambda frame: frame.t_ns):
+        yield frame, len(waiting)
+        request = (frame.conn, frame.correlation_id)
+        if frame.kind is FrameKind.REQUEST and frame.acks != 0:
             waiting.add(request)
         elif frame.kind is FrameKind.RESPONSE:
             waiting.discard(request)
         elif frame.kind is FrameKind.CLOSE:
             waiting = {each for each in waiting if each[0] != frame.conn}
-    return tuple(found[1:])
+    yield None, len(waiting)
 
 
 def paused(evidence: Evidence, at_ns: int, for_ns: int, since: int = 0) -> Evidence:
@@ -129,7 +154,10 @@ class _Pause:
         beats = [
             event for event in evidence.history if isinstance(event, Stats) and event.mono_ns < self._at_ns
         ]
-        if not beats:
+        is_shut = any(
+            isinstance(event, ShutdownComplete) and self.told(event) == event for event in evidence.history
+        )
+        if not beats or is_shut:
             return
         for t_ns in range(self._at_ns, self._at_ns + self._for_ns, SECOND_NS):
             yield changed(beats[-1], mono_ns=t_ns, wall_ns=beats[-1].wall_ns + t_ns - beats[-1].mono_ns)

@@ -14,11 +14,12 @@ from suites.checks.promises import DURABLE
 from suites.perturbations.batches import delayed, spots
 from suites.perturbations.edits import with_history, with_record, with_results
 from suites.perturbations.exchanges import Batch, Spot, answer_to, calm, settled
-from suites.perturbations.pauses import paused
+from suites.perturbations.pauses import idle_ns, paused, waiting_at
 from suites.perturbations.perturbation import Perturbation, Place, channels, once
 
 HISTORY = channels("history")
 RETRIES, TIMEOUT, MAX_BLOCK = "retries", "delivery.timeout.ms", "max.block.ms"
+REQUEST_TIMEOUT = "request.timeout.ms"
 #: How soon a client gives up that does not try.
 SOON_NS = 5 * NS_PER_MS
 PENDING = ("still-pending", "stuck")
@@ -179,12 +180,39 @@ def _can_give_up(evidence: Evidence) -> list[Place]:
     return list(settled(evidence)) if _settable(evidence) else []
 
 
-def _all_pending(evidence: Evidence, _: str) -> Evidence:
+def _flush(evidence: Evidence) -> OpInvoke | None:
+    flushes = (event for event in evidence.history if isinstance(event, OpInvoke) and event.op == "flush")
+    return next(flushes, None)
+
+
+def _idle_in_flush(evidence: Evidence) -> Sequence[int]:
+    """A moment of the flush at which nothing is on its way: what does not happen then is the client's doing."""
+    flush, done = _flush(evidence), _done(evidence, "flush")
+    if flush is None or done is None or not _mostly_acked(evidence):
+        return ()
+    at_ns = idle_ns(evidence, flush.mono_ns, done.mono_ns)
+    return () if at_ns is None else (at_ns,)
+
+
+def _awaited_in_flush(evidence: Evidence) -> Sequence[int]:
+    """The beginning of the flush, if an answer is awaited then that the client could be told to give up."""
+    flush = _flush(evidence)
+    if flush is None or not _flushed(evidence) or REQUEST_TIMEOUT in evidence.record.not_set:
+        return ()
+    return (flush.mono_ns,) if waiting_at(evidence, flush.mono_ns) else ()
+
+
+def _all_pending(evidence: Evidence, at_ns: int) -> Evidence:
     """From some record on, nothing has a result: neither flush nor close succeeds, and the trial waits a minute."""
-    flush = next(event for event in evidence.history if isinstance(event, OpInvoke) and event.op == "flush")
+    flush = _flush(evidence)
+    assert flush is not None
     quarter = len(evidence.sends) * 3 // 4
     pending = [changed(send, complete_ns=None) for n, send in evidence.sends.items() if n >= quarter]
-    waited = paused(evidence, flush.mono_ns + 1, _too_late_ns(evidence) + 30_000 * NS_PER_MS)
+    wait_ns = _too_late_ns(evidence) + 30_000 * NS_PER_MS
+    waited = paused(evidence, at_ns, wait_ns, flush.seq + 1)
+    phases = waited.record.phases
+    final_ns = max(phases.final_ns or 0, at_ns + wait_ns)
+    waited = with_record(waited, phases=changed(phases, final_ns=final_ns))
     history = [
         changed(event, outcome=[Outcome.INFO.value], error=["TimeoutException"])
         if isinstance(event, OpComplete) and event.op in ("flush", "close")
@@ -273,7 +301,15 @@ PERTURBATIONS = (
         HISTORY,
         "never reports what became of the last quarter of its records, and neither flush nor close succeeds",
         PENDING,
-        once(_flushed),
+        _idle_in_flush,
+        _all_pending,
+    ),
+    Perturbation(
+        "stuck-on-an-answer",
+        HISTORY,
+        "waits for an answer long after its request.timeout.ms, and never reports what became of its records",
+        PENDING,
+        _awaited_in_flush,
         _all_pending,
     ),
     Perturbation(

@@ -139,6 +139,20 @@ def test_a_broker_that_left_a_request_unanswered_meanwhile(stalled):
         CHECK.find(told.evidence())
 
 
+def test_a_client_that_waits_for_an_answer_beyond_its_own_bound_is_not_excused_by_the_broker(stalled):
+    def awaits_for(ms, **fields):
+        told = stalled(HEAL_MS + BOUND_MS + 10_000, **fields)
+        told.other(FrameKind.REQUEST, HEAL_MS + 1)
+        told.other(FrameKind.RESPONSE, HEAL_MS + 1 + ms)
+        return told.evidence()
+
+    assert CHECK.find(awaits_for(BOUND_MS + 1))
+    with pytest.raises(Inconclusive, match="left a request unanswered"):
+        CHECK.find(awaits_for(BOUND_MS))
+    with pytest.raises(Inconclusive, match="left a request unanswered"):
+        CHECK.find(awaits_for(BOUND_MS + 1, not_set={"request.timeout.ms": "it has none"}))
+
+
 def test_stalls_that_overlap_count_once(stalled):
     told = stalled(HEAL_MS + BOUND_MS + 6_001)
     for conn in (1, 2):
