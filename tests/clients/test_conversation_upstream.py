@@ -57,6 +57,7 @@ def test_success_is_ok_with_its_place(rules):
         [7],
     )
     assert (event.invoke_ns, event.complete_ns) == ([2], [NOW_NS])
+    assert (event.is_unnumbered, event.seq) == (True, 2)
     assert rules.outstanding == 1
 
 

@@ -7,11 +7,14 @@ import asyncio
 import sys
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from clients.adapters import aiokafka, confluent_kafka, kafka_python
 from clients.adapters.python_lib import pypi_client
 from clients.adapters.reference import CLIENT as REFERENCE
+from clients.adapters.reference import __main__ as reference_program
+from clients.reference.trace import ReconnectBackoff
 from harness.errors import UsageError
 from harness.provision.versions import in_order
 from suites.contract import check_contract
@@ -46,6 +49,22 @@ def test_versions_are_told_oldest_first_and_the_default_is_the_newest(client):
 def test_the_reference_client_is_published_with_the_project():
     assert REFERENCE.versions == (REFERENCE.default_version,)
     assert REFERENCE.published() == [REFERENCE.default_version]
+
+
+def test_the_trace_of_the_reference_client_is_there_before_it_is_acted_on(tmp_path, monkeypatch):
+    """A process may be killed at any time: what it kept back would be missing."""
+    told, event = tmp_path / "trace.jsonl", ReconnectBackoff(at_ms=1, node=2, failures=3, delay_ms=4)
+    seen = []
+
+    class Deciding(reference_program.ReferenceClient):
+        def __init__(self, mutant, trace):
+            trace(event)
+            seen.append(told.read_bytes())
+
+    monkeypatch.setattr(reference_program, "ReferenceClient", Deciding)
+    monkeypatch.setattr(reference_program, "run", lambda make: make())
+    reference_program.main("", str(told))
+    assert msgspec.json.decode(*seen, type=ReconnectBackoff) == event
 
 
 def test_a_version_is_installed_with_all_that_it_needs_pinned(client, installed):
