@@ -7,12 +7,12 @@ skip some by themselves.
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import Counter, defaultdict, deque
 from collections.abc import Iterator, Sequence
 
 from harness.anomaly import ReasonKind
 from harness.evidence import Evidence
-from harness.rows import Frame, FrameKind, Reason
+from harness.rows import Fate, Frame, FrameKind, Reason
 from harness.wholeness.kinds import has_other_log, is_produce
 
 FRAMES_LACK = ReasonKind("frames-incomplete", "the witness's rows are not whole: {what} ({count} times)")
@@ -37,31 +37,47 @@ def exchanges(evidence: Evidence) -> Reason | None:
     """An answer that no rule touched has a request of its own, and a request before an answered one has its answer."""
     unasked = unanswered = 0
     for rows in _by_connection(evidence).values():
-        asked = [row for row in rows if row.kind is FrameKind.REQUEST and _is_answered(row)]
-        left = [row for row in rows if row.kind is FrameKind.RESPONSE]
-        waiting = _waiting(asked, left)
-        unasked += sum(row.fault is None for row in left)
-        # An answer that a rule gave another id is one that is not missing.
-        unanswered += max(0, waiting - sum(row.fault is not None for row in left))
+        answers = _Answers(rows)
+        unasked += answers.unasked
+        unanswered += answers.missing
     if unasked:
         return FRAMES_LACK.reason(what="an answer has no request", count=unasked)
     return FRAMES_LACK.reason(what="a request has no answer", count=unanswered) if unanswered else None
 
 
-def _waiting(asked: Sequence[Frame], answers: list[Frame]) -> int:
-    """How many untouched requests have no answer before the last that has one; takes out the answers that are due."""
-    by_id: defaultdict[int | None, list[Frame]] = defaultdict(list)
-    for answer in reversed(answers):
-        by_id[answer.correlation_id].append(answer)
-    passed_over = waiting = 0
-    for request in asked:
-        if by_id[request.correlation_id]:
-            by_id[request.correlation_id].pop()
-            waiting = passed_over
-        else:
-            passed_over += request.fault is None
-    answers[:] = [answer for left in by_id.values() for answer in left]
-    return waiting
+class _Answers:
+    """The answers of one connection, each with its request."""
+
+    def __init__(self, rows: Sequence[Frame]) -> None:
+        requests = [row for row in rows if row.kind is FrameKind.REQUEST]
+        self._never = {row.correlation_id for row in requests if row.fate is Fate.STOPPED}
+        self._waiting = deque(row for row in requests if row.fate is not Fate.STOPPED and _is_answered(row))
+        self._passed_over: list[Frame] = []
+        self.unasked = 0
+        for row in rows:
+            if row.kind is FrameKind.RESPONSE:
+                self._take(row)
+
+    @property
+    def missing(self) -> int:
+        """How many requests have no answer that came before that of a later one; of those that no rule touched."""
+        return sum(request.fault is None for request in self._passed_over)
+
+    def _take(self, answer: Frame) -> None:
+        id = answer.correlation_id
+        # Of answers that came at the same moment no row says which was first.
+        late = next((at for at, row in enumerate(self._passed_over) if row.correlation_id == id), None)
+        due = next((at for at, row in enumerate(self._waiting) if row.correlation_id == id), None)
+        if due is not None:
+            self._passed_over += [self._waiting.popleft() for _ in range(due)]
+            self._waiting.popleft()
+        elif late is not None:
+            del self._passed_over[late]
+        elif answer.fault is None:
+            self.unasked += 1
+        elif id not in self._never and self._waiting:
+            # A rule gave it another id; it came in the place of the oldest.
+            self._waiting.popleft()
 
 
 def _by_connection(evidence: Evidence) -> dict[int, list[Frame]]:

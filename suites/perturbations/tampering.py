@@ -179,10 +179,12 @@ def _half_trace(evidence: Evidence, _: str) -> Evidence:
 
 
 def _produce_told(evidence: Evidence) -> list[int]:
+    """Produce requests of the trace that came to the witness."""
+    seen = {frame.correlation_id for frame in evidence.frames if frame.api == PRODUCE}
     return [
         at
         for at, event in enumerate(events_of(evidence))
-        if isinstance(event, RequestSent) and event.api == PRODUCE
+        if isinstance(event, RequestSent) and event.api == PRODUCE and event.correlation_id in seen
     ]
 
 

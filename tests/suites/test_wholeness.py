@@ -281,6 +281,18 @@ def test_any_answer_that_is_missing_before_another_is_seen(seed, data):
     assert lacking(with_rows(whole(seed), other_id)) is None
 
 
+def test_an_answer_with_another_id_stands_for_no_other_that_is_missing():
+    """The first answer is missing; the last has another id, and came too late to be it."""
+    rows = rows_of(whole())
+    conn = next(conn for conn, ids in exchanged(whole()).items() if len(ids) > 2)
+    answers = [at for at, row in enumerate(rows) if row.kind is FrameKind.RESPONSE and row.conn == conn]
+    last = restruct(rows[answers[-1]], correlation_id=-7, fault="wrong", fate=Fate.CHANGED)
+    changed = [*rows[: answers[-1]], last, *rows[answers[-1] + 1 :]]
+    assert lacking(with_rows(whole(), changed)) is None
+    found = lacking(with_rows(whole(), without(changed, answers[0])))
+    assert found.params == {"what": "a request has no answer", "count": 1}
+
+
 @given(st.sampled_from(SEEDS), st.data())
 def test_any_answer_that_is_there_twice_is_seen(seed, data):
     rows = rows_of(whole(seed))
