@@ -16,8 +16,9 @@ happen; one that does not may still write a record again only because it could n
   and at that moment the client had a reason to send again: the earlier request had been answered with an error, its
   connection had ended before the answer can have arrived, or no answer came within request.timeout.ms. If nothing was
   wrong with that request, but another attempt failed on the record's path since it was handed over (another batch of
-  its partition, another request on the connection, another partition of the request), the copy was avoidable: a
-  difference, no failure. If nothing failed there either, or the record had been reported as written, it is a failure.
+  its partition, another request on the connection, another partition of the request), and no longer than
+  request.timeout.ms before the earlier request went, the copy was avoidable: a difference, no failure. If nothing
+  failed there either, or the record had been reported as written, it is a failure.
 - **at-most-once**: not judged; no catalogued behaviour forbids it.
 
 ## What it needs
