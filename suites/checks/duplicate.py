@@ -46,6 +46,7 @@ from harness.check import Check, Inconclusive, Requirement
 from harness.evidence import Evidence
 from harness.outcome import Guarantee, Level
 from harness.rows import Finding, LogRecord, Reason
+from suites.checks.analysis.excuses import grants
 from suites.checks.analysis.failures import failed_attempts
 from suites.checks.analysis.sending import REQUEST_TIMEOUT, sending
 from suites.checks.analysis.unread import unread_about
@@ -135,6 +136,7 @@ def _doubt(evidence: Evidence, n: int, story: Explanation, copies: list[LogRecor
     return None
 
 
+@grants("request-timeout-unknown")
 def _waited(evidence: Evidence, story: Explanation) -> bool:
     """True if one attempt can have been sent while the one before it waited: an unknown clock may have run out."""
     known = sending(evidence)
@@ -145,6 +147,7 @@ def _waited(evidence: Evidence, story: Explanation) -> bool:
     return False
 
 
+@grants("client-stalled-over-answer")
 def _stalled_ms(evidence: Evidence, story: Explanation) -> int:
     """For how long the client stood still from an answer's arrival until its request had timed out, 0 if it ran.
 

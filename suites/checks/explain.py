@@ -25,6 +25,7 @@ from harness.delivery import Inversion
 from harness.evidence import Evidence
 from harness.outcome import Outcome
 from harness.rows import LogRecord
+from suites.checks.analysis.excuses import grants
 from suites.checks.analysis.failures import Failure, Path, failures, paths
 from suites.checks.analysis.sending import Sending, sending
 from suites.checks.analysis.way import SLACK_NS
@@ -146,6 +147,7 @@ class Explainer:
             self._stories[key] = self._story(known, handed_over_ns, told_ns)
         return self._stories[key]
 
+    @grants("overtaken-retry")
     def overtaking(self, found: Inversion) -> Cause:
         """Whose failure explains that a record stands in its partition behind a later one.
 
@@ -251,6 +253,7 @@ class Explainer:
 
         return goes_on(None, made)
 
+    @grants("neighbour-failed", "request-failed-in-part")
     def _cause(self, earlier: Attempt, later: Attempt, handed_over_ns: int, told_ns: int | None) -> Cause:
         if told_ns is not None and self._is_told(later, told_ns):
             return Cause.NEIGHBOUR if any(earlier.errors) else Cause.NONE
@@ -294,6 +297,7 @@ class Explainer:
             and (each.partitions is None or partition in each.partitions or each.conn in conns)
         ]
 
+    @grants("topic-growth")
     def _grew(self, made: Iterable[Attempt]) -> bool:
         """True if the topic got more partitions before the last of these: then keys have other homes."""
         until_ns = max(attempt.asked_ns for attempt in made)

@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from harness.evidence import Evidence, view
 from harness.rows import FrameKind
+from suites.checks.analysis.excuses import grants
 from suites.checks.analysis.sending import Span, sending
 from suites.checks.analysis.way import SLACK_NS, way
 from suites.checks.attempts import PRODUCE, Attempt, attempts
@@ -96,12 +97,14 @@ def failed_attempts(evidence: Evidence) -> int:
     return seen + sum(1 for _ in _stopped(evidence))
 
 
+@grants("error-answer")
 def _refused(evidence: Evidence) -> Iterator[Failure]:
     for attempt in attempts(evidence):
         if attempt.answered_ns is not None and attempt.error_code != 0:
             yield _of(attempt, Span(attempt.answered_ns, attempt.answered_ns))
 
 
+@grants("neighbour-timed-out")
 def _overdue(evidence: Evidence) -> Iterator[Failure]:
     known = sending(evidence)
     for attempt in attempts(evidence):
@@ -109,6 +112,7 @@ def _overdue(evidence: Evidence) -> Iterator[Failure]:
             yield _of(attempt, span)
 
 
+@grants("request-kept")
 def _stopped(evidence: Evidence) -> Iterator[Failure]:
     """Requests that a rule of the witness kept from the broker: they time out."""
     limit_ns = sending(evidence).timeout_ns
@@ -119,6 +123,7 @@ def _stopped(evidence: Evidence) -> Iterator[Failure]:
             yield Failure(span, frozenset({frame.broker}), frame.conn, partitions)
 
 
+@grants("connection-ended")
 def _ended(evidence: Evidence) -> Iterator[Failure]:
     """Connections that ended with attempts on them, seen or not.
 
@@ -146,6 +151,7 @@ def _ended(evidence: Evidence) -> Iterator[Failure]:
             yield Failure(Span(earliest_ns, t_ns), brokers, frame.conn, partitions, tuple(lost))
 
 
+@grants("unseen-attempt")
 def _unseen(evidence: Evidence) -> Iterator[Failure]:
     """Attempts that failed in front of the witness, where a fault refused them or threw them away."""
     for fault in way(evidence).hidden():

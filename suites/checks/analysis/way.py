@@ -16,6 +16,7 @@ from typing import Final, NamedTuple
 from harness.evidence import Evidence, view
 from harness.rows import FaultRow
 from harness.units import NS_PER_MS
+from suites.checks.analysis.excuses import grants
 
 #: How long a byte takes that no fault holds back, through busy processes on one machine. It is allowed once in each
 #: comparison of what the witness saw with what the client did. What happened first has no slack where its stamp is
@@ -126,10 +127,12 @@ class Way:
         met = (fault for fault in self.faults if fault.is_on(broker) and fault.meets(begin_ns, end_ns))
         return min((fault.begin_ns for fault in met), default=None)
 
+    @grants("held-bytes", "latency")
     def sent_ns(self, broker: int, arrived_ns: int) -> int:
         """The earliest moment at which what arrived at the witness then can have been sent, but for the slack."""
         return self._before(broker, arrived_ns, Effect.HOLDS_REQUESTS)
 
+    @grants("answer-lost", "answer-held")
     def reached_ns(self, broker: int, answered_ns: int, opened_ns: int | None = None) -> int | None:
         """When an answer that passed the witness then has reached the client, but for the slack; None: maybe never.
 
@@ -153,6 +156,7 @@ class Way:
         """The faults in which attempts can fail in front of the witness."""
         return [fault for fault in self.faults if Effect.HIDES_ATTEMPTS in fault.effects]
 
+    @grants("end-held")
     def ended_ns(self, broker: int, closed_ns: int) -> int:
         """When a connection that ended at the witness then ended for the client at the earliest, but for the slack."""
         return self._before(broker, closed_ns, Effect.HIDES_ENDS)
