@@ -12,6 +12,7 @@ from harness.evidence import Evidence, Send, view
 from harness.outcome import Outcome
 from harness.units import NS_PER_MS
 from harness.wire.error_table import BY_NAME
+from suites.checks.analysis.excuses import grants
 from suites.checks.analysis.homes import home
 from suites.checks.attempts import Attempt, attempts
 
@@ -65,6 +66,7 @@ def failed_over_it(evidence: Evidence) -> dict[int, Send]:
     return found
 
 
+@grants("sequence-refused-though-next")
 def _may_be_over(evidence: Evidence, send: Send, attempt: Attempt, latest_ns: int) -> bool:
     told_ns = attempt.answered_ns or 0
     if (send.complete_ns or 0) < told_ns - SLACK_NS:
