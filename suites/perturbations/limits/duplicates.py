@@ -9,10 +9,10 @@ from msgspec.structs import replace as changed
 
 from harness.evidence import Evidence
 from harness.outcome import Verdict
-from harness.rows import Frame, FrameKind
+from harness.rows import Fate, Frame, FrameKind
 from suites.checks.promises import AT_LEAST_ONCE
 from suites.perturbations.edits import with_frames_added
-from suites.perturbations.exchanges import Spot, asked, request_of, settled
+from suites.perturbations.exchanges import Spot, asked, layout, request_of, settled
 from suites.perturbations.limits.scene import (
     ELSEWHERE,
     MORE_MS,
@@ -172,6 +172,54 @@ def _refused(partition: bool, at_ms: int, scene: Scene) -> Callable[[Evidence, S
     return apply
 
 
+def _unanswered(evidence: Evidence, spot: Spot) -> Evidence:
+    """A batch of another partition waits for longer than its timeout, on another connection."""
+    stage = Stage(evidence, spot)
+    other = of_other_partition(evidence, stage.batch)
+    assert other is not None
+    part, since_ms = asked(evidence, other.exchange), -timeout_ms(evidence) - OVER_MS
+    asks, _ = stage.exchange(part, part, since_ms, since_ms, stage.conn)
+    frames = [*stage.connection(since_ms - 1, 50, stage.conn), asks]
+    return with_frames_added(stage.play(Scene(MORE_MS)), frames)
+
+
+def _kept(evidence: Evidence, spot: Spot) -> Evidence:
+    """The same, because a rule kept it from the broker."""
+    stage = Stage(evidence, spot)
+    other = of_other_partition(evidence, stage.batch)
+    assert other is not None
+    part = asked(evidence, other.exchange)
+    asks, _ = stage.exchange(part, part, 10, 10, stage.conn)
+    kept = changed(asks, fate=Fate.STOPPED, fault="dropped_frame")
+    frames = stage.connection(9, MORE_MS + 300, stage.conn)
+    played_out = with_frames_added(stage.play(Scene(MORE_MS)), frames)
+    return replace(played_out, stopped=(*played_out.stopped, kept))
+
+
+def _elsewhere_before_growth(evidence: Evidence, spot: Spot) -> Evidence:
+    """The first request goes to another partition; the topic has more of them when all is over."""
+    growth = During("topic_growth", MORE_MS + 300, MORE_MS + 400, (("partitions", 1),))
+    stage = Stage(evidence, spot)
+    return stage.play(Scene(MORE_MS, faults=(growth,), partition=_another(evidence, spot)))
+
+
+def _another(evidence: Evidence, spot: Spot) -> int:
+    return next(partition for partition in layout(evidence) if partition != spot[0])
+
+
+def _of_several(evidence: Evidence) -> list[Spot]:
+    """Where there is another partition, and keys that tell where a record belongs."""
+    has_keys = evidence.record.spec.workload.keys > 0
+    return spots(evidence) if len(layout(evidence)) > 1 and has_keys else []
+
+
+def _late_answer(evidence: Evidence) -> Scene:
+    """The answer came late, and long before the client hung up."""
+    fault = _before(evidence, "latency", 50, downstream_ms=DELAY_MS)
+    closed_ms = DELAY_MS + OVER_MS + MORE_MS
+    return Scene(closed_ms + MORE_MS, closed_ms=closed_ms, faults=(fault,))
+
+
 def _beside(evidence: Evidence) -> list[Spot]:
     """Where a batch of another partition waits as well."""
     batches = settled(evidence)
@@ -246,6 +294,30 @@ PERTURBATIONS = (
         "again-after-hanging-up-in-peace",
         "hangs up on a request when the last fault is longer ago than a request timeout, and sends it again",
         _hung_up_long_after_fault,
+    ),
+    _scene(
+        "again-after-hanging-up-on-late-answer",
+        "hangs up long after it had an answer that a latency delayed, and sends the batch again",
+        _late_answer,
+    ),
+    _kind(
+        "again-beside-timeout-elsewhere",
+        "sends a batch twice, while one of another partition times out on another connection",
+        _unanswered,
+        places=_beside,
+    ),
+    _kind(
+        "again-beside-kept-elsewhere",
+        "sends a batch twice, while one of another partition does not reach the broker",
+        _kept,
+        places=_beside,
+    ),
+    _kind(
+        "again-elsewhere-before-growth",
+        "sends a batch to two partitions, before the topic has more of them",
+        _elsewhere_before_growth,
+        places=_of_several,
+        also=("faults",),
     ),
     _scene(
         "again-after-answers-were-lost",

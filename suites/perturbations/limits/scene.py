@@ -67,7 +67,7 @@ class Scene:
 
     ``closed_ms`` None: the first goes by that connection too, else by one of its own, which the client closes then.
     ``acked_ms``: when the client says that the batch is written, None: as it did, after the second. ``stalled_ms``:
-    between these moments its process does not run.
+    between these moments its process does not run. ``partition``: where the first goes, None: where the batch is.
     """
 
     again_ms: int
@@ -76,6 +76,7 @@ class Scene:
     acked_ms: int | None = None
     stalled_ms: tuple[int, int] | None = None
     faults: tuple[During, ...] = ()
+    partition: int | None = None
 
 
 Scenes = Callable[[Evidence], Scene]
@@ -130,9 +131,10 @@ class Stage:
         calm = self.pause(scene.again_ms)
         calm = self.faulted(calm, scene.faults)
         fresh = tuple([changed(record, offset=NEW) for record in self._records(calm)])
-        stored = self._put_first(calm, fresh)
-        base = layout(stored)[self.batch.partition][self._index(calm)][0].base_offset
+        stored, base = self._put_first(calm, fresh, scene.partition)
         sent = asked(self._evidence, self.batch.exchange)
+        if scene.partition is not None:
+            sent = changed(sent, partition=scene.partition)
         told = ProducePart(sent.topic, sent.partition, base_offset=base, error_code=0)
         conn = None if scene.closed_ms is None else self.conn
         frames = list(self.exchange(sent, told, 0, scene.answered_ms, conn))
@@ -156,9 +158,17 @@ class Stage:
         batches = layout(calm)[self.batch.partition]
         return next(at for at, each in enumerate(batches) if each[0].base_offset == self.batch.spot[1])
 
-    def _put_first(self, calm: Evidence, fresh: tuple[LogRecord, ...]) -> Evidence:
-        batches, at = list(layout(calm)[self.batch.partition]), self._index(calm)
-        return relaid(calm, {self.batch.partition: [*batches[:at], fresh, *batches[at:]]})
+    def _put_first(
+        self, calm: Evidence, fresh: tuple[LogRecord, ...], partition: int | None
+    ) -> tuple[Evidence, int]:
+        """The log with these ahead of the batch, or at the end of another partition; and their base offset."""
+        if partition is None:
+            partition, at = self.batch.partition, self._index(calm)
+        else:
+            at = len(layout(calm)[partition])
+        batches = list(layout(calm)[partition])
+        stored = relaid(calm, {partition: [*batches[:at], fresh, *batches[at:]]})
+        return stored, layout(stored)[partition][at][0].base_offset
 
     def exchange(
         self, sent: ProducePart, told: ProducePart, at_ms: float, answered_ms: float, conn: int | None = None
