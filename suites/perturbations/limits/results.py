@@ -38,7 +38,7 @@ EXPIRED = "TimeoutException"
 #: More than any check allows for clocks and rounding.
 APART_MS = 1_300
 GAVE_UP = ("gave-up",)
-Place = tuple[Spot, ...]
+Place = tuple[Spot, Spot]
 
 
 def _ms(evidence: Evidence, setting: str) -> int:
@@ -126,7 +126,8 @@ def _followers(evidence: Evidence) -> list[Place]:
 
 def _much_later(evidence: Evidence) -> list[Place]:
     """A batch, and one of another partition that was handed over much later."""
-    found, batches = [], settled(evidence)
+    batches = settled(evidence)
+    found: list[Place] = []
     for spot in _batches()(evidence):
         since_ns = max(send.invoke_ns for send in batches[spot].sends) + APART_MS * NS_PER_MS
         others = (
@@ -193,7 +194,8 @@ def _others_too(evidence: Evidence, place: Place) -> Evidence:
 
 def _with_others(evidence: Evidence) -> list[Place]:
     """A batch, and one of another partition that was handed over before the first was answered, and answered later."""
-    found, batches = [], settled(evidence)
+    batches = settled(evidence)
+    found: list[Place] = []
     for spot in _batches()(evidence):
         at_ns = answer_to(evidence, batches[spot]).t_ns
         for other in batches.values():
@@ -357,7 +359,7 @@ def _unsplit(evidence: Evidence, place: Place) -> Evidence:
 def _under_two_limits(evidence: Evidence) -> list[Place]:
     """A batch of several, and one of another partition that went and was answered at another time."""
     batches = settled(evidence)
-    found = []
+    found: list[Place] = []
     for spot, batch in batches.items():
         at_ns = answer_to(evidence, batch).t_ns
         for other in batches.values():
