@@ -16,8 +16,8 @@ caught if the verdict is the expected one, or worse; where another finding than 
 UNJUDGED = """No check can judge these yet, for the reason beside each. They are listed with every report.
 """
 
-EXCUSES = """A check forgives where a defect cannot be told from bad luck. Each such rule has a name in the code, and perturbations
-that put a defect just outside of it.
+EXCUSES = """A check forgives where a defect cannot be told from bad luck. Each such rule has a name in the code, and
+perturbations that put a defect just outside of it.
 """
 
 

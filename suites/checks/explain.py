@@ -151,8 +151,8 @@ class Explainer:
     def overtaking(self, found: Inversion) -> Cause:
         """Whose failure explains that a record stands in its partition behind a later one.
 
-        Its own attempt failed, or can have failed unseen, after it was handed over and before the request went that
-        brought it. Two records of one batch are in the order in which the client put them there: a failure is no
+        Its own attempt failed, or can have failed unseen, after it was handed over and before the broker had the request
+        that brought it. Two records of one batch are in the order in which the client put them there: a failure is no
         excuse for that.
         """
         send, partition = self.evidence.sends[found.n], found.record.partition
@@ -168,13 +168,15 @@ class Explainer:
         return max(cause, Cause.NEIGHBOUR) if found.n in self._turned_in_batch else cause
 
     def _sent_by_ns(self, found: Inversion) -> int:
-        """By when the request had gone that brought an overtaken record; by when it was in the log, if none is known.
+        """By when the broker had the request that brought an overtaken record; by when it was in the log, if later.
 
-        An attempt without an answer may not be the one that brought it.
+        An attempt without an answer may not be the one that brought it, and a broker that answers late may have left it
+        unread for long.
         """
         origin, send = self.origin(found.record), self.evidence.sends[found.n]
-        if origin is not None and origin.accepted:
-            return origin.asked_ns
+        answered_ns = origin.answered_ns if origin and origin.accepted else None
+        if origin is not None and answered_ns is not None and answered_ns - origin.sent_ns <= SLACK_NS:
+            return origin.sent_ns
         until_ns = self._appended_ns.get(batch_place(found.record), send.complete_ns)
         if until_ns is not None:
             return until_ns

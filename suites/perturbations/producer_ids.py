@@ -237,7 +237,7 @@ PERTURBATIONS = (
         "sequence-gap",
         channels("frames"),
         "leaves a gap of one in the sequence of a partition, which the broker refuses",
-        ("sequence-gap",),
+        ("sequence-reused", "sequence-gap"),
         spots(_later),
         _refused(OUT_OF_ORDER, _by(1)),
         guarantees=EXACTLY_ONCE,

@@ -227,3 +227,18 @@ def test_a_connection_that_ends_in_a_fault_excuses_nothing_from_before_that_faul
     told.close(1, at_ms=155)
 
     assert codes(told) == ["unexplained-reorder"]
+
+
+@pytest.mark.parametrize(("kept_ms", "found"), [(4_000, []), (0, ["unexplained-reorder"])])
+def test_a_request_that_was_kept_for_long_may_be_overtaken_when_it_has_timed_out(story, kept_ms, found):
+    """A rule keeps the request of record 0 until 4,015 ms; the client gives it up at 2,015 ms, and goes on."""
+    told = story(config={"request.timeout.ms": 2_000})
+    told.call(0)
+    told.call(1, at_ms=2_500)
+    told.result(1, at_ms=2_520, offset=told.deliver([1], partition=0, at_ms=2_515, conn=2))
+    told.request([0], partition=0, at_ms=4_015)
+    told.frames[-1] = restruct(told.frames[-1], came_ns=told.frames[-1].t_ns - kept_ms * 1_000_000)
+    told.answer(0, told.append([0], partition=0), at_ms=4_016)
+    told.result(0, at_ms=4_017, offset=1)
+
+    assert codes(told) == found

@@ -1,4 +1,4 @@
-"""Every excuse that a check grants has a perturbation that shows where it ends, or is listed with the reason why not."""
+"""Every excuse that a check grants has a perturbation that shows where it ends, or is listed with the reason."""
 
 from __future__ import annotations
 
