@@ -151,9 +151,9 @@ class Explainer:
     def overtaking(self, found: Inversion) -> Cause:
         """Whose failure explains that a record stands in its partition behind a later one.
 
-        Its own attempt failed, or can have failed unseen, after it was handed over and before the broker had the request
-        that brought it. Two records of one batch are in the order in which the client put them there: a failure is no
-        excuse for that.
+        Its own attempt failed, or can have failed unseen, after it was handed over and before the broker had the
+        request that brought it. Two records of one batch are in the order in which the client put them there: a failure
+        is no excuse for that.
         """
         send, partition = self.evidence.sends[found.n], found.record.partition
         until_ns = self._sent_by_ns(found)
@@ -168,10 +168,10 @@ class Explainer:
         return max(cause, Cause.NEIGHBOUR) if found.n in self._turned_in_batch else cause
 
     def _sent_by_ns(self, found: Inversion) -> int:
-        """By when the broker had the request that brought an overtaken record; by when it was in the log, if later.
+        """By when the broker had the request that brought an overtaken record; else by when that was in the log.
 
-        An attempt without an answer may not be the one that brought it, and a broker that answers late may have left it
-        unread for long.
+        An attempt without an answer may not be the one that brought it, and a broker that answers late may have read it
+        late.
         """
         origin, send = self.origin(found.record), self.evidence.sends[found.n]
         answered_ns = origin.answered_ns if origin and origin.accepted else None
