@@ -66,7 +66,7 @@ def find(evidence: Evidence) -> list[Finding]:
     """At most one finding of each kind: numbers that are missing, records that were numbered anew."""
     found = []
     given_up = _given_up(evidence)
-    gaps = []
+    gaps: list[_Gap] = []
     for chain, batches in variants(evidence).items():
         gaps += _jumps(batches)
         missing = list(_gaps(batches))
