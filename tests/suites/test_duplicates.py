@@ -305,3 +305,15 @@ def test_a_request_beside_it_failed_on_its_connection_or_in_its_partition(story,
     told.result(0, at_ms=82, offset=told.deliver([0], partition=0, at_ms=80))
 
     assert reasons(told) == [found]
+
+
+@pytest.mark.parametrize(("begin_ms", "found"), [(5, []), (2_400, [NOTHING_WRONG])])
+def test_a_latency_holds_nothing_that_was_sent_before_it_began(story, begin_ms, found):
+    """The request comes at 2,500 ms: by 2,000 ms too late if the latency was there by then."""
+    told = story(config={"request.timeout.ms": 2_000})
+    told.call(0)
+    told.fault("latency", begin_ms, 4_000, upstream_ms=2_000, downstream_ms=0)
+    told.deliver([0], partition=0, at_ms=2_500)
+    told.result(0, at_ms=2_702, offset=told.deliver([0], partition=0, at_ms=2_700))
+
+    assert reasons(told) == found

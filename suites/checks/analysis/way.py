@@ -172,7 +172,9 @@ class Way:
             holds := next((fault for fault in left if fault.meets(happened_ns - fault.up_ns, seen_ns)), None)
         ) is not None:
             left.remove(holds)
-            happened_ns = happened_ns - holds.up_ns if holds.up_ns else min(happened_ns, holds.begin_ns)
+            # What had passed before a fault began was not held by it.
+            since_ns = min(happened_ns, holds.begin_ns)
+            happened_ns = max(since_ns, happened_ns - holds.up_ns) if holds.up_ns else since_ns
         return happened_ns
 
     def _can(self, fault: Fault, broker: int, effect: Effect) -> bool:

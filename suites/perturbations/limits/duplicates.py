@@ -25,6 +25,7 @@ from suites.perturbations.limits.scene import (
     beats,
     lacking,
     lead_ms,
+    metadata,
     of_other_partition,
     openings,
     played,
@@ -226,16 +227,9 @@ def _beside(evidence: Evidence) -> list[Spot]:
     return [spot for spot in openings(evidence) if of_other_partition(evidence, batches[spot]) is not None]
 
 
-def _metadata(evidence: Evidence) -> tuple[Frame, Frame] | None:
-    rows = [frame for frame in evidence.frames if frame.api == "Metadata"]
-    asks = [row for row in rows if row.kind is FrameKind.REQUEST]
-    tells = [row for row in rows if row.kind is FrameKind.RESPONSE]
-    return (asks[0], tells[0]) if asks and tells else None
-
-
 def _out_of_turn_later(evidence: Evidence, spot: Spot) -> Evidence:
     """The answer to the batch came in its turn; long after it two others are swapped, and the client hangs up."""
-    stage, found, at_ms = Stage(evidence, spot), _metadata(evidence), OVER_MS + MORE_MS
+    stage, found, at_ms = Stage(evidence, spot), metadata(evidence), OVER_MS + MORE_MS
     assert found is not None
     ids = 2_000_000_000
     broker = request_of(evidence, stage.batch).broker
@@ -249,7 +243,7 @@ def _out_of_turn_later(evidence: Evidence, spot: Spot) -> Evidence:
 
 
 def _tells_metadata(evidence: Evidence) -> list[Spot]:
-    return spots(evidence) if _metadata(evidence) else []
+    return spots(evidence) if metadata(evidence) else []
 
 
 def _kind(

@@ -27,7 +27,7 @@ from suites.perturbations.exchanges import (
     request_of,
     settled,
 )
-from suites.perturbations.limits.scene import ELSEWHERE, refusal
+from suites.perturbations.limits.scene import ELSEWHERE, metadata, refusal
 from suites.perturbations.pauses import paused
 from suites.perturbations.perturbation import Perturbation, channels
 from suites.perturbations.relaying import relaid
@@ -243,6 +243,24 @@ def _in_peace(evidence: Evidence, spot: Spot, brokers: tuple[int, ...] | None, s
     )
 
 
+def _before_disorder(evidence: Evidence, spot: Spot) -> Evidence:
+    """A batch expires on a free way; a second later answers come out of turn, on a connection of their own."""
+    at_ns = max(send.invoke_ns for send in settled(evidence)[spot].sends) + NS_PER_MS * (
+        _ms(evidence, DELIVERY) + 1_000
+    )
+    pairs = metadata(evidence)
+    assert pairs is not None
+    known = next(frame for frame in evidence.frames if frame.kind is FrameKind.OPEN)
+    conn = max(frame.conn for frame in (*evidence.frames, *evidence.stopped)) + 1
+    own = {"conn": conn, "broker": known.broker, "came_ns": None, "fault": None, "fate": None}
+    rows = [(known, None), (pairs[0], 1), (pairs[0], 2), (pairs[1], 2), (pairs[1], 1), (known, None)]
+    frames = [
+        changed(row, t_ns=at_ns + at, correlation_id=number, **own) for at, (row, number) in enumerate(rows)
+    ]
+    frames[-1] = changed(frames[-1], kind=FrameKind.CLOSE, closed_by="client")
+    return with_frames_added(_in_peace(evidence, spot, None), frames)
+
+
 def _stalled(evidence: Evidence, since_ns: int, for_ms: int) -> Evidence:
     until_ns = since_ns + for_ms * NS_PER_MS
     kept = [
@@ -450,6 +468,13 @@ PERTURBATIONS = (
         "lets a batch expire on a free way, long after its process had stalled",
         lambda evidence, spot: _in_peace(evidence, spot, None, 4_000),
         lambda evidence: _batches(_has_time)(evidence) if _beats(evidence) else [],
+    ),
+    _kind(
+        "gave-up-before-answers-out-of-turn",
+        "lets a batch expire on a free way, before answers come out of turn",
+        _before_disorder,
+        lambda evidence: _batches(_has_time)(evidence) if metadata(evidence) else [],
+        changes=("history", "frames"),
     ),
     _kind(
         "late-by-more-than-it-stalled",

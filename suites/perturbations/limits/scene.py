@@ -254,3 +254,11 @@ def of_other_partition(evidence: Evidence, batch: Batch) -> Batch | None:
         if other.partition != batch.partition and later and called:
             return other
     return None
+
+
+def metadata(evidence: Evidence) -> tuple[Frame, Frame] | None:
+    """A Metadata request and an answer to one; None where the client asked for none."""
+    rows = [frame for frame in evidence.frames if frame.api == "Metadata"]
+    asks = [row for row in rows if row.kind is FrameKind.REQUEST]
+    tells = [row for row in rows if row.kind is FrameKind.RESPONSE]
+    return (asks[0], tells[0]) if asks and tells else None

@@ -17,6 +17,7 @@ PERTURBATIONS: tuple[Perturbation, ...] = (
 LIMITS: Mapping[str, tuple[str, ...]] = {
     "answer-held": ("again-after-hanging-up-on-late-answer",),
     "answer-lost": ("again-after-answers-were-lost", "again-while-others-lose-answers"),
+    "answers-out-of-turn": ("gave-up-before-answers-out-of-turn",),
     "answer-out-of-turn": ("again-before-answers-out-of-turn",),
     "beside-single-too-large": ("unsplit-under-another-limit",),
     "blocked-call": ("gave-up-before-max-block",),
@@ -67,9 +68,4 @@ LIMITS: Mapping[str, tuple[str, ...]] = {
 }
 
 #: Excuse -> why nothing shows yet where it ends.
-OPEN: Mapping[str, str] = {
-    "answers-out-of-turn-for-ever": (
-        "it makes a difference of a failure, over a connection with answers out of turn that is never closed: "
-        "no good trial has one"
-    ),
-}
+OPEN: Mapping[str, str] = {}
