@@ -1,7 +1,8 @@
 """Single answers say another error code.
 
 ## What it does
-Each of the answers that are meant says the error ``code``, of all that it speaks about. What the broker did is done.
+Each of the answers that are meant says the error ``code``: of all that it speaks about, or where the answers are meant
+by an error, of what had that error. What the broker did is done.
 
 ## What it probes
 What a client makes of an error that today's brokers no longer give. An answer that was an error already stays as true
@@ -41,7 +42,8 @@ class ChangedError(FrameFault):
 
     def action(self, spec: FaultSpec) -> Action:
         """Put the code in its place."""
-        return changed(error_code(self.values(spec)["code"]))
+        was = None if spec.frames is None else spec.frames.error_code
+        return changed(error_code(self.values(spec)["code"], was=was))
 
 
 FAULT: FaultKind = ChangedError()

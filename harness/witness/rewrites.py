@@ -41,13 +41,17 @@ def rewrite(payload: bytes, api_key: int, api_version: int, change: Change) -> b
         raise CannotRewrite(str(error)) from error
 
 
-def error_code(code: int, partition: int | None = None) -> Change:
-    """Every error code of a response is ``code``, or that of one partition alone; an append is not told of."""
+def error_code(code: int, partition: int | None = None, was: int | None = None) -> Change:
+    """Every error code of a response is ``code``, or that of one partition alone; an append is not told of.
+
+    With ``was`` only those that said so: what the broker did for other partitions stays true.
+    """
 
     def fail(part: Any) -> Any:
         values = {field.name: getattr(part, field.name) for field in fields(part)}
         index = values.get("partition_index", values.get("index"))
         is_meant = "error_code" in values and (partition is None or index == partition)
+        is_meant = is_meant and was in (None, values["error_code"])
         changed = {name: _each(value, fail) for name, value in values.items()}
         if is_meant:
             changed["error_code"] = ErrorCode(code)

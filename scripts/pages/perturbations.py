@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pages.markdown import NOTE, code, table
+from suites.perturbations.limits.table import LIMITS, OPEN
 from suites.perturbations.perturbation import Perturbation
 from suites.perturbations.table import NOT_JUDGED, PERTURBATIONS
 
@@ -13,6 +14,10 @@ caught if the verdict is the expected one, or worse; where another finding than 
 """
 
 UNJUDGED = """No check can judge these yet, for the reason beside each. They are listed with every report.
+"""
+
+EXCUSES = """A check forgives where a defect cannot be told from bad luck. Each such rule has a name in the code, and
+perturbations that put a defect just outside of it.
 """
 
 
@@ -26,6 +31,9 @@ def pages() -> dict[str, str]:
         OPENING,
         f"## What is tried\n\n{len(rows)} kinds.\n",
         table(head, rows),
+        "## Where excuses end\n",
+        EXCUSES,
+        table(("excuse", "shown by"), _limits()),
         "## What is not judged\n",
         UNJUDGED,
         table(("defect", "why"), ((code(name), reason) for name, reason in NOT_JUDGED.items())),
@@ -42,3 +50,8 @@ def _row(each: Perturbation) -> tuple[str, ...]:
         each.verdict.value,
         ", ".join(map(code, each.caught_by)),
     )
+
+
+def _limits() -> list[tuple[str, str]]:
+    shown = [(code(excuse), ", ".join(map(code, names))) for excuse, names in LIMITS.items()]
+    return shown + [(code(excuse), f"nothing yet: {reason}") for excuse, reason in OPEN.items()]

@@ -12,6 +12,7 @@ from harness.evidence import Evidence, Send, view
 from harness.outcome import Outcome
 from harness.units import NS_PER_MS
 from harness.wire.error_table import BY_NAME
+from suites.checks.analysis.excuses import grants
 from suites.checks.analysis.homes import home
 from suites.checks.attempts import Attempt, attempts
 
@@ -46,8 +47,8 @@ def contradicted(evidence: Evidence) -> list[Attempt]:
 def failed_over_it(evidence: Evidence) -> dict[int, Send]:
     """The records that failed over one of them, while there was time left.
 
-    They are those of its partition that were handed over by then. A producer that ended over it, which is one that
-    acknowledges nothing that it was handed later, fails all that it has.
+    They are those of its partition that were handed over by then, and that fail within a request timeout. A producer
+    that ended over it, which is one that acknowledges nothing that it was handed later, fails all that it has.
     """
     refused = contradicted(evidence)
     if not refused:
@@ -65,10 +66,13 @@ def failed_over_it(evidence: Evidence) -> dict[int, Send]:
     return found
 
 
+@grants("sequence-refused-though-next")
 def _may_be_over(evidence: Evidence, send: Send, attempt: Attempt, latest_ns: int) -> bool:
     told_ns = attempt.answered_ns or 0
     if (send.complete_ns or 0) < told_ns - SLACK_NS:
         return False
     has_ended = latest_ns < told_ns
     in_partition = home(evidence, send) in (None, attempt.part.partition)
-    return has_ended or (in_partition and send.invoke_ns <= told_ns)
+    within_ns = int(evidence.record.spec.config["request.timeout.ms"]) * NS_PER_MS
+    is_soon = (send.complete_ns or 0) <= told_ns + within_ns
+    return has_ended or (in_partition and is_soon and send.invoke_ns <= told_ns)

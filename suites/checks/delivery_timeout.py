@@ -33,6 +33,7 @@ from harness.check import Check, Inconclusive, Requirement
 from harness.evidence import Evidence, Send
 from harness.outcome import Level
 from harness.rows import Finding
+from suites.checks.analysis.excuses import grants
 from suites.checks.disturbance import CLIENT_STALLED, NS_PER_MS, client_stalls, stalled_ns
 from suites.checks.findings import of_send, require_settable
 from suites.checks.promises import EVERY
@@ -54,6 +55,7 @@ def limit_ms(evidence: Evidence) -> int:
     return int(config[SETTING]) + int(config["max.block.ms"]) + SLACK_MS
 
 
+@grants("late-by-a-stall")
 def find(evidence: Evidence) -> list[Finding]:
     """At most one finding, counting late records. Unsupported where the client cannot set the limit."""
     require_settable(evidence, SETTING)

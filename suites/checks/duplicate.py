@@ -16,8 +16,9 @@ happen; one that does not may still write a record again only because it could n
   and at that moment the client had a reason to send again: the earlier request had been answered with an error, its
   connection had ended before the answer can have arrived, or no answer came within request.timeout.ms. If nothing was
   wrong with that request, but another attempt failed on the record's path since it was handed over (another batch of
-  its partition, another request on the connection, another partition of the request), the copy was avoidable: a
-  difference, no failure. If nothing failed there either, or the record had been reported as written, it is a failure.
+  its partition, another request on the connection, another partition of the request), and no longer than
+  request.timeout.ms before the earlier request went, the copy was avoidable: a difference, no failure. If nothing
+  failed there either, or the record had been reported as written, it is a failure.
 - **at-most-once**: not judged; no catalogued behaviour forbids it.
 
 ## What it needs
@@ -45,6 +46,7 @@ from harness.check import Check, Inconclusive, Requirement
 from harness.evidence import Evidence
 from harness.outcome import Guarantee, Level
 from harness.rows import Finding, LogRecord, Reason
+from suites.checks.analysis.excuses import grants
 from suites.checks.analysis.failures import failed_attempts
 from suites.checks.analysis.sending import REQUEST_TIMEOUT, sending
 from suites.checks.analysis.unread import unread_about
@@ -134,6 +136,7 @@ def _doubt(evidence: Evidence, n: int, story: Explanation, copies: list[LogRecor
     return None
 
 
+@grants("request-timeout-unknown")
 def _waited(evidence: Evidence, story: Explanation) -> bool:
     """True if one attempt can have been sent while the one before it waited: an unknown clock may have run out."""
     known = sending(evidence)
@@ -144,6 +147,7 @@ def _waited(evidence: Evidence, story: Explanation) -> bool:
     return False
 
 
+@grants("client-stalled-over-answer")
 def _stalled_ms(evidence: Evidence, story: Explanation) -> int:
     """For how long the client stood still from an answer's arrival until its request had timed out, 0 if it ran.
 

@@ -39,6 +39,7 @@ from harness.evidence import Evidence, Send
 from harness.outcome import Level
 from harness.rows import Finding, LogRecord
 from harness.wire.error_table import BY_NAME
+from suites.checks.analysis.excuses import grants
 from suites.checks.analysis.unread import unread_about
 from suites.checks.attempts import BatchPlace, attempts, batch_place
 from suites.checks.disturbance import NS_PER_MS
@@ -94,6 +95,7 @@ def _answers(evidence: Evidence) -> dict[BatchPlace | _Numbered, int]:
     return first
 
 
+@grants("duplicate-sequence-answer")
 def _said_in_time(copy: LogRecord, send: Send, answered: dict[BatchPlace | _Numbered, int]) -> bool:
     """True if an answer that this copy is written passed before the client said so."""
     latest_ns = (send.complete_ns or 0) + SLACK_NS

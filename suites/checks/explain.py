@@ -14,7 +14,9 @@ over, unless its own request failed in part.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from enum import IntEnum
 from functools import cached_property
@@ -23,10 +25,11 @@ from harness.delivery import Inversion
 from harness.evidence import Evidence
 from harness.outcome import Outcome
 from harness.rows import LogRecord
+from suites.checks.analysis.excuses import grants
 from suites.checks.analysis.failures import Failure, Path, failures, paths
 from suites.checks.analysis.sending import Sending, sending
 from suites.checks.analysis.way import SLACK_NS
-from suites.checks.attempts import Attempt, BatchPlace, batch_place, origins
+from suites.checks.attempts import Attempt, BatchPlace, attempts, batch_place, origins
 
 #: Beyond so many copies of one record only one order is looked at, that of their latest moments.
 MAX_ORDERED = 7
@@ -144,23 +147,69 @@ class Explainer:
             self._stories[key] = self._story(known, handed_over_ns, told_ns)
         return self._stories[key]
 
+    @grants("overtaken-retry")
     def overtaking(self, found: Inversion) -> Cause:
         """Whose failure explains that a record stands in its partition behind a later one.
 
-        Its own attempt failed, or can have failed unseen, after it was handed over and before it was in the log. Two
-        records of one batch are in the order in which the client put them there: a failure is no excuse for that.
+        Its own attempt failed, or can have failed unseen, after it was handed over and before the broker had the
+        request that brought it. Two records of one batch are in the order in which the client put them there: a failure
+        is no excuse for that.
         """
-        send = self.evidence.sends[found.n]
-        origin, place = self.origin(found.record), batch_place(found.record)
-        until_ns = self._appended_ns.get(place, send.complete_ns)
-        if until_ns is None:
-            until_ns = origin.asked_ns if origin else send.invoke_ns
-        met = self._on_path(found.record.partition, send.invoke_ns, until_ns)
+        send, partition = self.evidence.sends[found.n], found.record.partition
+        until_ns = self._sent_by_ns(found)
+        conns = {
+            attempt.conn
+            for attempt in self._attempts[partition]
+            if send.invoke_ns <= attempt.asked_ns <= until_ns
+        }
         cause = Cause.NONE
-        for failure in met:
-            own = failure.partitions is None or found.record.partition in failure.partitions
-            cause = min(cause, Cause.OWN if own else Cause.NEIGHBOUR)
+        for failure in self._on_path(partition, send.invoke_ns, until_ns, conns):
+            cause = min(cause, Cause.OWN if self._may_be_of(failure, found) else Cause.NEIGHBOUR)
         return max(cause, Cause.NEIGHBOUR) if found.n in self._turned_in_batch else cause
+
+    def _sent_by_ns(self, found: Inversion) -> int:
+        """By when the broker had the request that brought an overtaken record; else by when that was in the log.
+
+        An attempt without an answer may not be the one that brought it, and a broker that answers late may have read it
+        late.
+        """
+        origin, send = self.origin(found.record), self.evidence.sends[found.n]
+        answered_ns = origin.answered_ns if origin and origin.accepted else None
+        if origin is not None and answered_ns is not None and answered_ns - origin.sent_ns <= SLACK_NS:
+            return origin.sent_ns
+        until_ns = self._appended_ns.get(batch_place(found.record), send.complete_ns)
+        if until_ns is not None:
+            return until_ns
+        return origin.asked_ns if origin else send.invoke_ns
+
+    def _may_be_of(self, failure: Failure, found: Inversion) -> bool:
+        """True if an attempt that failed can have been the record's: none seen, or one of unknown content."""
+        partition = found.record.partition
+        if failure.partitions is not None and partition not in failure.partitions:
+            return False
+        invoke_ns = self.evidence.sends[found.n].invoke_ns
+        return not failure.attempts or any(
+            each.part.partition == partition
+            and each.asked_ns >= invoke_ns
+            and found.n in self._numbers_of.get((partition, each.part.crc), {found.n})
+            for each in failure.attempts
+        )
+
+    @cached_property
+    def _attempts(self) -> Mapping[int, list[Attempt]]:
+        by_partition = defaultdict[int, list[Attempt]](list)
+        for attempt in attempts(self.evidence):
+            by_partition[attempt.part.partition].append(attempt)
+        return by_partition
+
+    @cached_property
+    def _numbers_of(self) -> Mapping[tuple[int, int | None], set[int]]:
+        """Partition and bytes of a batch of the log -> the records in it."""
+        of_batch = defaultdict[tuple[int, int | None], set[int]](set)
+        for record, n in zip(self.evidence.log, self.evidence.numbers, strict=True):
+            if n is not None:
+                of_batch[record.partition, record.batch_crc].add(n)
+        return of_batch
 
     @cached_property
     def _turned_in_batch(self) -> set[int]:
@@ -206,12 +255,16 @@ class Explainer:
 
         return goes_on(None, made)
 
+    @grants("neighbour-failed", "request-failed-in-part")
     def _cause(self, earlier: Attempt, later: Attempt, handed_over_ns: int, told_ns: int | None) -> Cause:
         if told_ns is not None and self._is_told(later, told_ns):
             return Cause.NEIGHBOUR if any(earlier.errors) else Cause.NONE
         if self._failed_before(earlier, later):
             return Cause.OWN
-        beside = self._on_path(earlier.part.partition, handed_over_ns, later.asked_ns)
+        # What had failed before is handled for a while yet: it may be what comes after that goes again.
+        since_ns = max(handed_over_ns, self.sending.sent(earlier).earliest_ns - self.sending.timeout_ns)
+        conns = {earlier.conn, later.conn}
+        beside = self._on_path(earlier.part.partition, since_ns, later.asked_ns, conns)
         return Cause.NEIGHBOUR if beside or any(earlier.errors) else Cause.NONE
 
     def _is_told(self, attempt: Attempt, told_ns: int) -> bool:
@@ -223,19 +276,30 @@ class Explainer:
         """True if the client can have known, when it sent ``later``, that ``earlier`` had failed."""
         until_ns = later.asked_ns
         if earlier.answered_ns is not None and earlier.error_code != 0:
-            return earlier.answered_ns <= until_ns + SLACK_NS
+            return earlier.answered_ns <= until_ns
         lost = self.sending.lost_with_connection(earlier)
         if lost is not None and earlier.conn != later.conn and lost.earliest_ns <= until_ns + SLACK_NS:
             return True
         overdue = self.sending.timed_out(earlier)
         return overdue is not None and overdue.earliest_ns <= until_ns
 
-    def _on_path(self, partition: int, begin_ns: int, end_ns: int) -> list[Failure]:
+    def _on_path(self, partition: int, begin_ns: int, end_ns: int, conns: AbstractSet[int]) -> list[Failure]:
+        """What failed in this span on the way of a partition's attempts, which went by ``conns``.
+
+        Where all attempts that failed were seen, they were of this partition or on one of these connections.
+        """
         path = self._paths.get(partition)
         if path is None:
             return []
-        return [each for each in self._failures if each.meets(begin_ns, end_ns) and path.crosses(each)]
+        return [
+            each
+            for each in self._failures
+            if each.meets(begin_ns, end_ns)
+            and path.crosses(each)
+            and (each.partitions is None or partition in each.partitions or each.conn in conns)
+        ]
 
+    @grants("topic-growth")
     def _grew(self, made: Iterable[Attempt]) -> bool:
         """True if the topic got more partitions before the last of these: then keys have other homes."""
         until_ns = max(attempt.asked_ns for attempt in made)

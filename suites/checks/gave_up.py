@@ -57,6 +57,7 @@ from harness.check import Check, Inconclusive, Requirement
 from harness.evidence import Evidence, Send
 from harness.outcome import Level, Outcome
 from harness.rows import Finding
+from suites.checks.analysis.excuses import grants
 from suites.checks.analysis.failures import failed_attempts, paths
 from suites.checks.analysis.homes import home
 from suites.checks.analysis.way import way
@@ -171,6 +172,7 @@ class _Limits:
         """True if it ended before its delivery timeout, and not with a batch whose time was over."""
         return _took_ns(send) < self.delivery_ns and not self._blocked(send) and send.n not in self._expired
 
+    @grants("network-was-not-free", "process-stalled")
     def in_peace(self, send: Send, *, but_for_stalls: bool = False) -> bool:
         """True if it failed although its way was free for long enough; ``but_for_stalls``: had nothing stood still."""
         spans = self._troubles(home(self.evidence, send))
@@ -179,12 +181,14 @@ class _Limits:
         end_ns = send.complete_ns or send.invoke_ns
         return _longest_peace_ns(send.invoke_ns, end_ns, spans) >= self._recovery_ns
 
+    @grants("blocked-call")
     def _blocked(self, send: Send) -> bool:
         """True if the call was refused after it had blocked."""
         limit_ns = (int(self._config["max.block.ms"]) - SLACK_MS) * NS_PER_MS
         return send.outcome is Outcome.FAIL and _took_ns(send) >= limit_ns
 
     @cached_property
+    @grants("expired-with-its-batch")
     def _expired(self) -> set[int]:
         """The records that ended with a batch whose time was over: one by one from its first record on.
 
@@ -232,6 +236,7 @@ def _took_ns(send: Send) -> int:
     return (send.complete_ns or send.invoke_ns) - send.invoke_ns
 
 
+@grants("answers-out-of-turn")
 def _stranded(evidence: Evidence, delivery_ns: int) -> set[int]:
     """The records that lived while a client had to do with an answer that was not for its oldest request.
 
@@ -253,6 +258,7 @@ def _stranded(evidence: Evidence, delivery_ns: int) -> set[int]:
     }
 
 
+@grants("stored-then-too-large")
 def _unknowable(evidence: Evidence) -> set[int]:
     """The records in the log whose batch was sent again and then refused for its size."""
     made = attempts(evidence)

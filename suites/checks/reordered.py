@@ -15,10 +15,10 @@ offers instead of a global order; a client that breaks it breaks every consumer 
 - **idempotent, transactional**: forbidden; sequence numbers exist for this, with up to five requests in flight.
 - **at-least-once, max.in.flight.requests.per.connection=1**: forbidden; nothing can overtake.
 - **at-least-once, more in flight**: allowed if explained: after the overtaken record had been handed over, and before
-  it was in the log, an attempt of its partition failed, or can have failed unseen, on a way to its broker. Where that
-  attempt was not of its partition but beside it on the connection, the overtaking was avoidable: a difference, no
-  failure. So it is where two records of one batch stand in the wrong order: no broker turns a batch round. Where
-  nothing failed there at all it is a failure.
+  the broker had the request that brought it, an attempt failed that can have been its own, or one can have failed
+  unseen on a way to its broker. Where that attempt was certainly of other records, of its partition or beside it on the
+  connection, the overtaking was avoidable: a difference, no failure. So it is where two records of one batch stand in
+  the wrong order: no broker turns a batch round. Where nothing failed there at all it is a failure.
 - **at-most-once**: as at-least-once.
 
 Only first copies count: a late duplicate is no reordering.

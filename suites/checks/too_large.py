@@ -14,6 +14,7 @@ from harness.evidence import Evidence, Send, view
 from harness.outcome import Outcome
 from harness.units import NS_PER_MS
 from harness.wire.error_table import BY_NAME
+from suites.checks.analysis.excuses import grants
 from suites.checks.analysis.homes import home
 from suites.checks.attempts import Attempt, attempts, batch_place, origins
 
@@ -74,6 +75,7 @@ def _failed(evidence: Evidence) -> list[_Failed]:
     return found
 
 
+@grants("too-large")
 def _together(attempt: Attempt, left: list[_Failed]) -> list[_Failed]:
     told_ns, count = attempt.answered_ns or 0, attempt.part.records or 0
     alike: dict[str | None, list[_Failed]] = {}

@@ -38,6 +38,7 @@ from harness.evidence import Evidence, Send
 from harness.outcome import Level
 from harness.rows import Finding
 from harness.units import NS_PER_MS
+from suites.checks.analysis.excuses import grants
 from suites.checks.findings import listed_errors, of_send, require_unlimited_retries
 from suites.checks.promises import DURABLE
 from suites.checks.too_large import Refusal, refusals
@@ -72,6 +73,7 @@ def find(evidence: Evidence) -> list[Finding]:
     return [UNSPLIT.found(len(failed), map(of_send, failed), batches=len(batches), errors=errors)]
 
 
+@grants("beside-single-too-large")
 def _limit(evidence: Evidence, refusal: Refusal) -> int | None:
     """Which change of the topic's limit was in force when a batch was refused; None: the topic's own."""
     refused_ns = refusal.attempt.answered_ns or refusal.attempt.sent_ns

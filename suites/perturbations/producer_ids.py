@@ -10,7 +10,7 @@ from msgspec.structs import replace as changed
 from harness.evidence import Evidence
 from harness.rows import LogRecord, ProducePart
 from suites.checks.promises import EXACTLY_ONCE
-from suites.perturbations.batches import BEHIND_NS, pair, spots
+from suites.perturbations.batches import BEHIND_NS, pair, several, spots
 from suites.perturbations.edits import with_frames, with_frames_added, with_parts
 from suites.perturbations.exchanges import (
     Batch,
@@ -237,7 +237,7 @@ PERTURBATIONS = (
         "sequence-gap",
         channels("frames"),
         "leaves a gap of one in the sequence of a partition, which the broker refuses",
-        ("sequence-gap",),
+        ("sequence-reused", "sequence-gap"),
         spots(_later),
         _refused(OUT_OF_ORDER, _by(1)),
         guarantees=EXACTLY_ONCE,
@@ -247,7 +247,7 @@ PERTURBATIONS = (
         channels("frames"),
         "begins a batch with a sequence of the one before it, which the broker refuses",
         ("sequence-reused", "sequence-gap"),
-        spots(_later),
+        spots(lambda evidence, batch: _later(evidence, batch) and several(evidence, batch)),
         _refused(OUT_OF_ORDER, _by(-1)),
         guarantees=EXACTLY_ONCE,
     ),

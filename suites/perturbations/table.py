@@ -22,6 +22,7 @@ from suites.perturbations import (
     tampering,
     traces,
 )
+from suites.perturbations.limits.table import PERTURBATIONS as LIMITS
 from suites.perturbations.perturbation import Perturbation
 
 PERTURBATIONS: tuple[Perturbation, ...] = (
@@ -36,6 +37,7 @@ PERTURBATIONS: tuple[Perturbation, ...] = (
     *results.PERTURBATIONS,
     *traces.PERTURBATIONS,
     *tampering.PERTURBATIONS,
+    *LIMITS,
 )
 
 #: Defect -> why no check judges it: what the evidence lacks, or why the defect breaks no promise.

@@ -272,3 +272,48 @@ def test_a_request_that_was_kept_for_long_was_sent_before_its_retry(story):
     told.result(0, at_ms=3_200, offset=told.deliver([0], partition=0, at_ms=3_100, conn=2))
 
     assert CHECK.find(told.evidence()) == []
+
+
+@pytest.mark.parametrize(("begin_ms", "found"), [(60, AVOIDABLE), (90, NOTHING_WRONG), (400, NOTHING_WRONG)])
+def test_a_fault_excuses_nothing_that_went_before_it_began(story, begin_ms, found):
+    told = twice(story(), again_ms=80, conn=1)
+    told.fault("refuse", begin_ms, 1_500)
+
+    assert reasons(told) == [found]
+
+
+@pytest.mark.parametrize(("sent_ms", "found"), [(3_000, AVOIDABLE), (4_600, NOTHING_WRONG)])
+def test_what_failed_long_before_a_batch_was_sent_is_no_reason_to_send_it_again(story, sent_ms, found):
+    told = story(config={"request.timeout.ms": 3_000})
+    told.call(0)
+    told.fault("refuse", 5, 1_000)
+    told.deliver([0], partition=0, at_ms=sent_ms)
+    told.result(0, at_ms=sent_ms + 90, offset=told.deliver([0], partition=0, at_ms=sent_ms + 80))
+
+    assert reasons(told) == [found]
+
+
+@pytest.mark.parametrize(
+    ("partition", "conn", "found"), [(0, 9, AVOIDABLE), (1, 1, AVOIDABLE), (1, 9, NOTHING_WRONG)]
+)
+def test_a_request_beside_it_failed_on_its_connection_or_in_its_partition(story, partition, conn, found):
+    told = story()
+    told.call(0, 1)
+    told.deliver([0], partition=0, at_ms=10)
+    told.request([1], partition=partition, at_ms=20, conn=conn)
+    told.answer(partition, -1, at_ms=21, conn=conn, error_code=7)
+    told.result(0, at_ms=82, offset=told.deliver([0], partition=0, at_ms=80))
+
+    assert reasons(told) == [found]
+
+
+@pytest.mark.parametrize(("begin_ms", "found"), [(5, []), (2_400, [NOTHING_WRONG])])
+def test_a_latency_holds_nothing_that_was_sent_before_it_began(story, begin_ms, found):
+    """The request comes at 2,500 ms: by 2,000 ms too late if the latency was there by then."""
+    told = story(config={"request.timeout.ms": 2_000})
+    told.call(0)
+    told.fault("latency", begin_ms, 4_000, upstream_ms=2_000, downstream_ms=0)
+    told.deliver([0], partition=0, at_ms=2_500)
+    told.result(0, at_ms=2_702, offset=told.deliver([0], partition=0, at_ms=2_700))
+
+    assert reasons(told) == found

@@ -192,3 +192,53 @@ def test_a_failure_on_the_way_to_another_broker_explains_nothing(story):
     told.frames[-1] = restruct(told.frames[-1], broker=2)
 
     assert codes(overtaken(told)) == ["unexplained-reorder"]
+
+
+@pytest.mark.parametrize(("refused_ms", "found"), [(100, []), (118, ["unexplained-reorder"])])
+def test_what_fails_after_the_request_went_did_not_hold_it_up(story, refused_ms, found):
+    """The request of record 0 goes at 115 ms and is answered at 120 ms."""
+    told = story()
+    told.call(0, 1)
+    told.result(1, at_ms=20, offset=told.deliver([1], partition=0, at_ms=15))
+    told.request([0], partition=0, at_ms=refused_ms - 1, conn=3)
+    told.answer(0, -1, at_ms=refused_ms, conn=3, error_code=7)
+    told.request([0], partition=0, at_ms=115)
+    told.answer(0, told.append([0], partition=0), at_ms=120)
+    told.result(0, at_ms=121, offset=1)
+
+    assert codes(told) == found
+
+
+@pytest.mark.parametrize(("failed", "found"), [(0, []), (1, ["avoidable-reorder"])])
+def test_the_failed_attempt_of_another_batch_makes_an_overtaking_avoidable(story, failed, found):
+    told = story()
+    told.call(0, 1)
+    told.request([failed], partition=0, at_ms=10)
+    told.answer(0, -1, at_ms=11, error_code=7)
+    told.result(1, at_ms=20, offset=told.deliver([1], partition=0, at_ms=15))
+    told.result(0, at_ms=120, offset=told.deliver([0], partition=0, at_ms=115))
+
+    assert codes(told) == found
+
+
+def test_a_connection_that_ends_in_a_fault_excuses_nothing_from_before_that_fault(story):
+    told = overtaken(story())
+    told.fault("disconnect", 150, 160)
+    told.close(1, at_ms=155)
+
+    assert codes(told) == ["unexplained-reorder"]
+
+
+@pytest.mark.parametrize(("kept_ms", "found"), [(4_000, []), (0, ["unexplained-reorder"])])
+def test_a_request_that_was_kept_for_long_may_be_overtaken_when_it_has_timed_out(story, kept_ms, found):
+    """A rule keeps the request of record 0 until 4,015 ms; the client gives it up at 2,015 ms, and goes on."""
+    told = story(config={"request.timeout.ms": 2_000})
+    told.call(0)
+    told.call(1, at_ms=2_500)
+    told.result(1, at_ms=2_520, offset=told.deliver([1], partition=0, at_ms=2_515, conn=2))
+    told.request([0], partition=0, at_ms=4_015)
+    told.frames[-1] = restruct(told.frames[-1], came_ns=told.frames[-1].t_ns - kept_ms * 1_000_000)
+    told.answer(0, told.append([0], partition=0), at_ms=4_016)
+    told.result(0, at_ms=4_017, offset=1)
+
+    assert codes(told) == found

@@ -97,6 +97,22 @@ def test_an_error_code_for_one_partition_leaves_the_others(messages: Messages, d
             assert new.error_code == 3 if old.index == meant else new == old
 
 
+@given(data=st.data())
+@settings(max_examples=20)
+def test_an_error_code_in_place_of_another_leaves_what_was_done(
+    messages: Messages, data: st.DataObject
+) -> None:
+    """A request of which one batch was stored and another refused: the first stays stored."""
+    version = data.draw(st.sampled_from([v for api, v in VERSIONS if api is Api.PRODUCE]))
+    payload, before = drawn(messages, (Api.PRODUCE, version), data)
+    codes = [part.error_code for part in parts(before) if hasattr(part, "error_code")]
+    was = data.draw(st.sampled_from([*codes, 10]))
+    after = read(rewrite(payload, Api.PRODUCE, version, error_code(59, was=was)), (Api.PRODUCE, version))
+    for old, new in zip(parts(before), parts(after), strict=True):
+        if hasattr(old, "error_code"):
+            assert new.error_code == 59 if old.error_code == was else new == old
+
+
 @pytest.mark.parametrize("api_version", VERSIONS, ids=ids)
 @given(data=st.data())
 @settings(max_examples=2)

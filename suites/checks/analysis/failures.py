@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from harness.evidence import Evidence, view
 from harness.rows import FrameKind
+from suites.checks.analysis.excuses import grants
 from suites.checks.analysis.sending import Span, sending
 from suites.checks.analysis.way import SLACK_NS, way
 from suites.checks.attempts import PRODUCE, Attempt, attempts
@@ -23,17 +24,19 @@ CLIENT = "client"
 class Failure(NamedTuple):
     """``conn`` None: on no connection that the witness knows; ``partitions`` None: of any that its broker leads.
 
-    ``brokers`` empty: on the way to any of them.
+    ``span``: from when the client can have known of it. ``brokers`` empty: on the way to any of them.
+    ``attempts``: those that failed, where the witness saw all of them.
     """
 
     span: Span
     brokers: frozenset[int]
     conn: int | None = None
     partitions: frozenset[int] | None = None
+    attempts: tuple[Attempt, ...] = ()
 
     def meets(self, begin_ns: int, end_ns: int) -> bool:
-        """True if the client can have met it in this span, give or take what has no order."""
-        return self.span.earliest_ns - SLACK_NS <= end_ns and begin_ns <= self.span.latest_ns + SLACK_NS
+        """True if the client can have learned of it in this span; what it knows takes a while to have an effect."""
+        return self.span.earliest_ns <= end_ns and begin_ns <= self.span.latest_ns + SLACK_NS
 
 
 class Path(NamedTuple):
@@ -94,12 +97,14 @@ def failed_attempts(evidence: Evidence) -> int:
     return seen + sum(1 for _ in _stopped(evidence))
 
 
+@grants("error-answer")
 def _refused(evidence: Evidence) -> Iterator[Failure]:
     for attempt in attempts(evidence):
         if attempt.answered_ns is not None and attempt.error_code != 0:
             yield _of(attempt, Span(attempt.answered_ns, attempt.answered_ns))
 
 
+@grants("neighbour-timed-out")
 def _overdue(evidence: Evidence) -> Iterator[Failure]:
     known = sending(evidence)
     for attempt in attempts(evidence):
@@ -107,6 +112,7 @@ def _overdue(evidence: Evidence) -> Iterator[Failure]:
             yield _of(attempt, span)
 
 
+@grants("request-kept")
 def _stopped(evidence: Evidence) -> Iterator[Failure]:
     """Requests that a rule of the witness kept from the broker: they time out."""
     limit_ns = sending(evidence).timeout_ns
@@ -117,26 +123,35 @@ def _stopped(evidence: Evidence) -> Iterator[Failure]:
             yield Failure(span, frozenset({frame.broker}), frame.conn, partitions)
 
 
+@grants("connection-ended")
 def _ended(evidence: Evidence) -> Iterator[Failure]:
     """Connections that ended with attempts on them, seen or not.
 
-    Unseen ones can have been caught in front of the witness where a fault was in effect, or the broker hung up.
+    Unseen ones can have been caught in front of the witness where a fault was in effect, or the broker hung up. The
+    witness knows that the broker did before the client does; that the client did, or a fault, maybe later.
     """
     known = sending(evidence)
     for frame in evidence.frames:
         if frame.kind is not FrameKind.CLOSE:
             continue
-        ended = known.ended(frame.broker, frame.conn, frame.t_ns)
+        brokers, t_ns = frozenset({frame.broker}), frame.t_ns
+        if frame.closed_by != CLIENT:
+            yield Failure(Span(t_ns, t_ns), brokers, frame.conn)
+            continue
+        ended = known.ended(frame.broker, frame.conn, t_ns)
+        earliest_ns = ended.earliest_ns - SLACK_NS
         lost = [
             attempt for attempt in known.by_conn.get(frame.conn, ()) if known.lost_with_connection(attempt)
         ]
-        if frame.closed_by != CLIENT or known.way.during(frame.broker, ended.earliest_ns, frame.t_ns):
-            yield Failure(ended, frozenset({frame.broker}), frame.conn)
+        if (since_ns := known.way.since_ns(frame.broker, ended.earliest_ns, t_ns)) is not None:
+            yield Failure(Span(max(earliest_ns, since_ns), t_ns), brokers, frame.conn)
         elif lost:
             partitions = frozenset(attempt.part.partition for attempt in lost)
-            yield Failure(ended, frozenset({frame.broker}), frame.conn, partitions)
+            earliest_ns = max(earliest_ns, min(known.sent(attempt).earliest_ns for attempt in lost))
+            yield Failure(Span(earliest_ns, t_ns), brokers, frame.conn, partitions, tuple(lost))
 
 
+@grants("unseen-attempt")
 def _unseen(evidence: Evidence) -> Iterator[Failure]:
     """Attempts that failed in front of the witness, where a fault refused them or threw them away."""
     for fault in way(evidence).hidden():
@@ -144,4 +159,5 @@ def _unseen(evidence: Evidence) -> Iterator[Failure]:
 
 
 def _of(attempt: Attempt, span: Span) -> Failure:
-    return Failure(span, frozenset({attempt.broker}), attempt.conn, frozenset({attempt.part.partition}))
+    broker, partition = frozenset({attempt.broker}), frozenset({attempt.part.partition})
+    return Failure(span, broker, attempt.conn, partition, (attempt,))

@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 from harness.evidence import Evidence, view
 from harness.units import NS_PER_MS
+from suites.checks.analysis.excuses import grants
 from suites.checks.analysis.way import SLACK_NS, Way, way
 from suites.checks.attempts import Attempt, BatchPlace, attempts, batch_place, origins
 from suites.checks.turns import out_of_turn_ns
@@ -137,6 +138,7 @@ class Sending:
             return None
         return self.way.reached_ns(attempt.broker, attempt.answered_ns, attempt.opened_ns)
 
+    @grants("lost-with-connection", "answer-out-of-turn")
     def lost_with_connection(self, attempt: Attempt) -> Span | None:
         """When the client can have lost the attempt with its connection; None where it cannot have.
 
@@ -154,6 +156,7 @@ class Sending:
             return left
         return left if self._had_a_reason(attempt, left) else None
 
+    @grants("request-timed-out")
     def timed_out(self, attempt: Attempt) -> Span | None:
         """When the client can have given it up for lost by the clock; None where its answer, or its end, came first."""
         sent, reached_ns, left = self.sent(attempt), self.reached_ns(attempt), self.left(attempt)
@@ -164,6 +167,7 @@ class Sending:
             latest_ns = min(latest_ns, left.latest_ns)
         return None if latest_ns < earliest_ns else Span(earliest_ns, latest_ns)
 
+    @grants("recovering-client-hangs-up")
     def _had_a_reason(self, attempt: Attempt, left: Span) -> bool:
         """True if something else than the client's own whim ended the connection of an answered attempt."""
         answered_ns, closed_ns = attempt.answered_ns or 0, attempt.closed_ns or 0
@@ -174,6 +178,7 @@ class Sending:
         recovering = self.way.during(attempt.broker, left.earliest_ns - self.timeout_ns, left.latest_ns)
         return recovering or self._is_overdue(attempt.conn, left)
 
+    @grants("overdue-neighbour")
     def _is_overdue(self, conn: int, left: Span) -> bool:
         """True if some request on the connection had waited for its answer for the whole request timeout by then."""
         for attempt in self.by_conn[conn]:

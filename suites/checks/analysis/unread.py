@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from harness.evidence import Evidence, view
 from harness.rows import Frame, FrameKind
+from suites.checks.analysis.excuses import grants
 from suites.checks.analysis.failures import paths
 from suites.checks.analysis.way import SLACK_NS
 from suites.checks.attempts import PRODUCE
@@ -42,6 +43,7 @@ def unread(evidence: Evidence) -> list[Unread]:
     return [*found.values(), *frames]
 
 
+@grants("unread-bytes")
 def unread_about(evidence: Evidence, partition: int, begin_ns: int, end_ns: int) -> int:
     """How much passed unread that may be about an attempt of this partition between these moments."""
     path = paths(evidence).get(partition)

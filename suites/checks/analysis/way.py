@@ -16,10 +16,12 @@ from typing import Final, NamedTuple
 from harness.evidence import Evidence, view
 from harness.rows import FaultRow
 from harness.units import NS_PER_MS
+from suites.checks.analysis.excuses import grants
 
-#: Rows of different connections, and events of the client, are stamped by busy processes on one machine: two moments
-#: that are closer than this have no order, and a byte that no fault holds back takes no longer. It is allowed once in
-#: each comparison.
+#: How long a byte takes that no fault holds back, through busy processes on one machine. It is allowed once in each
+#: comparison of what the witness saw with what the client did. What happened first has no slack where its stamp is
+#: certainly the earlier one: the witness stamps an answer before it passes it on, a request after the client sent it,
+#: and a fault's window begins before the fault does.
 SLACK_NS: Final = 500 * NS_PER_MS
 
 
@@ -106,8 +108,8 @@ class Fault(NamedTuple):
         return not self.brokers or broker in self.brokers
 
     def meets(self, begin_ns: int, end_ns: int) -> bool:
-        """True if it was in effect at some moment of this span, or so shortly before or after that nothing tells."""
-        return self.begin_ns - SLACK_NS <= end_ns and begin_ns <= self.end_ns + SLACK_NS
+        """True if it was in effect at some moment of this span, or so shortly before it that its effect may last."""
+        return self.begin_ns <= end_ns and begin_ns <= self.end_ns + SLACK_NS
 
 
 @dataclass(frozen=True)
@@ -116,19 +118,21 @@ class Way:
 
     faults: tuple[Fault, ...]
 
-    def during(self, broker: int, begin_ns: int, end_ns: int, effect: Effect | None = None) -> bool:
-        """True if a fault (that can do ``effect``) met this span on the way to ``broker``."""
-        return any(
-            fault.is_on(broker)
-            and fault.meets(begin_ns, end_ns)
-            and (effect is None or effect in fault.effects)
-            for fault in self.faults
-        )
+    def during(self, broker: int, begin_ns: int, end_ns: int) -> bool:
+        """True if a fault met this span on the way to ``broker``."""
+        return self.since_ns(broker, begin_ns, end_ns) is not None
 
+    def since_ns(self, broker: int, begin_ns: int, end_ns: int) -> int | None:
+        """When the first of the faults began that met this span on the way to ``broker``; None: there was none."""
+        met = (fault for fault in self.faults if fault.is_on(broker) and fault.meets(begin_ns, end_ns))
+        return min((fault.begin_ns for fault in met), default=None)
+
+    @grants("held-bytes", "latency")
     def sent_ns(self, broker: int, arrived_ns: int) -> int:
         """The earliest moment at which what arrived at the witness then can have been sent, but for the slack."""
         return self._before(broker, arrived_ns, Effect.HOLDS_REQUESTS)
 
+    @grants("answer-lost", "answer-held")
     def reached_ns(self, broker: int, answered_ns: int, opened_ns: int | None = None) -> int | None:
         """When an answer that passed the witness then has reached the client, but for the slack; None: maybe never.
 
@@ -136,12 +140,12 @@ class Way:
         """
         faults = [fault for fault in self.faults if opened_ns is None or opened_ns < fault.end_ns]
         losses = (fault for fault in faults if self._can(fault, broker, Effect.LOSES_ANSWERS))
-        if any(fault.meets(answered_ns, answered_ns) for fault in losses):
+        if any(fault.meets(answered_ns, answered_ns + SLACK_NS) for fault in losses):
             return None
         reached_ns = answered_ns
         left = [fault for fault in faults if self._can(fault, broker, Effect.HOLDS_ANSWERS)]
         while (
-            holds := next((fault for fault in left if fault.meets(answered_ns, reached_ns)), None)
+            holds := next((fault for fault in left if fault.meets(answered_ns, reached_ns + SLACK_NS)), None)
         ) is not None:
             left.remove(holds)
             held_ns = reached_ns + holds.down_ns if holds.down_ns else holds.end_ns
@@ -152,6 +156,7 @@ class Way:
         """The faults in which attempts can fail in front of the witness."""
         return [fault for fault in self.faults if Effect.HIDES_ATTEMPTS in fault.effects]
 
+    @grants("end-held")
     def ended_ns(self, broker: int, closed_ns: int) -> int:
         """When a connection that ended at the witness then ended for the client at the earliest, but for the slack."""
         return self._before(broker, closed_ns, Effect.HIDES_ENDS)
@@ -167,7 +172,9 @@ class Way:
             holds := next((fault for fault in left if fault.meets(happened_ns - fault.up_ns, seen_ns)), None)
         ) is not None:
             left.remove(holds)
-            happened_ns = happened_ns - holds.up_ns if holds.up_ns else min(happened_ns, holds.begin_ns)
+            # What had passed before a fault began was not held by it.
+            since_ns = min(happened_ns, holds.begin_ns)
+            happened_ns = max(since_ns, happened_ns - holds.up_ns) if holds.up_ns else since_ns
         return happened_ns
 
     def _can(self, fault: Fault, broker: int, effect: Effect) -> bool:

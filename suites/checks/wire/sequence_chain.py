@@ -20,7 +20,8 @@ sent again under other numbers is a new batch to the broker, which stores it onc
 
 The witness's frames, the log and the history. The order in which batches came to the witness does not matter. Numbers
 that no batch carried are missing only if the partition has fewer records that failed, or that never had a result,
-than there are such numbers: a batch may be given up on its way to the witness. A frame that the witness could not
+than there are such numbers: a batch may be given up on its way to the witness. A batch that a broker refused as out of
+place left numbers out too, if a later one begins with those and reaches into it. A frame that the witness could not
 read may have carried them: inconclusive. Where a topic was created again, its old batches say nothing of the new
 ones.
 
@@ -44,7 +45,7 @@ from suites.checks.findings import doubt_if_unreadable, of_copies
 from suites.checks.promises import EXACTLY_ONCE
 from suites.checks.wire.keyed import partitions_of_keys
 from suites.checks.wire.renumbered import renumbered
-from suites.checks.wire.sent import Chain, Variant, variants
+from suites.checks.wire.sent import OUT_OF_PLACE, Chain, Variant, variants
 
 GAP = Anomaly("sequence-gap", "{count:sequence number} left out, of {chains:chain}")
 CHANGED = Anomaly("sequence-changed", "{count:record} stored again under another sequence")
@@ -65,8 +66,9 @@ def find(evidence: Evidence) -> list[Finding]:
     """At most one finding of each kind: numbers that are missing, records that were numbered anew."""
     found = []
     given_up = _given_up(evidence)
-    gaps = []
+    gaps: list[_Gap] = []
     for chain, batches in variants(evidence).items():
+        gaps += _jumps(batches)
         missing = list(_gaps(batches))
         if sum(gap.numbers for gap in missing) > given_up.get(chain.partition, 0) + given_up.get(-1, 0):
             gaps += missing
@@ -88,6 +90,21 @@ def _gaps(batches: list[Variant]) -> Iterator[_Gap]:
     end = 0
     for batch in sorted(batches, key=lambda batch: batch.base):
         if batch.base > end:
+            yield _Gap(end, batch)
+        end = max(end, batch.end)
+
+
+def _jumps(batches: list[Variant]) -> Iterator[_Gap]:
+    """Numbers that a batch left out, which was refused as out of place, and with which others then went.
+
+    What goes later begins in the gap and reaches into the batch: so nothing on its way had the numbers that were left
+    out.
+    """
+    end = 0
+    for at, batch in enumerate(batches):
+        is_refused = all(each.error_code in OUT_OF_PLACE for each in batch.sent)
+        later = batches[at + 1 :]
+        if is_refused and any(end <= other.base < batch.base < other.end for other in later):
             yield _Gap(end, batch)
         end = max(end, batch.end)
 

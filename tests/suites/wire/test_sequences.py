@@ -270,6 +270,35 @@ def test_a_chain_that_does_not_begin_at_0_lacks_its_begin(numbered):
     assert chain_of(answered(told, 0)) == [("sequence-gap", "PRD-IDM-02", 4)]
 
 
+OUT_OF_ORDER = 45
+LEFT_OUT = [("sequence-gap", "PRD-IDM-02", 1)]
+
+
+@pytest.mark.parametrize(
+    ("code", "first", "then", "found"),
+    [
+        (OUT_OF_ORDER, 0, 1, []),
+        (OUT_OF_ORDER, 2, 1, LEFT_OUT),
+        (OUT_OF_ORDER, 3, 1, []),
+        (7, 2, 1, []),
+        (OUT_OF_ORDER, 1, 1, []),
+    ],
+    ids=["overlap", "gap", "the rest came later", "refused otherwise", "next"],
+)
+def test_a_batch_that_leaves_numbers_out_and_is_refused_shows_it_by_what_has_them_then(
+    numbered, code, first, then, found
+):
+    """Two records go under ``first``, are refused, and go under ``then``, where 1 is the next number."""
+    told = numbered()
+    told.call(0, 1, 2)
+    told.request([0], 0, at_ms=10, sequence=at(0))
+    told.request([1, 2], 0, at_ms=20, sequence=at(first))
+    told.answer(0, -1, at_ms=21, error_code=code)
+    told.request([1, 2], 0, at_ms=30, sequence=at(then))
+
+    assert chain_of(answered(told, 0, 1, 2)) == found
+
+
 @pytest.mark.parametrize(("given_up", "found"), [(2, []), (1, [("sequence-gap", "PRD-IDM-02", 2)])])
 def test_as_many_numbers_may_be_missing_as_records_were_given_up(numbered, given_up, found):
     told = answered(skipping(numbered()), 0, 1, 2)
