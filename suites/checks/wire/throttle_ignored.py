@@ -16,11 +16,12 @@ wrong with.
 
 ## What it needs
 
-The witness's frames and the faults as they were. Only answers of versions that ask for it count (Produce 6, Metadata 6,
-FindCoordinator, ApiVersions and InitProducerId 2, 2 and 1). What the client had sent before it had the answer is on its
-way for at most a second, and as long as a `latency` fault, in effect or just over, delays both ways; later requests are
-too early if they come to the witness before the time is over that began when the answer passed. While any other fault
-is in effect that may keep bytes on their way, nothing is said.
+The witness's frames and the faults as they were. Only answers of versions that ask for it count (Produce 6, Metadata
+6, FindCoordinator, ApiVersions and InitProducerId 2, 2 and 1). A request is too early if the client sent it with the
+answer in its hands, and it came to the witness before the time was over that began when the answer passed. When the
+client had the answer at the latest, and when it sent the request at the earliest, follows from the faults on the way to
+that broker at these two moments; 250 ms more are allowed. An answer that a fault may have lost is not judged, and
+neither is what follows on a connection on which an answer came out of turn.
 
 ## References
 
@@ -30,14 +31,18 @@ NET-CON-12 (KIP-219). librdkafka issue 5592.
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from harness.anomaly import Anomaly, Sample
 from harness.check import Check, Requirement
 from harness.evidence import Evidence, view
+from harness.exchanges import FOR_EVER, connections
 from harness.outcome import Guarantee, Level
-from harness.rows import FaultRow, Finding, Frame, FrameKind
+from harness.rows import Finding, Frame, FrameKind
 from harness.units import NS_PER_MS
+from suites.checks.analysis.way import Way, way
+from suites.checks.turns import out_of_turn_ns
 
 IGNORED = Anomaly(
     "throttle-ignored",
@@ -46,14 +51,10 @@ IGNORED = Anomaly(
 )
 #: The first version of each API that a broker answers before it mutes the connection.
 SINCE = {"Produce": 6, "Metadata": 6, "FindCoordinator": 2, "ApiVersions": 2, "InitProducerId": 1}
-SLACK_NS = 1_000 * NS_PER_MS
+#: What no fault holds takes no longer, both ways together, on a machine that is busy.
+SLACK_NS = 250 * NS_PER_MS
 #: Clients count whole milliseconds, and may begin with the one in which they began to read.
 EARLY_NS = 20 * NS_PER_MS
-LATENCY = "latency"
-#: Faults that change, stop or end what passes, and keep no byte on its way.
-KEEPS_NOTHING = frozenset(
-    {"throttle", "quota", "disconnect", "reset", "refuse", "error_response", "log_trim", "topic_growth"}
-)
 
 
 class Throttle(NamedTuple):
@@ -65,23 +66,41 @@ class Throttle(NamedTuple):
 
 @view
 def throttles(evidence: Evidence) -> list[Throttle]:
-    """Those whose time is longer than what may be on its way."""
+    """Those of which the client had heard before their time was over."""
+    faults, confused, known = way(evidence), out_of_turn_ns(evidence), connections(evidence)
+    requests = _requests(evidence)
+    found = []
+    for answer in filter(_asks_for_it, evidence.frames):
+        had_ns = faults.reached_ns(answer.broker, answer.t_ns, known[answer.conn].opened_ns)
+        over_ns = min(answer.t_ns + answer.throttle_ms * NS_PER_MS, confused.get(answer.conn, FOR_EVER))
+        if had_ns is not None and had_ns + SLACK_NS < over_ns:
+            made = requests.get(answer.conn, [])
+            found.append(Throttle(answer, _early(faults, made, had_ns, over_ns - EARLY_NS)))
+    return found
+
+
+def _requests(evidence: Evidence) -> dict[int, list[Frame]]:
+    """Connection -> its requests, as they came."""
     requests: dict[int, list[Frame]] = {}
     for frame in (*evidence.frames, *evidence.stopped):
         if frame.kind is FrameKind.REQUEST:
             requests.setdefault(frame.conn, []).append(frame)
     for made in requests.values():
         made.sort(key=lambda frame: frame.arrived_ns)
-    found = []
-    for answer in evidence.frames:
-        over_ns = answer.t_ns + answer.throttle_ms * NS_PER_MS
-        transit_ns = _transit_ns(evidence, answer.t_ns, over_ns) if _asks_for_it(answer) else None
-        if transit_ns is not None and answer.t_ns + transit_ns < over_ns:
-            made = requests.get(answer.conn, [])
-            begin = bisect_right(made, answer.t_ns + transit_ns, key=lambda frame: frame.arrived_ns)
-            end = bisect_right(made, over_ns - EARLY_NS, key=lambda frame: frame.arrived_ns)
-            found.append(Throttle(answer, tuple(made[begin:end])))
-    return found
+    return requests
+
+
+def _early(faults: Way, made: Sequence[Frame], had_ns: int, until_ns: int) -> tuple[Frame, ...]:
+    """The requests that came by ``until_ns``, and that the client can only have sent when it had the answer."""
+    begin = bisect_right(made, had_ns + SLACK_NS, key=lambda frame: frame.arrived_ns)
+    end = bisect_right(made, until_ns, key=lambda frame: frame.arrived_ns)
+    return tuple(
+        [
+            frame
+            for frame in made[begin:end]
+            if faults.sent_ns(frame.broker, frame.arrived_ns) > had_ns + SLACK_NS
+        ]
+    )
 
 
 def find(evidence: Evidence) -> list[Finding]:
@@ -107,22 +126,6 @@ def _asks_for_it(answer: Frame) -> bool:
         and since is not None
         and (answer.api_version or 0) >= since
     )
-
-
-def _transit_ns(evidence: Evidence, begin_ns: int, end_ns: int) -> int | None:
-    """How long something may be on its way both ways in that time; None where nobody knows."""
-    transit_ns = SLACK_NS
-    for row in evidence.faults:
-        if not _touches(row, begin_ns, end_ns) or row.spec.kind in KEEPS_NOTHING:
-            continue
-        if row.spec.kind != LATENCY:
-            return None
-        transit_ns += NS_PER_MS * sum(row.spec.params.values())
-    return transit_ns
-
-
-def _touches(row: FaultRow, begin_ns: int, end_ns: int) -> bool:
-    return row.effective_ns is not None and row.effective_ns[0] <= end_ns and begin_ns <= row.effective_ns[1]
 
 
 def _sample(left_ms: int, frame: Frame, answer: Frame) -> Sample:

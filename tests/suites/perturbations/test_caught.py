@@ -30,13 +30,9 @@ CALM = ("produce/calm", Guarantee.AT_LEAST_ONCE)
 ESCAPE = {
     "answer-missing": "wholeness takes an answer that is missing for one that never came",
     "event-twice": "wholeness allows two events with one number, as Kafka's own clients leave them",
-    "old-timestamp": "no check reads the timestamps of single records, in the log",
     "result-unasked": "wholeness does not ask whether a record with a result was handed over",
     "sequence-gap": "the chain of sequences leaves out what a broker refused",
     "sequence-overlap": "the chain of sequences leaves out what a broker refused",
-    "throttle-ignored": "that any fault may keep bytes on their way excuses the whole time in which one is armed",
-    "throttle-always-ignored": "as throttle-ignored",
-    "gave-all-up-without-retries": "that the faults met nobody outranks that the client differs",
 }
 
 
