@@ -16,12 +16,13 @@ wrong with.
 
 ## What it needs
 
-The witness's frames and the faults as they were. Only answers of versions that ask for it count (Produce 6, Metadata
-6, FindCoordinator, ApiVersions and InitProducerId 2, 2 and 1). A request is too early if the client sent it with the
-answer in its hands, and it came to the witness before the time was over that began when the answer passed. When the
-client had the answer at the latest, and when it sent the request at the earliest, follows from the faults on the way to
-that broker at these two moments; 250 ms more are allowed. An answer that a fault may have lost is not judged, and
-neither is what follows on a connection on which an answer came out of turn.
+The witness's frames, the history, the log and the faults as they were. Only answers of versions that ask for it count
+(Produce 6, Metadata 6, FindCoordinator, ApiVersions and InitProducerId 2, 2 and 1). A request is too early if the
+client sent it with the answer in its hands, and it came to the witness before the time was over that began when the
+answer passed. That the client had the answer is certain where the request carries a record that is dated after the
+result of a record which this answer alone acknowledges. Else it is where 500 ms more have passed than the faults on the
+way can have kept both: the answer from the client, and the request from the witness. An answer that a fault may have
+lost is judged by results alone, and nothing is said of what follows an answer that came out of turn on its connection.
 
 ## References
 
@@ -41,8 +42,9 @@ from harness.exchanges import FOR_EVER, connections
 from harness.outcome import Guarantee, Level
 from harness.rows import Finding, Frame, FrameKind
 from harness.units import NS_PER_MS
-from suites.checks.analysis.way import Way, way
+from suites.checks.analysis.way import SLACK_NS, way
 from suites.checks.turns import out_of_turn_ns
+from suites.checks.wire.heard import made_after, read_by_ns
 
 IGNORED = Anomaly(
     "throttle-ignored",
@@ -51,8 +53,6 @@ IGNORED = Anomaly(
 )
 #: The first version of each API that a broker answers before it mutes the connection.
 SINCE = {"Produce": 6, "Metadata": 6, "FindCoordinator": 2, "ApiVersions": 2, "InitProducerId": 1}
-#: What no fault holds takes no longer, both ways together, on a machine that is busy.
-SLACK_NS = 250 * NS_PER_MS
 #: Clients count whole milliseconds, and may begin with the one in which they began to read.
 EARLY_NS = 20 * NS_PER_MS
 
@@ -64,18 +64,33 @@ class Throttle(NamedTuple):
     early: tuple[Frame, ...]
 
 
+class _Heard(NamedTuple):
+    """When the client had an answer at the latest: by its own results, and by the faults; None: that tells nothing."""
+
+    told_ns: int | None
+    reached_ns: int | None
+
+    def is_before(self, at_ns: int) -> bool:
+        """True if the client certainly had it some time before that moment."""
+        told = self.told_ns is not None and self.told_ns < at_ns
+        return told or (self.reached_ns is not None and self.reached_ns + SLACK_NS < at_ns)
+
+
 @view
 def throttles(evidence: Evidence) -> list[Throttle]:
     """Those of which the client had heard before their time was over."""
     faults, confused, known = way(evidence), out_of_turn_ns(evidence), connections(evidence)
-    requests = _requests(evidence)
+    told, requests = read_by_ns(evidence), _requests(evidence)
     found = []
     for answer in filter(_asks_for_it, evidence.frames):
-        had_ns = faults.reached_ns(answer.broker, answer.t_ns, known[answer.conn].opened_ns)
+        heard = _Heard(
+            told.get((answer.conn, answer.correlation_id)),
+            faults.reached_ns(answer.broker, answer.t_ns, known[answer.conn].opened_ns),
+        )
         over_ns = min(answer.t_ns + answer.throttle_ms * NS_PER_MS, confused.get(answer.conn, FOR_EVER))
-        if had_ns is not None and had_ns + SLACK_NS < over_ns:
-            made = requests.get(answer.conn, [])
-            found.append(Throttle(answer, _early(faults, made, had_ns, over_ns - EARLY_NS)))
+        if heard.is_before(over_ns):
+            early = _early(evidence, requests.get(answer.conn, []), answer.t_ns, over_ns - EARLY_NS, heard)
+            found.append(Throttle(answer, early))
     return found
 
 
@@ -90,17 +105,20 @@ def _requests(evidence: Evidence) -> dict[int, list[Frame]]:
     return requests
 
 
-def _early(faults: Way, made: Sequence[Frame], had_ns: int, until_ns: int) -> tuple[Frame, ...]:
-    """The requests that came by ``until_ns``, and that the client can only have sent when it had the answer."""
-    begin = bisect_right(made, had_ns + SLACK_NS, key=lambda frame: frame.arrived_ns)
+def _early(
+    evidence: Evidence, made: Sequence[Frame], since_ns: int, until_ns: int, heard: _Heard
+) -> tuple[Frame, ...]:
+    """The requests that came in this time, and that the client can only have sent when it had the answer."""
+    begin = bisect_right(made, since_ns, key=lambda frame: frame.arrived_ns)
     end = bisect_right(made, until_ns, key=lambda frame: frame.arrived_ns)
-    return tuple(
-        [
-            frame
-            for frame in made[begin:end]
-            if faults.sent_ns(frame.broker, frame.arrived_ns) > had_ns + SLACK_NS
-        ]
-    )
+    return tuple([frame for frame in made[begin:end] if _knew(evidence, frame, heard)])
+
+
+def _knew(evidence: Evidence, request: Frame, heard: _Heard) -> bool:
+    if heard.told_ns is not None and made_after(evidence, request, heard.told_ns):
+        return True
+    sent_ns = way(evidence).sent_ns(request.broker, request.arrived_ns)
+    return heard.reached_ns is not None and sent_ns > heard.reached_ns + SLACK_NS
 
 
 def find(evidence: Evidence) -> list[Finding]:
@@ -145,7 +163,7 @@ CHECK = Check(
     summary="Requests to a broker that has asked to be left alone for longer.",
     requirements=(Requirement("NET-CON-12", Level.SHOULD, arises=lambda evidence: len(throttles(evidence))),),
     guarantees=frozenset(Guarantee),
-    channels=frozenset({"frames", "faults"}),
+    channels=frozenset({"frames", "history", "log", "faults"}),
     mutant="ignores_throttling",
     find=find,
 )

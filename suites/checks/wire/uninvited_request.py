@@ -17,12 +17,12 @@ afterwards comes between, twice or out of order.
 
 ## What it needs
 
-The witness's frames, the history and the faults as they were. A trial has one topic. Where requests carry topic ids, the
-witness knows the name from the Metadata answers that passed; an id without a name is not judged. The client is closed
-when its close() returns well, else when it says that it shuts down. A request was sent afterwards if it came to the
-witness later than 500 ms after that, and later than a fault can have held it, with no fault on the way to its broker
-meanwhile. A request that asks for no answer (acks=0) may have been written before and wait in a buffer, so it is not
-judged.
+The witness's frames, the history and the faults as they were. A trial has one topic. Where requests carry topic ids,
+the witness knows the name from the Metadata answers that passed; an id without a name is not judged. The client is
+closed when its close() returns well, else when it says that it shuts down. A request was sent afterwards if it came to
+the witness more than 500 ms later, and later than a fault can have held it; what comes while a fault is on the way to
+its broker is not judged. A request that asks for no answer (acks=0) may have been written before and wait in a buffer,
+so it is not judged either.
 
 ## References
 
@@ -99,7 +99,7 @@ def _sent_after_close(evidence: Evidence) -> list[Sent]:
         for each in sent(evidence)
         if each.frame.acks != 0
         and faults.sent_ns(each.frame.broker, each.asked_ns) > closed_ns + SLACK_NS
-        and not faults.during(each.frame.broker, closed_ns, each.asked_ns)
+        and not faults.during(each.frame.broker, each.asked_ns, each.asked_ns)
     ]
 
 

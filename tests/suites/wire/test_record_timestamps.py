@@ -22,7 +22,9 @@ def clocked(told):
     told.history.append(
         Stats(seq=0, mono_ns=T0_MS * 1_000_000, wall_ns=WALL_MS * 1_000_000, sent=0, completed=0)
     )
-    told.log = [record if record.timestamp_ms else replace(record, timestamp_ms=WALL_MS) for record in told.log]
+    told.log = [
+        record if record.timestamp_ms else replace(record, timestamp_ms=WALL_MS) for record in told.log
+    ]
     return told
 
 
@@ -34,7 +36,9 @@ def dated(story, *at_ms):
     base = told.deliver(numbers, 0, at_ms=SENT_MS)
     for n in numbers:
         told.result(n, at_ms=SENT_MS + 2, offset=base + n)
-    told.log = [replace(record, timestamp_ms=WALL_MS + at) for record, at in zip(told.log, at_ms, strict=True)]
+    told.log = [
+        replace(record, timestamp_ms=WALL_MS + at) for record, at in zip(told.log, at_ms, strict=True)
+    ]
     return clocked(told)
 
 
@@ -44,16 +48,13 @@ def found(told):
 
 @given(data=st.data(), guarantee=st.sampled_from([Guarantee.AT_LEAST_ONCE, Guarantee.IDEMPOTENT]))
 def test_a_faithful_trial_is_never_accused(faithful, data, guarantee):
-    """Its records are dated when load begins; none is called more than the slack later."""
     told = data.draw(faithful(guarantee))
-    told.log = [replace(record, timestamp_ms=WALL_MS + int(_called(told, at))) for at, record in enumerate(told.log)]
+    called_ms = [int(told.called_ms.get(n, 0)) for n in told.evidence().numbers]
+    told.log = [
+        replace(record, timestamp_ms=WALL_MS + at) for record, at in zip(told.log, called_ms, strict=True)
+    ]
 
     assert found(clocked(told)) == []
-
-
-def _called(told, at):
-    n = told.evidence().numbers[at]
-    return told.called_ms.get(n, 0)
 
 
 @pytest.mark.parametrize(

@@ -95,9 +95,9 @@ def test_who_did_not_close_well_is_closed_when_it_shuts_down(story, shuts_down, 
         ("latency", CLOSED_MS + 100, {"upstream_ms": 3_000}, []),
         ("latency", CLOSED_MS - 3_000, {"upstream_ms": 3_000}, AFTER_CLOSE),
         ("bandwidth", CLOSED_MS + 3_000, {"upstream_bytes_per_s": 2_000}, []),
-        ("bandwidth", CLOSED_MS - 1_000, {"upstream_bytes_per_s": 2_000}, AFTER_CLOSE),
-        ("broker_pause", CLOSED_MS + 1_000, {}, []),
-        ("broker_pause", CLOSED_MS - 1_000, {}, AFTER_CLOSE),
+        ("bandwidth", CLOSED_MS - 100, {"upstream_bytes_per_s": 2_000}, AFTER_CLOSE),
+        ("broker_pause", CLOSED_MS + 1_900, {}, []),
+        ("broker_pause", CLOSED_MS + 1_000, {}, AFTER_CLOSE),
     ],
 )
 def test_what_a_fault_may_have_held_was_sent_before(story, kind, end_ms, params, accused):
