@@ -226,8 +226,12 @@ def _altered(evidence: Evidence) -> Iterator[Corruption]:
             if evidence.identities[at] is None:
                 found = (record.value or "")[:SHOWN]
                 yield Corruption("the value is not intact", *place(record), found=found)
-        elif record.key != (key := keys[n % len(keys)]):
+            continue
+        if record.key != (key := keys[n % len(keys)]):
             yield Corruption("the key is not the one that was sent", *place(record), n, key, record.key)
+        if record.headers:
+            found = str(record.headers)
+            yield Corruption("the record has headers that were not sent", *place(record), n, "0", found)
 
 
 def _misplaced(evidence: Evidence) -> Iterator[Corruption]:

@@ -2,8 +2,9 @@
 
 A verdict is a pass only if the trial was collected whole, every fault was in effect and its consequence was seen,
 at least one requirement held whose situation arose, and no check found anything, crashed, or could not tell. In every
-other case the worst thing comes first (:data:`harness.outcome.SEVERITY`): a violation outranks a fault that did not
-bite. A finding fails the trial if it and its requirement are a MUST; otherwise the client differs.
+other case the worst thing comes first (:data:`harness.outcome.SEVERITY`): a finding outranks a fault that did not
+bite, which the reason of a difference names. A finding fails the trial if it and its requirement are a MUST; otherwise
+the client differs. A client that acknowledged nothing fails or was not exercised: it differs from no client that works.
 Pure: yesterday's evidence gives the same verdict today.
 """
 
@@ -92,6 +93,7 @@ class _Asked(NamedTuple):
 
 
 _PASS = Opinion(Verdict.PASS, None)
+_NOTHING_ACKED = Opinion(Verdict.NOT_EXERCISED, NOTHING_ACKED.reason())
 
 
 def judge(evidence: Evidence, scenario: Scenario, checks: Mapping[str, Check]) -> TrialVerdict:
@@ -149,10 +151,10 @@ def _not_judged(evidence: Evidence) -> Opinion | None:
 
 def _basis(evidence: Evidence, bitten: Activation, counts: Delivery) -> Opinion:
     """What a requirement is that nothing was found against: a pass if the faults bit and the client worked."""
+    if not counts.acked:
+        return _NOTHING_ACKED
     if bitten.verdict is not Verdict.PASS:
         return Opinion(bitten.verdict, bitten.reason)
-    if not counts.acked:
-        return Opinion(Verdict.NOT_EXERCISED, NOTHING_ACKED.reason())
     if (missing := evidence.record.spec.workload.records - counts.sent) > 0:
         return Opinion(Verdict.INCONCLUSIVE, NOT_OFFERED_RECORDS.reason(count=missing))
     return Opinion(Verdict.PASS, bitten.reason)
@@ -236,6 +238,8 @@ def _summary(rulings: tuple[_Ruling, ...], basis: Opinion) -> Opinion:
         return Opinion(Verdict.NOT_EXERCISED, NOTHING_AROSE.reason(count=len(rulings)))
     claimed = [ruling for ruling in arose if ruling.decisive.verdict is not Verdict.UNSUPPORTED]
     verdict = worst({ruling.decisive.verdict for ruling in claimed or arose})
+    if verdict is Verdict.DIFFERS and basis is _NOTHING_ACKED:
+        return basis
     if verdict is Verdict.PASS:
         absent = len(rulings) - len(arose)
         seen = basis.reason.message if basis.reason else ""
@@ -245,6 +249,8 @@ def _summary(rulings: tuple[_Ruling, ...], basis: Opinion) -> Opinion:
         )
     reasons = _distinct(ruling.decisive.reason for ruling in arose if ruling.decisive.verdict is verdict)
     more = f" (and {len(reasons) - 1} more)" if len(reasons) > 1 else ""
+    if verdict is Verdict.DIFFERS and basis.verdict is Verdict.NOT_EXERCISED and basis.reason:
+        more += f"; not exercised: {basis.reason.message}"
     return Opinion(verdict, Reason(reasons[0].code, reasons[0].params, reasons[0].message + more))
 
 

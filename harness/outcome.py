@@ -50,14 +50,15 @@ class Verdict(StrEnum):
 
 
 #: Worst first. A crashed check outranks everything (its neighbours cannot be trusted either); a confirmed
-#: disagreement is never hidden behind an inconclusive neighbour.
+#: disagreement is never hidden behind an inconclusive neighbour, and a difference that was seen is true whether or not
+#: the fault bit.
 SEVERITY = (
     Verdict.HARNESS_ERROR,
     Verdict.FAIL,
     Verdict.UNEXPECTED_PASS,
     Verdict.INCONCLUSIVE,
-    Verdict.NOT_EXERCISED,
     Verdict.DIFFERS,
+    Verdict.NOT_EXERCISED,
     Verdict.UNSUPPORTED,
     Verdict.EXPECTED_FAIL,
     Verdict.PASS,

@@ -3,8 +3,8 @@
 ## What it does
 
 Compares what was sent with what is in the log, and where it was acknowledged with where it is: value against its
-checksum, batch against its CRC, key against the key of that record, acknowledged partition and offset against the
-place in the log, and acknowledgements with one another.
+checksum, batch against its CRC, key against the key of that record, headers against none, acknowledged partition and
+offset against the place in the log, and acknowledgements with one another.
 
 ## Why it is bad
 

@@ -42,6 +42,8 @@ RETRIES, RETRY_EVERY_NS = 3_000, NS_PER_MS
 REQUESTS_OF_METADATA, METADATA_EVERY_NS = 2_000, NS_PER_MS // 2
 CONNECTIONS = 500
 THROTTLE_MS = 10_000
+#: Longer than any latency can have kept what was sent before.
+AFTER_CLOSE_NS = 15_000 * NS_PER_MS
 
 
 def _next_request(evidence: Evidence, at_ns: int) -> int:
@@ -115,16 +117,18 @@ def _metadata_storm(evidence: Evidence, at_ns: int) -> Evidence:
 
 
 def _heeds_nothing(evidence: Evidence) -> list[Spot]:
-    """Batches whose answer was followed by a further request on its connection, soon but not at once."""
-    last: dict[int, int] = {}
+    """Batches whose answer was followed by a further request on its connection, not at once but within ten seconds."""
+    asked_ns: dict[int, list[int]] = {}
     for frame in evidence.frames:
         if frame.api == PRODUCE and frame.kind is FrameKind.REQUEST:
-            last[frame.conn] = frame.t_ns
-    return [
-        spot
-        for spot, batch in settled(evidence).items()
-        if last[request_of(evidence, batch).conn] > answer_to(evidence, batch).t_ns + 1_000 * NS_PER_MS
-    ]
+            asked_ns.setdefault(frame.conn, []).append(frame.arrived_ns)
+    found = []
+    for spot, batch in settled(evidence).items():
+        answer = answer_to(evidence, batch)
+        late_ms = ((t_ns - answer.t_ns) // NS_PER_MS for t_ns in asked_ns[answer.conn])
+        if any(1_000 < each < THROTTLE_MS - 1_000 for each in late_ms):
+            found.append(spot)
+    return found
 
 
 def _throttled(evidence: Evidence, spot: Spot) -> Evidence:
@@ -395,10 +399,10 @@ def _after_close(evidence: Evidence, spot: Spot) -> Evidence:
     closed_ns = _closed_ns(evidence) or 0
     batch = settled(evidence)[spot]
     request, sent = request_of(evidence, batch), asked(evidence, batch.exchange)
-    later = paused(evidence, closed_ns + 1, 3_000 * NS_PER_MS)
+    later = paused(evidence, closed_ns + 1, AFTER_CLOSE_NS + 1_000 * NS_PER_MS)
     told = ProducePart(sent.topic, sent.partition, base_offset=-1, error_code=NOT_LEADER)
     conn = max(frame.conn for frame in (*evidence.frames, *evidence.stopped)) + 1
-    at_ns = closed_ns + 2_000 * NS_PER_MS
+    at_ns = closed_ns + AFTER_CLOSE_NS
     own = {"conn": conn, "came_ns": None, "fault": None, "fate": None}
     hello = [
         changed(frame, t_ns=at_ns - (len(_begun(evidence)) - n) * NS_PER_MS, **own)

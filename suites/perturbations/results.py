@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from msgspec.structs import replace as changed
 
-from harness.contract import CRASHED, AnyEvent, Fatal, OpComplete, OpInvoke, ShutdownComplete
+from harness.contract import CRASHED, AnyEvent, Fatal, OpComplete, OpInvoke, ShutdownComplete, Stats
 from harness.evidence import Evidence, Send
 from harness.outcome import Outcome, Verdict
 from harness.units import NS_PER_MS
@@ -148,10 +148,22 @@ def _later_than_allowed(evidence: Evidence, spot: Spot) -> Evidence:
 
 
 def _can_be_late(evidence: Evidence) -> Sequence[Spot]:
-    """The last batch, where the client has the limit and nothing else is under way any more."""
+    """The last batch, where the client has the limit, nothing else is under way any more, and its heartbeat has begun.
+
+    A wait of that length without a heartbeat is a client that was stalled.
+    """
     if TIMEOUT in evidence.record.not_set:
         return ()
-    return [spot for spot in _tail(evidence) if spot in calm(evidence)]
+    found = settled(evidence)
+    return [
+        spot
+        for spot in _tail(evidence)
+        if spot in calm(evidence) and _beats_before(evidence, answer_to(evidence, found[spot]).t_ns)
+    ]
+
+
+def _beats_before(evidence: Evidence, at_ns: int) -> bool:
+    return any(isinstance(event, Stats) and event.mono_ns < at_ns for event in evidence.history)
 
 
 def _crashed(evidence: Evidence, spot: Spot) -> Evidence:

@@ -40,5 +40,11 @@ DELIVERY = Group(
             "KIP-98, KIP-447",
             not_yet="there are no transactions and no consumer yet",
         ),
+        must(
+            "E2E-DEL-06",
+            "A producer writes to the topics that its records name, and to no other.",
+            "ProducerRecord",
+            "clients/reference/sender.py: Sender._send_produce_request",
+        ),
     ),
 )

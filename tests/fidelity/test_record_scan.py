@@ -62,6 +62,7 @@ def test_scan_and_reader_agree(section: tuple[bytes, int]) -> None:
     if records and isinstance(found, Scan):
         deltas = [each.timestamp_ms - NOW_MS for each in records]
         assert (found.least_delta_ms, found.greatest_delta_ms) == (min(deltas), max(deltas))
+        assert [each[4] for each in found.records] == [len(each.headers) for each in records]
         assert found.all_have_keys == all(each.key is not None for each in records)
         assert found.offsets_count == ([each.offset for each in records] == list(range(count)))
 

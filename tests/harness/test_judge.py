@@ -364,6 +364,25 @@ def test_a_violation_outranks_a_fault_that_did_not_bite():
     assert judge(evidence(()), scenario(0), {"c": saying(FOUND)}).verdict == "fail"
 
 
+LATE = [Finding("late", "3 records came late", level="SHOULD")]
+
+
+def test_a_difference_outranks_a_fault_that_did_not_bite_and_is_told_with_it():
+    told = judge(evidence(), scenario(0), {"c": saying(LATE), "d": saying([], R2)})
+
+    assert (told.verdict, told.code) == ("differs", "late")
+    assert told.reason == "late: 3 records came late; not exercised: 0 things were seen"
+    assert {each.id: each.verdict for each in told.requirements} == {"R-1": "differs", "R-2": "not-exercised"}
+
+
+@pytest.mark.parametrize(("found", "verdict"), [(LATE, "not-exercised"), (FOUND, "fail")])
+def test_a_client_that_acknowledged_nothing_fails_or_was_not_exercised(found, verdict):
+    told = judge(evidence(outcome="info"), scenario(), {"c": saying(found)})
+
+    assert told.verdict == verdict
+    assert verdict == "fail" or told.code == "nothing-acknowledged"
+
+
 @pytest.mark.parametrize(
     "checks",
     [

@@ -109,6 +109,15 @@ def test_one_altered_key_is_corrupted(faithful, data, guarantee):
     assert total(corrupted.CHECK.find(story.evidence())) == 1
 
 
+@given(data=st.data(), guarantee=GUARANTEES, count=st.sampled_from([None, 0, 1, 7]))
+def test_an_added_header_is_corrupted(faithful, data, guarantee, count):
+    story = data.draw(faithful(guarantee))
+    index = data.draw(st.integers(0, len(story.log) - 1))
+    story.log[index] = replace(story.log[index], headers=count)
+
+    assert total(corrupted.CHECK.find(story.evidence())) == (1 if count else 0)
+
+
 @given(data=st.data(), guarantee=GUARANTEES)
 def test_one_broken_crc_is_corrupted(faithful, data, guarantee):
     story = data.draw(faithful(guarantee))

@@ -37,7 +37,7 @@ COUNTS = {
     "PRD-IDM": 16,
     "PRD-CLS": 7,
     "CLI-CFG": 9,
-    "E2E-DEL": 5,
+    "E2E-DEL": 6,
     "E2E-LIV": 1,
 }
 

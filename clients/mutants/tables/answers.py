@@ -50,6 +50,20 @@ ANSWERS: Mapping[str, Mutant] = {
         scenario="produce/dropped-response",
         guarantee=Guarantee.AT_LEAST_ONCE,
     ),
+    "adds_a_header_on_retry": Mutant(
+        "adds a header to a record when it sends a batch again",
+        ("corrupted",),
+        ("PRD-ACC-12",),
+        scenario="produce/dropped-response",
+        guarantee=Guarantee.AT_LEAST_ONCE,
+    ),
+    "misdates_on_retry": Mutant(
+        "dates records a day back when it sends a batch again",
+        ("record-timestamps",),
+        ("PRD-ISP-09",),
+        scenario="produce/dropped-response",
+        guarantee=Guarantee.AT_LEAST_ONCE,
+    ),
     "gives_up_on_disconnect": Mutant(
         "does not send again what was in flight on a lost connection",
         ("gave-up",),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from clients.mutants.tables.row import DELIVERY, EXPIRY, TRANSITIONS, Mutant
+from harness.outcome import Guarantee
 
 NETWORK: Mapping[str, Mutant] = {
     "answers_any_request": Mutant(
@@ -211,5 +212,12 @@ NETWORK: Mapping[str, Mutant] = {
     ),
     "leaks_connections": Mutant(
         "opens connections that it has no use for", ("connections-leaked",), ("NET-CON-05",)
+    ),
+    "sends_to_another_topic": Mutant(
+        "names another topic in every third Produce request",
+        ("uninvited-request",),
+        ("E2E-DEL-06",),
+        scenario="produce/calm",
+        guarantee=Guarantee.AT_LEAST_ONCE,
     ),
 }

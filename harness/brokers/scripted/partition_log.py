@@ -142,7 +142,7 @@ def _rows(batch: StoredBatch, topic: str, partition: int) -> list[LogRecord]:
     sequence, base_ms = header.base_sequence, header.base_timestamp_ms
     append_time_ms = header.max_timestamp_ms if header.attributes & LOG_APPEND_TIME else None
     rows = []
-    for index, delta_ms, key, value in batch.records:
+    for index, delta_ms, key, value, headers in batch.records:
         timestamp_ms = base_ms + delta_ms if append_time_ms is None else append_time_ms
         rows.append(
             LogRecord(
@@ -160,6 +160,7 @@ def _rows(batch: StoredBatch, topic: str, partition: int) -> list[LogRecord]:
                 None if value is None else value.decode(errors="backslashreplace"),
                 crc,
                 header.compression,
+                headers,
             )
         )
     return rows

@@ -15,8 +15,8 @@ from harness.wire.records.encoding import MAX_VARINT_BYTES, MAX_VARLONG_BYTES, r
 
 _NULL: Final = -1
 
-Found = tuple[int, int, bytes | None, bytes | None]
-"""A record: its offset delta, its timestamp delta in ms, its key and its value."""
+Found = tuple[int, int, bytes | None, bytes | None, int]
+"""A record: its offset delta, its timestamp delta in ms, its key, its value and how many headers it has."""
 
 #: Integers of one byte and of two, by the first byte plus 128 times the second; for 128 and up that is too much by
 #: the first byte's highest bit.
@@ -121,19 +121,21 @@ def _scan(data: bytes, count: int) -> Scan | Unscanned:
             at += length
         elif length < _NULL:
             return Unscanned.RECORDS
+        headers = 0
         if data[at]:
-            at = _behind_headers(data, at)
+            headers, at = _headers(data, at)
         else:
             at += 1
         if at != end:
             return Unscanned.RECORDS
-        records.append((index, delta_ms, key, value))
+        records.append((index, delta_ms, key, value, headers))
     if at != size:
         return Unscanned.RECORDS
     return Scan(least or 0, greatest, all_have_keys, offsets_count, records)
 
 
-def _behind_headers(data: bytes, at: int) -> int:
+def _headers(data: bytes, at: int) -> tuple[int, int]:
+    """How many there are, and where they end."""
     count, at = read_varint(data, at, MAX_VARINT_BYTES)
     # A header takes two bytes at least: the claim is bounded by what has really come.
     if not 0 <= count <= (len(data) - at) // 2:
@@ -147,4 +149,4 @@ def _behind_headers(data: bytes, at: int) -> int:
         if length < _NULL:
             raise WireError("a length below null's")
         at += max(length, 0)
-    return at
+    return count, at

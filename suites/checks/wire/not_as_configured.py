@@ -53,7 +53,10 @@ OTHER_CODEC = Anomaly(
     Level.SHOULD,
 )
 OTHER_TIME = Anomaly(
-    "timestamps-outside", "{count:batch part} with a timestamp outside of the trial", Level.SHOULD
+    "timestamps-outside",
+    "{count:batch part} with a timestamp outside of the trial",
+    Level.SHOULD,
+    explains=("record-misdated",),
 )
 NO_OFFSET = Anomaly("offset-missing", "{count:record} acknowledged without an offset", Level.SHOULD)
 ACKS, CODEC = "acks", "compression.type"

@@ -16,14 +16,13 @@ speed of the network, on the broker that can bear it least, and uses up its retr
 
 ## What it needs
 
-The witness's frames. The pause is counted from the moment at which the answer passed the witness to the moment at which
-the next attempt was there; the client waited less than that. A batch is known by its CRC, and by its sequence where it
-has one; a client that encodes it again is not judged. The pause is judged only where the client applies
-retry.backoff.ms. Where there are several brokers, an error that says that the leader has changed may be followed by an
-attempt at once (KIP-951). So may one that says that the batch is too large: what is sent then is a part of it, or all
-of it where it cannot be made smaller. After a lost connection only the storm is judged, for nobody but the client knows
-when it noticed. The bound of a storm follows from the setting: one attempt in 0.8 of retry.backoff.ms, twice; where the
-client cannot be given it, 50 in a second, one in 20 ms.
+The witness's frames. The pause is counted from the moment at which the answer passed the witness to the moment at
+which the next attempt was there; the client waited less than that, but for a millisecond of its clock. A batch is
+known by its CRC, and by its sequence where it has one; a client that encodes it again is not judged. The pause is
+judged only where the client applies retry.backoff.ms. Where there are several brokers, an error that says that the
+leader has changed may be followed by an attempt at once (KIP-951). After a lost connection only the storm is judged,
+for nobody but the client knows when it noticed. The bound of a storm follows from the setting: one attempt in 0.8 of
+retry.backoff.ms, twice; where the client cannot be given it, 50 in a second, one in 20 ms.
 
 ## References
 
@@ -57,6 +56,8 @@ STORM = Anomaly(
 BACKOFF = "retry.backoff.ms"
 #: What the jitter may take off a pause.
 LEAST_OF_BACKOFF = 0.8
+#: A client that counts whole milliseconds may begin with the one in which the answer came.
+CLOCK_MS = 1
 #: No client has a reason to send one batch more often in a second.
 MANY_A_SECOND = 50
 
@@ -96,7 +97,8 @@ def find(evidence: Evidence) -> list[Finding]:
     limit = MANY_A_SECOND
     if backoff_ms is not None:
         least_ms = int(backoff_ms * LEAST_OF_BACKOFF)
-        if soon := [(pause_ms, each) for pause_ms, each in pauses_ms(evidence) if pause_ms < least_ms]:
+        soon = [(pause_ms, each) for pause_ms, each in pauses_ms(evidence) if pause_ms + CLOCK_MS < least_ms]
+        if soon:
             shortest_ms = min(pause_ms for pause_ms, _ in soon)
             samples = (_sample(each, pause_ms) for pause_ms, each in soon)
             found.append(HASTY.found(len(soon), samples, least_ms=shortest_ms, limit_ms=least_ms))

@@ -16,11 +16,13 @@ wrong with.
 
 ## What it needs
 
-The witness's frames and the faults as they were. Only answers of versions that ask for it count (Produce 6, Metadata 6,
-FindCoordinator, ApiVersions and InitProducerId 2, 2 and 1). What the client had sent before it had the answer is on its
-way for at most a second, and as long as a `latency` fault, in effect or just over, delays both ways; later requests are
-too early if they come to the witness before the time is over that began when the answer passed. While any other fault
-is in effect that may keep bytes on their way, nothing is said.
+The witness's frames, the history, the log and the faults as they were. Only answers of versions that ask for it count
+(Produce 6, Metadata 6, FindCoordinator, ApiVersions and InitProducerId 2, 2 and 1). A request is too early if the
+client sent it with the answer in its hands, and it came to the witness before the time was over that began when the
+answer passed. That the client had the answer is certain where the request carries a record that is dated after the
+result of a record which this answer alone acknowledges. Else it is where a second more has passed than the faults on the
+way can have kept both: the answer from the client, and the request from the witness. An answer that a fault may have
+lost is judged by results alone, and nothing is said of what follows an answer that came out of turn on its connection.
 
 ## References
 
@@ -30,14 +32,19 @@ NET-CON-12 (KIP-219). librdkafka issue 5592.
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from harness.anomaly import Anomaly, Sample
 from harness.check import Check, Requirement
 from harness.evidence import Evidence, view
+from harness.exchanges import FOR_EVER, connections
 from harness.outcome import Guarantee, Level
-from harness.rows import FaultRow, Finding, Frame, FrameKind
+from harness.rows import Finding, Frame, FrameKind
 from harness.units import NS_PER_MS
+from suites.checks.analysis.way import way
+from suites.checks.turns import out_of_turn_ns
+from suites.checks.wire.heard import made_after, read_by_ns
 
 IGNORED = Anomaly(
     "throttle-ignored",
@@ -46,14 +53,10 @@ IGNORED = Anomaly(
 )
 #: The first version of each API that a broker answers before it mutes the connection.
 SINCE = {"Produce": 6, "Metadata": 6, "FindCoordinator": 2, "ApiVersions": 2, "InitProducerId": 1}
+#: What no fault holds takes no longer, both ways together, on a machine that is busy.
 SLACK_NS = 1_000 * NS_PER_MS
 #: Clients count whole milliseconds, and may begin with the one in which they began to read.
 EARLY_NS = 20 * NS_PER_MS
-LATENCY = "latency"
-#: Faults that change, stop or end what passes, and keep no byte on its way.
-KEEPS_NOTHING = frozenset(
-    {"throttle", "quota", "disconnect", "reset", "refuse", "error_response", "log_trim", "topic_growth"}
-)
 
 
 class Throttle(NamedTuple):
@@ -63,25 +66,61 @@ class Throttle(NamedTuple):
     early: tuple[Frame, ...]
 
 
+class _Heard(NamedTuple):
+    """When the client had an answer at the latest: by its own results, and by the faults; None: that tells nothing."""
+
+    told_ns: int | None
+    reached_ns: int | None
+
+    def is_before(self, at_ns: int) -> bool:
+        """True if the client certainly had it some time before that moment."""
+        told = self.told_ns is not None and self.told_ns < at_ns
+        return told or (self.reached_ns is not None and self.reached_ns + SLACK_NS < at_ns)
+
+
 @view
 def throttles(evidence: Evidence) -> list[Throttle]:
-    """Those whose time is longer than what may be on its way."""
+    """Those of which the client had heard before their time was over."""
+    faults, confused, known = way(evidence), out_of_turn_ns(evidence), connections(evidence)
+    told, requests = read_by_ns(evidence), _requests(evidence)
+    found = []
+    for answer in filter(_asks_for_it, evidence.frames):
+        heard = _Heard(
+            told.get((answer.conn, answer.correlation_id)),
+            faults.reached_ns(answer.broker, answer.t_ns, known[answer.conn].opened_ns),
+        )
+        over_ns = min(answer.t_ns + answer.throttle_ms * NS_PER_MS, confused.get(answer.conn, FOR_EVER))
+        if heard.is_before(over_ns):
+            early = _early(evidence, requests.get(answer.conn, []), answer.t_ns, over_ns - EARLY_NS, heard)
+            found.append(Throttle(answer, early))
+    return found
+
+
+def _requests(evidence: Evidence) -> dict[int, list[Frame]]:
+    """Connection -> its requests, as they came."""
     requests: dict[int, list[Frame]] = {}
     for frame in (*evidence.frames, *evidence.stopped):
         if frame.kind is FrameKind.REQUEST:
             requests.setdefault(frame.conn, []).append(frame)
     for made in requests.values():
         made.sort(key=lambda frame: frame.arrived_ns)
-    found = []
-    for answer in evidence.frames:
-        over_ns = answer.t_ns + answer.throttle_ms * NS_PER_MS
-        transit_ns = _transit_ns(evidence, answer.t_ns, over_ns) if _asks_for_it(answer) else None
-        if transit_ns is not None and answer.t_ns + transit_ns < over_ns:
-            made = requests.get(answer.conn, [])
-            begin = bisect_right(made, answer.t_ns + transit_ns, key=lambda frame: frame.arrived_ns)
-            end = bisect_right(made, over_ns - EARLY_NS, key=lambda frame: frame.arrived_ns)
-            found.append(Throttle(answer, tuple(made[begin:end])))
-    return found
+    return requests
+
+
+def _early(
+    evidence: Evidence, made: Sequence[Frame], since_ns: int, until_ns: int, heard: _Heard
+) -> tuple[Frame, ...]:
+    """The requests that came in this time, and that the client can only have sent when it had the answer."""
+    begin = bisect_right(made, since_ns, key=lambda frame: frame.arrived_ns)
+    end = bisect_right(made, until_ns, key=lambda frame: frame.arrived_ns)
+    return tuple([frame for frame in made[begin:end] if _knew(evidence, frame, heard)])
+
+
+def _knew(evidence: Evidence, request: Frame, heard: _Heard) -> bool:
+    if heard.told_ns is not None and made_after(evidence, request, heard.told_ns):
+        return True
+    sent_ns = way(evidence).sent_ns(request.broker, request.arrived_ns)
+    return heard.reached_ns is not None and sent_ns > heard.reached_ns + SLACK_NS
 
 
 def find(evidence: Evidence) -> list[Finding]:
@@ -109,22 +148,6 @@ def _asks_for_it(answer: Frame) -> bool:
     )
 
 
-def _transit_ns(evidence: Evidence, begin_ns: int, end_ns: int) -> int | None:
-    """How long something may be on its way both ways in that time; None where nobody knows."""
-    transit_ns = SLACK_NS
-    for row in evidence.faults:
-        if not _touches(row, begin_ns, end_ns) or row.spec.kind in KEEPS_NOTHING:
-            continue
-        if row.spec.kind != LATENCY:
-            return None
-        transit_ns += NS_PER_MS * sum(row.spec.params.values())
-    return transit_ns
-
-
-def _touches(row: FaultRow, begin_ns: int, end_ns: int) -> bool:
-    return row.effective_ns is not None and row.effective_ns[0] <= end_ns and begin_ns <= row.effective_ns[1]
-
-
 def _sample(left_ms: int, frame: Frame, answer: Frame) -> Sample:
     return {
         "conn": frame.conn,
@@ -142,7 +165,7 @@ CHECK = Check(
     summary="Requests to a broker that has asked to be left alone for longer.",
     requirements=(Requirement("NET-CON-12", Level.SHOULD, arises=lambda evidence: len(throttles(evidence))),),
     guarantees=frozenset(Guarantee),
-    channels=frozenset({"frames", "faults"}),
+    channels=frozenset({"frames", "history", "log", "faults"}),
     mutant="ignores_throttling",
     find=find,
 )

@@ -62,7 +62,7 @@ def retried(story, *pauses_ms, error_code=6, **changes):
     return told
 
 
-@pytest.mark.parametrize(("pause_ms", "accused"), [(79, [("retry-too-soon", 1)]), (80, []), (500, [])])
+@pytest.mark.parametrize(("pause_ms", "accused"), [(78, [("retry-too-soon", 1)]), (79, []), (500, [])])
 def test_a_retry_waits_its_backoff(story, pause_ms, accused):
     assert found(retry_spacing.CHECK, retried(story, pause_ms)) == accused
 
@@ -165,9 +165,9 @@ def test_situations_of_metadata(story):
 
 def throttled(story, *at_ms, throttle_ms=10_000, version=8, conn=1):
     told = story()
-    told.frames.append(
-        frame(100, FrameKind.RESPONSE, "Produce", throttle_ms=throttle_ms, api_version=version)
-    )
+    asked = {"api": "Produce", "api_version": version, "correlation_id": 1_000}
+    told.frames.append(frame(99, **asked))
+    told.frames.append(frame(100, FrameKind.RESPONSE, throttle_ms=throttle_ms, **asked))
     told.frames += [frame(each, api="Produce", conn=conn, correlation_id=n) for n, each in enumerate(at_ms)]
     return told
 
@@ -188,20 +188,38 @@ def test_what_must_not_be_throttled_is_not(story):
     assert found(check, throttled(story, 1_120, throttle_ms=1_010)) == []
 
 
+DOWN, UP = {"downstream_bytes_per_s": 2_000}, {"upstream_bytes_per_s": 2_000}
+
+
 @pytest.mark.parametrize(
-    ("kind", "params", "accused"),
+    ("kind", "end_ms", "params", "accused"),
     [
-        ("latency", {"upstream_ms": 1_900, "downstream_ms": 1_900}, 1),
-        ("latency", {"upstream_ms": 3_000, "downstream_ms": 3_000}, 0),
-        ("bandwidth", {}, 0),
-        ("throttle", {}, 1),
+        ("latency", 200, {"upstream_ms": 2_000, "downstream_ms": 2_000}, 1),
+        ("latency", 200, {"upstream_ms": 3_000, "downstream_ms": 3_000}, 1),
+        ("latency", 3_000, {"upstream_ms": 3_000, "downstream_ms": 3_000}, 0),
+        ("bandwidth", 200, DOWN, 1),
+        ("bandwidth", 6_000, DOWN, 0),
+        ("bandwidth", 4_000, UP, 1),
+        ("bandwidth", 6_000, UP, 0),
+        ("dropped_response", 200, {}, 0),
+        ("dropped_response", 200, {"brokers": (2,)}, 1),
+        ("held_frame", 9_000, {}, 1),
+        ("throttle", 200, {}, 1),
     ],
 )
-def test_what_is_on_its_way_was_sent_before(story, kind, params, accused):
+def test_a_fault_excuses_what_it_can_have_kept_and_nothing_else(story, kind, end_ms, params, accused):
     told = throttled(story, 5_000)
-    told.fault(kind, 0, 200, **params)
+    brokers = params.get("brokers", ())
+    told.fault(kind, 0, end_ms, **{name: value for name, value in params.items() if name != "brokers"})
+    told.faults[0] = replace(told.faults[0], spec=replace(told.faults[0].spec, brokers=brokers))
 
     assert len(found(throttle_ignored.CHECK, told)) == accused
+
+
+def test_an_answer_out_of_turn_asks_for_nothing(story):
+    told = throttled(story, 5_000)
+    told.frames[0] = replace(told.frames[0], correlation_id=999)
+    assert found(throttle_ignored.CHECK, told) == []
 
 
 def test_a_throttle_that_is_too_short_is_no_situation(story):

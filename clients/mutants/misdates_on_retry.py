@@ -1,0 +1,28 @@
+"""A batch that is sent again dates its records, but for the first, a day before: its header tells nothing of it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from clients.mutants.rebuilt import rebuilt
+from clients.reference.producer import Components
+from clients.reference.producer_batch import ProducerBatch
+from harness.wire.records import Record
+
+DAY_MS = 86_400_000
+
+
+class Misdating(ProducerBatch):
+    """Loses a day each time it has failed."""
+
+    def reenqueued(self, now_ms: int, retry_at_ms: int) -> None:
+        super().reenqueued(now_ms, retry_at_ms)
+        self._payload = rebuilt(self._payload, _a_day_before)
+
+
+def _a_day_before(records: list[Record]) -> list[Record]:
+    first, *others = records
+    return [first, *(replace(record, timestamp_ms=record.timestamp_ms - DAY_MS) for record in others)]
+
+
+COMPONENTS = Components(batch=Misdating)

@@ -1,0 +1,39 @@
+"""Every third Produce request names another topic than its records do."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from msgspec.structs import replace as changed
+
+from clients.reference.network_client import NetworkClient
+from clients.reference.producer import Components
+from clients.reference.requests import PRODUCE_BY_NAME_HIGHEST, ClientRequest, Message
+from harness.wire.apis import Api
+
+EVERY = 3
+
+
+class Straying(NetworkClient):
+    """Miswrites an address now and then; its requests have names, not ids."""
+
+    _produced = 0
+
+    def send(self, request: ClientRequest, now_ms: int) -> bool:
+        if request.api is Api.PRODUCE:
+            self._produced += 1
+            if self._produced % EVERY == 0:
+                request = _strayed(request)
+        return super().send(request, now_ms)
+
+
+def _strayed(request: ClientRequest) -> ClientRequest:
+    def build(version: int) -> Message:
+        whole = request.build(version)
+        topics = tuple(replace(topic, name=f"{topic.name}-other") for topic in whole.topic_data)
+        return replace(whole, topic_data=topics)
+
+    return changed(request, build=build, highest=PRODUCE_BY_NAME_HIGHEST)
+
+
+COMPONENTS = Components(network_client=Straying)
