@@ -21,7 +21,7 @@ from suites.perturbations.exchanges import (
     request_of,
     settled,
 )
-from suites.perturbations.pauses import SECOND_NS, paused, quiet
+from suites.perturbations.pauses import SECOND_NS, idle_ns, paused, quiet, waiting_at
 from suites.perturbations.relaying import relaid
 from suites.perturbations.trying import judged, plain
 from tests.suites.perturbations.conftest import lacks, trial, trials
@@ -164,3 +164,15 @@ def test_a_pause_accuses_nobody(situation):
         assert lacks(later) == []
         after = judged(later)
         assert (after.verdict, after.delivery) == (before.verdict, before.delivery), after.reason
+
+
+@given(st.data())
+def test_an_idle_moment_is_the_first_at_which_no_request_waits_and_no_frame_passes(data):
+    evidence = trial(*CUT)
+    passing = {frame.t_ns for frame in evidence.frames}
+    since_ns = data.draw(st.sampled_from(sorted(passing))) + data.draw(st.integers(-1, 1))
+    until_ns = since_ns + data.draw(st.integers(0, SECOND_NS))
+    found = idle_ns(evidence, since_ns, until_ns)
+    moments = {since_ns, *(moment + 1 for moment in passing)} - passing
+    free = (at_ns for at_ns in sorted(moments) if since_ns <= at_ns <= until_ns)
+    assert found == next((at_ns for at_ns in free if not waiting_at(evidence, at_ns)), None)

@@ -41,6 +41,7 @@ LIVE = {
     "frame-unseen",
     "one-in-flight-too-many",
     "several-in-flight-of-one",
+    "stuck-on-an-answer",
     "trace-no-backoff",
 }
 
