@@ -20,9 +20,10 @@ The witness's frames, the history, the log and the faults as they were. Only ans
 (Produce 6, Metadata 6, FindCoordinator, ApiVersions and InitProducerId 2, 2 and 1). A request is too early if the
 client sent it with the answer in its hands, and it came to the witness before the time was over that began when the
 answer passed. That the client had the answer is certain where the request carries a record that is dated after the
-result of a record which this answer alone acknowledges. Else it is where a second more has passed than the faults on the
-way can have kept both: the answer from the client, and the request from the witness. An answer that a fault may have
-lost is judged by results alone, and nothing is said of what follows an answer that came out of turn on its connection.
+result of a record which this answer alone acknowledges. Else it is where a second more has passed than the faults on
+the way can have kept both: the answer from the client, and the request from the witness. An answer that a fault may
+have lost is judged by results alone, and nothing is said of what follows an answer that came out of turn on its
+connection.
 
 ## References
 
