@@ -275,8 +275,8 @@ class Explainer:
     def _failed_before(self, earlier: Attempt, later: Attempt) -> bool:
         """True if the client can have known, when it sent ``later``, that ``earlier`` had failed."""
         until_ns = later.asked_ns
-        if earlier.answered_ns is not None and earlier.error_code != 0:
-            return earlier.answered_ns <= until_ns
+        if earlier.answered_ns is not None and earlier.error_code != 0 and earlier.answered_ns <= until_ns:
+            return True
         lost = self.sending.lost_with_connection(earlier)
         if lost is not None and earlier.conn != later.conn and lost.earliest_ns <= until_ns + SLACK_NS:
             return True

@@ -317,3 +317,33 @@ def test_a_latency_holds_nothing_that_was_sent_before_it_began(story, begin_ms, 
     told.result(0, at_ms=2_702, offset=told.deliver([0], partition=0, at_ms=2_700))
 
     assert reasons(told) == found
+
+
+def test_an_error_that_comes_when_the_client_has_hung_up_over_a_timeout_is_not_awaited(story):
+    told = story(config={"request.timeout.ms": 2_000})
+    told.call(0)
+    told.request([0], partition=0, at_ms=10)
+    told.append([0], partition=0)
+    told.close(1, at_ms=2_020)
+    told.answer(0, -1, at_ms=2_700, error_code=7)
+    told.result(0, at_ms=2_102, offset=told.deliver([0], partition=0, at_ms=2_100, conn=2))
+
+    assert reasons(told) == []
+
+
+@pytest.mark.parametrize(
+    ("waits_ms", "ended_ms", "excused"), [(2_100, 2_105, True), (900, 2_105, False), (2_100, 1_000, False)]
+)
+def test_who_gives_one_request_up_may_hang_up_on_all_connections(story, waits_ms, ended_ms, excused):
+    """Another request waits on a connection of its own, which ends shortly before, or long before."""
+    told = story(config={"request.timeout.ms": 2_000})
+    told.call(0, at_ms=5)
+    told.call(1)
+    told.request([1], partition=1, at_ms=2_110 - waits_ms, conn=9)
+    told.close(9, at_ms=ended_ms)
+    told.request([0], partition=0, at_ms=2_100)
+    told.close(1, at_ms=2_110)
+    told.answer(0, told.append([0], partition=0), at_ms=2_111)
+    told.result(0, at_ms=2_202, offset=told.deliver([0], partition=0, at_ms=2_200, conn=2))
+
+    assert (reasons(told) == []) == excused

@@ -176,15 +176,21 @@ class Sending:
             return self.way.during(attempt.broker, answered_ns, closed_ns)
         # Recovering from a fault, a client may give a connection up with requests on it, for one request timeout.
         recovering = self.way.during(attempt.broker, left.earliest_ns - self.timeout_ns, left.latest_ns)
-        return recovering or self._is_overdue(attempt.conn, left)
+        return recovering or self._is_overdue(left)
 
     @grants("overdue-neighbour")
-    def _is_overdue(self, conn: int, left: Span) -> bool:
-        """True if some request on the connection had waited for its answer for the whole request timeout by then."""
-        for attempt in self.by_conn[conn]:
+    def _is_overdue(self, left: Span) -> bool:
+        """True if some request had waited for its answer for the whole request timeout by then, and waited still.
+
+        On whichever connection: a client that gives one request up may hang up on all of its connections.
+        """
+        for attempt in attempts(self.evidence):
             waited_ns = left.latest_ns - self.sent(attempt).earliest_ns
-            reached_ns = self.reached_ns(attempt)
-            if waited_ns >= self.patience_ns and (reached_ns is None or reached_ns >= left.earliest_ns):
+            if waited_ns < self.patience_ns:
+                continue
+            reached_ns, ended = self.reached_ns(attempt), self.left(attempt)
+            was_waiting = ended is None or ended.latest_ns + SLACK_NS >= left.earliest_ns
+            if was_waiting and (reached_ns is None or reached_ns >= left.earliest_ns):
                 return True
         return False
 
