@@ -52,7 +52,7 @@ def _ended(send: Send, at_ns: int, error: str, outcome: Outcome = Outcome.INFO) 
 
 def _has_limits(evidence: Evidence) -> bool:
     config, not_set = evidence.record.spec.config, evidence.record.not_set
-    unlimited = int(config.get(RETRIES, 2**31 - 1)) == 2**31 - 1
+    unlimited = int(config.get(RETRIES, 2**31 - 1)) == 2**31 - 1 and _is_over(evidence)
     return (
         unlimited and DELIVERY not in not_set and RETRIES not in not_set and _ms(evidence, DELIVERY) <= 60_000
     )
@@ -60,11 +60,17 @@ def _has_limits(evidence: Evidence) -> bool:
 
 @view
 def _last(evidence: Evidence) -> int:
-    """The moment at which everything was answered and said, and no fault is in effect any more."""
+    """The moment at which everything was answered and said."""
     told = (send.complete_ns or 0 for send in evidence.sends.values())
     frames = (frame.t_ns for frame in evidence.frames if frame.api == "Produce")
+    return max((*told, *frames), default=0) + 1
+
+
+def _is_over(evidence: Evidence) -> bool:
+    """True if a pause after the last result has no fault in it, and no rule of the witness had touched a frame."""
     ends = (row.effective_ns[1] for row in evidence.faults if row.effective_ns is not None)
-    return max((*told, *frames, *ends), default=0) + 1
+    touched = any(frame.fault or frame.fate for frame in (*evidence.frames, *evidence.stopped))
+    return not touched and max(ends, default=0) < _last(evidence)
 
 
 def _waited(evidence: Evidence, for_ms: int) -> Evidence:
@@ -297,7 +303,7 @@ def _late(evidence: Evidence, spot: Spot) -> Evidence:
 
 def _can_be_late(evidence: Evidence) -> Sequence[Spot]:
     found = settled(evidence)
-    if not found or not _beats(evidence) or DELIVERY in evidence.record.not_set:
+    if not found or not _beats(evidence) or not _has_limits(evidence):
         return ()
     last = max(found, key=lambda spot: answer_to(evidence, found[spot]).t_ns)
     return (last,)
