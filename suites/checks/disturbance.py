@@ -19,6 +19,7 @@ from harness.contract import ShutdownComplete, Stats
 from harness.evidence import Evidence, view
 from harness.rows import Fate, Finding, Frame, FrameKind
 from harness.units import NS_PER_MS as NS_PER_MS
+from suites.checks.analysis.excuses import grants
 
 CLIENT_STALLED = ReasonKind(
     "client-stalled", "{of}: {told}, but the client process stalled for {stalled_ms} ms meanwhile"
@@ -86,6 +87,12 @@ def broker_stalls(evidence: Evidence) -> list[Span]:
 def harness_stalls(evidence: Evidence) -> list[Span]:
     """When the harness did not keep time."""
     return [Span(*stall) for stall in evidence.record.harness_stalls]
+
+
+@grants("harness-stalled")
+def harness_stalled_ms(evidence: Evidence, begin_ns: int, end_ns: int) -> int:
+    """How long the harness did not keep time in a stretch of time: then requests may have timed out unseen."""
+    return stalled_ns(harness_stalls(evidence), begin_ns, end_ns) // NS_PER_MS
 
 
 def stalled_ns(stalls: Iterable[Span], begin_ns: int, end_ns: int) -> int:

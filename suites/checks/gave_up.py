@@ -66,9 +66,11 @@ from suites.checks.contradicted import failed_over_it
 from suites.checks.disturbance import (
     BROKER_STALLED,
     CLIENT_STALLED,
+    HARNESS_STALLED,
     NS_PER_MS,
     broker_stalls,
     client_stalls,
+    harness_stalls,
     stalled_ns,
 )
 from suites.checks.findings import listed_errors, of_send, require_unlimited_retries
@@ -139,12 +141,13 @@ def _found(evidence: Evidence, given_up: list[Send]) -> Finding:
 def _doubt(evidence: Evidence, send: Send) -> Inconclusive:
     begin_ns, end_ns = send.invoke_ns, send.complete_ns or send.invoke_ns
     told = f"record {send.n} was given up over a network that was there"
-    client_ns = stalled_ns(client_stalls(evidence), begin_ns, end_ns)
-    kind, ns = (
-        (CLIENT_STALLED, client_ns)
-        if client_ns
-        else (BROKER_STALLED, stalled_ns(broker_stalls(evidence), begin_ns, end_ns))
-    )
+    stalls = {
+        CLIENT_STALLED: client_stalls(evidence),
+        HARNESS_STALLED: harness_stalls(evidence),
+        BROKER_STALLED: broker_stalls(evidence),
+    }
+    lengths_ns = {kind: stalled_ns(spans, begin_ns, end_ns) for kind, spans in stalls.items()}
+    kind, ns = next((each for each in lengths_ns.items() if each[1]), (BROKER_STALLED, 0))
     return Inconclusive(kind.reason(of=GAVE_UP.code, told=told, stalled_ms=ns // NS_PER_MS))
 
 
@@ -177,7 +180,8 @@ class _Limits:
         """True if it failed although its way was free for long enough; ``but_for_stalls``: had nothing stood still."""
         spans = self._troubles(home(self.evidence, send))
         if not but_for_stalls:
-            spans = [*spans, *client_stalls(self.evidence), *broker_stalls(self.evidence)]
+            stalls = (client_stalls, broker_stalls, harness_stalls)
+            spans = [*spans, *(span for told in stalls for span in told(self.evidence))]
         end_ns = send.complete_ns or send.invoke_ns
         return _longest_peace_ns(send.invoke_ns, end_ns, spans) >= self._recovery_ns
 

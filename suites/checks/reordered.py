@@ -45,10 +45,11 @@ from harness.check import Check, Inconclusive, Requirement
 from harness.delivery import Inversion
 from harness.evidence import Evidence
 from harness.outcome import Level
-from harness.rows import Finding
+from harness.rows import Finding, Reason
 from suites.checks.analysis.failures import failed_attempts
 from suites.checks.analysis.unread import unread_about
 from suites.checks.attempts import BatchPlace, batch_place
+from suites.checks.disturbance import HARNESS_STALLED, harness_stalled_ms
 from suites.checks.explain import Cause, Explainer
 from suites.checks.findings import UNREADABLE, of_copy
 from suites.checks.promises import AT_LEAST_ONCE, EVERY, EXACTLY_ONCE, exactly_once
@@ -75,12 +76,10 @@ def find(evidence: Evidence) -> list[Finding]:
     for each in inversions:
         by_cause[explainer.overtaking(each)].append(each)
     bare, avoidable = by_cause[Cause.NONE], by_cause[Cause.NEIGHBOUR]
-    hidden = {each: _unread(evidence, each) for each in bare}
-    accused = [each for each in bare if not hidden[each]]
+    doubts = {each: _doubt(evidence, each) for each in bare}
+    accused = [each for each in bare if doubts[each] is None]
     if bare and not accused:
-        doubted = next(iter(hidden))
-        told = f"record {doubted.n} was overtaken without any failed request"
-        raise Inconclusive(UNREADABLE.reason(of=UNEXPLAINED.code, told=told, count=hidden[doubted]))
+        raise Inconclusive(next(doubt for doubt in doubts.values() if doubt is not None))
     return [*_found(UNEXPLAINED, accused), *_found(AVOIDABLE, avoidable)]
 
 
@@ -88,10 +87,16 @@ def _found(anomaly: Anomaly, inversions: list[Inversion]) -> list[Finding]:
     return [anomaly.found(len(inversions), map(_sample, inversions))] if inversions else []
 
 
-def _unread(evidence: Evidence, found: Inversion) -> int:
+def _doubt(evidence: Evidence, found: Inversion) -> Reason | None:
+    """What may explain it though it is not known; None where nothing can."""
     send = evidence.sends[found.n]
     until_ns = send.invoke_ns if send.complete_ns is None else send.complete_ns
-    return unread_about(evidence, found.record.partition, send.invoke_ns, until_ns)
+    of, told = UNEXPLAINED.code, f"record {found.n} was overtaken without any failed request"
+    if hidden := unread_about(evidence, found.record.partition, send.invoke_ns, until_ns):
+        return UNREADABLE.reason(of=of, told=told, count=hidden)
+    if late_ms := harness_stalled_ms(evidence, send.invoke_ns, until_ns):
+        return HARNESS_STALLED.reason(of=of, told=told, stalled_ms=late_ms)
+    return None
 
 
 def _one_in_flight(evidence: Evidence) -> bool:

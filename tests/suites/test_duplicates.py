@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from msgspec.structs import replace as restruct
 
@@ -347,3 +349,18 @@ def test_who_gives_one_request_up_may_hang_up_on_all_connections(story, waits_ms
     told.result(0, at_ms=2_202, offset=told.deliver([0], partition=0, at_ms=2_200, conn=2))
 
     assert (reasons(told) == []) == excused
+
+
+@pytest.mark.parametrize(
+    ("stall_ms", "doubted"), [((20, 300), True), ((-900, -100), False), ((200, 900), False)]
+)
+def test_where_the_harness_did_not_keep_time_nothing_is_certain(story, stall_ms, doubted):
+    """The record lives from 0 to its second request at 80 ms."""
+    evidence = twice(story(), again_ms=80).evidence()
+    record = restruct(evidence.record, harness_stalls=(tuple(map(ns, stall_ms)),))
+    disturbed = replace(evidence, record=record)
+    if doubted:
+        with pytest.raises(Inconclusive, match="the harness itself stalled for 60 ms"):
+            CHECK.find(disturbed)
+    else:
+        assert [finding.anomaly for finding in CHECK.find(disturbed)] == ["unexplained-duplicate"]

@@ -42,6 +42,7 @@ from harness.outcome import Level, Outcome
 from harness.rows import Finding, FrameKind, ProducePart
 from harness.units import NS_PER_MS
 from suites.checks.analysis.unread import unread
+from suites.checks.disturbance import doubt_if_disturbed
 from suites.checks.findings import doubt_if_unreadable
 from suites.checks.promises import EXACTLY_ONCE
 from suites.checks.wire.sent import Sent, is_numbered, sent
@@ -82,7 +83,10 @@ def find(evidence: Evidence) -> list[Finding]:
         doubt_if_unreadable(finding, len(unread(evidence)))
         found.append(finding)
     if changed := list(_changed_without_reason(evidence, identities)):
-        found.append(CHANGED.found(len(changed), map(_of_identity, changed)))
+        finding = CHANGED.found(len(changed), map(_of_identity, changed))
+        # A client that gave up a request in time may have been given its answer late.
+        doubt_if_disturbed(evidence, finding)
+        found.append(finding)
     return found
 
 

@@ -11,7 +11,7 @@ from harness.evidence import Evidence
 from harness.outcome import Verdict
 from harness.rows import Fate, Frame, FrameKind
 from suites.checks.promises import AT_LEAST_ONCE
-from suites.perturbations.edits import with_frames_added
+from suites.perturbations.edits import with_frames_added, with_record
 from suites.perturbations.exchanges import Spot, asked, layout, request_of, settled
 from suites.perturbations.limits.scene import (
     ELSEWHERE,
@@ -127,6 +127,13 @@ def _stalled_later(evidence: Evidence) -> Scene:
 
 def _without_timeout(evidence: Evidence, spot: Spot) -> Evidence:
     return lacking(Stage(evidence, spot).play(Scene(OVER_MS)), REQUEST_TIMEOUT)
+
+
+def _harness_stalled_later(evidence: Evidence, spot: Spot) -> Evidence:
+    """The harness keeps no time for a second, long after both requests."""
+    stage = Stage(evidence, spot)
+    stall = stage.ns(MORE_MS + OVER_MS), stage.ns(MORE_MS + OVER_MS + 1_000)
+    return with_record(stage.play(Scene(MORE_MS)), harness_stalls=(stall,))
 
 
 def _unread(broker: int | None, at_ms: int) -> Callable[[Evidence, Spot], Evidence]:
@@ -376,6 +383,12 @@ PERTURBATIONS = (
         "again-without-timeout",
         "has no request timeout, and sends a batch again that was answered",
         _without_timeout,
+        also=("record",),
+    ),
+    _kind(
+        "again-before-harness-stalled",
+        "sends a batch twice, long before the harness stalls",
+        _harness_stalled_later,
         also=("record",),
     ),
     _kind(

@@ -30,6 +30,7 @@ LIMITS: Mapping[str, tuple[str, ...]] = {
         "gave-up-before-the-batch-expired",
         "gave-up-as-another-partition-expired",
     ),
+    "harness-stalled": ("again-before-harness-stalled",),
     "held-bytes": ("again-after-bytes-were-held", "again-while-others-are-held"),
     "late-by-a-stall": ("late-by-more-than-it-stalled",),
     "latency": ("again-within-latency",),
