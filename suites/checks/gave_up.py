@@ -30,7 +30,9 @@ Nor were the records of a batch that the broker refused as too large, one record
 and whether the client should have made smaller batches is for ``unsplit`` to say. Nor those that failed because a
 broker took their sequence for a wrong one, though it was the next: that is for ``unmended``. Nor was a record reported
 as unknown that is in the log, and whose batch the broker, asked once more, called too large: nobody can find out that
-it was stored (the size is looked at first, a smaller batch is another batch).
+it was stored (the size is looked at first, a smaller batch is another batch). Records behind such a batch in its
+partition, which their client fails with it although nothing was wrong with theirs, are a difference:
+``gave-up-behind-refusal`` (franz-go keeps the order so).
 
 A record whose time was over was given up too if the network was there for long enough to deliver it: request.timeout.ms
 and reconnect.backoff.max.ms, one after the other, and five seconds more, with no fault on the way to its broker. A
@@ -89,6 +91,11 @@ STRANDED = Anomaly(
     "{count:record} expired over a network that came back, because answers had come out of turn ({errors})",
     Level.SHOULD,
 )
+BEHIND = Anomaly(
+    "gave-up-behind-refusal",
+    "{count:record} failed together with the batch ahead of them, which alone was too large ({errors})",
+    Level.SHOULD,
+)
 TIMEOUT = "delivery.timeout.ms"
 LIMITS = ("retries", TIMEOUT)
 #: A client may count its delivery timeout from a little earlier than the call, or round it down.
@@ -120,8 +127,14 @@ def find(evidence: Evidence) -> list[Finding]:
     given_up = [
         send for send in failed if limits.in_time(send) or (send.n not in stranded and limits.in_peace(send))
     ]
-    if given_up:
-        return [_found(evidence, given_up)]
+    behind = _behind(evidence, given_up) if given_up else set()
+    found = []
+    if accused := [send for send in given_up if send.n not in behind]:
+        found.append(_found(evidence, accused))
+    if carried := [send for send in given_up if send.n in behind]:
+        found.append(BEHIND.found(len(carried), map(of_send, carried), errors=listed_errors(carried)))
+    if found:
+        return found
     if left := [send for send in failed if send.n in stranded and limits.in_peace(send)]:
         return [STRANDED.found(len(left), map(of_send, left), errors=listed_errors(left))]
     if doubted := next((send for send in failed if limits.in_peace(send, but_for_stalls=True)), None):
@@ -238,6 +251,21 @@ def _ended_with(send: Send, root: Send) -> bool:
 
 def _took_ns(send: Send) -> int:
     return (send.complete_ns or send.invoke_ns) - send.invoke_ns
+
+
+@grants("behind-too-large")
+def _behind(evidence: Evidence, given_up: Iterable[Send]) -> set[int]:
+    """The records that their client failed with the batch ahead of them: of its partition, in its moment, as it did."""
+    refused = [refusal for refusal in refusals(evidence) if refusal.failed]
+    return {
+        send.n
+        for send in given_up
+        for refusal in refused
+        if home(evidence, send) == refusal.attempt.part.partition
+        and send.error == refusal.failed[0].error
+        and send.invoke_ns <= (refusal.attempt.answered_ns or 0)
+        and abs((send.complete_ns or 0) - (refusal.failed[0].complete_ns or 0)) <= TOGETHER_NS
+    }
 
 
 @grants("answers-out-of-turn")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from harness.check import Unsupported
-from harness.outcome import Guarantee
+from harness.outcome import Guarantee, Level
 from suites.checks import gave_up, unmended, unsplit
 
 TOO_LARGE, OUT_OF_ORDER, UNKNOWN_PRODUCER = 10, 45, 59
@@ -57,7 +57,28 @@ def test_only_as_many_records_as_the_batch_had_failed_for_its_size(story):
     told.call(2)
     told.result(2, at_ms=12, outcome="info", error="TOO_LARGE")
     assert found(unsplit, told) == [("unsplit", 2)]
-    assert found(gave_up, told) == [("gave-up", 1)]
+    assert found(gave_up, told) == [("gave-up-behind-refusal", 1)]
+
+
+@pytest.mark.parametrize(
+    ("partition", "called_ms", "failed_ms", "error", "level"),
+    [
+        (0, 0, 12, "TOO_LARGE", Level.SHOULD),
+        (1, 0, 12, "TOO_LARGE", Level.MUST),
+        (0, 11.5, 12, "TOO_LARGE", Level.MUST),
+        (0, 0, 80, "TOO_LARGE", Level.MUST),
+        (0, 0, 12, "CLOSED", Level.MUST),
+    ],
+)
+def test_records_behind_a_batch_that_was_too_large_may_fail_with_it(
+    story, partition, called_ms, failed_ms, error, level
+):
+    """As franz-go does to keep the order: in its partition, in its moment, called before, and with its error."""
+    told = refused(story(), [0, 1])
+    told.call(2, at_ms=called_ms)
+    told.result(2, at_ms=failed_ms, partition=partition, outcome="info", error=error)
+    (finding,) = gave_up.CHECK.find(told.evidence())
+    assert (finding.count, finding.level) == (1, level)
 
 
 def test_what_failed_of_something_else_did_not_fail_for_its_size(story):

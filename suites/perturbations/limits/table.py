@@ -19,6 +19,7 @@ LIMITS: Mapping[str, tuple[str, ...]] = {
     "answer-lost": ("again-after-answers-were-lost", "again-while-others-lose-answers"),
     "answers-out-of-turn": ("gave-up-before-answers-out-of-turn",),
     "answer-out-of-turn": ("again-before-answers-out-of-turn",),
+    "behind-too-large": ("gave-up-beside-too-large",),
     "beside-single-too-large": ("unsplit-under-another-limit",),
     "blocked-call": ("gave-up-before-max-block",),
     "client-stalled-over-answer": ("again-after-late-stall",),
