@@ -194,7 +194,7 @@ class Sending:
 
     @cached_property
     def _waits(self) -> list[Span]:
-        """From when until when requests waited, those that did so for long: for an answer, or the end of a connection."""
+        """From when until when requests waited for long: for an answer, or the end of a connection."""
         waiting: dict[tuple[int, int | None], int] = {}
         waits = []
         for frame in sorted((*self.evidence.frames, *self.evidence.stopped), key=_at_witness_ns):
