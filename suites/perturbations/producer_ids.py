@@ -164,6 +164,11 @@ def _later(evidence: Evidence, batch: Batch) -> bool:
     return _numbered(evidence, batch) and batch.records[0].sequence > 0
 
 
+def _several_later(evidence: Evidence, batch: Batch) -> bool:
+    """True for such a batch of several records: a shift of one then leaves it across its right place."""
+    return _later(evidence, batch) and several(evidence, batch)
+
+
 def _inner(evidence: Evidence) -> list[Spot]:
     """The later batches of each partition, its last one left out."""
     lasts = {spot[0]: spot for spot in settled(evidence)}
@@ -238,7 +243,7 @@ PERTURBATIONS = (
         channels("frames"),
         "leaves a gap of one in the sequence of a partition, which the broker refuses",
         ("sequence-reused", "sequence-gap"),
-        spots(_later),
+        spots(_several_later),
         _refused(OUT_OF_ORDER, _by(1)),
         guarantees=EXACTLY_ONCE,
     ),
@@ -247,7 +252,7 @@ PERTURBATIONS = (
         channels("frames"),
         "begins a batch with a sequence of the one before it, which the broker refuses",
         ("sequence-reused", "sequence-gap"),
-        spots(lambda evidence, batch: _later(evidence, batch) and several(evidence, batch)),
+        spots(_several_later),
         _refused(OUT_OF_ORDER, _by(-1)),
         guarantees=EXACTLY_ONCE,
     ),

@@ -333,15 +333,19 @@ def test_an_error_that_comes_when_the_client_has_hung_up_over_a_timeout_is_not_a
     assert reasons(told) == []
 
 
+@pytest.mark.parametrize("api", ["Produce", "Metadata"])
 @pytest.mark.parametrize(
     ("waits_ms", "ended_ms", "excused"), [(2_100, 2_105, True), (900, 2_105, False), (2_100, 1_000, False)]
 )
-def test_who_gives_one_request_up_may_hang_up_on_all_connections(story, waits_ms, ended_ms, excused):
+def test_who_gives_one_request_up_may_hang_up_on_all_connections(story, api, waits_ms, ended_ms, excused):
     """Another request waits on a connection of its own, which ends shortly before, or long before."""
     told = story(config={"request.timeout.ms": 2_000})
     told.call(0, at_ms=5)
     told.call(1)
-    told.request([1], partition=1, at_ms=2_110 - waits_ms, conn=9)
+    if api == "Produce":
+        told.request([1], partition=1, at_ms=2_110 - waits_ms, conn=9)
+    else:
+        told.other(FrameKind.REQUEST, 2_110 - waits_ms, conn=9)
     told.close(9, at_ms=ended_ms)
     told.request([0], partition=0, at_ms=2_100)
     told.close(1, at_ms=2_110)

@@ -14,6 +14,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 from harness.evidence import Evidence, view
+from harness.rows import Fate, Frame, FrameKind
 from harness.units import NS_PER_MS
 from suites.checks.analysis.excuses import grants
 from suites.checks.analysis.way import SLACK_NS, Way, way
@@ -21,6 +22,7 @@ from suites.checks.attempts import Attempt, BatchPlace, attempts, batch_place, o
 from suites.checks.turns import out_of_turn_ns
 
 REQUEST_TIMEOUT = "request.timeout.ms"
+NEVER_NS = 2**63
 
 
 class Span(NamedTuple):
@@ -182,17 +184,36 @@ class Sending:
     def _is_overdue(self, left: Span) -> bool:
         """True if some request had waited for its answer for the whole request timeout by then, and waited still.
 
-        On whichever connection: a client that gives one request up may hang up on all of its connections.
+        Of whatever API and on whichever connection: a client that gives one request up may hang up on all connections.
         """
-        for attempt in attempts(self.evidence):
-            waited_ns = left.latest_ns - self.sent(attempt).earliest_ns
-            if waited_ns < self.patience_ns:
-                continue
-            reached_ns, ended = self.reached_ns(attempt), self.left(attempt)
-            was_waiting = ended is None or ended.latest_ns + SLACK_NS >= left.earliest_ns
-            if was_waiting and (reached_ns is None or reached_ns >= left.earliest_ns):
-                return True
-        return False
+        return any(
+            wait.earliest_ns + self.patience_ns <= left.latest_ns
+            and left.earliest_ns <= wait.latest_ns + SLACK_NS
+            for wait in self._waits
+        )
+
+    @cached_property
+    def _waits(self) -> list[Span]:
+        """From when until when requests waited for long: for an answer, or the end of a connection."""
+        waiting: dict[tuple[int, int | None], int] = {}
+        waits = []
+        for frame in sorted((*self.evidence.frames, *self.evidence.stopped), key=_at_witness_ns):
+            key = (frame.conn, frame.correlation_id)
+            if frame.kind is FrameKind.REQUEST and frame.acks != 0:
+                waiting[key] = self.way.sent_ns(frame.broker, frame.arrived_ns)
+            elif frame.kind is FrameKind.RESPONSE and frame.fate is not Fate.STOPPED and key in waiting:
+                reached_ns = self.way.reached_ns(frame.broker, frame.t_ns)
+                if reached_ns is not None:
+                    waits.append(Span(waiting.pop(key), reached_ns))
+            elif frame.kind is FrameKind.CLOSE:
+                ended = [each for each in waiting if each[0] == frame.conn]
+                waits += [Span(waiting.pop(each), frame.t_ns) for each in ended]
+        waits += [Span(since_ns, NEVER_NS) for since_ns in waiting.values()]
+        return [wait for wait in waits if wait.latest_ns - wait.earliest_ns >= self.patience_ns]
+
+
+def _at_witness_ns(frame: Frame) -> int:
+    return frame.arrived_ns if frame.kind is FrameKind.REQUEST else frame.t_ns
 
 
 @view
