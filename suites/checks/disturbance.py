@@ -105,10 +105,15 @@ def slowest_answer_ms(evidence: Evidence) -> int:
     return max((answer.length_ms for answer in slow_answers(evidence)), default=0)
 
 
-def doubt_if_disturbed(evidence: Evidence, found: Finding) -> None:
-    """Raise Inconclusive, since the finding may be the machine's fault, if client or broker stalled."""
+def doubt_if_starved(evidence: Evidence, found: Finding) -> None:
+    """Raise Inconclusive, since the finding may be the machine's fault, if the client's process did not run."""
     if (silence_ms := longest_silence_ms(evidence)) > STARVED_MS:
         raise Inconclusive(CLIENT_STALLED.reason(of=found.anomaly, told=found.message, stalled_ms=silence_ms))
+
+
+def doubt_if_disturbed(evidence: Evidence, found: Finding) -> None:
+    """As :func:`doubt_if_starved`, and if a broker or the harness stalled."""
+    doubt_if_starved(evidence, found)
     if (answer_ms := slowest_answer_ms(evidence)) > SILENT_MS:
         raise Inconclusive(BROKER_STALLED.reason(of=found.anomaly, told=found.message, stalled_ms=answer_ms))
     if (harness_ms := max((stall.length_ms for stall in harness_stalls(evidence)), default=0)) > SILENT_MS:

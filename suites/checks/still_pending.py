@@ -39,7 +39,7 @@ from harness.evidence import Evidence, Send
 from harness.outcome import Level, Outcome
 from harness.rows import Finding
 from suites.checks.delivery_timeout import SETTING, limit_ms
-from suites.checks.disturbance import NS_PER_MS, doubt_if_disturbed
+from suites.checks.disturbance import NS_PER_MS, doubt_if_disturbed, doubt_if_starved
 from suites.checks.findings import of_send
 from suites.checks.promises import EVERY
 
@@ -85,9 +85,12 @@ def _never(evidence: Evidence) -> list[Finding]:
     kept = tuple(event.op for event in _done(evidence) if event.invoke_ns[0] >= oldest_ns)
     kind = PENDING_AFTER_SUCCESS if kept else PENDING
     found = kind.found(len(pending), map(of_send, pending), ops=kept)
-    if not kept:
+    if kept:
+        # Whoever says that all is done has waited for the brokers already.
+        doubt_if_starved(evidence, found)
+    else:
         _doubt_unless_overdue(evidence, oldest_ns, found)
-    doubt_if_disturbed(evidence, found)
+        doubt_if_disturbed(evidence, found)
     return [found]
 
 

@@ -277,6 +277,15 @@ def test_a_process_that_stood_still_to_the_end_is_seen(story):
         still_pending.CHECK.find(told.evidence())
 
 
+def test_a_broker_that_stood_still_is_no_excuse_for_saying_that_all_is_done(story):
+    told = story()
+    told.call(0)
+    slow_broker(told, 100, 3_000)
+    told.finished("flush", at_ms=4_000)
+    (finding,) = still_pending.CHECK.find(told.evidence())
+    assert finding.message == "1 record never got a result, though flush succeeded"
+
+
 def test_a_flush_that_says_done_before_the_result_is_a_lie(story):
     told = story()
     told.call(0)
