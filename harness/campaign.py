@@ -8,6 +8,7 @@ as many clusters as the machine bears; each has a cluster to itself, as good as 
 from __future__ import annotations
 
 import asyncio
+import gc
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -65,9 +66,13 @@ class Campaign:
         """Run every trial of the store's plan that has no verdict yet, as far as the budget goes."""
         patience_s = sys.getswitchinterval()
         sys.setswitchinterval(SWITCH_S)
+        # A full collection stops all threads. What was loaded until now stays, and need not be looked through each time.
+        gc.collect()
+        gc.freeze()
         try:
             await self._run()
         finally:
+            gc.unfreeze()
             sys.setswitchinterval(patience_s)
 
     async def _run(self) -> None:

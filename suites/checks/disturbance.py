@@ -89,6 +89,11 @@ def harness_stalls(evidence: Evidence) -> list[Span]:
     return [Span(*stall) for stall in evidence.record.harness_stalls]
 
 
+def long_harness_stalls(evidence: Evidence) -> list[Span]:
+    """Those that last as long as a broker's silence does; shorter ones are within the slack of limits of seconds."""
+    return [stall for stall in harness_stalls(evidence) if stall.length_ms > SILENT_MS]
+
+
 @grants("harness-stalled")
 def harness_stalled_ms(evidence: Evidence, begin_ns: int, end_ns: int) -> int:
     """How long the harness did not keep time in a stretch of time: then requests may have timed out unseen."""

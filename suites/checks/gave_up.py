@@ -72,7 +72,7 @@ from suites.checks.disturbance import (
     NS_PER_MS,
     broker_stalls,
     client_stalls,
-    harness_stalls,
+    long_harness_stalls,
     stalled_ns,
 )
 from suites.checks.findings import listed_errors, of_send, require_unlimited_retries
@@ -156,7 +156,7 @@ def _doubt(evidence: Evidence, send: Send) -> Inconclusive:
     told = f"record {send.n} was given up over a network that was there"
     stalls = {
         CLIENT_STALLED: client_stalls(evidence),
-        HARNESS_STALLED: harness_stalls(evidence),
+        HARNESS_STALLED: long_harness_stalls(evidence),
         BROKER_STALLED: broker_stalls(evidence),
     }
     lengths_ns = {kind: stalled_ns(spans, begin_ns, end_ns) for kind, spans in stalls.items()}
@@ -193,7 +193,7 @@ class _Limits:
         """True if it failed although its way was free for long enough; ``but_for_stalls``: had nothing stood still."""
         spans = self._troubles(home(self.evidence, send))
         if not but_for_stalls:
-            stalls = (client_stalls, broker_stalls, harness_stalls)
+            stalls = (client_stalls, broker_stalls, long_harness_stalls)
             spans = [*spans, *(span for told in stalls for span in told(self.evidence))]
         end_ns = send.complete_ns or send.invoke_ns
         return _longest_peace_ns(send.invoke_ns, end_ns, spans) >= self._recovery_ns

@@ -11,6 +11,7 @@ from harness.check import Inconclusive, Unsupported
 from harness.contract import CRASHED, Fatal, OpComplete, OpInvoke
 from harness.outcome import Level
 from suites.checks import delivery_timeout, gave_up, still_pending
+from tests.suites.conftest import ns
 
 LIMIT_MS = 30_000 + 10_000 + 5_000
 
@@ -224,6 +225,23 @@ def slow_broker(told, from_ms, until_ms):
 
 def slow_client(told, from_ms, until_ms):
     told.beat(*range(0, from_ms + 1, 1_000), *range(until_ms, 50_000, 1_000))
+
+
+def in_peace(told, *stall_ms):
+    """The evidence, with a harness that did not keep time then."""
+    evidence = told.evidence()
+    return replace(evidence, record=restruct(evidence.record, harness_stalls=(tuple(map(ns, stall_ms)),)))
+
+
+def test_what_the_harness_did_not_see_in_the_time_of_peace_may_have_kept_a_record(story):
+    told = failed(story(), 31_000)
+    told.fault("refuse", 0, 20_000)
+    with pytest.raises(
+        Inconclusive, match=r"record 0 was given up .* the harness itself stalled for 5,000 ms"
+    ):
+        gave_up.CHECK.find(in_peace(told, 24_000, 29_000))
+    assert gave_up.CHECK.find(in_peace(told, 24_000, 24_800))
+    assert gave_up.CHECK.find(in_peace(told, 32_000, 37_000))
 
 
 STOOD_STILL = pytest.mark.parametrize("stall", [slow_broker, slow_client])
