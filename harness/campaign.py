@@ -66,7 +66,7 @@ class Campaign:
         """Run every trial of the store's plan that has no verdict yet, as far as the budget goes."""
         patience_s = sys.getswitchinterval()
         sys.setswitchinterval(SWITCH_S)
-        # A full collection stops all threads. What was loaded until now stays, and need not be looked through each time.
+        # A full collection stops all threads. What was loaded until now stays: it need not be looked through again.
         gc.collect()
         gc.freeze()
         try:
