@@ -32,7 +32,7 @@ YOUNG_OBJECTS = 100_000
 
 
 class Keep(StrEnum):
-    """Which trials leave their evidence in the run's folder; ``failed`` is whatever would not be allowed to pass."""
+    """Which trials leave their evidence; ``failed`` is whatever would not be allowed to pass, and what differs."""
 
     FAILED = "failed"
     ALL = "all"
@@ -40,7 +40,10 @@ class Keep(StrEnum):
 
     def wants(self, verdict: TrialVerdict) -> bool:
         """True if a trial with this verdict is kept."""
-        return self is Keep.ALL or (self is Keep.FAILED and EXIT_CODES[Verdict(verdict.verdict)] != 0)
+        told = Verdict(verdict.verdict)
+        return self is Keep.ALL or (
+            self is Keep.FAILED and (told is Verdict.DIFFERS or EXIT_CODES[told] != 0)
+        )
 
 
 class Job(NamedTuple):

@@ -16,13 +16,14 @@ speed of the network, on the broker that can bear it least, and uses up its retr
 
 ## What it needs
 
-The witness's frames. The pause is counted from the moment at which the answer passed the witness to the moment at
-which the next attempt was there; the client waited less than that, but for a millisecond of its clock. A batch is
-known by its CRC, and by its sequence where it has one; a client that encodes it again is not judged. The pause is
-judged only where the client applies retry.backoff.ms. Where there are several brokers, an error that says that the
-leader has changed may be followed by an attempt at once (KIP-951). After a lost connection only the storm is judged,
-for nobody but the client knows when it noticed. The bound of a storm follows from the setting: one attempt in 0.8 of
-retry.backoff.ms, twice; where the client cannot be given it, 50 in a second, one in 20 ms.
+The witness's frames. The pause is counted from the moment at which the answer passed the witness to the moment at which
+the next attempt was there; the client waited less than that, but for a millisecond of its clock. A batch is known by
+its CRC, and by its sequence where it has one; a client that encodes it again is not judged. The pause is judged only
+where the client applies retry.backoff.ms. Where there are several brokers, an error that says that the leader has
+changed may be followed by an attempt at once, and any error by one at another broker (KIP-951). After a lost connection
+only the storm is judged, for nobody but the client knows when it noticed. The bound of a storm follows from the
+setting: one attempt in 0.8 of retry.backoff.ms, twice; where the client cannot be given it, 50 in a second, one in 20
+ms.
 
 ## References
 
@@ -83,7 +84,7 @@ def pauses_ms(evidence: Evidence) -> list[tuple[int, Sent]]:
         for before, after in pairwise(attempts):
             if before.answer is None or not before.error_code or after.asked_ns < before.answer.t_ns:
                 continue
-            if before.error_code == TOO_LARGE:
+            if before.error_code == TOO_LARGE or after.frame.broker != before.frame.broker:
                 continue
             if len(brokers) == 1 or not error_for(before.error_code).invalid_metadata:
                 found.append(((after.asked_ns - before.answer.t_ns) // NS_PER_MS, after))

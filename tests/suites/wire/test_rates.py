@@ -107,6 +107,14 @@ def test_a_new_leader_may_be_asked_at_once(story, error_code, accused):
     assert found(retry_spacing.CHECK, told) == accused
 
 
+def test_who_learns_of_a_new_leader_meanwhile_waits_for_nothing(story):
+    told = retried(story, 5, error_code=19)
+    assert found(retry_spacing.CHECK, told) == [("retry-too-soon", 1)]
+
+    told.frames[-1] = replace(told.frames[-1], broker=2)
+    assert found(retry_spacing.CHECK, told) == []
+
+
 def test_a_batch_that_is_not_the_same_is_no_retry(story, changed_last):
     told = retried(story, 5)
     changed_last(told, crc=1)
