@@ -58,9 +58,12 @@ def partial_of(path: Path) -> Path:
     return path.with_name(f".{path.name}.partial")
 
 
-def write_whole(path: Path, data: bytes) -> None:
-    """Write ``data`` to ``path`` so that it is there whole or not at all. EnvironmentProblem if it cannot be."""
-    partial = partial_of(path)
+def write_whole(path: Path, data: bytes, writer: str = "") -> None:
+    """Write ``data`` to ``path`` so that it is there whole or not at all. EnvironmentProblem if it cannot be.
+
+    Where several processes write the same path, each needs a ``writer`` of its own.
+    """
+    partial = partial_of(path.with_name(path.name + writer))
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with partial.open("wb") as file:
@@ -128,7 +131,7 @@ class RunStore:
         """A new folder for ``record`` under ``out_dir``, and the ``latest`` pointer to it."""
         store = cls(out_dir / folder_name(record.run_id, "run"))
         write_json(store.folder / RUN, record)
-        write_whole(out_dir / "latest", f"{record.run_id}\n".encode())
+        write_whole(out_dir / "latest", f"{record.run_id}\n".encode(), writer=f".{os.getpid()}")
         return store
 
     @classmethod

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from msgspec import structs
@@ -28,7 +29,7 @@ from harness.rows import (
     TrialVerdict,
 )
 from harness.spec import ClientRef, FaultSpec, FrameSeen, Plan, TrialSpec, Workload
-from harness.store import TCP, RunRecord, RunStore
+from harness.store import TCP, RunRecord, RunStore, write_whole
 
 FAULT = FaultSpec("latency", FrameSeen("Produce", nth=3), 100, {"upstream_ms": 5})
 SPEC = TrialSpec(
@@ -156,3 +157,18 @@ def test_an_unwritable_folder_is_one_sentence(tmp_path):
     (tmp_path / "out").write_text("a file where a folder should be")
     with pytest.raises(EnvironmentProblem, match="cannot write"):
         RunStore.create(tmp_path / "out", record())
+
+
+def test_writers_of_one_path_do_not_take_each_other_s_file(tmp_path, monkeypatch):
+    """As two processes that begin runs in one folder: between writing and renaming, the other one renames."""
+    path, replace_file, others = tmp_path / "latest", Path.replace, [b"second"]
+
+    def interrupted(partial, target):
+        if others:
+            write_whole(path, others.pop(), writer=".2")
+        return replace_file(partial, target)
+
+    monkeypatch.setattr(Path, "replace", interrupted)
+    write_whole(path, b"first", writer=".1")
+    assert path.read_bytes() == b"first"
+    assert list(tmp_path.iterdir()) == [path]
