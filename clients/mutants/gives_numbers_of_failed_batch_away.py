@@ -4,24 +4,38 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from clients.reference.config import ProducerConfig
+from clients.reference.metadata import TopicPartition
+from clients.reference.ports import Jitter
 from clients.reference.producer import Components
 from clients.reference.producer_batch import NO_PRODUCER_ID, NO_SEQUENCE, ProducerBatch
+from clients.reference.trace import Trace
 from clients.reference.transaction_manager import TransactionManager
 
 
 class Generous(TransactionManager):
-    """Lets the next batch go under the numbers of the one that failed."""
+    """Lets the next batch go under the numbers of the oldest that failed, once all that were sent are back."""
+
+    def __init__(self, config: ProducerConfig, jitter: Jitter, trace: Trace) -> None:
+        super().__init__(config, jitter, trace)
+        self._favoured: dict[TopicPartition, ProducerBatch] = {}
 
     def pick(self, queue: Sequence[ProducerBatch]) -> ProducerBatch | None:
-        oldest = queue[0]
-        entry = self._entry(oldest.partition)
-        waits = oldest.has_sequence and oldest.attempts > 0 and entry.in_flight == [oldest]
-        if waits and len(queue) > 1 and not queue[1].has_sequence:
-            entry.forget(oldest, oldest.retry_at_ms)
-            entry.next_sequence = oldest.base_sequence
-            oldest.assign_sequence(NO_PRODUCER_ID, NO_SEQUENCE)
-            return queue[1]
-        return super().pick(queue)
+        partition = queue[0].partition
+        favoured = self._favoured.get(partition)
+        if favoured is not None and favoured in queue and not favoured.has_sequence:
+            return favoured
+        entry = self._entry(partition)
+        failed = [batch for batch in queue if batch.has_sequence and batch.attempts > 0]
+        if not failed or len(queue) < 2 or entry.in_flight != failed:
+            return super().pick(queue)
+        first = failed[0].base_sequence
+        for batch in failed:
+            entry.forget(batch, batch.retry_at_ms)
+            batch.assign_sequence(NO_PRODUCER_ID, NO_SEQUENCE)
+        entry.next_sequence = first
+        self._favoured[partition] = queue[1]
+        return queue[1]
 
 
 COMPONENTS = Components(transaction_manager=Generous)
