@@ -121,9 +121,18 @@ class BatchClocks(Clocks):
         limit_ms = at_ms - self.limits.linger_ms
         return any(
             (each.is_queued or each.sent_ms == at_ms)
-            and (each.reason not in ("", "along") or each.created_ms <= limit_ms)
+            and (
+                each.reason not in ("", "along")
+                or each.created_ms <= limit_ms
+                or self._is_retry_due(each, at_ms)
+            )
             for each in self._batches.values()
         )
+
+    def _is_retry_due(self, batch: _Batch, at_ms: int) -> bool:
+        """A retry goes by itself when its backoff is over, or leaders have changed; one sent now was judged already."""
+        is_due = at_ms >= batch.retry_at_ms or self._news != batch.news_when_sent
+        return batch.retry_at_ms > 0 and (is_due or batch.sent_ms == at_ms)
 
     def _retried(self, event: BatchRetried) -> None:
         limits, delay_ms = self.limits, event.retry_at_ms - event.at_ms

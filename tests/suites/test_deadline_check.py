@@ -253,6 +253,21 @@ def test_parts_are_as_old_as_the_whole():
         ("PRD-ACC-02", [created(), closed(5, "closing")]),
         ("PRD-ACC-02", [created(), closed(5, "queued")]),
         ("PRD-ACC-03", [created(), closed(5, "along"), goes(5)]),
+        (  # the other one still waits for its backoff
+            "PRD-ACC-03",
+            [
+                created(),
+                created(-60, "t-1#2"),
+                closed(5, "along"),
+                goes(5),
+                goes(5, batch="t-1#2"),
+                BatchEnded(at_ms=6, batch="t-1#2", record_count=1),
+                retried(6, 100),
+                created(7, "t-2#3"),
+                closed(7, "along", "t-2#3"),
+                goes(7, batch="t-2#3"),
+            ],
+        ),
     ],
 )
 def test_what_is_not_as_it_says(rule, events):
@@ -276,6 +291,20 @@ def test_what_is_not_as_it_says(rule, events):
             BatchEnded(at_ms=6, batch="t-1#2", record_count=1),
             LeadershipUpdated(at_ms=6, partition="t-0", leader=1, epoch=2),
             goes(6, 2),
+        ],
+        [  # what went along once takes another one along when leaders have changed
+            created(),
+            created(-60, "t-1#2"),
+            closed(5, "along"),
+            goes(5),
+            goes(5, batch="t-1#2"),
+            BatchEnded(at_ms=6, batch="t-1#2", record_count=1),
+            retried(6, 100),
+            LeadershipUpdated(at_ms=6, partition="t-0", leader=1, epoch=2),
+            created(7, "t-2#3"),
+            closed(7, "along", "t-2#3"),
+            goes(7, 2),
+            goes(7, batch="t-2#3"),
         ],
         [
             created(),
