@@ -4,7 +4,7 @@ Three witnesses. The harness's own pulse: where it was late, frames were, and a 
 which the witness's rows say that they were answered in time. The client's heartbeat (``stats``, once a second): a gap
 of seconds means that its process did not run. And the broker's answers as they come to the witness, before any rule
 there keeps, changes or stops them, each from the moment at which the broker had its request: if one takes seconds, the
-broker stood still. Whoever is late then is not to blame, and a judgement about time is no judgement.
+broker stood still. A client that is late then is not to blame, and nothing that rests on time can be judged.
 """
 
 from __future__ import annotations
@@ -103,6 +103,17 @@ def harness_stalled_ms(evidence: Evidence, begin_ns: int, end_ns: int) -> int:
 def stalled_ns(stalls: Iterable[Span], begin_ns: int, end_ns: int) -> int:
     """How much of a stretch of time lies in these."""
     return sum(stall.overlap_ns(begin_ns, end_ns) for stall in stalls)
+
+
+def stalled_by(evidence: Evidence, begin_ns: int, end_ns: int) -> tuple[ReasonKind, int] | None:
+    """What stalled in a stretch of time, and for how many ms of it; None if nothing did."""
+    stalls = {
+        CLIENT_STALLED: client_stalls(evidence),
+        HARNESS_STALLED: long_harness_stalls(evidence),
+        BROKER_STALLED: broker_stalls(evidence),
+    }
+    lengths_ns = {kind: stalled_ns(spans, begin_ns, end_ns) for kind, spans in stalls.items()}
+    return next(((kind, ns // NS_PER_MS) for kind, ns in lengths_ns.items() if ns), None)
 
 
 def slowest_answer_ms(evidence: Evidence) -> int:

@@ -67,13 +67,11 @@ from suites.checks.attempts import Attempt, attempts, batch_place, origins, sent
 from suites.checks.contradicted import failed_over_it
 from suites.checks.disturbance import (
     BROKER_STALLED,
-    CLIENT_STALLED,
-    HARNESS_STALLED,
     NS_PER_MS,
     broker_stalls,
     client_stalls,
     long_harness_stalls,
-    stalled_ns,
+    stalled_by,
 )
 from suites.checks.findings import listed_errors, of_send, require_unlimited_retries
 from suites.checks.promises import DURABLE
@@ -152,16 +150,12 @@ def _found(evidence: Evidence, given_up: list[Send]) -> Finding:
 
 
 def _doubt(evidence: Evidence, send: Send) -> Inconclusive:
-    begin_ns, end_ns = send.invoke_ns, send.complete_ns or send.invoke_ns
     told = f"record {send.n} was given up over a network that was there"
-    stalls = {
-        CLIENT_STALLED: client_stalls(evidence),
-        HARNESS_STALLED: long_harness_stalls(evidence),
-        BROKER_STALLED: broker_stalls(evidence),
-    }
-    lengths_ns = {kind: stalled_ns(spans, begin_ns, end_ns) for kind, spans in stalls.items()}
-    kind, ns = next((each for each in lengths_ns.items() if each[1]), (BROKER_STALLED, 0))
-    return Inconclusive(kind.reason(of=GAVE_UP.code, told=told, stalled_ms=ns // NS_PER_MS))
+    kind, stalled_ms = stalled_by(evidence, send.invoke_ns, send.complete_ns or send.invoke_ns) or (
+        BROKER_STALLED,
+        0,
+    )
+    return Inconclusive(kind.reason(of=GAVE_UP.code, told=told, stalled_ms=stalled_ms))
 
 
 @dataclass(frozen=True)

@@ -36,13 +36,13 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from harness.anomaly import Anomaly, Sample
-from harness.check import Check, Requirement
+from harness.check import Check, Inconclusive, Requirement
 from harness.evidence import Evidence
 from harness.outcome import Level, Outcome
 from harness.rows import Finding, FrameKind, ProducePart
 from harness.units import NS_PER_MS
 from suites.checks.analysis.unread import unread
-from suites.checks.disturbance import doubt_if_disturbed
+from suites.checks.disturbance import stalled_by
 from suites.checks.findings import doubt_if_unreadable
 from suites.checks.promises import EXACTLY_ONCE
 from suites.checks.wire.sent import Sent, is_numbered, sent
@@ -83,10 +83,7 @@ def find(evidence: Evidence) -> list[Finding]:
         doubt_if_unreadable(finding, len(unread(evidence)))
         found.append(finding)
     if changed := list(_changed_without_reason(evidence, identities)):
-        finding = CHANGED.found(len(changed), map(_of_identity, changed))
-        # A client that gave up a request in time may have been given its answer late.
-        doubt_if_disturbed(evidence, finding)
-        found.append(finding)
+        found += _told(evidence, changed)
     return found
 
 
@@ -112,14 +109,32 @@ def _given(evidence: Evidence) -> int:
     )
 
 
-def _changed_without_reason(evidence: Evidence, identities: list[Identity]) -> Iterator[Identity]:
+def _changed_without_reason(
+    evidence: Evidence, identities: list[Identity]
+) -> Iterator[tuple[Identity, Identity]]:
+    """The identities before and after such a change."""
     failures = _failures(evidence) if len(identities) > 1 else []
     for before, after in pairwise(identities):
         is_spent = before.epoch == LAST_EPOCH
         if not is_spent and not any(
             begin_ns <= after.first_ns and end_ns >= before.last_ns for begin_ns, end_ns in failures
         ):
-            yield after
+            yield before, after
+
+
+def _told(evidence: Evidence, changed: list[tuple[Identity, Identity]]) -> list[Finding]:
+    """Inconclusive where something stalled before each change: a client may have given up what was answered late."""
+    timeout_ns = int(evidence.record.spec.config["request.timeout.ms"]) * NS_PER_MS
+    stalls_ns = {
+        after: stalled_by(evidence, before.last_ns - timeout_ns - GRACE_MS * NS_PER_MS, after.first_ns)
+        for before, after in changed
+    }
+    accused = [after for after, stall in stalls_ns.items() if stall is None]
+    finding = CHANGED.found(len(accused or stalls_ns), map(_of_identity, accused or stalls_ns))
+    if accused:
+        return [finding]
+    kind, stalled_ms = next(stall for stall in stalls_ns.values() if stall is not None)
+    raise Inconclusive(kind.reason(of=finding.anomaly, told=finding.message, stalled_ms=stalled_ms))
 
 
 def _failures(evidence: Evidence) -> list[Span]:

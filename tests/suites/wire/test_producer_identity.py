@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace as restruct
 
+from harness.check import Inconclusive
 from harness.outcome import Guarantee
 from suites.checks.wire.producer_identity import CHECK
+from tests.suites.conftest import ns
 
 
 def found(told):
@@ -127,3 +133,17 @@ def test_a_new_id_for_every_request_is_found(numbered, given_id):
         deliver(told, n, 10 * n + 10, (7 + n, 0, 0))
 
     assert found(told) == [("identity-changed", 4)]
+
+
+@pytest.mark.parametrize(("stall_ms", "is_doubted"), [((4_000, 7_000), True), ((9_000, 12_000), False)])
+def test_a_change_behind_a_stall_is_doubted(numbered, given_id, stall_ms, is_doubted):
+    """What was answered late may have been given up; what stalled after the change is no reason for it."""
+    told = numbered()
+    given_id(told)
+    deliver(told, 0, 5_500, (7, 0, 0))
+    deliver(told, 1, 8_000, (7, 1, 0))
+    evidence = told.evidence()
+    stalled = restruct(evidence.record, harness_stalls=(tuple(map(ns, stall_ms)),))
+
+    with pytest.raises(Inconclusive) if is_doubted else nullcontext():
+        assert CHECK.find(replace(evidence, record=stalled))
