@@ -8,8 +8,6 @@ as many clusters as the machine bears; each has a cluster to itself, as good as 
 from __future__ import annotations
 
 import asyncio
-import gc
-import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -20,6 +18,7 @@ from harness import estimate, needs, unmet
 from harness.budget import Budget
 from harness.exclusive import lingers_s, starts_nodes, takes_alone
 from harness.execution import Execution
+from harness.interpreter import prompt
 from harness.lane import Lane
 from harness.live import LiveTrial
 from harness.machine import Machine, this_machine
@@ -28,10 +27,6 @@ from harness.ports import Cluster, InstalledClient
 from harness.rows import TrialVerdict
 from harness.spec import ClientRef, TrialSpec
 from harness.store import RunStore
-
-#: Trials are judged in threads, beside a loop that asks for the interpreter after each frame; Python's 5 ms, ten times
-#: a frame, would hold frames up for longer than the network does.
-SWITCH_S = 0.0005
 
 #: A trial, and where it stands in the plan.
 Numbered = tuple[int, TrialSpec]
@@ -64,16 +59,8 @@ class Campaign:
 
     async def run(self) -> None:
         """Run every trial of the store's plan that has no verdict yet, as far as the budget goes."""
-        patience_s = sys.getswitchinterval()
-        sys.setswitchinterval(SWITCH_S)
-        # A full collection stops all threads. What was loaded until now stays: it need not be looked through again.
-        gc.collect()
-        gc.freeze()
-        try:
+        with prompt():
             await self._run()
-        finally:
-            gc.unfreeze()
-            sys.setswitchinterval(patience_s)
 
     async def _run(self) -> None:
         numbered = [

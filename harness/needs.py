@@ -37,10 +37,10 @@ TRIAL: Final = Needs(cores=1 / 8, memory_bytes=400 * 2**20)
 #: A trial of broker faults, beside its idle cluster: nodes that end and start again are most of it.
 EXCLUSIVE_TRIAL: Final = Needs(cores=0.3, memory_bytes=400 * 2**20)
 
-# `python -m benchmarks.cluster` on 2 cores that others used too (load 14 to 20): 3.6 core-seconds to format three
-# nodes, 10.1 until they are ready; 0.06 cores while they are idle; 168 MiB resident in each, whose heap may take 512.
-NODE_START_CORE_S: Final = 4.6
-NODE_CORES: Final = 0.02
+# `python -m benchmarks.cluster` on 2 idle cores: 2.7 core-seconds to format three nodes, 6.5 until they are ready; 0.09
+# cores while they are idle; 191 MiB resident in each, whose heap may take 512.
+NODE_START_CORE_S: Final = 3.1
+NODE_CORES: Final = 0.03
 NODE_BYTES: Final = 300 * 2**20
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import fcntl
 import os
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -72,6 +72,8 @@ def write_whole(path: Path, data: bytes, writer: str = "") -> None:
             os.fsync(file.fileno())
         partial.replace(path)
     except OSError as error:
+        with suppress(OSError):
+            partial.unlink(missing_ok=True)
         raise EnvironmentProblem(
             f"cannot write {path}: {error.strerror or error}", hint="name a writable folder with --out-dir"
         ) from error

@@ -42,7 +42,7 @@ def rewrite(payload: bytes, api_key: int, api_version: int, change: Change) -> b
 
 
 def error_code(code: int, partition: int | None = None, was: int | None = None) -> Change:
-    """Every error code of a response is ``code``, or that of one partition alone; an append is not told of.
+    """Every error code of a response is ``code``, or that of one partition; it tells of no append.
 
     With ``was`` only those that said so: what the broker did for other partitions stays true.
     """

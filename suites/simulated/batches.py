@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 from harness import registry
 from harness.evidence import Evidence
+from harness.interpreter import freeze_loaded
 from harness.outcome import EXIT_CODES, Guarantee, Verdict
 from harness.processes import owner_env
 from harness.rows import TrialVerdict
@@ -74,12 +75,8 @@ def tried(job: Job, seeds: Sequence[int]) -> list[Tried]:
 
 @cache
 def collect_rarely() -> None:
-    """Spare the garbage collector what is there for good: else it looks through all modules again every few trials.
-
-    Once a process: what is garbage by then would be there for good as well.
-    """
-    gc.collect()
-    gc.freeze()
+    """Once a process: the collector leaves out all that is loaded, and comes once in several trials."""
+    freeze_loaded()
     gc.set_threshold(YOUNG_OBJECTS)
 
 

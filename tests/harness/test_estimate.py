@@ -100,7 +100,7 @@ def test_a_cluster_more_must_earn_its_start():
     assert clusters(some, 32, on(4)) > clusters(some, 32, on(1)) == 2
     assert clusters(some, 3, on(4)) == 3
     brief = [lasting(0, "local:4.3.1x3", alone=True)] * 2
-    assert clusters(brief, 32, on(1)) == 1
+    assert clusters(brief, 32, on(0.5)) == 1
 
 
 def test_it_is_near_a_run_that_was_measured():
