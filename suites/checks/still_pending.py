@@ -5,7 +5,7 @@
 Looks for records that never got a result, though the faults are gone and the client had every chance: its own
 delivery timeout has passed, or it has said that its flush or its close was a success. Then for records that got their
 result only after a flush or close had said that all was done, and for a flush or close that never came back. And for
-a client library that ended its own process, by an error that whoever uses it cannot catch.
+a client library that ended its own process, by an error that its application cannot catch.
 
 ## Why it is bad
 
@@ -86,7 +86,7 @@ def _never(evidence: Evidence) -> list[Finding]:
     kind = PENDING_AFTER_SUCCESS if kept else PENDING
     found = kind.found(len(pending), map(of_send, pending), ops=kept)
     if kept:
-        # Whoever says that all is done has waited for the brokers already.
+        # A client that says that all is done has waited for the brokers already.
         doubt_if_starved(evidence, found)
     else:
         _doubt_unless_overdue(evidence, oldest_ns, found)

@@ -92,7 +92,7 @@ def _sent_early(evidence: Evidence, at: int) -> Evidence:
 
 
 def _answered_before_others(evidence: Evidence) -> list[int]:
-    """Answers but for the last of each node: what waits when the client is closed is nobody's to forget."""
+    """Answers but for the last of each node: a client may forget what waits when it is closed."""
     events = _events(evidence)
     last = {event.node: at for at, event in enumerate(events) if isinstance(event, ResponseReceived)}
     return [at for at in _of(ResponseReceived)(evidence) if at not in last.values()]

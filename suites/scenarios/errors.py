@@ -43,7 +43,7 @@ def _refused_as(code: int) -> Schedule:
 
 
 def _too_large_once_each(dice: Dice) -> tuple[FaultSpec, ...]:
-    """One batch of each partition; not its parts too, for that they were stored nobody could know any more."""
+    """One batch of each partition; not its parts too, for a client could not know any more that they were stored."""
     return tuple(
         FaultSpec(
             "error_response",
@@ -133,7 +133,7 @@ OUT_OF_ORDER = _scenario(
 
 UNKNOWN_PRODUCER_ID = _scenario(
     "unknown-producer-id",
-    "For a second batches are refused and not stored, and the answers say that nobody knows their producer.",
+    "For a second batches are refused and not stored, and the answers say that their producer is unknown.",
     _refused_as(told.UNKNOWN_PRODUCER),
     told.unknown_producer,
     "PRD-IDM-07",
@@ -164,7 +164,7 @@ STALE_METADATA = _scenario(
 THROTTLED = _scenario(
     "throttled",
     "For three seconds each Produce answer says a throttle time of two seconds or so.",
-    # Much longer than what a busy machine keeps on its way, or nobody can tell when a request was sent.
+    # Much longer than what a busy machine keeps on its way, or nothing tells when a request was sent.
     lambda dice: (
         FaultSpec(
             "throttle", Elapsed(1_000), 3_000, {"api": Api.PRODUCE, "throttle_ms": dice.between(1_500, 2_500)}

@@ -21,7 +21,7 @@ the next attempt was there; the client waited less than that, but for a millisec
 its CRC, and by its sequence where it has one; a client that encodes it again is not judged. The pause is judged only
 where the client applies retry.backoff.ms. Where there are several brokers, an error that says that the leader has
 changed may be followed by an attempt at once, and any error by one at another broker (KIP-951). After a lost connection
-only the storm is judged, for nobody but the client knows when it noticed. The bound of a storm follows from the
+only the storm is judged, for only the client knows when it noticed. The bound of a storm follows from the
 setting: one attempt in 0.8 of retry.backoff.ms, twice; where the client cannot be given it, 50 in a second, one in 20
 ms.
 

@@ -2,8 +2,8 @@
 
 ## What it does
 
-Looks for Produce requests that nobody can have asked for: to another topic than the plan's, or sent when the client had
-said that it was closed.
+Looks for Produce requests that no application can have asked for: to another topic than the plan's, or sent when the
+client had said that it was closed.
 
 ## Why it is bad
 

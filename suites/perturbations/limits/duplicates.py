@@ -137,7 +137,7 @@ def _harness_stalled_later(evidence: Evidence, spot: Spot) -> Evidence:
 
 
 def _unread(broker: int | None, at_ms: int) -> Callable[[Evidence, Spot], Evidence]:
-    """Something passes that nobody can read: on the way to another broker, or when all is over."""
+    """Something passes that cannot be read: on the way to another broker, or when all is over."""
 
     def apply(evidence: Evidence, spot: Spot) -> Evidence:
         stage = Stage(evidence, spot)

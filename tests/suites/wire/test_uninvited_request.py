@@ -1,4 +1,4 @@
-"""Produce requests that nobody asked for: to another topic, or after the client was closed."""
+"""Produce requests that no application asked for: to another topic, or after the client was closed."""
 
 from __future__ import annotations
 
