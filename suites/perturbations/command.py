@@ -8,6 +8,7 @@ from concurrent.futures import ProcessPoolExecutor, as_completed
 from fnmatch import fnmatchcase
 from multiprocessing import get_context
 from pathlib import Path
+from random import Random
 from typing import Annotated, Any
 
 import typer
@@ -40,6 +41,9 @@ def perturb(
     kind: Annotated[
         list[str] | None, typer.Option("--kind", metavar="GLOB", help="Only these perturbations; repeatable.")
     ] = None,
+    sample: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="Only N of the passing trials, drawn by the seed.")
+    ] = None,
     tries: Annotated[int, typer.Option(min=1, max=10_000, help="So many places of each trial.")] = 1,
     seed: Annotated[int, typer.Option(min=0, max=MAX_SEED, help="The same seed tries the same places.")] = 0,
     jobs: Annotated[int, typer.Option("-j", "--jobs", min=1, max=64, help="Processes.")] = 1,
@@ -52,6 +56,7 @@ def perturb(
     trials = [verdict.trial for verdict in store.verdicts() if verdict.verdict in PASSING]
     if not trials:
         raise NothingSelected(f"{store.folder} has no trial that passed")
+    trials = _sampled(trials, sample, seed)
     began = time.monotonic()
     tried = _all(store.folder, trials, tuple(kinds), seed, tries, jobs, quiet)
     if not tried:
@@ -79,6 +84,14 @@ def _chosen(globs: Sequence[str]) -> dict[str, Perturbation]:
         if not any(fnmatchcase(name, glob) for name in known):
             raise unknown("perturbation", glob, known)
     return {name: each for name, each in known.items() if any(fnmatchcase(name, glob) for glob in globs)}
+
+
+def _sampled(trials: Sequence[str], sample: int | None, seed: int) -> Sequence[str]:
+    """So many of them, in their order; all where no number is given, or there are no more."""
+    if sample is None or sample >= len(trials):
+        return trials
+    chosen = set(Random(seed).sample(range(len(trials)), sample))
+    return [trial for at, trial in enumerate(trials) if at in chosen]
 
 
 def _all(

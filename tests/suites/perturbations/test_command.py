@@ -58,6 +58,24 @@ def test_what_is_caught_is_counted(run, capsys):
     }
 
 
+@pytest.mark.parametrize(("sample", "count"), [(1, 1), (2, 2), (TRIALS, TRIALS), (TRIALS + 1, TRIALS)])
+def test_a_sample_has_as_many_trials_and_its_seed_draws_them(run, capsys, sample, count):
+    def trials(seed):
+        _, told = document(capsys, run, "--kind", "lost-record", "--sample", str(sample), "--seed", str(seed))
+        assert told["trials"] == told["tried"] == count
+        return told
+
+    assert trials(5) == trials(5)
+
+
+def test_other_seeds_draw_other_samples(run, capsys, harmless):
+    drawn = {
+        document(capsys, run, "--sample", "1", "--seed", str(seed))[1]["escaped"][0]["trial"]
+        for seed in range(12)
+    }
+    assert drawn == {spec.trial for spec in RunStore.open(run).record.plan.trials}
+
+
 @pytest.fixture
 def harmless(monkeypatch):
     """A defect that nobody can see."""
