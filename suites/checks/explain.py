@@ -20,6 +20,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from enum import IntEnum
 from functools import cached_property
+from itertools import pairwise
 
 from harness.delivery import Inversion
 from harness.evidence import Evidence
@@ -237,13 +238,20 @@ class Explainer:
     def _is_tellable(
         self, made: tuple[Attempt, ...], weakest: Cause, handed_over_ns: int, told_ns: int | None
     ) -> bool:
-        """True if some order that the intervals allow has no cause weaker than this between one and the next."""
+        """True if some order that the intervals allow has no cause weaker than this between one and the next.
+
+        Of many attempts only the order in which they passed is tried.
+        """
+        if len(made) > MAX_ORDERED:
+            return all(
+                self._cause(earlier, later, handed_over_ns, told_ns) <= weakest
+                for earlier, later in pairwise(made)
+            )
 
         def goes_on(earlier: Attempt | None, left: tuple[Attempt, ...]) -> bool:
             if not left:
                 return True
-            choices = left if len(made) <= MAX_ORDERED else left[:1]
-            for at, later in enumerate(choices):
+            for at, later in enumerate(left):
                 rest = (*left[:at], *left[at + 1 :])
                 if not all(self.sending.may_precede(later, each) for each in rest):
                     continue

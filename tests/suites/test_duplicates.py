@@ -355,6 +355,24 @@ def test_who_gives_one_request_up_may_hang_up_on_all_connections(story, api, wai
     assert (reasons(told) == []) == excused
 
 
+@pytest.mark.parametrize(("answered", "found"), [(False, []), (True, [AVOIDABLE])])
+def test_a_record_may_be_there_a_thousand_times(story, answered, found):
+    """Each attempt fails by a cut; the last one but one, in the second case, does not."""
+    told, count = story(), 1_100
+    told.call(0)
+    for at in range(count):
+        told.request([0], 0, at_ms=10 * at, conn=at)
+        base = told.append([0], 0)
+        if answered and at == count - 2:
+            told.answer(0, base, at_ms=10 * at + 1, conn=at)
+        elif at < count - 1:
+            told.close(at, at_ms=10 * at + 2)
+    told.answer(0, base, at_ms=10 * count, conn=count - 1)
+    told.result(0, at_ms=10 * count + 1, offset=base)
+
+    assert reasons(told) == found
+
+
 @pytest.mark.parametrize(
     ("stall_ms", "doubted"), [((20, 300), True), ((-900, -100), False), ((200, 900), False)]
 )
