@@ -15,7 +15,7 @@ over, unless its own request failed in part.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from enum import IntEnum
@@ -273,7 +273,7 @@ class Explainer:
         since_ns = max(handed_over_ns, self.sending.sent(earlier).earliest_ns - self.sending.timeout_ns)
         conns = {earlier.conn, later.conn}
         beside = self._on_path(earlier.part.partition, since_ns, later.asked_ns, conns)
-        return Cause.NEIGHBOUR if beside or any(earlier.errors) else Cause.NONE
+        return Cause.NEIGHBOUR if any(earlier.errors) or any(True for _ in beside) else Cause.NONE
 
     def _is_told(self, attempt: Attempt, told_ns: int) -> bool:
         """True if it was sent, at the earliest, after the record had been reported as written."""
@@ -291,21 +291,22 @@ class Explainer:
         overdue = self.sending.timed_out(earlier)
         return overdue is not None and overdue.earliest_ns <= until_ns
 
-    def _on_path(self, partition: int, begin_ns: int, end_ns: int, conns: AbstractSet[int]) -> list[Failure]:
+    def _on_path(
+        self, partition: int, begin_ns: int, end_ns: int, conns: AbstractSet[int]
+    ) -> Iterator[Failure]:
         """What failed in this span on the way of a partition's attempts, which went by ``conns``.
 
         Where all attempts that failed were seen, they were of this partition or on one of these connections.
         """
         path = self._paths.get(partition)
-        if path is None:
-            return []
-        return [
+        return (
             each
             for each in self._failures
-            if each.meets(begin_ns, end_ns)
+            if path is not None
+            and each.meets(begin_ns, end_ns)
             and path.crosses(each)
             and (each.partitions is None or partition in each.partitions or each.conn in conns)
-        ]
+        )
 
     @grants("topic-growth")
     def _grew(self, made: Iterable[Attempt]) -> bool:
