@@ -20,6 +20,8 @@ from harness.rows import Frame, FrameKind, LogRecord, ProducePart
 from suites.checks.recreated import recreations
 
 PRODUCE = "Produce"
+#: Who closed a connection, in its row.
+CLIENT = "client"
 
 
 class BatchPlace(NamedTuple):

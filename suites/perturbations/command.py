@@ -53,10 +53,10 @@ def perturb(
     """Change the evidence of passing trials as defective clients would have left it, and judge it again."""
     kinds = _chosen(kind or ["*"])
     store = RunStore.open(run)
-    trials = [verdict.trial for verdict in store.verdicts() if verdict.verdict in PASSING]
-    if not trials:
+    passing = [verdict.trial for verdict in store.verdicts() if verdict.verdict in PASSING]
+    if not passing:
         raise NothingSelected(f"{store.folder} has no trial that passed")
-    trials = _sampled(trials, sample, seed)
+    trials = _sampled(passing, sample, seed)
     began = time.monotonic()
     tried = _all(store.folder, trials, tuple(kinds), seed, tries, jobs, quiet)
     if not tried:

@@ -16,9 +16,7 @@ from harness.rows import FrameKind
 from suites.checks.analysis.excuses import grants
 from suites.checks.analysis.sending import Span, sending
 from suites.checks.analysis.way import SLACK_NS, way
-from suites.checks.attempts import PRODUCE, Attempt, attempts
-
-CLIENT = "client"
+from suites.checks.attempts import CLIENT, PRODUCE, Attempt, attempts
 
 
 class Failure(NamedTuple):

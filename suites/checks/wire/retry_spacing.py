@@ -21,9 +21,10 @@ the next attempt was there; the client waited less than that, but for a millisec
 its CRC, and by its sequence where it has one; a client that encodes it again is not judged. The pause is judged only
 where the client applies retry.backoff.ms. Where there are several brokers, an error that says that the leader has
 changed may be followed by an attempt at once, and any error by one at another broker (KIP-951). After a lost connection
-only the storm is judged, for only the client knows when it noticed. The bound of a storm follows from the
-setting: one attempt in 0.8 of retry.backoff.ms, twice; where the client cannot be given it, 50 in a second, one in 20
-ms.
+only the storm is judged, for only the client knows when it noticed; that includes an answer that came when the client
+had closed the connection, or while a fault was on its way, if the next attempt went by another connection. The bound of
+a storm follows from the setting: one attempt in 0.8 of retry.backoff.ms, twice; where the client cannot be given it, 50
+in a second, one in 20 ms.
 
 ## References
 
@@ -39,9 +40,11 @@ from harness.anomaly import Anomaly, Sample
 from harness.check import Check, Requirement
 from harness.evidence import Evidence, view
 from harness.outcome import Guarantee, Level
-from harness.rows import Finding, FrameKind
+from harness.rows import Finding, Frame, FrameKind
 from harness.units import NS_PER_MS
 from harness.wire.error_table import error_for
+from suites.checks.analysis.excuses import grants
+from suites.checks.analysis.way import way
 from suites.checks.too_large import TOO_LARGE
 from suites.checks.wire.rate import busiest_second
 from suites.checks.wire.sent import Sent, sent
@@ -86,18 +89,26 @@ def pauses_ms(evidence: Evidence) -> list[tuple[int, Sent]]:
                 continue
             if before.error_code == TOO_LARGE or after.frame.broker != before.frame.broker:
                 continue
+            if after.frame.conn != before.frame.conn and _may_be_lost(evidence, before.answer):
+                continue
             if len(brokers) == 1 or not error_for(before.error_code).invalid_metadata:
                 found.append(((after.asked_ns - before.answer.t_ns) // NS_PER_MS, after))
     return found
 
 
+@grants("lost-refusal")
+def _may_be_lost(evidence: Evidence, answer: Frame) -> bool:
+    """True if a fault was on its way: then only the client knows whether it heard it, or lost its connection."""
+    return way(evidence).during(answer.broker, answer.t_ns, answer.t_ns)
+
+
 def find(evidence: Evidence) -> list[Finding]:
     """At most one finding of each kind: attempts that came too soon, batches that were sent too often."""
     found = []
-    backoff_ms = _backoff_ms(evidence)
+    applied_ms = backoff_ms(evidence)
     limit = MANY_A_SECOND
-    if backoff_ms is not None:
-        least_ms = int(backoff_ms * LEAST_OF_BACKOFF)
+    if applied_ms is not None:
+        least_ms = int(applied_ms * LEAST_OF_BACKOFF)
         soon = [(pause_ms, each) for pause_ms, each in pauses_ms(evidence) if pause_ms + CLOCK_MS < least_ms]
         if soon:
             shortest_ms = min(pause_ms for pause_ms, _ in soon)
@@ -116,7 +127,8 @@ def find(evidence: Evidence) -> list[Finding]:
     return found
 
 
-def _backoff_ms(evidence: Evidence) -> int | None:
+def backoff_ms(evidence: Evidence) -> int | None:
+    """The retry.backoff.ms that the client applies; None if it was not given one."""
     record = evidence.record
     if BACKOFF in record.not_set or BACKOFF not in record.spec.config:
         return None

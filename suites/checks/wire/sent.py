@@ -1,9 +1,10 @@
 """Batches as they were sent: each partition of each Produce request, with the answer that passed back to the client.
 
-A request that a rule of the witness stopped was sent all the same, so it counts; an answer that was stopped, or that
-carries another correlation id, is no answer. ``variants`` groups the batches of an idempotent producer by the sequence
-that they carry: batches with one sequence and one CRC are one variant, and two variants are a batch that was encoded
-again, or two batches. What a variant contains is known only where it is in the log.
+A request that a rule of the witness stopped was sent all the same, so it counts. An answer that was stopped, that came
+when the client had closed the connection, or that carries another correlation id, is no answer. ``variants`` groups the
+batches of an idempotent producer by the sequence that they carry: batches with one sequence and one CRC are one
+variant, and two variants are a batch that was encoded again, or two batches. What a variant contains is known only
+where it is in the log.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import msgspec
 from harness.evidence import Evidence, view
 from harness.rows import Frame, FrameKind, ProducePart
 from harness.wire.error_table import BY_NAME, error_for
-from suites.checks.attempts import PRODUCE
+from suites.checks.attempts import CLIENT, PRODUCE
 
 TOO_LARGE = BY_NAME["MESSAGE_TOO_LARGE"].code
 #: A broker says these of a batch that it cannot place. It may have stored an earlier attempt, but not this one.
@@ -101,8 +102,10 @@ def sent(evidence: Evidence) -> list[Sent]:
         if frame.kind is FrameKind.REQUEST and frame.api == PRODUCE
     ]
     answers: dict[tuple[int, int | None], list[Frame]] = {}
+    closed_ns = {frame.conn: frame.t_ns for frame in evidence.frames if frame.closed_by == CLIENT}
     for frame in evidence.frames:
-        if frame.kind is FrameKind.RESPONSE and frame.api == PRODUCE:
+        is_heard = frame.t_ns <= closed_ns.get(frame.conn, frame.t_ns)
+        if frame.kind is FrameKind.RESPONSE and frame.api == PRODUCE and is_heard:
             answers.setdefault((frame.conn, frame.correlation_id), []).append(frame)
     made = []
     for frame in sorted(requests, key=lambda frame: frame.arrived_ns):

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from suites.perturbations.limits import duplicates, overtaking, results
+from suites.perturbations.limits import duplicates, overtaking, refusals, results
 from suites.perturbations.perturbation import Perturbation
 
 PERTURBATIONS: tuple[Perturbation, ...] = (
     *duplicates.PERTURBATIONS,
     *overtaking.PERTURBATIONS,
+    *refusals.PERTURBATIONS,
     *results.PERTURBATIONS,
 )
 
@@ -35,6 +36,7 @@ LIMITS: Mapping[str, tuple[str, ...]] = {
     "held-bytes": ("again-after-bytes-were-held", "again-while-others-are-held"),
     "late-by-a-stall": ("late-by-more-than-it-stalled",),
     "latency": ("again-within-latency",),
+    "lost-refusal": ("again-at-once-beside-fault",),
     "lost-with-connection": ("again-after-hanging-up-on-answer",),
     "neighbour-failed": (
         "again-long-after-refusals",

@@ -95,6 +95,28 @@ def test_after_a_lost_connection_only_storms_are_judged(story):
     assert found(retry_spacing.CHECK, told) == []
 
 
+@pytest.mark.parametrize(
+    ("closed_ms", "fault_ms", "accused"),
+    [
+        (10.5, None, []),  # before the answer: the client never heard it
+        (12, None, [("retry-too-soon", 1)]),
+        (12, (5, 15), []),
+        (12, (20, 30), [("retry-too-soon", 1)]),
+    ],
+)
+def test_an_answer_that_the_client_may_not_have_heard_asks_for_no_pause(story, closed_ms, fault_ms, accused):
+    told = story()
+    told.call(0)
+    told.request([0], 0, at_ms=10)
+    told.answer(0, -1, at_ms=11, error_code=6)
+    told.close(1, at_ms=closed_ms)
+    told.request([0], 0, at_ms=14, conn=2)
+    if fault_ms:
+        told.fault("reset", *fault_ms)
+
+    assert found(retry_spacing.CHECK, told) == accused
+
+
 def test_a_batch_that_was_too_large_may_be_split_and_sent_at_once(story):
     assert found(retry_spacing.CHECK, retried(story, 5, error_code=10)) == []
 
