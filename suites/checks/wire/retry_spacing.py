@@ -19,12 +19,12 @@ speed of the network, on the broker that can bear it least, and uses up its retr
 The witness's frames. The pause is counted from the moment at which the answer passed the witness to the moment at which
 the next attempt was there; the client waited less than that, but for a millisecond of its clock. A batch is known by
 its CRC, and by its sequence where it has one; a client that encodes it again is not judged. The pause is judged only
-where the client applies retry.backoff.ms. Where there are several brokers, an error that says that the leader has
-changed may be followed by an attempt at once, and any error by one at another broker (KIP-951). After a lost connection
-only the storm is judged, for only the client knows when it noticed; that includes an answer that came when the client
-had closed the connection, or while a fault was on its way, if the next attempt went by another connection. The bound of
-a storm follows from the setting: one attempt in 0.8 of retry.backoff.ms, twice; where the client cannot be given it, 50
-in a second, one in 20 ms.
+where the client applies retry.backoff.ms. Where there are several brokers, or one that was away, an error that says
+that the leader has changed may be followed by an attempt at once, and any error by one at another broker (KIP-951).
+After a lost connection only the storm is judged, for only the client knows when it noticed; also after a refusal that
+came when the client had closed the connection, or may have given the request up. The bound of a storm follows from the
+setting: one attempt in 0.8 of retry.backoff.ms, twice; where the client cannot be given it, 50 in a second, one in 20
+ms.
 
 ## References
 
@@ -40,11 +40,11 @@ from harness.anomaly import Anomaly, Sample
 from harness.check import Check, Requirement
 from harness.evidence import Evidence, view
 from harness.outcome import Guarantee, Level
-from harness.rows import Finding, Frame, FrameKind
+from harness.rows import Finding, FrameKind
 from harness.units import NS_PER_MS
 from harness.wire.error_table import error_for
-from suites.checks.analysis.excuses import grants
-from suites.checks.analysis.way import way
+from suites.checks.analysis.sending import sending
+from suites.checks.attempts import Attempt, attempts
 from suites.checks.too_large import TOO_LARGE
 from suites.checks.wire.rate import busiest_second
 from suites.checks.wire.sent import Sent, sent
@@ -81,25 +81,45 @@ def attempts_by_batch(evidence: Evidence) -> Mapping[tuple[object, ...], list[Se
 @view
 def pauses_ms(evidence: Evidence) -> list[tuple[int, Sent]]:
     """How long after an error a batch was sent again, and that attempt."""
-    found = []
+    return [
+        ((after.asked_ns - before.answer.t_ns) // NS_PER_MS, after)
+        for made in attempts_by_batch(evidence).values()
+        for before, after in pairwise(made)
+        if before.answer is not None
+        and before.error_code
+        and before.answer.t_ns <= after.asked_ns
+        and not _may_go_at_once(evidence, before, after)
+        and _is_heard(evidence, before, after)
+    ]
+
+
+def _may_go_at_once(evidence: Evidence, before: Sent, after: Sent) -> bool:
+    """True for a batch that goes in parts, and for one whose leader may be another, or of another epoch."""
+    if before.error_code == TOO_LARGE or after.frame.broker != before.frame.broker:
+        return True
+    return error_for(before.error_code or 0).invalid_metadata and _leaders_may_change(evidence)
+
+
+@view
+def _leaders_may_change(evidence: Evidence) -> bool:
     brokers = {frame.broker for frame in evidence.frames if frame.kind is FrameKind.REQUEST}
-    for attempts in attempts_by_batch(evidence).values():
-        for before, after in pairwise(attempts):
-            if before.answer is None or not before.error_code or after.asked_ns < before.answer.t_ns:
-                continue
-            if before.error_code == TOO_LARGE or after.frame.broker != before.frame.broker:
-                continue
-            if after.frame.conn != before.frame.conn and _may_be_lost(evidence, before.answer):
-                continue
-            if len(brokers) == 1 or not error_for(before.error_code).invalid_metadata:
-                found.append(((after.asked_ns - before.answer.t_ns) // NS_PER_MS, after))
-    return found
+    return len(brokers) > 1 or any(fault.spec.kind.startswith("broker_") for fault in evidence.faults)
 
 
-@grants("lost-refusal")
-def _may_be_lost(evidence: Evidence, answer: Frame) -> bool:
-    """True if a fault was on its way: then only the client knows whether it heard it, or lost its connection."""
-    return way(evidence).during(answer.broker, answer.t_ns, answer.t_ns)
+def _is_heard(evidence: Evidence, before: Sent, after: Sent) -> bool:
+    """False if the client may have given the request up, or lost its connection, ahead of the answer."""
+    attempt = _attempts(evidence).get((before.frame.conn, before.asked_ns, before.part.partition))
+    if attempt is None:
+        return True
+    known = sending(evidence)
+    is_lost = before.frame.conn != after.frame.conn and known.lost_with_connection(attempt) is not None
+    return not is_lost and known.timed_out(attempt) is None
+
+
+@view
+def _attempts(evidence: Evidence) -> Mapping[tuple[int, int, int], Attempt]:
+    """Connection, moment and partition -> the attempt."""
+    return {(each.conn, each.asked_ns, each.part.partition): each for each in attempts(evidence)}
 
 
 def find(evidence: Evidence) -> list[Finding]:

@@ -36,8 +36,7 @@ LIMITS: Mapping[str, tuple[str, ...]] = {
     "held-bytes": ("again-after-bytes-were-held", "again-while-others-are-held"),
     "late-by-a-stall": ("late-by-more-than-it-stalled",),
     "latency": ("again-within-latency",),
-    "lost-refusal": ("again-at-once-beside-fault",),
-    "lost-with-connection": ("again-after-hanging-up-on-answer",),
+    "lost-with-connection": ("again-after-hanging-up-on-answer", "again-at-once-beside-fault"),
     "neighbour-failed": (
         "again-long-after-refusals",
         "again-before-refusals",

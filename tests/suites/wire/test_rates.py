@@ -124,7 +124,28 @@ def test_a_batch_that_was_too_large_may_be_split_and_sent_at_once(story):
 @pytest.mark.parametrize(("error_code", "accused"), [(6, []), (19, [("retry-too-soon", 1)])])
 def test_a_new_leader_may_be_asked_at_once(story, error_code, accused):
     told = retried(story, 5, error_code=error_code)
-    told.frames.append(replace(frame(3), broker=2))
+    told.frames.append(replace(frame(3, conn=9), broker=2))
+
+    assert found(retry_spacing.CHECK, told) == accused
+
+
+@pytest.mark.parametrize(("kind", "accused"), [("broker_pause", []), ("latency", [("retry-too-soon", 1)])])
+def test_a_broker_that_was_away_may_lead_in_a_new_epoch(story, kind, accused):
+    told = retried(story, 5)
+    told.fault(kind, -900, -600)
+
+    assert found(retry_spacing.CHECK, told) == accused
+
+
+@pytest.mark.parametrize(("asked_ms", "accused"), [(-2_989.5, []), (-2_000, [("retry-too-soon", 1)])])
+def test_a_request_that_may_have_timed_out_asks_for_no_pause(story, asked_ms, accused):
+    """The client hangs up over its timeout while the answer is on its way."""
+    told = story(config={"request.timeout.ms": 3_000})
+    told.call(0, at_ms=-2_995)
+    told.request([0], 0, at_ms=asked_ms)
+    told.answer(0, -1, at_ms=11, error_code=6)
+    told.close(1, at_ms=12)
+    told.request([0], 0, at_ms=14, conn=2)
 
     assert found(retry_spacing.CHECK, told) == accused
 
