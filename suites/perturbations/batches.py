@@ -35,6 +35,11 @@ def several(_: Evidence, batch: Batch) -> bool:
     return len(batch.records) > 1
 
 
+def middle(batch: Batch) -> int:
+    """The index of the record in the middle of a batch."""
+    return len(batch.records) // 2
+
+
 def other_crc(crc: int | None) -> int:
     """The checksum of a batch with other bytes; only that it is another one matters."""
     return ((crc or 0) + 1) % 2**32

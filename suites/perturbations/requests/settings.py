@@ -1,12 +1,15 @@
-"""Requests that contradict the settings of the client: other acks."""
+"""Requests that contradict the settings of the client: other acks, another compression.type."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from msgspec.structs import replace as changed
 
 from harness.evidence import Evidence
+from harness.outcome import Verdict
+from harness.rows import ProducePart
 from suites.checks.promises import DURABLE
 from suites.perturbations.batches import spots
 from suites.perturbations.edits import with_frame, with_frames
@@ -14,6 +17,7 @@ from suites.perturbations.exchanges import Batch, Spot, request_of, settled
 from suites.perturbations.perturbation import Perturbation, channels, once
 
 FRAMES = channels("frames")
+COMPRESSION = "compression.type"
 
 
 def _acks(acks: int) -> Callable[[Evidence, str], Evidence]:
@@ -37,6 +41,28 @@ def _acks_told(evidence: Evidence, batch: Batch) -> bool:
     return request_of(evidence, batch).acks == -1 and _asks_for_all(evidence)
 
 
+def _recompressed(evidence: Evidence, _: str) -> Evidence:
+    """Everything is compressed by another codec, on the wire and in the log."""
+    asked = evidence.record.spec.config[COMPRESSION]
+    other = "lz4" if asked == "gzip" else "gzip"
+
+    def part(row: ProducePart) -> ProducePart:
+        return row if row.compression is None else changed(row, compression=other)
+
+    frames = [
+        changed(frame, produce=tuple(map(part, frame.produce))) if frame.produce else frame
+        for frame in evidence.frames
+    ]
+    log = tuple([changed(record, compression=other) for record in evidence.log])
+    return replace(with_frames(evidence, frames), log=log)
+
+
+def _compresses_as_asked(evidence: Evidence) -> bool:
+    asked = evidence.record.spec.config.get(COMPRESSION)
+    used = {record.compression for record in evidence.log}
+    return COMPRESSION not in evidence.record.not_set and used == {asked}
+
+
 PERTURBATIONS = (
     Perturbation(
         "acks-of-the-leader",
@@ -55,5 +81,14 @@ PERTURBATIONS = (
         spots(_acks_told),
         _one_with_acks_1,
         guarantees=DURABLE,
+    ),
+    Perturbation(
+        "wrong-compression",
+        channels("frames", "log"),
+        "compresses by another codec than compression.type",
+        ("codec-not-applied",),
+        once(_compresses_as_asked),
+        _recompressed,
+        Verdict.DIFFERS,
     ),
 )
