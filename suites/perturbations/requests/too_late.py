@@ -10,7 +10,7 @@ from harness.rows import FrameKind
 from harness.units import NS_PER_MS
 from suites.checks.promises import DURABLE
 from suites.perturbations.batches import spots
-from suites.perturbations.calls import done
+from suites.perturbations.calls import completed
 from suites.perturbations.edits import ended, inserted_id, refusing, with_frames_added, with_results
 from suites.perturbations.exchanges import Batch, Spot, asked, opening, request_of, settled
 from suites.perturbations.pauses import paused
@@ -24,7 +24,7 @@ AFTER_CLOSE_NS = 15_000 * NS_PER_MS
 
 def _after_close(evidence: Evidence, spot: Spot) -> Evidence:
     """After close() has returned, a request for a batch is sent again and refused, on a connection of its own."""
-    closed = done(evidence, "close")
+    closed = completed(evidence, "close")
     assert closed is not None
     batch = settled(evidence)[spot]
     request, sent = request_of(evidence, batch), asked(evidence, batch.exchange)
@@ -45,7 +45,7 @@ def _after_close(evidence: Evidence, spot: Spot) -> Evidence:
 
 
 def _closes(evidence: Evidence, _: Batch) -> bool:
-    return done(evidence, "close") is not None and len(opening(evidence)) > 0
+    return completed(evidence, "close") is not None and len(opening(evidence)) > 0
 
 
 def _sent_after_failure(evidence: Evidence, spot: Spot) -> Evidence:
