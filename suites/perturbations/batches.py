@@ -14,7 +14,17 @@ from msgspec.structs import replace as changed
 from harness.evidence import Evidence, Send
 from harness.rows import Frame, LogRecord, ProducePart
 from suites.perturbations.edits import inserted_id, with_frames_added, with_parts, with_results
-from suites.perturbations.exchanges import Batch, Spot, answer_to, asked, layout, request_of, settled
+from suites.perturbations.exchanges import (
+    Batch,
+    Exchange,
+    Spot,
+    answer_to,
+    answered,
+    asked,
+    layout,
+    request_of,
+    settled,
+)
 from suites.perturbations.relaying import NEW, relaid
 
 #: Between a request that was put in and the one that it follows; so for their answers.
@@ -33,6 +43,16 @@ def spots(
 def several(_: Evidence, batch: Batch) -> bool:
     """True for a batch of more than one record."""
     return len(batch.records) > 1
+
+
+def numbered(_: Evidence, batch: Batch) -> bool:
+    """True for a batch with a producer id, and so with sequence numbers."""
+    return batch.records[0].producer_id >= 0
+
+
+def middle(batch: Batch) -> int:
+    """The index of the record in the middle of a batch."""
+    return len(batch.records) // 2
 
 
 def other_crc(crc: int | None) -> int:
@@ -70,6 +90,14 @@ def altered(evidence: Evidence, spot: Spot, index: int, **fields: Any) -> Eviden
     records = list(settled(evidence)[spot].records)
     records[index] = changed(records[index], **fields)
     return replaced(evidence, {spot: records})
+
+
+def answered_with(evidence: Evidence, exchange: Exchange, code: int) -> Evidence:
+    """The evidence in which the answer of an exchange was this error; the log stays as it is."""
+    told = answered(evidence, exchange)
+    assert told is not None and exchange.answer is not None and exchange.answer_part is not None
+    error: ProducePart = changed(told, error_code=code, base_offset=-1)
+    return with_parts(evidence, {(exchange.answer, exchange.answer_part): error})
 
 
 def never_sent(evidence: Evidence, gone: Iterable[Spot]) -> Evidence:

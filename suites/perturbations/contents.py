@@ -1,43 +1,34 @@
-"""Records that are in the log otherwise than they were handed over: value, key, headers, timestamps, and strangers."""
+"""Records that are in the log otherwise than they were handed over: value, key, headers, and records of others."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 
 from msgspec.structs import replace as changed
 
 from harness.evidence import PRODUCER, Evidence
-from harness.outcome import Outcome, Verdict
-from harness.rows import Frame, LogRecord, ProducePart
+from harness.outcome import Outcome
 from harness.value import Identity, encode
 from suites.checks.promises import DURABLE
-from suites.perturbations.batches import altered, replaced, several, spots
-from suites.perturbations.edits import with_frames, with_results
+from suites.perturbations.batches import altered, middle, replaced, several, spots
+from suites.perturbations.edits import ended, with_results
 from suites.perturbations.exchanges import Batch, Spot, settled
-from suites.perturbations.perturbation import Perturbation, channels, once
+from suites.perturbations.perturbation import Perturbation, channels
 from suites.perturbations.relaying import NEW
 
 ALL_CHANNELS = channels("frames", "log", "history")
 IN_BATCH = channels("frames", "log")
-#: An hour, and a day: no clock of a client is so wrong.
-HOUR_MS, DAY_MS = 3_600_000, 86_400_000
-PRESENT = "the whole trial"
 
 
 def _value(change: Callable[[str], str]) -> Callable[[Evidence, Spot], Evidence]:
     """The middle record of a batch has another value."""
 
     def apply(evidence: Evidence, spot: Spot) -> Evidence:
-        index = _middle(settled(evidence)[spot])
+        index = middle(settled(evidence)[spot])
         value = settled(evidence)[spot].records[index].value or ""
         return altered(evidence, spot, index, value=change(value))
 
     return apply
-
-
-def _middle(batch: Batch) -> int:
-    return len(batch.records) // 2
 
 
 def _flipped(value: str) -> str:
@@ -46,19 +37,19 @@ def _flipped(value: str) -> str:
 
 
 def _neighbours_value(evidence: Evidence, spot: Spot) -> Evidence:
-    """A record has the key and value of the one before it: a buffer that was used again too soon."""
+    """A record has the key and value of the record before it, as from a buffer that was reused too soon."""
     records = settled(evidence)[spot].records
-    index = max(1, _middle(settled(evidence)[spot]))
+    index = max(1, middle(settled(evidence)[spot]))
     return altered(evidence, spot, index, value=records[index - 1].value, key=records[index - 1].key)
 
 
 def _other_key(evidence: Evidence, spot: Spot) -> Evidence:
-    record = settled(evidence)[spot].records[_middle(settled(evidence)[spot])]
-    return altered(evidence, spot, _middle(settled(evidence)[spot]), key=f"{record.key}x")
+    record = settled(evidence)[spot].records[middle(settled(evidence)[spot])]
+    return altered(evidence, spot, middle(settled(evidence)[spot]), key=f"{record.key}x")
 
 
 def _no_key(evidence: Evidence, spot: Spot) -> Evidence:
-    return altered(evidence, spot, _middle(settled(evidence)[spot]), key=None)
+    return altered(evidence, spot, middle(settled(evidence)[spot]), key=None)
 
 
 def _swapped_keys(evidence: Evidence, spot: Spot) -> Evidence:
@@ -71,7 +62,7 @@ def _swapped_keys(evidence: Evidence, spot: Spot) -> Evidence:
 
 
 def _foreign(identity: Callable[[Evidence], Identity]) -> Callable[[Evidence, Spot], Evidence]:
-    """A record that nobody handed over follows the last one of a batch."""
+    """A record that was not handed over follows the last one of a batch."""
 
     def apply(evidence: Evidence, spot: Spot) -> Evidence:
         records = settled(evidence)[spot].records
@@ -90,9 +81,9 @@ def _never_handed_over(evidence: Evidence) -> Identity:
 
 
 def _denied(evidence: Evidence, spot: Spot) -> Evidence:
-    """The client calls what it stored a certain failure."""
+    """The client reports a stored batch as certainly not written."""
     denied = [
-        changed(send, outcome=Outcome.FAIL, partition=-1, offset=-1, error="RecordTooLargeException")
+        ended(send, send.complete_ns or 0, "RecordTooLargeException", Outcome.FAIL)
         for send in settled(evidence)[spot].sends
     ]
     return with_results(evidence, denied)
@@ -103,52 +94,7 @@ def _empty_value(_: str) -> str:
 
 
 def _with_headers(evidence: Evidence, spot: Spot) -> Evidence:
-    return altered(evidence, spot, _middle(settled(evidence)[spot]), headers=1)
-
-
-def _timed(at: Callable[[int], int]) -> Callable[[Evidence, str], Evidence]:
-    """Every record and every batch on the wire has another timestamp."""
-
-    def frame(row: Frame) -> Frame:
-        parts = tuple(
-            [
-                part
-                if part.first_timestamp_ms is None or part.max_timestamp_ms is None
-                else changed(
-                    part,
-                    first_timestamp_ms=at(part.first_timestamp_ms),
-                    max_timestamp_ms=at(part.max_timestamp_ms),
-                )
-                for part in row.produce
-            ]
-        )
-        return changed(row, produce=parts) if row.produce else row
-
-    def record(row: LogRecord) -> LogRecord:
-        return row if row.control else changed(row, timestamp_ms=at(row.timestamp_ms))
-
-    def apply(evidence: Evidence, _: str) -> Evidence:
-        moved = with_frames(evidence, map(frame, evidence.frames))
-        return replace(
-            moved, log=tuple(map(record, evidence.log)), stopped=tuple(map(frame, evidence.stopped))
-        )
-
-    return apply
-
-
-def _is_timed(evidence: Evidence) -> bool:
-    """True where records have their producer's timestamps, and requests tell them."""
-    parts = [part for frame in evidence.frames for part in frame.produce]
-    told = any((part.first_timestamp_ms or 0) > 0 for part in parts)
-    return told and any(record.timestamp_ms > 0 for record in evidence.log)
-
-
-def _one_timestamp(evidence: Evidence, spot: Spot) -> Evidence:
-    """One record in the middle says that it is of yesterday."""
-    record = settled(evidence)[spot].records[_middle(settled(evidence)[spot])]
-    return altered(
-        evidence, spot, _middle(settled(evidence)[spot]), timestamp_ms=max(0, record.timestamp_ms - DAY_MS)
-    )
+    return altered(evidence, spot, middle(settled(evidence)[spot]), headers=1)
 
 
 def _has_headers(evidence: Evidence, batch: Batch) -> bool:
@@ -156,37 +102,11 @@ def _has_headers(evidence: Evidence, batch: Batch) -> bool:
 
 
 def _keyed(_: Evidence, batch: Batch) -> bool:
-    return batch.records[len(batch.records) // 2].key is not None
+    return batch.records[middle(batch)].key is not None
 
 
 def _keys_differ(_: Evidence, batch: Batch) -> bool:
     return batch.records[0].key != batch.records[-1].key
-
-
-def _timestamped(evidence: Evidence, batch: Batch) -> bool:
-    return _is_timed(evidence) and several(evidence, batch)
-
-
-def _recompressed(evidence: Evidence, _: str) -> Evidence:
-    """Everything is compressed by another codec, on the wire and in the log."""
-    asked = evidence.record.spec.config["compression.type"]
-    other = "lz4" if asked == "gzip" else "gzip"
-
-    def part(row: ProducePart) -> ProducePart:
-        return row if row.compression is None else changed(row, compression=other)
-
-    frames = [
-        changed(frame, produce=tuple(map(part, frame.produce))) if frame.produce else frame
-        for frame in evidence.frames
-    ]
-    log = tuple([changed(record, compression=other) for record in evidence.log])
-    return replace(with_frames(evidence, frames), log=log)
-
-
-def _compresses_as_asked(evidence: Evidence) -> bool:
-    asked = evidence.record.spec.config.get("compression.type")
-    used = {record.compression for record in evidence.log}
-    return "compression.type" not in evidence.record.not_set and used == {asked}
 
 
 def _content(
@@ -257,59 +177,5 @@ PERTURBATIONS = (
         ("corrupted",),
         spots(_has_headers),
         _with_headers,
-    ),
-    Perturbation(
-        "timestamps-zero",
-        IN_BATCH,
-        "sends every record with the timestamp 0",
-        ("timestamps-outside",),
-        once(_is_timed),
-        _timed(lambda _: 0),
-        Verdict.DIFFERS,
-    ),
-    Perturbation(
-        "timestamps-without",
-        IN_BATCH,
-        "sends every record without a timestamp (-1)",
-        ("timestamps-outside",),
-        once(_is_timed),
-        _timed(lambda _: -1),
-        Verdict.DIFFERS,
-    ),
-    Perturbation(
-        "timestamps-in-seconds",
-        IN_BATCH,
-        "sends timestamps in seconds instead of milliseconds",
-        ("timestamps-outside",),
-        once(_is_timed),
-        _timed(lambda t_ms: t_ms // 1_000),
-        Verdict.DIFFERS,
-    ),
-    Perturbation(
-        "timestamps-ahead",
-        IN_BATCH,
-        "sends timestamps of an hour later",
-        ("timestamps-outside",),
-        once(_is_timed),
-        _timed(lambda t_ms: t_ms + HOUR_MS),
-        Verdict.DIFFERS,
-    ),
-    Perturbation(
-        "old-timestamp",
-        IN_BATCH,
-        "sends a record with a timestamp of yesterday",
-        ("record-misdated",),
-        spots(_timestamped),
-        _one_timestamp,
-        Verdict.DIFFERS,
-    ),
-    Perturbation(
-        "wrong-compression",
-        IN_BATCH,
-        "compresses by another codec than compression.type",
-        ("codec-not-applied",),
-        once(_compresses_as_asked),
-        _recompressed,
-        Verdict.DIFFERS,
     ),
 )

@@ -63,6 +63,12 @@ def with_results(evidence: Evidence, sends: Iterable[Send]) -> Evidence:
     return with_history(evidence, _recounted(evidence.history, [*events, *_told_anew(moved)]))
 
 
+def ended(send: Send, at_ns: int, error: str, outcome: Outcome = Outcome.INFO) -> Send:
+    """The result of a record that was not written, or of which the client does not know that."""
+    result: Send = changed(send, complete_ns=at_ns, outcome=outcome, partition=-1, offset=-1, error=error)
+    return result
+
+
 def _split(
     event: OpComplete, told: Mapping[int, Send]
 ) -> tuple[OpComplete | None, list[tuple[OpComplete, Send]]]:
@@ -166,6 +172,16 @@ def with_parts(evidence: Evidence, parts: Mapping[tuple[int, int], ProducePart |
         told = codes if is_answer else row.error_codes
         frames[index] = changed(row, produce=kept, error_codes=told) if kept else None
     return with_frames(evidence, [frame for frame in frames if frame is not None])
+
+
+def refusing(request: Frame, code: int, **fields: Any) -> Frame:
+    """The response that refuses every batch of a Produce request, at its moment; ``fields`` are other fields of it."""
+    parts = [
+        ProducePart(part.topic, part.partition, base_offset=-1, error_code=code) for part in request.produce
+    ]
+    own = {"kind": FrameKind.RESPONSE, "acks": None, "timeout_ms": None, "size_bytes": 100}
+    response: Frame = changed(request, produce=tuple(parts), error_codes=(code,), **own | fields)
+    return response
 
 
 def inserted_id(evidence: Evidence) -> int:

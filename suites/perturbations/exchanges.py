@@ -154,6 +154,18 @@ def answer_to(evidence: Evidence, batch: Batch) -> Frame:
     return evidence.frames[batch.exchange.answer]
 
 
+@view
+def opening(evidence: Evidence) -> tuple[Frame, ...]:
+    """The first frames of a connection that carries Produce: OPEN, and the ApiVersions exchange if there is one."""
+    conns = {frame.conn for frame in evidence.frames if frame.api == PRODUCE}
+    for conn in sorted(conns):
+        rows = [frame for frame in evidence.frames if frame.conn == conn]
+        hello = [row for row in rows if row.kind is FrameKind.OPEN or row.api == "ApiVersions"]
+        if hello and hello[0].kind is FrameKind.OPEN:
+            return tuple(hello)
+    return ()
+
+
 def in_calm(evidence: Evidence, batch: Batch) -> bool:
     """True for a batch that nothing excuses: see :func:`calm`."""
     return batch.spot in calm(evidence)

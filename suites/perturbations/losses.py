@@ -8,7 +8,7 @@ from harness.evidence import Evidence, Send
 from harness.rows import FrameKind, ProducePart
 from harness.units import NS_PER_MS
 from suites.checks.promises import DURABLE, EXACTLY_ONCE
-from suites.perturbations.batches import never_sent, replaced, several, spots
+from suites.perturbations.batches import answered_with, never_sent, replaced, several, spots
 from suites.perturbations.edits import with_parts, with_results
 from suites.perturbations.exchanges import (
     Batch,
@@ -56,14 +56,7 @@ def _refused_and_forgotten(evidence: Evidence, spot: Spot) -> Evidence:
     """The answer is NOT_LEADER_OR_FOLLOWER; nothing is stored, nothing is sent again, all is acknowledged."""
     batch = settled(evidence)[spot]
     kept = [records for records in layout(evidence)[spot[0]] if records[0].base_offset != spot[1]]
-    return relaid(_answering(evidence, batch.exchange, NOT_LEADER), {spot[0]: kept})
-
-
-def _answering(evidence: Evidence, exchange: Exchange, code: int) -> Evidence:
-    told = answered(evidence, exchange)
-    assert told is not None and exchange.answer is not None and exchange.answer_part is not None
-    error: ProducePart = changed(told, error_code=code, base_offset=-1)
-    return with_parts(evidence, {(exchange.answer, exchange.answer_part): error})
+    return relaid(answered_with(evidence, batch.exchange, NOT_LEADER), {spot[0]: kept})
 
 
 def _retried(evidence: Evidence) -> list[tuple[Spot, Exchange]]:
@@ -137,7 +130,7 @@ def _first_waited(evidence: Evidence, batch: Batch) -> bool:
 
 
 def _acked_though_refused(evidence: Evidence, spot: Spot) -> Evidence:
-    return _answering(evidence, settled(evidence)[spot].exchange, NOT_ENOUGH_REPLICAS_AFTER_APPEND)
+    return answered_with(evidence, settled(evidence)[spot].exchange, NOT_ENOUGH_REPLICAS_AFTER_APPEND)
 
 
 def _sequence_of_another(evidence: Evidence) -> list[tuple[Spot, Spot]]:

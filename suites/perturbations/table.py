@@ -20,6 +20,7 @@ from suites.perturbations import (
     requests,
     results,
     tampering,
+    timestamps,
     traces,
 )
 from suites.perturbations.limits.table import PERTURBATIONS as LIMITS
@@ -30,6 +31,7 @@ PERTURBATIONS: tuple[Perturbation, ...] = (
     *copies.PERTURBATIONS,
     *order.PERTURBATIONS,
     *contents.PERTURBATIONS,
+    *timestamps.PERTURBATIONS,
     *acknowledged_places.PERTURBATIONS,
     *homes.PERTURBATIONS,
     *producer_ids.PERTURBATIONS,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import replace
 
 import pytest
@@ -10,174 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import structs
 
-from harness.capture.rows import By, TcpFact, What
-from harness.check import Check, Inconclusive, Requirement, Unsupported
-from harness.contract import OpComplete, OpInvoke, ShutdownComplete, StartupComplete
+from harness.check import Inconclusive, Requirement, Unsupported
 from harness.evidence import Evidence
 from harness.judge import judge
 from harness.outcome import SEVERITY, Guarantee, Level, Verdict
-from harness.rows import (
-    CaptureRecord,
-    Ending,
-    FaultRow,
-    Finding,
-    Frame,
-    FrameKind,
-    LogRecord,
-    Phases,
-    ProducePart,
-    Reason,
-    TrialRecord,
-)
+from harness.rows import Ending, FaultRow, Finding, Reason
 from harness.scenario import Consequence, Scenario
-from harness.spec import ClientRef, Elapsed, FaultSpec, TrialSpec, Workload
-from harness.value import Identity, encode
+from tests.harness.one_record import FAULT, FOUND, R1, R2, evidence, saying, scenario
 
-#: Of a kind that is not installed: its hits stand for its effect.
-FAULT = FaultSpec("shaking", Elapsed(100), 50)
-BITING = FaultRow(0, FAULT, (1, 2), (1, 2), hits=3)
-VALUE = encode(Identity("run", "topic", "p1", 0), 60)
-
-
-def evidence(
-    faults: Iterable[FaultRow] = (BITING,),
-    guarantee: Guarantee = Guarantee.IDEMPOTENT,
-    ending: Ending = Ending.COMPLETE,
-    reason: str = "",
-    not_set: dict[str, str] | None = None,
-    outcome: str = "ok",
-    records: int = 1,
-    crc_ok: bool = True,
-) -> Evidence:
-    """One record, acknowledged and in the log, under one fault."""
-    spec = TrialSpec(
-        trial="t",
-        client=ClientRef("c", "1"),
-        broker="b:1",
-        scenario="s",
-        guarantee=guarantee,
-        seed=7,
-        workload=Workload(records=records),
-        faults=tuple(row.spec for row in faults),
-        config={},
-    )
-    client = {"client_version": "1"}
-    record = TrialRecord(
-        spec, "run", "topic", 0, Phases(1, 2, 3, 4), ending, reason, client=client, not_set=not_set or {}
-    )
-    said = OpComplete(
-        seq=2,
-        mono_ns=2,
-        wall_ns=0,
-        op="send",
-        id=1,
-        outcome=[outcome],
-        error=[None],
-        invoke_ns=[1],
-        complete_ns=[2],
-        records=[0],
-        partition=[0],
-        offset=[0],
-    )
-    up = StartupComplete(
-        seq=0,
-        mono_ns=0,
-        wall_ns=0,
-        client="c",
-        client_version="1",
-        language="none",
-        features=["producer"],
-        contract_version=2,
-    )
-    invoked = OpInvoke(seq=1, mono_ns=1, wall_ns=0, op="send", id=1, first=0, count=1)
-    history = (up, invoked, said, ShutdownComplete(seq=3, mono_ns=3, wall_ns=0))
-    kept = LogRecord("topic", 0, 0, 0, 0, -1, -1, -1, False, crc_ok, "k0", VALUE)
-    return Evidence(record, history, connection((1,)), tuple(faults), (kept,))
-
-
-def connection(correlation_ids: Iterable[int]) -> tuple[Frame, ...]:
-    """A connection with these Produce requests, of one record each."""
-    one = ProducePart("topic", 0, records=1)
-    return (
-        Frame(10, 0, 1, 1, FrameKind.OPEN),
-        *(
-            Frame(10 + n, 0, 1, 1, FrameKind.REQUEST, 300, 0, "Produce", correlation_id=n, produce=(one,))
-            for n in correlation_ids
-        ),
-        Frame(90, 0, 1, 1, FrameKind.CLOSE, closed_by="client"),
-    )
-
-
-def captured(
-    given: Evidence, *, told: Iterable[int], seen: Iterable[int], capture: CaptureRecord | None = None
-) -> Evidence:
-    """A connection of three requests, as the witness ``told`` them and as the capture has ``seen`` them."""
-    told, seen = tuple(told), tuple(seen)
-    frames = connection(told)
-    tcp = (
-        TcpFact(1, 1, 40_001, What.SYN, By.CLIENT, 1),
-        TcpFact(2, 1, 40_001, What.SYN, By.PROXY, 1),
-        *(TcpFact(9 + n, 1, 40_001, What.FRAME, By.CLIENT, 1, n, 300) for n in seen),
-        TcpFact(80, 1, 40_001, What.FIN, By.CLIENT, 1),
-        TcpFact(81, 1, 40_001, What.FIN, By.PROXY, 1),
-    )
-    capture = capture or CaptureRecord(packets=9, frames=len(seen))
-    log = given.log if told else ()
-    record = structs.replace(given.record, capture=capture)
-    return replace(given, record=record, frames=frames, tcp=tcp, log=log)
-
-
-@pytest.mark.parametrize(
-    ("told", "seen", "by", "n"),
-    [((1, 3), (1, 2, 3), "capture", 2), ((1, 2, 3), (1, 3), "witness", 2), ((), (1, 2, 3), "capture", 1)],
-)
-def test_a_frame_that_only_one_observer_has_is_a_harness_error_that_names_it(told, seen, by, n):
-    verdict = judge(captured(evidence(()), told=told, seen=seen), scenario(), {"c": saying([])})
-
-    assert verdict.verdict == "harness-error"
-    assert verdict.reason.startswith(
-        f"witness and capture disagree: only the {by} has the request with correlation id {n} (300 bytes; port"
-    )
-    assert verdict.reason.endswith(", and 2 more") == (not told)
-
-
-@pytest.mark.parametrize(
-    "capture",
-    [
-        CaptureRecord(lacks="no right"),
-        CaptureRecord(packets=9, frames=3, dropped=1),
-        CaptureRecord(packets=9, frames=3, cut=1),
-        CaptureRecord(packets=9, frames=3, unread=1),
-        CaptureRecord(packets=9),
-    ],
-)
-def test_a_capture_that_is_not_whole_accuses_nobody(capture):
-    accused = captured(evidence(), told=(1, 3), seen=(1, 2, 3), capture=capture)
-    assert judge(accused, scenario(), {"c": saying([])}) == judge(evidence(), scenario(), {"c": saying([])})
-
-
-def test_observers_that_agree_change_nothing():
-    agreed = captured(evidence(), told=(1, 2, 3), seen=(1, 2, 3))
-    assert judge(agreed, scenario(), {"c": saying([])}) == judge(evidence(), scenario(), {"c": saying([])})
-
-
-def scenario(count: int = 1) -> Scenario:
-    return Scenario("s", "", lambda dice: (), lambda evidence: Consequence(count, "things were seen"))
-
-
-def saying(
-    answer: list[Finding] | Exception, *requirements: Requirement, guarantees=frozenset(Guarantee)
-) -> Check:
-    def find(evidence: Evidence) -> list[Finding]:
-        if isinstance(answer, Exception):
-            raise answer
-        return answer
-
-    return Check("c", "", requirements or (R1,), guarantees, frozenset(), "m", find)
-
-
-R1, R2 = Requirement("R-1", Level.MUST), Requirement("R-2", Level.SHOULD)
-FOUND = [Finding("lost", "1 record is gone")]
 ANSWERS = {
     Verdict.PASS: [],
     Verdict.FAIL: FOUND,
@@ -198,95 +37,6 @@ def test_a_pass_says_what_was_seen():
     ]
     assert (verdict.delivery.sent, verdict.delivery.acked, verdict.delivery.in_log) == (1, 1, 1)
     assert (verdict.faults[0].kind, verdict.faults[0].hits) == ("shaking", 3)
-
-
-def test_a_finding_that_names_a_requirement_violates_no_other():
-    """A check of many behaviours knows which one was broken; the others held."""
-    of_one = Finding("sequence", "was sent under other numbers", requirement="R-1")
-    verdict = judge(evidence(), scenario(), {"c": saying([of_one], R1, R2)})
-
-    assert (verdict.verdict, verdict.reason) == ("fail", "sequence: was sent under other numbers")
-    assert (verdict.code, verdict.params) == ("sequence", {})
-    assert [(r.id, r.verdict, r.findings) for r in verdict.requirements] == [
-        ("R-1", "fail", (of_one,)),
-        ("R-2", "pass", ()),
-    ]
-
-
-@pytest.mark.parametrize(
-    ("requirement", "level", "verdict"),
-    [("R-1", "MUST", "fail"), ("R-1", "SHOULD", "differs"), ("R-2", "MUST", "differs")],
-)
-def test_a_finding_fails_only_where_it_and_its_requirement_are_a_must(requirement, level, verdict):
-    found = Finding("late", "3 records came late", requirement=requirement, level=level)
-    told = judge(evidence(), scenario(), {"c": saying([found], R1, R2)})
-
-    assert (told.verdict, told.reason) == (verdict, "late: 3 records came late")
-    assert {r.id: r.verdict for r in told.requirements} == {"R-1": "pass", "R-2": "pass"} | {
-        requirement: verdict
-    }
-
-
-def test_a_failure_is_told_before_a_difference():
-    found = [Finding("late", "late", level="SHOULD"), Finding("lost", "lost")]
-    assert judge(evidence(), scenario(), {"c": saying(found)}).code == "lost"
-
-
-def test_a_requirement_whose_situation_did_not_arise_did_not_hold():
-    never, twice = (Requirement(f"R-{n}", Level.MUST, arises=lambda _, n=n: n) for n in (0, 2))
-    told = judge(evidence(), scenario(), {"c": saying([], never, twice)})
-
-    assert (told.verdict, told.reason) == ("pass", "1 requirement held, 1 not exercised; 1 things were seen")
-    assert [(r.id, r.verdict) for r in told.requirements] == [("R-0", "not-exercised"), ("R-2", "pass")]
-    alone = judge(evidence(), scenario(), {"c": saying([], never)})
-    assert (alone.verdict, alone.code) == ("not-exercised", "no-situation")
-
-
-def test_a_situation_that_one_check_saw_is_enough():
-    seen, unseen = (Requirement("R-1", Level.MUST, arises=lambda _, n=n: n) for n in (1, 0))
-    told = judge(evidence(), scenario(), {"c": saying([], unseen), "d": saying([], seen)})
-    assert [(r.id, r.verdict) for r in told.requirements] == [("R-1", "pass")]
-
-
-def test_a_situation_that_cannot_be_counted_is_a_harness_error():
-    def crash(evidence: Evidence) -> int:
-        raise KeyError("no such frame")
-
-    told = judge(evidence(), scenario(), {"c": saying([], Requirement("R-1", Level.MUST, arises=crash))})
-    assert (told.verdict, told.code) == ("harness-error", "check-crashed")
-
-
-def test_of_two_requirements_each_is_told_its_own():
-    mine = [Finding("sequence", f"broke {one.id}", requirement=one.id) for one in (R1, R2)]
-    verdict = judge(evidence(), scenario(), {"c": saying(mine, R1, R2)})
-
-    assert (verdict.verdict, verdict.reason) == ("fail", "sequence: broke R-1")
-    assert [r.findings for r in verdict.requirements] == [(mine[0],), (mine[1],)]
-
-
-def test_a_finding_of_a_requirement_that_its_check_does_not_judge_is_our_error():
-    strange = Finding("sequence", "was odd", requirement="R-9")
-    verdict = judge(evidence(), scenario(), {"c": saying([strange], R1)})
-
-    assert (verdict.verdict, verdict.reason) == (
-        "harness-error",
-        "c: the check found something about R-9, which it does not judge",
-    )
-
-
-def test_a_requirement_that_does_not_bind_under_the_guarantee_fails_nothing():
-    elsewhere = Requirement("R-2", Level.SHOULD, frozenset({Guarantee.TRANSACTIONAL}))
-    of_it = Finding("sequence", "was odd", requirement="R-2")
-    verdict = judge(evidence(), scenario(), {"c": saying([of_it], R1, elsewhere)})
-
-    assert [(r.id, r.verdict) for r in verdict.requirements] == [("R-1", "pass")]
-
-
-def test_a_finding_fails_and_is_quoted():
-    verdict = judge(evidence(), scenario(), {"c": saying(FOUND), "d": saying([], R2)})
-
-    assert (verdict.verdict, verdict.reason) == ("fail", "lost: 1 record is gone")
-    assert [(r.verdict, r.findings) for r in verdict.requirements] == [("fail", tuple(FOUND)), ("pass", ())]
 
 
 def test_a_check_that_crashes_is_a_harness_error_that_names_it():
@@ -397,15 +147,6 @@ def test_nothing_checked_is_never_a_pass(checks):
 
     assert (verdict.verdict, verdict.requirements) == ("not-exercised", ())
     assert "no check" in verdict.reason
-
-
-def test_a_clause_binds_under_its_guarantees_only():
-    clause = Requirement("R-2", Level.MUST, frozenset({Guarantee.AT_LEAST_ONCE}))
-    checks = {"c": saying([], R1, clause)}
-
-    assert [r.id for r in judge(evidence(), scenario(), checks).requirements] == ["R-1"]
-    bound = judge(evidence(guarantee=Guarantee.AT_LEAST_ONCE), scenario(), checks)
-    assert [r.id for r in bound.requirements] == ["R-1", "R-2"]
 
 
 @given(first=st.sampled_from(sorted(ANSWERS)), second=st.sampled_from(sorted(ANSWERS)))

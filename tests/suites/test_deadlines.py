@@ -11,7 +11,7 @@ from harness.check import Inconclusive, Unsupported
 from harness.contract import CRASHED, Fatal, OpComplete, OpInvoke
 from harness.outcome import Level
 from suites.checks import delivery_timeout, gave_up, still_pending
-from tests.suites.conftest import ns
+from tests.suites.story import ns
 
 LIMIT_MS = 30_000 + 10_000 + 5_000
 

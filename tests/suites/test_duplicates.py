@@ -11,7 +11,7 @@ from harness.check import Inconclusive
 from harness.outcome import Guarantee
 from harness.rows import Frame, FrameKind
 from suites.checks.duplicate import CHECK
-from tests.suites.conftest import ns
+from tests.suites.story import ns
 
 
 def twice(told, *, again_ms, conn=2, answered=True):

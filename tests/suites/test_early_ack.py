@@ -8,7 +8,7 @@ from harness.check import Inconclusive, Unsupported
 from harness.outcome import Guarantee
 from harness.rows import Frame, FrameKind
 from suites.checks import early_ack
-from tests.suites.conftest import ns
+from tests.suites.story import ns
 
 
 def acked(story, at_ms, **more):

@@ -7,7 +7,7 @@ import pytest
 from harness import registry
 from harness.outcome import Guarantee
 from suites.checks.analysis.excuses import GRANTED, grants
-from suites.perturbations.limits.duplicates import OVER_MS
+from suites.perturbations.limits.duplicates.again import OVER_MS
 from suites.perturbations.limits.scene import MORE_MS, During, Scene, Stage, lead_ms, spots, timeout_ms
 from suites.perturbations.limits.table import LIMITS, OPEN
 from suites.perturbations.table import perturbations

@@ -13,7 +13,7 @@ from msgspec.structs import replace as restruct
 from harness.check import Inconclusive
 from harness.outcome import Guarantee
 from suites.checks.wire.producer_identity import CHECK
-from tests.suites.conftest import ns
+from tests.suites.story import ns
 
 
 def found(told):

@@ -1,0 +1,16 @@
+"""Where the excuses of a bad result end: of a batch that expires, is late, is refused, or is acknowledged.
+
+Each module has the perturbations of one of these topics.
+"""
+
+from __future__ import annotations
+
+from suites.perturbations.limits.results import acknowledged, expired, refused, unhindered
+from suites.perturbations.perturbation import Perturbation
+
+PERTURBATIONS: tuple[Perturbation, ...] = (
+    *expired.PERTURBATIONS,
+    *refused.PERTURBATIONS,
+    *unhindered.PERTURBATIONS,
+    *acknowledged.PERTURBATIONS,
+)

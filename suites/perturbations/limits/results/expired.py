@@ -1,0 +1,100 @@
+"""Where the excuses of a batch that expires end: with another batch, with a call that blocks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from harness.evidence import Evidence
+from harness.outcome import Outcome
+from harness.units import NS_PER_MS
+from suites.perturbations.batches import never_sent
+from suites.perturbations.edits import ended, with_results
+from suites.perturbations.exchanges import Batch, Spot, settled
+from suites.perturbations.limits.results.afterwards import (
+    APART_MS,
+    DELIVERY,
+    EXPIRED,
+    MAX_BLOCK,
+    WIRE,
+    Pair,
+    limit,
+    quick,
+    setting_ms,
+    successive,
+    waited,
+    with_fault,
+)
+
+
+def _expire(evidence: Evidence, root: Batch, other: Batch, ends_ms: int) -> Evidence:
+    """``root`` expires under a fault that lasts as long as it waits; ``other`` ends ``ends_ms`` after that."""
+    limit_ns = setting_ms(evidence, DELIVERY) * NS_PER_MS
+    called_ns = min(send.invoke_ns for send in root.sends)
+    end_ns = called_ns + limit_ns
+    later = with_fault(waited(evidence, setting_ms(evidence, DELIVERY) + 5_000), called_ns, end_ns)
+    ends = [ended(send, end_ns, EXPIRED) for send in root.sends]
+    ends += [ended(send, end_ns + ends_ms * NS_PER_MS, EXPIRED) for send in other.sends]
+    return with_results(later, ends)
+
+
+def _much_later(evidence: Evidence) -> list[Pair]:
+    """Pairs of a batch and one of another partition that was handed over much later."""
+    batches = settled(evidence)
+    found: list[Pair] = []
+    for spot in quick()(evidence):
+        since_ns = max(send.invoke_ns for send in batches[spot].sends) + APART_MS * NS_PER_MS
+        others = (
+            other
+            for other in batches.values()
+            if other.partition != spot[0] and min(send.invoke_ns for send in other.sends) > since_ns
+        )
+        if (other := next(others, None)) is not None:
+            found.append((spot, other.spot))
+    return found
+
+
+def _expired(ends_ms: int) -> Callable[[Evidence, Pair], Evidence]:
+    def apply(evidence: Evidence, place: Pair) -> Evidence:
+        root, other = (settled(evidence)[spot] for spot in place)
+        return _expire(evidence, root, other, ends_ms)
+
+    return apply
+
+
+def _unblocked(evidence: Evidence, spot: Spot) -> Evidence:
+    """The calls of a batch fail before they have blocked for max.block.ms."""
+    after_ns = (setting_ms(evidence, MAX_BLOCK) - APART_MS) * NS_PER_MS
+    sends = settled(evidence)[spot].sends
+    later = waited(never_sent(evidence, [spot]), setting_ms(evidence, MAX_BLOCK))
+    return with_results(
+        later, [ended(send, send.invoke_ns + after_ns, EXPIRED, Outcome.FAIL) for send in sends]
+    )
+
+
+def _can_block(evidence: Evidence, _: Batch) -> bool:
+    return APART_MS < setting_ms(evidence, MAX_BLOCK) < setting_ms(evidence, DELIVERY)
+
+
+PERTURBATIONS = (
+    limit(
+        "gave-up-before-the-batch-expired",
+        "gives up a batch 1.3 seconds before the one ahead of it expires",
+        _expired(-APART_MS),
+        successive,
+        changes=("history", "faults"),
+    ),
+    limit(
+        "gave-up-as-another-partition-expired",
+        "gives up a batch in time, because one of another partition expires",
+        _expired(0),
+        _much_later,
+        changes=("history", "faults"),
+    ),
+    limit(
+        "gave-up-before-max-block",
+        "lets a call fail 1.3 seconds before max.block.ms",
+        _unblocked,
+        quick(_can_block),
+        changes=WIRE,
+    ),
+)

@@ -1,0 +1,76 @@
+"""Retries that a client must not send: without a pause, or after an error that is final."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+
+from msgspec.structs import replace as changed
+
+from harness.evidence import Evidence
+from harness.outcome import Verdict
+from harness.rows import FrameKind
+from harness.units import NS_PER_MS
+from suites.perturbations.edits import inserted_id, refusing, with_frames_added
+from suites.perturbations.exchanges import Spot, asked, request_of, settled
+from suites.perturbations.perturbation import Perturbation, channels
+
+FRAMES = channels("frames")
+#: NOT_LEADER_OR_FOLLOWER, and TOPIC_AUTHORIZATION_FAILED.
+NOT_LEADER, NOT_AUTHORIZED = 6, 29
+
+
+def _retried_after(code: int) -> Callable[[Evidence, Spot], Evidence]:
+    """A batch is refused once, and sent again a millisecond after the refusal; then the broker accepts it."""
+
+    def apply(evidence: Evidence, spot: Spot) -> Evidence:
+        batch = settled(evidence)[spot]
+        request, sent = request_of(evidence, batch), asked(evidence, batch.exchange)
+        own = {"correlation_id": inserted_id(evidence), "came_ns": None, "fault": None, "fate": None}
+        refused = changed(request, t_ns=request.arrived_ns - 2 * NS_PER_MS, produce=(sent,), **own)
+        answer = refusing(refused, code, t_ns=request.arrived_ns - NS_PER_MS)
+        return with_frames_added(evidence, [refused, answer])
+
+    return apply
+
+
+def _idle_before(evidence: Evidence) -> list[Spot]:
+    """Batches that waited in the client for some milliseconds while their connection had no request in flight."""
+    found, waiting, idle_since = [], Counter[int](), dict[int, int]()
+    idle: dict[int, bool] = {}
+    for index, frame in enumerate(evidence.frames):
+        if frame.kind is FrameKind.REQUEST:
+            since_ns = idle_since.get(frame.conn, frame.t_ns)
+            idle[index] = not waiting[frame.conn] and frame.arrived_ns - since_ns > 3 * NS_PER_MS
+            waiting[frame.conn] += 1
+        elif frame.kind is FrameKind.RESPONSE:
+            waiting[frame.conn] -= 1
+            idle_since[frame.conn] = frame.t_ns
+    for spot, batch in settled(evidence).items():
+        sent_ns = request_of(evidence, batch).arrived_ns
+        called = all(send.invoke_ns < sent_ns - 2 * NS_PER_MS for send in batch.sends)
+        if called and idle[batch.exchange.request]:
+            found.append(spot)
+    return found
+
+
+PERTURBATIONS = (
+    Perturbation(
+        "retry-without-pause",
+        FRAMES,
+        "sends a batch again in the moment in which it is refused",
+        ("retry-too-soon", "retry-storm"),
+        _idle_before,
+        _retried_after(NOT_LEADER),
+        verdict=Verdict.DIFFERS,
+    ),
+    Perturbation(
+        "retried-after-final-error",
+        FRAMES,
+        "sends a batch again that was refused with TOPIC_AUTHORIZATION_FAILED",
+        ("retried-final-error", "retry-too-soon"),
+        _idle_before,
+        _retried_after(NOT_AUTHORIZED),
+        verdict=Verdict.DIFFERS,
+    ),
+)

@@ -1,0 +1,15 @@
+"""Results that a client must not leave: records given up too early, results never reported, or at the wrong time.
+
+Each module has the perturbations of one of these topics.
+"""
+
+from __future__ import annotations
+
+from suites.perturbations.perturbation import Perturbation
+from suites.perturbations.results import given_up, late, missing
+
+PERTURBATIONS: tuple[Perturbation, ...] = (
+    *given_up.PERTURBATIONS,
+    *missing.PERTURBATIONS,
+    *late.PERTURBATIONS,
+)

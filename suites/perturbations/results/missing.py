@@ -1,0 +1,135 @@
+"""Results that are never reported: of a batch, of one record, of all records after some moment."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from msgspec.structs import replace as changed
+
+from harness.contract import CRASHED, AnyEvent, Fatal, OpComplete
+from harness.evidence import Evidence
+from harness.outcome import Outcome
+from harness.units import NS_PER_MS
+from suites.perturbations.batches import spots
+from suites.perturbations.calls import acked_last, completed, flush_call, mostly_acked, too_late_ns
+from suites.perturbations.edits import with_history, with_record, with_results
+from suites.perturbations.exchanges import Spot, settled
+from suites.perturbations.pauses import idle_ns, paused, waiting_at
+from suites.perturbations.perturbation import Perturbation, channels
+
+HISTORY = channels("history")
+REQUEST_TIMEOUT = "request.timeout.ms"
+PENDING = ("still-pending", "stuck")
+
+
+def _no_result(evidence: Evidence, spot: Spot) -> Evidence:
+    return with_results(evidence, [changed(send, complete_ns=None) for send in settled(evidence)[spot].sends])
+
+
+def _no_result_for_one(evidence: Evidence, spot: Spot) -> Evidence:
+    return with_results(evidence, [changed(settled(evidence)[spot].sends[0], complete_ns=None)])
+
+
+def _crashed(evidence: Evidence, spot: Spot) -> Evidence:
+    """An error of the library ends the process while the last batch waits; the history has that end and no result."""
+    batch = settled(evidence)[spot]
+    at_ns = max(send.invoke_ns for send in batch.sends)
+    kept: list[AnyEvent] = [event for event in evidence.history if event.mono_ns <= at_ns]
+    last = kept[-1]
+    crash = Fatal(
+        seq=0,
+        mono_ns=at_ns + NS_PER_MS,
+        wall_ns=last.wall_ns + at_ns + NS_PER_MS - last.mono_ns,
+        error=CRASHED,
+        message="Uncaught exception in the sender's thread",
+    )
+    return with_history(
+        with_results(evidence, [changed(each, complete_ns=None) for each in batch.sends]), [*kept, crash]
+    )
+
+
+def _idle_in_flush(evidence: Evidence) -> Sequence[int]:
+    """A moment of the flush without a request in flight: what does not happen then is up to the client alone."""
+    flush, done = flush_call(evidence), completed(evidence, "flush")
+    if flush is None or done is None or not mostly_acked(evidence):
+        return ()
+    at_ns = idle_ns(evidence, flush.mono_ns, done.mono_ns)
+    return () if at_ns is None else (at_ns,)
+
+
+def _awaited_in_flush(evidence: Evidence) -> Sequence[int]:
+    """The beginning of the flush, if a request is in flight then and the client has a request timeout."""
+    flush = flush_call(evidence)
+    if flush is None or not _flushed(evidence) or REQUEST_TIMEOUT in evidence.record.not_set:
+        return ()
+    return (flush.mono_ns,) if waiting_at(evidence, flush.mono_ns) else ()
+
+
+def _all_pending(evidence: Evidence, at_ns: int) -> Evidence:
+    """The last quarter of the records has no result: neither flush nor close succeeds, and the trial waits a minute."""
+    flush = flush_call(evidence)
+    assert flush is not None
+    quarter = len(evidence.sends) * 3 // 4
+    pending = [changed(send, complete_ns=None) for n, send in evidence.sends.items() if n >= quarter]
+    wait_ns = too_late_ns(evidence) + 30_000 * NS_PER_MS
+    waited = paused(evidence, at_ns, wait_ns, flush.seq + 1)
+    phases = waited.record.phases
+    final_ns = max(phases.final_ns or 0, at_ns + wait_ns)
+    waited = with_record(waited, phases=changed(phases, final_ns=final_ns))
+    history = [
+        changed(event, outcome=[Outcome.INFO.value], error=["TimeoutException"])
+        if isinstance(event, OpComplete) and event.op in ("flush", "close")
+        else event
+        for event in waited.history
+    ]
+    return with_results(
+        with_history(waited, history), [changed(evidence.sends[send.n], complete_ns=None) for send in pending]
+    )
+
+
+def _flushed(evidence: Evidence) -> bool:
+    return mostly_acked(evidence) and completed(evidence, "flush") is not None
+
+
+PERTURBATIONS = (
+    Perturbation(
+        "no-result",
+        HISTORY,
+        "never reports what became of a batch, though its flush succeeds",
+        PENDING,
+        spots(),
+        _no_result,
+    ),
+    Perturbation(
+        "no-result-for-one",
+        HISTORY,
+        "never reports what became of one record of a batch",
+        PENDING,
+        spots(),
+        _no_result_for_one,
+    ),
+    Perturbation(
+        "stuck",
+        HISTORY,
+        "never reports what became of the last quarter of its records, and neither flush nor close succeeds",
+        PENDING,
+        _idle_in_flush,
+        _all_pending,
+    ),
+    Perturbation(
+        "stuck-on-an-answer",
+        HISTORY,
+        "waits for an answer long after its request.timeout.ms, and never reports what became of its records",
+        PENDING,
+        _awaited_in_flush,
+        _all_pending,
+    ),
+    Perturbation(
+        "crash",
+        HISTORY,
+        "ends its own process while records wait for their results",
+        ("crashed",),
+        acked_last,
+        _crashed,
+    ),
+)

@@ -1,0 +1,11 @@
+"""The trace of a client with a defect inside: what it says of its own decisions, if it has a trace.
+
+The other channels stay as they are: these defects have not had an effect outside of the client yet.
+"""
+
+from __future__ import annotations
+
+from suites.perturbations.perturbation import Perturbation
+from suites.perturbations.traces import batches, connections
+
+PERTURBATIONS: tuple[Perturbation, ...] = (*batches.PERTURBATIONS, *connections.PERTURBATIONS)

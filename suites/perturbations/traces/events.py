@@ -1,0 +1,75 @@
+"""Changes of a trace: one event is left out, told twice, or has other fields."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import TypeVar
+
+from msgspec.structs import replace as changed
+
+from clients.reference.trace import TraceEvent
+from harness.evidence import Evidence, view
+from harness.outcome import Verdict
+from suites.checks.promises import EVERY, EXACTLY_ONCE
+from suites.checks.trace_model import events_of
+from suites.perturbations.perturbation import Perturbation, channels
+
+E = TypeVar("E", bound=TraceEvent)
+Events = tuple[TraceEvent, ...]
+TRACE = channels("trace")
+
+
+@view
+def trace_of(evidence: Evidence) -> Events:
+    """The events of the trace."""
+    return tuple(events_of(evidence))
+
+
+def of(kind: type[E], holds: Callable[[E], bool] = lambda event: True) -> Callable[[Evidence], list[int]]:
+    """The places of events of a kind for which ``holds``: their indexes."""
+
+    def places(evidence: Evidence) -> list[int]:
+        return [at for at, event in enumerate(trace_of(evidence)) if isinstance(event, kind) and holds(event)]
+
+    return places
+
+
+def put(change: Callable[[TraceEvent], Sequence[TraceEvent]]) -> Callable[[Evidence, int], Evidence]:
+    """Other events replace one."""
+
+    def apply(evidence: Evidence, at: int) -> Evidence:
+        events = trace_of(evidence)
+        return replace(evidence, trace=(*events[:at], *change(events[at]), *events[at + 1 :]))
+
+    return apply
+
+
+def with_fields(**fields: object) -> Callable[[Evidence, int], Evidence]:
+    """An event has these fields."""
+    return put(lambda event: (changed(event, **fields),))
+
+
+def plus(name: str, by: int) -> Callable[[Evidence, int], Evidence]:
+    """A field of an event is larger by ``by``."""
+    return put(lambda event: (changed(event, **{name: getattr(event, name) + by}),))
+
+
+#: An event is missing, and an event is there twice.
+gone = put(lambda event: ())
+twice = put(lambda event: (event, event))
+
+
+def on_trace(
+    name: str,
+    defect: str,
+    check: str | tuple[str, ...],
+    places: Callable[[Evidence], Sequence[int]],
+    apply: Callable[[Evidence, int], Evidence],
+    verdict: Verdict = Verdict.FAIL,
+    exactly_once: bool = False,
+) -> Perturbation:
+    """A perturbation of the trace alone, which a check of traces must catch."""
+    codes = (check,) if isinstance(check, str) else check
+    guarantees = EXACTLY_ONCE if exactly_once else EVERY
+    return Perturbation(name, TRACE, defect, codes, places, apply, verdict, guarantees)

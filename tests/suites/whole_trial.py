@@ -1,0 +1,74 @@
+"""Simulated trials of the reference client, which leave everything that a live one does, and ways to damage them.
+
+Only one channel changes at a time; that the others then contradict it is what tests of wholeness look for.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cache
+
+from msgspec.structs import replace as restruct
+
+from harness import registry
+from harness.contract import OpInvoke
+from harness.evidence import Evidence, passed_and_stopped
+from harness.liveness import CLOSE_TIMEOUT_MS
+from harness.simulated.judged import RUN_ID
+from harness.simulated.trial import SimulatedTrial
+from harness.spec import ClientRef
+from harness.units import NS_PER_MS
+from harness.wholeness import lacking
+from suites.perturbations.edits import with_record
+from suites.simulated.generated import spec_of
+
+ANY = "generated/any"
+SEEDS = range(1, 4)
+CLOSE_NS = CLOSE_TIMEOUT_MS * NS_PER_MS
+
+
+@cache
+def whole(seed: int = 1) -> Evidence:
+    """The evidence of a trial as it was left."""
+    ref = ClientRef("reference", registry.client("reference").default_version)
+    return SimulatedTrial(spec_of(registry.scenario(ANY), ref, seed), RUN_ID).run()
+
+
+def rows_of(evidence):
+    """All rows of the witness in order of time, also of frames that a rule stopped."""
+    return sorted((*evidence.frames, *evidence.stopped), key=lambda row: row.t_ns)
+
+
+def with_rows(evidence, rows):
+    """The evidence with these rows of the witness."""
+    frames, stopped = passed_and_stopped(rows)
+    return replace(evidence, frames=frames, stopped=stopped)
+
+
+def code_of(evidence):
+    """The code of what the evidence lacks, None if it is whole."""
+    reason = lacking(evidence)
+    return reason and reason.code
+
+
+def without(rows, at):
+    """The rows without one."""
+    return (*rows[:at], *rows[at + 1 :])
+
+
+def produce_told(evidence):
+    """The indexes of Produce requests in the trace."""
+    return [
+        at
+        for at, each in enumerate(evidence.trace)
+        if each.__struct_config__.tag == "request_sent" and each.api == "Produce"
+    ]
+
+
+def killed_in_close(evidence, **phases):
+    """The evidence of a process that did not close in time and was killed."""
+    history = evidence.history
+    at = next(at for at, event in enumerate(history) if isinstance(event, OpInvoke) and event.op == "close")
+    now = evidence.record.phases
+    waited = restruct(now, **{"end_ns": now.final_ns + CLOSE_NS} | phases)
+    return with_record(replace(evidence, history=history[: at + 1]), phases=waited)
