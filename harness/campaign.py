@@ -83,9 +83,13 @@ class Campaign:
         return True
 
     async def _together(self, broker: str, trials: list[Numbered]) -> None:
-        line = self._line(trials)
+        line, lanes, cluster = self._line(trials), min(self.jobs, len(trials)), needs.of(broker)
+        # Each node of a larger cluster writes what one trial sends: with too many, all of them are late.
+        if cluster.nodes > 1 and lanes > (borne := needs.shared_lanes(self.machine, cluster)):
+            self.say(f"this machine bears {borne} trials at a time on {broker}")
+            lanes = borne
         if not line.over:
-            await Pool(broker, min(self.jobs, len(trials)), self._logs(broker, trials), self.say).work(line)
+            await Pool(broker, lanes, self._logs(broker, trials), self.say).work(line)
 
     async def _one_by_one(self, broker: str, trials: list[Numbered]) -> None:
         """Exclusive trials in turn, each on whichever cluster is free."""

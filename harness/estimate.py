@@ -27,6 +27,8 @@ from harness.units import told_s
 BEGIN_S: Final = 3.0
 #: What one trial computes, client, broker and harness together.
 TRIAL_CORE_S: Final = 1.6
+#: And for each further node that writes its records.
+REPLICA_CORE_S: Final = 0.8
 #: A trial besides its load and its faults: topic, client and warm-up before, last answers, log and judgement behind.
 BESIDES_MS: Final = 3_500
 
@@ -58,7 +60,8 @@ class _Group:
     def takes_s(self, jobs: int, machine: Machine) -> float:
         """The quickest way with at most ``jobs`` at a time: a further cluster must earn what its start computes."""
         if not self.alone:
-            return self._on_clusters_s(1, jobs, machine.cores)
+            borne = jobs if self.cluster.nodes == 1 else needs.shared_lanes(machine, self.cluster)
+            return self._on_clusters_s(1, min(jobs, borne), machine.cores)
         most = min(jobs, needs.exclusive_clusters(machine, self.cluster), len(self.costs_s))
         return min(self._on_clusters_s(count, 1, machine.cores) for count in range(1, most + 1))
 
@@ -92,7 +95,8 @@ def clusters(trials: Sequence[TrialSpec], jobs: int, machine: Machine) -> int:
 
 def _group(trials: Sequence[TrialSpec]) -> _Group:
     cluster = needs.of(trials[0].broker)
-    core_s = sum(TRIAL_CORE_S + starts_nodes(spec) * cluster.start_core_s for spec in trials)
+    trial_core_s = TRIAL_CORE_S + (cluster.nodes - 1) * REPLICA_CORE_S
+    core_s = sum(trial_core_s + starts_nodes(spec) * cluster.start_core_s for spec in trials)
     costs_s = tuple(sorted(map(trial_s, trials), reverse=True))
     return _Group(cluster, takes_alone(trials[0]), costs_s, core_s)
 

@@ -34,6 +34,9 @@ class ClusterNeeds(Needs):
 #: One trial: its client's process, its proxies, and its part of harness and brokers. 8 keep a core busy (`kafka-trial
 #: run 'produce/*' --seeds 4 -j 16` on 2 cores: 64 trials in 62 s of 86 % of both). A JVM is the largest client.
 TRIAL: Final = Needs(cores=1 / 8, memory_bytes=400 * 2**20)
+#: What each further node adds to a trial: on three, which all write each record, a trial computes 3.2 core-seconds, on
+#: one 1.7 (`kafka-trial run 'frame/*' 'network/*' 'produce/*'` with all clients, `-b local:4.3.1x3` and without).
+REPLICA_CORES: Final = 0.06
 #: A trial of broker faults, beside its idle cluster: nodes that end and start again are most of it.
 EXCLUSIVE_TRIAL: Final = Needs(cores=0.3, memory_bytes=400 * 2**20)
 
@@ -58,7 +61,8 @@ def of(broker: str) -> ClusterNeeds:
 
 def shared_lanes(machine: Machine, cluster: ClusterNeeds) -> int:
     """How many trials may share one cluster at a time: 1 to 32."""
-    return _times(TRIAL, machine.cores - cluster.cores, machine.memory_bytes - cluster.memory_bytes)
+    trial = Needs(TRIAL.cores + (cluster.nodes - 1) * REPLICA_CORES, TRIAL.memory_bytes)
+    return _times(trial, machine.cores - cluster.cores, machine.memory_bytes - cluster.memory_bytes)
 
 
 def exclusive_clusters(machine: Machine, cluster: ClusterNeeds) -> int:

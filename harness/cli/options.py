@@ -22,8 +22,6 @@ from harness.units import duration_s
 DEFAULT_OUT = Path("runs")
 AUTO = "auto"
 MAX_SEED = 2**62
-#: The largest cluster that a trial of a run may need: three nodes.
-LARGEST_NODES = 3
 
 Jobs = Annotated[
     str, typer.Option("-j", "--jobs", help=f"Trials at a time, 1 to {MAX_JOBS}; auto fits the machine.")
@@ -156,7 +154,7 @@ def with_given(command: Callable[..., int]) -> Callable[..., int]:
 def jobs_of(text: str) -> int:
     """How many trials at a time ``-j`` asks for. UsageError for what is no such number."""
     if text == AUTO:
-        return needs.shared_lanes(this_machine(), needs.kraft(LARGEST_NODES))
+        return needs.shared_lanes(this_machine(), needs.kraft(1))
     if not text.isascii() or not text.isdecimal() or not 1 <= int(text) <= MAX_JOBS:
         raise UsageError(f"-j takes a number from 1 to {MAX_JOBS}, or {AUTO}; not {text!r}")
     return int(text)

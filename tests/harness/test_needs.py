@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from harness import needs
 from harness.machine import Machine
-from harness.needs import EXCLUSIVE_TRIAL, MAX_JOBS, TRIAL, ClusterNeeds, Needs
+from harness.needs import EXCLUSIVE_TRIAL, MAX_JOBS, REPLICA_CORES, TRIAL, ClusterNeeds, Needs
 
 GIB = 2**30
 machines = st.builds(Machine, st.floats(0.1, 512), st.integers(0, 2**42))
@@ -30,8 +30,9 @@ def bears(machine: Machine, each: Needs, count: int, beside: Needs) -> bool:
 def test_lanes_and_their_cluster_are_never_more_than_the_machine_has(machine, cluster):
     lanes = needs.shared_lanes(machine, cluster)
     assert 1 <= lanes <= MAX_JOBS
-    assert lanes == 1 or bears(machine, TRIAL, lanes, cluster)
-    assert lanes == MAX_JOBS or not bears(machine, TRIAL, lanes + 1, cluster)
+    trial = Needs(TRIAL.cores + (cluster.nodes - 1) * REPLICA_CORES, TRIAL.memory_bytes)
+    assert lanes == 1 or bears(machine, trial, lanes, cluster)
+    assert lanes == MAX_JOBS or not bears(machine, trial, lanes + 1, cluster)
 
 
 @given(machines, clusters)
@@ -58,16 +59,17 @@ def test_nodes_that_start_have_a_core_each_unless_one_cluster_has_more(machine, 
 
 
 @pytest.mark.parametrize(
-    ("machine", "lanes", "one_node", "three_nodes"),
+    ("machine", "lanes", "replicated", "one_node", "three_nodes"),
     [
-        (Machine(2, 23 * GIB), 15, 6, 5),
-        (Machine(2, 4 * GIB), 7, 5, 3),
-        (Machine(0.5, 23 * GIB), 3, 1, 1),
-        (Machine(16, 64 * GIB), 32, 32, 32),
+        (Machine(2, 23 * GIB), 15, 7, 6, 5),
+        (Machine(2, 4 * GIB), 9, 7, 5, 3),
+        (Machine(0.5, 23 * GIB), 3, 1, 1, 1),
+        (Machine(16, 64 * GIB), 32, 32, 32, 32),
     ],
 )
-def test_machines_that_there_are(machine, lanes, one_node, three_nodes):
-    assert needs.shared_lanes(machine, needs.of("local:4.3.1x3")) == lanes
+def test_machines_that_there_are(machine, lanes, replicated, one_node, three_nodes):
+    assert needs.shared_lanes(machine, needs.of("local:4.3.1x1")) == lanes
+    assert needs.shared_lanes(machine, needs.of("local:4.3.1x3")) == replicated
     assert needs.exclusive_clusters(machine, needs.of("local:4.3.1x1")) == one_node
     assert needs.exclusive_clusters(machine, needs.of("local:4.3.1x3")) == three_nodes
 

@@ -1,0 +1,49 @@
+"""How many trials a campaign runs at a time on one cluster: what was asked for, or what the machine bears."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from harness import registry
+from harness.campaign import Campaign
+from harness.machine import Machine
+from harness.plan import make_plan
+from harness.ports import InstalledClient, Launch
+from harness.rows import TrialVerdict
+from harness.spec import ClientRef
+from harness.store import RunRecord, RunStore
+
+REFERENCE = ClientRef("reference", "0.1.0", ())
+
+
+@pytest.mark.parametrize(
+    ("broker", "jobs", "lanes"),
+    [("local:4.3.1x1", 30, 30), ("local:4.3.1x1", 3, 3), ("local:4.3.1x3", 30, 7), ("local:4.3.1x3", 3, 3)],
+)
+def test_a_larger_cluster_has_no_more_than_the_machine_bears(tmp_path, monkeypatch, broker, jobs, lanes):
+    asked, said = [], []
+
+    class Lanes:
+        def __init__(self, broker, lanes, *_):
+            asked.append(lanes)
+
+        async def work(self, line):
+            """Carries nothing out."""
+
+    monkeypatch.setattr("harness.campaign.Pool", Lanes)
+    plan = make_plan([registry.scenario("produce/calm")], [REFERENCE], [broker], range(1, 41))
+    store = RunStore.create(tmp_path, RunRecord("r", "now", plan, jobs, {}, []))
+    clients = {REFERENCE: InstalledClient(REFERENCE, Launch((), {}))}
+    campaign = Campaign(
+        store, clients, jobs, lambda _: None, _ignored, said.append, machine=Machine(2, 23 * 2**30)
+    )
+    asyncio.run(campaign.run())
+
+    assert asked == [lanes]
+    assert said == ([f"this machine bears {lanes} trials at a time on {broker}"] if lanes < jobs else [])
+
+
+def _ignored(_: TrialVerdict) -> None:
+    """Nobody watches."""
