@@ -269,6 +269,9 @@ class Explainer:
             return Cause.NEIGHBOUR if any(earlier.errors) else Cause.NONE
         if self._failed_before(earlier, later):
             return Cause.OWN
+        lost = self.sending.lost_beside(earlier)
+        if lost is not None and lost.earliest_ns <= later.asked_ns:
+            return Cause.NEIGHBOUR
         # What had failed before is handled for a while yet: it may be what comes after that goes again.
         since_ns = max(handed_over_ns, self.sending.sent(earlier).earliest_ns - self.sending.timeout_ns)
         conns = {earlier.conn, later.conn}

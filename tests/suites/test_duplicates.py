@@ -355,6 +355,31 @@ def test_who_gives_one_request_up_may_hang_up_on_all_connections(story, api, wai
     assert (reasons(told) == []) == excused
 
 
+@pytest.mark.parametrize(
+    ("again_ms", "disorder_ms", "found"),
+    [
+        (3_100, 12, [AVOIDABLE]),
+        (3_100, -50, [AVOIDABLE]),
+        (2_000, 12, [NOTHING_WRONG]),  # not overdue yet
+        (3_100, 700, [NOTHING_WRONG]),  # it had its answer by then
+        (3_100, -900, [NOTHING_WRONG]),  # that connection had ended
+    ],
+)
+def test_who_stumbles_over_an_answer_may_lose_those_of_other_connections(story, again_ms, disorder_ms, found):
+    """As Java does: the exception ends the round in which it read them all."""
+    told = story(config={"request.timeout.ms": 3_000})
+    twice(told, again_ms=again_ms)
+    told.other(FrameKind.OPEN, disorder_ms - 2, conn=9)
+    for at, (kind, correlation_id) in enumerate(
+        [(FrameKind.REQUEST, 1), (FrameKind.REQUEST, 2), (FrameKind.RESPONSE, 2), (FrameKind.RESPONSE, 1)]
+    ):
+        told.other(kind, disorder_ms + at / 10, conn=9)
+        told.frames[-1] = restruct(told.frames[-1], correlation_id=correlation_id)
+    told.close(9, at_ms=disorder_ms + 200)
+
+    assert reasons(told) == found
+
+
 @pytest.mark.parametrize(("answered", "found"), [(False, []), (True, [AVOIDABLE])])
 def test_a_record_may_be_there_a_thousand_times(story, answered, found):
     """Each attempt fails by a cut; the last one but one, in the second case, does not."""

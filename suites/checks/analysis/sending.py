@@ -158,6 +158,27 @@ class Sending:
             return left
         return left if self._had_a_reason(attempt, left) else None
 
+    @grants("answers-out-of-turn-elsewhere")
+    def lost_beside(self, attempt: Attempt) -> Span | None:
+        """When the client can have given up an attempt whose answer it lost with one out of turn, elsewhere; or None.
+
+        A client that fails over one answer may lose what it has read with it from other connections, as Java does.
+        """
+        answered_ns = attempt.answered_ns
+        if answered_ns is None or not any(
+            conn != attempt.conn and since_ns - SLACK_NS <= answered_ns <= self._closed_ns.get(conn, NEVER_NS)
+            for conn, since_ns in self.out_of_turn_ns.items()
+        ):
+            return None
+        left, sent = self.left(attempt), self.sent(attempt)
+        latest_ns = NEVER_NS if left is None else left.latest_ns
+        overdue_ns = sent.earliest_ns + self.patience_ns
+        return Span(overdue_ns if left is None else min(overdue_ns, left.earliest_ns), latest_ns)
+
+    @cached_property
+    def _closed_ns(self) -> Mapping[int, int]:
+        return {frame.conn: frame.t_ns for frame in self.evidence.frames if frame.kind is FrameKind.CLOSE}
+
     @grants("request-timed-out")
     def timed_out(self, attempt: Attempt) -> Span | None:
         """When the client can have given it up for lost by the clock; None where its answer, or its end, came first."""

@@ -20,6 +20,7 @@ LIMITS: Mapping[str, tuple[str, ...]] = {
     "answer-lost": ("again-after-answers-were-lost", "again-while-others-lose-answers"),
     "answers-out-of-turn": ("gave-up-before-answers-out-of-turn",),
     "answer-out-of-turn": ("again-before-answers-out-of-turn",),
+    "answers-out-of-turn-elsewhere": ("again-before-others-were-out-of-turn",),
     "behind-too-large": ("gave-up-beside-too-large",),
     "beside-single-too-large": ("unsplit-under-another-limit",),
     "blocked-call": ("gave-up-before-max-block",),

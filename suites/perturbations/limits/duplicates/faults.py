@@ -116,6 +116,23 @@ def _out_of_turn_later(evidence: Evidence, spot: Spot) -> Evidence:
     return with_frames_added(stage.play(scene), frames)
 
 
+def _out_of_turn_elsewhere(evidence: Evidence, spot: Spot) -> Evidence:
+    """The same on another connection: the batch goes again as if its answer had been lost, and its request overdue."""
+    stage, found = Stage(evidence, spot), metadata(evidence)
+    assert found is not None
+    own = {"conn": stage.conn, "came_ns": None, "fault": None, "fate": None}
+    swapped = [
+        changed(row, correlation_id=2_000_000_000 + n, t_ns=stage.ns(OVER_MS + at), **own)
+        for row, n, at in ((found[0], 0, 0), (found[0], 1, 1), (found[1], 1, 3), (found[1], 0, 4))
+    ]
+    rows = stage.connection(OVER_MS - 2, OVER_MS + 5, stage.conn)
+    ends = [
+        changed(row, broker=found[0].broker) for row in rows if row.kind in (FrameKind.OPEN, FrameKind.CLOSE)
+    ]
+    scene = Scene(timeout_ms(evidence) + 50)
+    return with_frames_added(stage.play(scene), [*ends, *swapped])
+
+
 def _tells_metadata(evidence: Evidence) -> list[Spot]:
     return spots(evidence) if metadata(evidence) else []
 
@@ -180,6 +197,12 @@ PERTURBATIONS = (
         "again-before-answers-out-of-turn",
         "sends a batch again whose answer came in its turn, when later ones do not",
         _out_of_turn_later,
+        places=_tells_metadata,
+    ),
+    limit(
+        "again-before-others-were-out-of-turn",
+        "sends a batch again that was answered before another connection's answers came out of turn",
+        _out_of_turn_elsewhere,
         places=_tells_metadata,
     ),
 )
