@@ -12,6 +12,7 @@ from harness.liveness import bound_ms
 from harness.outcome import Outcome, Verdict
 from harness.units import NS_PER_MS
 from suites.checks.delivery_timeout import SETTING, limit_ms
+from suites.checks.disturbance import broker_stalls
 from suites.perturbations.edits import with_frame, with_frames_added, with_history, with_record, with_results
 from suites.perturbations.exchanges import Batch, Spot, answer_to, asked, settled
 from suites.perturbations.limits.scene import ELSEWHERE, During, Stage, refusal, spots
@@ -182,7 +183,7 @@ def _flushing(evidence: Evidence) -> bool:
 def after_pause(evidence: Evidence) -> dict[Spot, int]:
     """Batches of records that were handed over after a moment at which there can be a pause, and that moment."""
     moments = [at_ns for at_ns in quiet(evidence) if _beats_by(evidence, at_ns)]
-    if not moments or not _flushing(evidence):
+    if not moments or not _flushing(evidence) or broker_stalls(evidence):
         return {}
     batches = settled(evidence).items()
     return {spot: moments[0] for spot, batch in batches if _are_younger(batch, moments[0])}
