@@ -59,11 +59,17 @@ def failed_over_it(evidence: Evidence) -> dict[int, Send]:
     for n, send in evidence.sends.items():
         if send.outcome is Outcome.OK or send.complete_ns is None:
             continue
-        if send.complete_ns - send.invoke_ns >= limit_ns:
+        if _has_expired(send, limit_ns):
             continue
         if any(_may_be_over(evidence, send, attempt, latest_ns) for attempt in refused):
             found[n] = send
     return found
+
+
+@grants("expired-over-refusal")
+def _has_expired(send: Send, limit_ns: int) -> bool:
+    """True if its own time was over when it had its result."""
+    return send.complete_ns is not None and send.complete_ns - send.invoke_ns >= limit_ns
 
 
 @grants("sequence-refused-though-next")

@@ -37,6 +37,7 @@ from harness.delivery import SHARED, Corruption
 from harness.evidence import Evidence, Send
 from harness.outcome import Level
 from harness.rows import Finding
+from suites.checks.analysis.excuses import grants
 from suites.checks.met import attempts_without_success, told_offsets
 from suites.checks.promises import EVERY
 from suites.checks.recreated import recreations
@@ -55,6 +56,7 @@ def find(evidence: Evidence) -> list[Finding]:
     return [CORRUPTED.found(len(found), map(_sample, found), what=what) for what, found in by_reason.items()]
 
 
+@grants("place-given-anew")
 def _given_anew(evidence: Evidence) -> set[int]:
     """The first records to be acknowledged at a place of a topic that had been created again."""
     first: dict[tuple[int, int, int], Send] = {}

@@ -55,7 +55,7 @@ def limit_ms(evidence: Evidence) -> int:
     return int(config[SETTING]) + int(config["max.block.ms"]) + SLACK_MS
 
 
-@grants("late-by-a-stall")
+@grants("late-by-a-stall", "slack-of-delivery")
 def find(evidence: Evidence) -> list[Finding]:
     """At most one finding, counting late records. Unsupported where the client cannot set the limit."""
     require_settable(evidence, SETTING)

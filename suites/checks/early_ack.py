@@ -95,7 +95,7 @@ def _answers(evidence: Evidence) -> dict[BatchPlace | _Numbered, int]:
     return first
 
 
-@grants("duplicate-sequence-answer")
+@grants("duplicate-sequence-answer", "answer-stamped-late")
 def _said_in_time(copy: LogRecord, send: Send, answered: dict[BatchPlace | _Numbered, int]) -> bool:
     """True if an answer that this copy is written passed before the client said so."""
     latest_ns = (send.complete_ns or 0) + SLACK_NS

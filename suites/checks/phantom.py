@@ -38,6 +38,7 @@ from harness.evidence import Evidence
 from harness.outcome import Level
 from harness.rows import Finding
 from harness.value import decode
+from suites.checks.analysis.excuses import grants
 from suites.checks.findings import of_copy
 from suites.checks.met import attempts_without_success, told_offsets
 from suites.checks.promises import EVERY
@@ -45,6 +46,7 @@ from suites.checks.promises import EVERY
 UNEXPECTED = Anomaly("phantom", "{count:log record} {why}")
 
 
+@grants("result-unknown")
 def find(evidence: Evidence) -> list[Finding]:
     """One finding a reason, each counting log records."""
     by_reason: dict[str, list[Phantom]] = defaultdict(list)

@@ -19,7 +19,8 @@ Forbidden under all. A result may be a success, a failure or "unknown"; none at 
 ## What it needs
 
 The history to the end of the trial. A record whose time has not run out yet when the trial ends, or that is missing
-from a process which stood still, is inconclusive.
+while something stalled, is inconclusive: the client, a broker or the harness, since the oldest of these records was
+handed over, or since the call that does not return.
 
 A client without a delivery timeout is judged by ``stuck``.
 
@@ -36,10 +37,12 @@ from harness.anomaly import Anomaly, ReasonKind, Sample
 from harness.check import Check, Inconclusive, Requirement
 from harness.contract import CRASHED, Fatal, OpComplete, OpInvoke
 from harness.evidence import Evidence, Send
+from harness.exchanges import FOR_EVER
 from harness.outcome import Level, Outcome
 from harness.rows import Finding
+from suites.checks.analysis.excuses import grants
 from suites.checks.delivery_timeout import SETTING, limit_ms
-from suites.checks.disturbance import NS_PER_MS, doubt_if_disturbed, doubt_if_starved
+from suites.checks.disturbance import CLIENT_STALLED, NS_PER_MS, client_stalls, stalled_by, stalled_ns
 from suites.checks.findings import of_send
 from suites.checks.promises import EVERY
 
@@ -86,11 +89,10 @@ def _never(evidence: Evidence) -> list[Finding]:
     kind = PENDING_AFTER_SUCCESS if kept else PENDING
     found = kind.found(len(pending), map(of_send, pending), ops=kept)
     if kept:
-        # A client that says that all is done has waited for the brokers already.
-        doubt_if_starved(evidence, found)
+        _doubt_if_starved(evidence, oldest_ns, found)
     else:
         _doubt_unless_overdue(evidence, oldest_ns, found)
-        doubt_if_disturbed(evidence, found)
+        _doubt_if_stalled(evidence, oldest_ns, FOR_EVER, found)
     return [found]
 
 
@@ -105,7 +107,8 @@ def _too_late(evidence: Evidence) -> list[Finding]:
     if not late:
         return []
     found = FALSE_FLUSH.found(len(late), map(of_send, late))
-    doubt_if_disturbed(evidence, found)
+    lived_ns = min(send.invoke_ns for send in late), max(send.complete_ns or 0 for send in late)
+    _doubt_if_stalled(evidence, *lived_ns, found)
     return [found]
 
 
@@ -117,7 +120,10 @@ def _hung(evidence: Evidence) -> list[Finding]:
         return []
     samples: Iterator[Sample] = ({"op": event.op, "invoke_ns": event.mono_ns} for event in hung)
     found = HUNG.found(len(hung), samples, ops=tuple(event.op for event in hung))
-    doubt_if_disturbed(evidence, found)
+    called_ns = min(event.mono_ns for event in hung)
+    # The heartbeats of a process that does not run any more are missed until then.
+    since_ns = min(called_ns, (evidence.record.phases.final_ns or called_ns) - 1)
+    _doubt_if_stalled(evidence, since_ns, FOR_EVER, found)
     return [found]
 
 
@@ -131,12 +137,30 @@ def _done(evidence: Evidence) -> list[OpComplete]:
     return [op for op in ops if op.outcome == [Outcome.OK]]
 
 
+@grants("said-by-another-thread")
 def _is_late(send: Send, done: list[tuple[int, int]]) -> bool:
     """True for a result that came after the last moment of a flush or close that was called behind its send."""
     complete_ns = send.complete_ns or 0
     return any(send.invoke_ns < invoke_ns and complete_ns > until_ns for invoke_ns, until_ns in done)
 
 
+@grants("stalled-while-pending")
+def _doubt_if_stalled(evidence: Evidence, begin_ns: int, end_ns: int, found: Finding) -> None:
+    """Raise Inconclusive if anything stalled in that time."""
+    if (stall := stalled_by(evidence, begin_ns, end_ns)) is not None:
+        kind, stalled_ms = stall
+        raise Inconclusive(kind.reason(of=found.anomaly, told=found.message, stalled_ms=stalled_ms))
+
+
+@grants("client-stalled-while-pending")
+def _doubt_if_starved(evidence: Evidence, begin_ns: int, found: Finding) -> None:
+    """Raise Inconclusive if the client stalled from then on; one that says that all is done waits for no broker."""
+    if stall_ns := stalled_ns(client_stalls(evidence), begin_ns, FOR_EVER):
+        stalled_ms = stall_ns // NS_PER_MS
+        raise Inconclusive(CLIENT_STALLED.reason(of=found.anomaly, told=found.message, stalled_ms=stalled_ms))
+
+
+@grants("time-left")
 def _doubt_unless_overdue(evidence: Evidence, oldest_ns: int, found: Finding) -> None:
     of, told = found.anomaly, found.message
     if SETTING in evidence.record.not_set:

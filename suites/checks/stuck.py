@@ -25,7 +25,8 @@ network has healed; for as long as an answer told the client to hold back, it ha
 client's process (by its heartbeat) or a broker (by its answers) stalled in that very time is taken off; if the rest is
 below the bound, the trial is inconclusive. An answer that the client awaited for longer than the bound excuses nothing
 if it applied a request.timeout.ms: it had to give that request up. A client that ended its own process is
-``still-pending``'s to judge.
+``still-pending``'s to judge. Records and calls that never end follow from it, where it lasted to the end of the trial,
+or where they were handed over or called before it was over.
 
 ## References
 
@@ -37,15 +38,18 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from msgspec.structs import replace as changed
+
 from harness.anomaly import Anomaly
 from harness.availability import Span, gaps, last_fault_end_ns
 from harness.check import Check, Inconclusive, Requirement
-from harness.contract import CRASHED, Fatal
+from harness.contract import CRASHED, Fatal, OpComplete, OpInvoke
 from harness.evidence import Evidence, Send, view
 from harness.liveness import bound_ms, progress_ns
 from harness.outcome import Level
 from harness.rows import Finding
 from harness.units import NS_PER_MS
+from suites.checks.analysis.excuses import grants
 from suites.checks.disturbance import (
     BROKER_STALLED,
     CLIENT_STALLED,
@@ -63,7 +67,6 @@ STUCK = Anomaly(
     "stuck",
     "no progress for {idle_ms} ms after the network had healed, with {count:record} pending; "
     "the client's own largest timeout, with slack, is {bound_ms} ms",
-    explains=("still-pending", "hung-call"),
 )
 
 
@@ -74,6 +77,7 @@ class Stall(NamedTuple):
     pending: tuple[Send, ...]
 
 
+@grants("largest-timeout")
 def find(evidence: Evidence) -> list[Finding]:
     """At most one finding, counting the records that waited. Inconclusive if client or broker stalled meanwhile."""
     found = stall(evidence)
@@ -84,10 +88,32 @@ def find(evidence: Evidence) -> list[Finding]:
         len(found.pending), map(of_send, found.pending), idle_ms=found.span.length_ms, bound_ms=limit_ms
     )
     _doubt_if_stalled(evidence, found.span, limit_ms, finding)
-    return [finding]
+    return [changed(finding, explains=_explained(evidence, found.span))]
+
+
+@grants("follows-from-stuck")
+def _explained(evidence: Evidence, span: Span) -> tuple[str, ...]:
+    """What can all have come of it: records and calls without an end, handed over or called before it was over."""
+    pending_ns = [send.invoke_ns for send in evidence.sends.values() if send.complete_ns is None]
+    returned = {event.id for event in evidence.history if isinstance(event, OpComplete)}
+    hung_ns = [
+        event.mono_ns
+        for event in evidence.history
+        if isinstance(event, OpInvoke) and event.op != "send" and event.id not in returned
+    ]
+    is_to_the_end = span.end_ns == evidence.record.phases.final_ns
+    consequences = {"still-pending": pending_ns, "hung-call": hung_ns}
+    return tuple(
+        [
+            code
+            for code, moments in consequences.items()
+            if is_to_the_end or all(moment_ns < span.end_ns for moment_ns in moments)
+        ]
+    )
 
 
 @view
+@grants("told-to-hold-back")
 def stall(evidence: Evidence) -> Stall | None:
     """The longest time without progress, after healing and before the close, with records pending at every moment."""
     phases = evidence.record.phases
@@ -124,6 +150,7 @@ def _crashed(evidence: Evidence) -> bool:
     return any(isinstance(event, Fatal) and event.error == CRASHED for event in evidence.history)
 
 
+@grants("stalled-while-stuck")
 def _doubt_if_stalled(evidence: Evidence, span: Span, limit_ms: int, found: Finding) -> None:
     """Raise Inconclusive if the time without progress suffices only with that in which a process stalled."""
     client_ms = _inside_ms(span, silences(evidence), STARVED_MS)

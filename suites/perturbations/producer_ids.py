@@ -33,7 +33,7 @@ Numbers = tuple[int, int, int]
 """Producer id, epoch, base sequence."""
 
 
-def _renumbered(evidence: Evidence, numbers: Callable[[int, ProducePart], Numbers | None]) -> Evidence:
+def renumbered(evidence: Evidence, numbers: Callable[[int, ProducePart], Numbers | None]) -> Evidence:
     """Every batch carries other numbers, on the wire and in the log; None leaves a batch as it is.
 
     ``numbers`` is asked with the request's index, and gives attempts of one batch the same.
@@ -73,15 +73,15 @@ def _with_numbers(
 def _none(evidence: Evidence, _: str) -> Evidence:
     """No producer id is asked for, and none is sent."""
     without = with_frames(evidence, [frame for frame in evidence.frames if frame.api != "InitProducerId"])
-    return _renumbered(without, lambda _, __: (-1, -1, -1))
+    return renumbered(without, lambda _, __: (-1, -1, -1))
 
 
 def _one_each(evidence: Evidence, _: str) -> Evidence:
-    return _renumbered(evidence, lambda request, _: (INVENTED_ID + request, 0, 0))
+    return renumbered(evidence, lambda request, _: (INVENTED_ID + request, 0, 0))
 
 
 def _all_from_zero(evidence: Evidence, _: str) -> Evidence:
-    return _renumbered(evidence, lambda _, part: (part.producer_id or 0, part.producer_epoch or 0, 0))
+    return renumbered(evidence, lambda _, part: (part.producer_id or 0, part.producer_epoch or 0, 0))
 
 
 def _one_without(evidence: Evidence, spot: Spot) -> Evidence:
@@ -91,7 +91,7 @@ def _one_without(evidence: Evidence, spot: Spot) -> Evidence:
     def numbers(_: int, part: ProducePart) -> Numbers | None:
         return (-1, -1, -1) if (part.partition, part.crc) == (spot[0], crc) else None
 
-    return _renumbered(evidence, numbers)
+    return renumbered(evidence, numbers)
 
 
 def _two_ids(evidence: Evidence, spot: Spot) -> Evidence:
@@ -104,7 +104,7 @@ def _two_ids(evidence: Evidence, spot: Spot) -> Evidence:
             return None
         return INVENTED_ID, 0, (part.base_sequence or 0) - (first.base_sequence or 0)
 
-    return _renumbered(evidence, numbers)
+    return renumbered(evidence, numbers)
 
 
 def _higher_epoch(evidence: Evidence, spot: Spot) -> Evidence:
@@ -116,7 +116,7 @@ def _higher_epoch(evidence: Evidence, spot: Spot) -> Evidence:
             return None
         return part.producer_id or 0, (part.producer_epoch or 0) + 1, part.base_sequence or 0
 
-    return _renumbered(evidence, numbers)
+    return renumbered(evidence, numbers)
 
 
 def _refused(code: int, change: Callable[[ProducePart], ProducePart]) -> Callable[[Evidence, Spot], Evidence]:
@@ -150,7 +150,7 @@ def _epoch_back(evidence: Evidence, spot: Spot) -> Evidence:
         begun = (part.base_sequence or 0) - (first.base_sequence or 0)
         return part.producer_id or 0, (part.producer_epoch or 0) + 1, begun
 
-    raised = _renumbered(evidence, numbers)
+    raised = renumbered(evidence, numbers)
     last = [each for each in settled(raised) if each[0] == spot[0]][-1]
     return _refused(OLD_EPOCH, _by(0, -1))(raised, last)
 

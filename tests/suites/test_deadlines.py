@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from dataclasses import replace
 
 import pytest
@@ -293,6 +294,33 @@ def test_a_process_that_stood_still_to_the_end_is_seen(story):
     told.finished("flush", at_ms=1_000)
     with pytest.raises(Inconclusive, match="stalled for 6,000 ms"):
         still_pending.CHECK.find(told.evidence())
+
+
+def test_what_stalled_before_a_record_was_handed_over_says_nothing_of_it(story):
+    told = story()
+    told.beat(0, 4_000, 5_000, 6_000, 7_000)
+    told.call(0, at_ms=5_500)
+    told.finished("flush", at_ms=6_000)
+    (finding,) = still_pending.CHECK.find(told.evidence())
+    assert finding.anomaly == "still-pending"
+
+    told.result(0, at_ms=7_500)
+    (finding,) = still_pending.CHECK.find(told.evidence())
+    assert finding.anomaly == "false-flush"
+
+
+@pytest.mark.parametrize(
+    ("beats", "is_doubted"), [((0, 4_000, 5_000, 6_000, 6_900), False), ((0, 1_000), True)]
+)
+def test_what_stalled_before_a_call_says_nothing_of_it_unless_it_stalled_to_the_end(story, beats, is_doubted):
+    told = story(shuts_down=False)
+    told.call(0)
+    told.beat(*beats)
+    told.result(0, at_ms=5)
+    told.history.append(OpInvoke(seq=0, mono_ns=ns(told.final_ms + 10), wall_ns=0, op="close", id=99))
+    with pytest.raises(Inconclusive) if is_doubted else nullcontext():
+        (finding,) = still_pending.CHECK.find(told.evidence())
+        assert finding.anomaly == "hung-call"
 
 
 def test_a_broker_that_stood_still_is_no_excuse_for_saying_that_all_is_done(story):

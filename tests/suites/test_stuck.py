@@ -190,3 +190,18 @@ def test_a_mutant_that_stalls_is_stuck_in_virtual_time(seed):
     verdict = verdict_of("mutant-stalls_after_reset")
     assert (verdict.verdict, verdict.code) == ("fail", "stuck")
     assert verdict_of("reference").verdict == "pass"
+
+
+def test_what_never_ends_follows_from_it_where_it_was_there_before_it_was_over(stalled):
+    """Record 3 is handed over when the client has come back, and has no result either: a cause of its own."""
+    told = stalled(HEAL_MS + BOUND_MS + 5_000)
+    (finding,) = CHECK.find(told.evidence())
+    assert finding.explains == ("still-pending", "hung-call")
+
+    told.deliver([1], 0, at_ms=HEAL_MS + BOUND_MS + 1_000)
+    (finding,) = CHECK.find(told.evidence())
+    assert finding.explains == ("still-pending", "hung-call")
+
+    told.call(3, at_ms=HEAL_MS + BOUND_MS + 2_000)
+    (finding,) = CHECK.find(told.evidence())
+    assert finding.explains == ("hung-call",)

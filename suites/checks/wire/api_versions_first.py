@@ -30,6 +30,7 @@ from harness.check import Check, Requirement
 from harness.evidence import Evidence, view
 from harness.outcome import Guarantee, Level
 from harness.rows import Finding, Frame, FrameKind
+from suites.checks.analysis.excuses import grants
 
 SKIPPED = Anomaly(
     "api-versions-skipped", "{count} of {connections:connection} began with {apis}", Level.SHOULD
@@ -39,6 +40,7 @@ SASL = frozenset({"SaslHandshake", "SaslAuthenticate"})
 
 
 @view
+@grants("sasl-first")
 def first_requests(evidence: Evidence) -> list[Frame]:
     """The first request of each connection that has one, SASL aside."""
     first: dict[int, Frame] = {}

@@ -28,12 +28,15 @@ NET-CON-05: a node is tried again when its connection is lost, and not before.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from harness.anomaly import Anomaly, Sample
 from harness.check import Check, Requirement
 from harness.evidence import Evidence
 from harness.outcome import Guarantee, Level
 from harness.rows import Finding, Frame, FrameKind
 from harness.units import NS_PER_MS
+from suites.checks.analysis.excuses import grants
 
 OPEN = Anomaly(
     "connections-open", "{count:connection} open to one broker at a time, of {limit}", Level.SHOULD
@@ -58,7 +61,7 @@ def find(evidence: Evidence) -> list[Finding]:
         (OPEN, _most_open(evidence)),
         (ENDLESS, max(endless.values(), key=len, default=[])),
     ):
-        if len(connections) > LIMIT:
+        if not _may_be_open(len(connections)):
             found.append(anomaly.found(len(connections), map(_sample, connections), limit=LIMIT))
     return found
 
@@ -87,14 +90,23 @@ def _most_open(evidence: Evidence) -> list[Frame]:
     for frame in sorted(evidence.frames, key=lambda frame: frame.t_ns):
         if frame.kind is FrameKind.CLOSE:
             is_open.get(frame.broker, {}).pop(frame.conn, None)
-        elif frame.kind is FrameKind.OPEN and not any(
-            begin_ns <= frame.t_ns <= end_ns + AFTER_NS for begin_ns, end_ns in windows
-        ):
+        elif frame.kind is FrameKind.OPEN and not _is_during(windows, frame):
             here = is_open.setdefault(frame.broker, {})
             here[frame.conn] = frame
             if len(here) > len(most):
                 most = list(here.values())
     return most
+
+
+@grants("several-connections")
+def _may_be_open(connections: int) -> bool:
+    return connections <= LIMIT
+
+
+@grants("opened-beside-fault")
+def _is_during(windows: Iterable[tuple[int, int]], opened: Frame) -> bool:
+    """True if it was opened while a fault was in effect, or so shortly after that its end may have been hidden."""
+    return any(begin_ns <= opened.t_ns <= end_ns + AFTER_NS for begin_ns, end_ns in windows)
 
 
 def _sample(frame: Frame) -> Sample:

@@ -35,6 +35,7 @@ from harness.check import Check, Requirement
 from harness.evidence import Evidence
 from harness.outcome import Guarantee, Level
 from harness.rows import Finding, Frame, FrameKind
+from suites.checks.analysis.excuses import grants
 from suites.checks.wire.rate import SECOND_NS, busiest_second
 
 STORM = Anomaly("metadata-storm", "{count:Metadata request} in a second, of {limit} at most", Level.SHOULD)
@@ -46,7 +47,7 @@ def find(evidence: Evidence) -> list[Finding]:
     """At most one finding: the requests of the busiest second."""
     asked = _questions(evidence)
     most, end_ns = busiest_second(frame.arrived_ns for frame in asked)
-    limit = _usual(evidence) + FOR_EACH_REASON * _reasons(evidence, end_ns)
+    limit = usual(evidence) + FOR_EACH_REASON * _reasons(evidence, end_ns)
     if most <= limit:
         return []
     then = (frame for frame in asked if end_ns - SECOND_NS <= frame.arrived_ns <= end_ns)
@@ -62,7 +63,9 @@ def _questions(evidence: Evidence) -> list[Frame]:
     return [frame for frame in frames if frame.kind is FrameKind.REQUEST and frame.api == METADATA]
 
 
-def _usual(evidence: Evidence) -> int:
+@grants("generous-rate-of-metadata")
+def usual(evidence: Evidence) -> int:
+    """How many questions a second need no reason."""
     record = evidence.record
     if BACKOFF in record.not_set or BACKOFF not in record.spec.config:
         return LEAST_A_SECOND
@@ -70,6 +73,7 @@ def _usual(evidence: Evidence) -> int:
     return max(LEAST_A_SECOND, TIMES_JAVA * 1_000 // java_ms)
 
 
+@grants("reasons-for-metadata")
 def _reasons(evidence: Evidence, end_ns: int) -> int:
     return sum(
         end_ns - 2 * SECOND_NS <= frame.t_ns <= end_ns

@@ -23,7 +23,8 @@ where a batch does not say one. A batch that is not compressed is a difference t
 docs/clients.md compress every batch, whether or not it pays. Timestamps are judged by the client's own wall clock,
 from its first event to its last, with 5 s of slack each way; where its events lack it, they are not. Offsets are
 judged where acks asks for an answer: a record that a broker took for a repetition (DUPLICATE_SEQUENCE_NUMBER) may
-have none, so nothing is said where one such answer passed. A result that names no partition either is that of an
+have none, so nothing is said of the records of such a batch (of its partition, where the log does not have its
+bytes). A result that names no partition either is that of an
 adapter which cannot tell where one record of a call went; it counts only if no result has an offset.
 
 ## References
@@ -35,16 +36,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from msgspec.structs import replace as changed
+
 from harness.anomaly import Anomaly, Sample
 from harness.check import Check, Requirement
-from harness.evidence import Evidence, view
+from harness.evidence import Evidence, Send, view
 from harness.outcome import Guarantee, Level
 from harness.rows import Finding
 from harness.units import NS_PER_MS
 from harness.wire.error_table import BY_NAME
+from suites.checks.analysis.excuses import grants
 from suites.checks.findings import of_send
 from suites.checks.wire.on_the_way import wall_offsets_ns
-from suites.checks.wire.sent import Sent, sent
+from suites.checks.wire.record_timestamps import MISDATED, misdated_batches
+from suites.checks.wire.sent import Sent, sent, stored
 
 OTHER_ACKS = Anomaly("acks-not-applied", "{count:batch part} sent with acks {found}, where {wanted} was set")
 OTHER_CODEC = Anomaly(
@@ -56,7 +61,6 @@ OTHER_TIME = Anomaly(
     "timestamps-outside",
     "{count:batch part} with a timestamp outside of the trial",
     Level.SHOULD,
-    explains=("record-misdated",),
 )
 NO_OFFSET = Anomaly("offset-missing", "{count:record} acknowledged without an offset", Level.SHOULD)
 ACKS, CODEC = "acks", "compression.type"
@@ -104,27 +108,63 @@ def _times(evidence: Evidence) -> Iterator[Finding]:
         )
     ]
     if outside:
-        yield OTHER_TIME.found(len(outside), map(_sample, outside), requirement="PRD-ISP-09")
+        found = OTHER_TIME.found(len(outside), map(_sample, outside), requirement="PRD-ISP-09")
+        yield changed(found, explains=_explained(evidence, outside))
+
+
+@grants("follows-from-header")
+def _explained(evidence: Evidence, outside: list[Sent]) -> tuple[str, ...]:
+    """Records that are dated wrongly follow from it if all of them are in these batches."""
+    batches = {(each.part.partition, each.part.crc) for each in outside}
+    return (MISDATED.code,) if all(place in batches for place in misdated_batches(evidence)) else ()
 
 
 def _offsets(evidence: Evidence) -> Iterator[Finding]:
     if not _asks_for_offsets(evidence):
         return
-    if any(each.error_code == DUPLICATE for each in sent(evidence)):
-        return
     acked = evidence.acknowledged.values()
     without = [send for send in acked if send.offset < 0]
     tells_none = len(without) == len(acked)
-    if without := [send for send in without if tells_none or send.partition >= 0]:
+    if without := [
+        send
+        for send in without
+        if not _is_place_unknown(send, tells_none) and send.n not in _repetitions(evidence)
+    ]:
         yield NO_OFFSET.found(len(without), map(of_send, without), requirement="PRD-SND-01")
 
 
+@grants("adapter-tells-no-place")
+def _is_place_unknown(send: Send, tells_none: bool) -> bool:
+    """True for the result of an adapter that cannot tell where this record went, and can of others."""
+    return send.partition < 0 and not tells_none
+
+
+@view
+@grants("repetition-without-offset")
+def _repetitions(evidence: Evidence) -> frozenset[int]:
+    """The records of the batches that a broker took for repetitions; of their partitions where they are not found."""
+    repeated = [each.part for each in sent(evidence) if each.error_code == DUPLICATE]
+    found: set[int] = set()
+    for part in repeated:
+        own = {n for batch in stored(evidence).get((part.partition, part.crc), ()) for n in batch.numbers}
+        found |= {n for n in own or _in_partition(evidence, part.partition) if n is not None}
+    return frozenset(found)
+
+
+def _in_partition(evidence: Evidence, partition: int) -> set[int]:
+    copies = evidence.copies
+    stored_there = {n for n in copies if any(copy.partition == partition for copy in copies[n])}
+    return stored_there | {n for n, send in evidence.sends.items() if send.partition == partition}
+
+
+@grants("setting-not-given")
 def _setting(evidence: Evidence, name: str) -> object:
     """As the client says it applied it; None where it did not."""
     record = evidence.record
     return None if name in record.not_set else record.spec.config.get(name)
 
 
+@grants("slack-of-timestamps")
 def _span_ms(evidence: Evidence) -> tuple[int, int] | None:
     """The wall-clock time of the client's life, with slack."""
     least_ns, most_ns = wall_offsets_ns(evidence)

@@ -40,6 +40,7 @@ from harness.check import Check, Requirement
 from harness.evidence import Evidence
 from harness.outcome import Guarantee, Level
 from harness.rows import Finding
+from suites.checks.analysis.excuses import grants
 from suites.checks.findings import of_copies
 from suites.checks.promises import EVERY, EXACTLY_ONCE
 from suites.checks.wire.keyed import key_places
@@ -124,6 +125,7 @@ def _growths_ns(evidence: Evidence) -> list[int]:
     )
 
 
+@grants("open-while-topic-grew")
 def _was_open_at(evidence: Evidence, n: int, moments_ns: list[int]) -> bool:
     """True if the record had no result yet at one of the moments, or was not handed over before the first."""
     send = evidence.sends.get(n)
@@ -132,6 +134,7 @@ def _was_open_at(evidence: Evidence, n: int, moments_ns: list[int]) -> bool:
     )
 
 
+@grants("key-moves-with-growth")
 def _may_move(evidence: Evidence, places: Mapping[int, list[int]], growths_ns: list[int]) -> bool:
     """True if the key has one partition more for each growth, at most, and was in one partition before the first."""
     settled = [

@@ -19,9 +19,10 @@ them is stored as often as it is sent, and so is a batch that is sent again unde
 
 The witness's frames, the history and the faults as they were. A change of identity is allowed when something failed
 before, and the identity before was not used for longer than request.timeout.ms and five seconds after that: a Produce
-or InitProducerId request that was answered with an error, late, or not at all; a connection that ended; a record
-without success; or a fault in effect. So is one after the last epoch, 32767. A producer id is given by an
-InitProducerId response; where the witness could not read a frame, there may have been another one: inconclusive. A
+or InitProducerId request that was answered with an error, late, or not at all; a connection that ended, unless the
+client left one that never carried such requests; a record without success; or a fault in effect. So is another
+producer id after the last epoch, 32767. A producer id is given by an InitProducerId response that passed before its
+first batch; where the witness could not read a frame before that, there may have been another one: inconclusive. A
 batch that the witness could not read is not judged.
 
 ## References
@@ -32,6 +33,7 @@ PRD-IDM-01 (KIP-98, KIP-360, KIP-679).
 from __future__ import annotations
 
 from collections.abc import Iterator
+from collections.abc import Set as AbstractSet
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -39,9 +41,11 @@ from harness.anomaly import Anomaly, Sample
 from harness.check import Check, Inconclusive, Requirement
 from harness.evidence import Evidence
 from harness.outcome import Level, Outcome
-from harness.rows import Finding, FrameKind, ProducePart
+from harness.rows import Finding, Frame, FrameKind, ProducePart
 from harness.units import NS_PER_MS
+from suites.checks.analysis.excuses import grants
 from suites.checks.analysis.unread import unread
+from suites.checks.attempts import PRODUCE
 from suites.checks.disturbance import stalled_by
 from suites.checks.findings import doubt_if_unreadable
 from suites.checks.promises import EXACTLY_ONCE
@@ -77,10 +81,9 @@ def find(evidence: Evidence) -> list[Finding]:
     if missing:
         found.append(MISSING.found(len(missing), map(_of_batch, missing), batches=len(batches)))
     identities = _identities(batches)
-    ids = {identity.producer_id for identity in identities}
-    if (invented := len(ids) - _given(evidence)) > 0:
-        finding = INVENTED.found(invented, map(_of_identity, identities))
-        doubt_if_unreadable(finding, len(unread(evidence)))
+    if invented := _invented(evidence, identities):
+        finding = INVENTED.found(len(invented), map(_of_identity, invented))
+        doubt_if_unreadable(finding, _unread_before(evidence, invented[-1]))
         found.append(finding)
     if changed := list(_changed_without_reason(evidence, identities)):
         found += _told(evidence, changed)
@@ -101,12 +104,29 @@ def _identities(batches: list[Sent]) -> list[Identity]:
     return [Identity(*identity, times[0], times[-1]) for identity, times in used.items()]
 
 
-def _given(evidence: Evidence) -> int:
-    """How many producer ids the client can have been given."""
-    return sum(
-        frame.kind is FrameKind.RESPONSE and frame.api == INIT and not frame.error_codes
+def _invented(evidence: Evidence, identities: list[Identity]) -> list[Identity]:
+    """The first identity of each producer id that no broker can have given by then, in order of time."""
+    given_ns = sorted(
+        frame.t_ns
         for frame in evidence.frames
+        if frame.kind is FrameKind.RESPONSE and frame.api == INIT and not frame.error_codes
     )
+    firsts: dict[int, Identity] = {}
+    for identity in identities:
+        firsts.setdefault(identity.producer_id, identity)
+    found = []
+    for identity in sorted(firsts.values(), key=lambda identity: identity.first_ns):
+        if given_ns and given_ns[0] <= identity.first_ns:
+            given_ns.pop(0)
+        else:
+            found.append(identity)
+    return found
+
+
+@grants("unread-identity")
+def _unread_before(evidence: Evidence, invented: Identity) -> int:
+    """How much passed unread by which a broker may have given this producer id."""
+    return sum(each.begin_ns <= invented.first_ns for each in unread(evidence))
 
 
 def _changed_without_reason(
@@ -115,13 +135,23 @@ def _changed_without_reason(
     """The identities before and after such a change."""
     failures = _failures(evidence) if len(identities) > 1 else []
     for before, after in pairwise(identities):
-        is_spent = before.epoch == LAST_EPOCH
-        if not is_spent and not any(
-            begin_ns <= after.first_ns and end_ns >= before.last_ns for begin_ns, end_ns in failures
-        ):
+        if not _is_spent(before, after) and not _has_failed(failures, before, after):
             yield before, after
 
 
+@grants("last-epoch")
+def _is_spent(before: Identity, after: Identity) -> bool:
+    """True if the epoch could not be raised any more, and another producer id follows."""
+    return before.epoch == LAST_EPOCH and before.producer_id != after.producer_id
+
+
+@grants("failure-before-new-identity")
+def _has_failed(failures: list[Span], before: Identity, after: Identity) -> bool:
+    """True if something failed before the change that may still have been acted on after the last batch before it."""
+    return any(begin_ns <= after.first_ns and end_ns >= before.last_ns for begin_ns, end_ns in failures)
+
+
+@grants("stall-before-new-identity")
 def _told(evidence: Evidence, changed: list[tuple[Identity, Identity]]) -> list[Finding]:
     """Inconclusive where something stalled before each change: a client may have given up what was answered late."""
     timeout_ns = int(evidence.record.spec.config["request.timeout.ms"]) * NS_PER_MS
@@ -141,14 +171,21 @@ def _failures(evidence: Evidence) -> list[Span]:
     """From each failure to the moment by which a client has acted on it."""
     timeout_ns = int(evidence.record.spec.config["request.timeout.ms"]) * NS_PER_MS
     spans = [*_failed_requests(evidence, timeout_ns)]
+    requests = (frame for frame in (*evidence.frames, *evidence.stopped) if frame.kind is FrameKind.REQUEST)
+    produced = {frame.conn for frame in requests if frame.api in (PRODUCE, INIT)}
     for frame in evidence.frames:
-        if frame.kind is FrameKind.CLOSE or (frame.api == INIT and frame.error_codes):
+        if _ended(frame, produced) or (frame.api == INIT and frame.error_codes):
             spans.append((frame.t_ns, frame.t_ns))
     for send in evidence.sends.values():
         if send.outcome is not Outcome.OK and send.complete_ns is not None:
             spans.append((send.complete_ns, send.complete_ns))
     spans += [row.effective_ns for row in evidence.faults if row.effective_ns is not None]
     return [(begin_ns, end_ns + timeout_ns + GRACE_MS * NS_PER_MS) for begin_ns, end_ns in spans]
+
+
+def _ended(frame: Frame, produced: AbstractSet[int]) -> bool:
+    """True for the end of a connection, but for one that its client leaves and that never carried these requests."""
+    return frame.kind is FrameKind.CLOSE and (frame.conn in produced or frame.closed_by != "client")
 
 
 def _failed_requests(evidence: Evidence, timeout_ns: int) -> Iterator[Span]:

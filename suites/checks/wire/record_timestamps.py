@@ -38,6 +38,7 @@ from harness.evidence import Evidence, view
 from harness.outcome import Guarantee, Level
 from harness.rows import Finding, LogRecord
 from harness.units import NS_PER_MS
+from suites.checks.analysis.excuses import grants
 from suites.checks.wire.on_the_way import wall_offsets_ns
 from suites.checks.wire.sent import sent
 
@@ -65,6 +66,7 @@ class Dated(NamedTuple):
 
 
 @view
+@grants("dated-by-a-later-attempt")
 def dated(evidence: Evidence) -> list[Dated]:
     """The records of this trial's own in the log; none where the client tells no wall clock."""
     least_ns, most_ns = wall_offsets_ns(evidence)
@@ -87,11 +89,22 @@ def dated(evidence: Evidence) -> list[Dated]:
 
 def find(evidence: Evidence) -> list[Finding]:
     """At most one finding, counting records."""
-    outside = [each for each in dated(evidence) if each.outside_ms > SLACK_MS]
+    outside = [each for each in dated(evidence) if not _may_be_dated_so(each)]
     if not outside:
         return []
     most_ms = max(each.outside_ms for each in outside)
     return [MISDATED.found(len(outside), map(_sample, outside), most_ms=most_ms)]
+
+
+def misdated_batches(evidence: Evidence) -> set[tuple[int, int | None]]:
+    """Partition and CRC of the batches with such a record."""
+    outside = (each.record for each in dated(evidence) if not _may_be_dated_so(each))
+    return {(record.partition, record.batch_crc) for record in outside}
+
+
+@grants("slack-of-timestamps")
+def _may_be_dated_so(each: Dated) -> bool:
+    return each.outside_ms <= SLACK_MS
 
 
 def _sample(each: Dated) -> Sample:

@@ -43,6 +43,7 @@ from harness.evidence import Evidence, view
 from harness.outcome import Guarantee, Level
 from harness.rows import Fate, Finding, Frame, FrameKind
 from harness.units import NS_PER_MS
+from suites.checks.analysis.excuses import grants
 from suites.checks.promises import EVERY, EXACTLY_ONCE
 from suites.checks.turns import out_of_turn_ns
 from suites.checks.wire.on_the_way import had_from_ns, sent_by_ns, wall_offsets_ns
@@ -102,6 +103,7 @@ class _Request(NamedTuple):
 
 
 @view
+@grants("confused-by-answers")
 def _confused_ns(evidence: Evidence) -> dict[int, int]:
     """Connection -> when its client may have taken an answer for another one's."""
     doubled: dict[int, int] = {}
@@ -124,12 +126,21 @@ def _counted(evidence: Evidence, conn: int, requests: list[_Request]) -> Iterato
         out = [
             other
             for other in out
-            if (other.had_ns is None or other.had_ns > request.sent_ns)
-            and wall_ms - other.youngest_ms < timeout_ms
+            if _is_unanswered(other, request) and not _may_be_given_up(other, wall_ms, timeout_ms)
         ]
         out.append(request)
         batches = max(sum(lane in other.lanes for other in out) for lane in request.lanes)
         yield InFlight(request.frame, len(out), batches)
+
+
+def _is_unanswered(other: _Request, request: _Request) -> bool:
+    return other.had_ns is None or other.had_ns > request.sent_ns
+
+
+@grants("given-up-in-flight")
+def _may_be_given_up(request: _Request, wall_ms: int, timeout_ms: int) -> bool:
+    """True if even its youngest record is older than the request timeout."""
+    return wall_ms - request.youngest_ms >= timeout_ms
 
 
 def find(evidence: Evidence) -> list[Finding]:
@@ -157,6 +168,7 @@ def _of_batches(over: list[InFlight], requirement: str, limit: int) -> Finding:
     return BATCHES.found(len(over), map(_sample, over), requirement=requirement, most=most, limit=limit)
 
 
+@grants("limit-not-given")
 def _limit(evidence: Evidence) -> int | None:
     """The limit that the client says it applies; None if there is none."""
     record = evidence.record

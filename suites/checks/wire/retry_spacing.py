@@ -43,6 +43,7 @@ from harness.outcome import Guarantee, Level
 from harness.rows import Finding, FrameKind
 from harness.units import NS_PER_MS
 from harness.wire.error_table import error_for
+from suites.checks.analysis.excuses import grants
 from suites.checks.analysis.sending import sending
 from suites.checks.attempts import Attempt, attempts
 from suites.checks.too_large import TOO_LARGE
@@ -93,6 +94,7 @@ def pauses_ms(evidence: Evidence) -> list[tuple[int, Sent]]:
     ]
 
 
+@grants("another-leader", "too-large-at-once")
 def _may_go_at_once(evidence: Evidence, before: Sent, after: Sent) -> bool:
     """True for a batch that goes in parts, and for one whose leader may be another, or of another epoch."""
     if before.error_code == TOO_LARGE or after.frame.broker != before.frame.broker:
@@ -129,7 +131,7 @@ def find(evidence: Evidence) -> list[Finding]:
     limit = MANY_A_SECOND
     if applied_ms is not None:
         least_ms = int(applied_ms * LEAST_OF_BACKOFF)
-        soon = [(pause_ms, each) for pause_ms, each in pauses_ms(evidence) if pause_ms + CLOCK_MS < least_ms]
+        soon = [each for each in pauses_ms(evidence) if not _is_long_enough(each[0], least_ms)]
         if soon:
             shortest_ms = min(pause_ms for pause_ms, _ in soon)
             samples = (_sample(each, pause_ms) for pause_ms, each in soon)
@@ -138,13 +140,26 @@ def find(evidence: Evidence) -> list[Finding]:
     storms = {
         most: attempts
         for attempts in attempts_by_batch(evidence).values()
-        if len(attempts) > limit
-        and (most := busiest_second([each.asked_ns for each in attempts]).times) > limit
+        if (most := _too_often(attempts, limit))
     }
     if storms:
         samples = (_sample(attempts[0], len(attempts)) for attempts in storms.values())
         found.append(STORM.found(len(storms), samples, most=max(storms), limit=limit))
     return found
+
+
+@grants("jitter-of-backoff")
+def _is_long_enough(pause_ms: int, least_ms: int) -> bool:
+    return pause_ms + CLOCK_MS >= least_ms
+
+
+@grants("burst-of-retries")
+def _too_often(made: list[Sent], limit: int) -> int:
+    """How many there were in the busiest second; 0 if that is within the limit."""
+    if len(made) <= limit:
+        return 0
+    most = busiest_second([each.asked_ns for each in made]).times
+    return most if most > limit else 0
 
 
 def backoff_ms(evidence: Evidence) -> int | None:

@@ -17,6 +17,7 @@ import msgspec
 from harness.evidence import Evidence, view
 from harness.rows import Frame, FrameKind, ProducePart
 from harness.wire.error_table import BY_NAME, error_for
+from suites.checks.analysis.excuses import grants
 from suites.checks.attempts import CLIENT, PRODUCE
 
 TOO_LARGE = BY_NAME["MESSAGE_TOO_LARGE"].code
@@ -76,10 +77,12 @@ class Variant(msgspec.Struct, frozen=True, gc=False):
     def first_ns(self) -> int:
         return self.sent[0].asked_ns
 
-    @property
-    def is_too_large(self) -> bool:
-        """True if a broker refused it for its size: its parts may have its sequences."""
-        return any(each.error_code == TOO_LARGE for each in self.sent)
+    def is_too_large_at(self, at_ns: int) -> bool:
+        """True if by then an answer had passed that refused it for its size: its parts may have its sequences."""
+        return any(
+            each.error_code == TOO_LARGE and each.answer is not None and each.answer.t_ns <= at_ns
+            for each in self.sent
+        )
 
     def may_be_stored_at(self, at_ns: int) -> bool:
         """True if, for all that the client was told by then, this batch may be in the log."""
@@ -117,6 +120,7 @@ def sent(evidence: Evidence) -> list[Sent]:
 
 
 @view
+@grants("higher-epoch")
 def variants(evidence: Evidence) -> Mapping[Chain, list[Variant]]:
     """The batches with a sequence, by chain, in the order of their first attempts."""
     found: dict[tuple[Chain, int, int, int | None], list[Sent]] = {}

@@ -20,9 +20,10 @@ sent again under other numbers is a new batch to the broker, which stores it onc
 
 The witness's frames, the log and the history. The order in which batches came to the witness does not matter. Numbers
 that no batch carried are missing only if the partition has fewer records that failed, or that never had a result,
-than there are such numbers: a batch may be given up on its way to the witness. A batch that a broker refused as out of
-place left numbers out too, if a later one begins with those and reaches into it. A frame that the witness could not
-read may have carried them: inconclusive. Where a topic was created again, its old batches say nothing of the new
+than there are such numbers, handed over before the batch with the later numbers was at the witness: a batch may be
+given up on its way there. A batch that a broker refused as out of place left numbers out too, if a later one begins
+with those and reaches into it. A frame that the witness could not read, on the way to a broker of the partition, may
+have carried them: inconclusive. Where a topic was created again, its old batches say nothing of the new
 ones.
 
 ## References
@@ -37,13 +38,15 @@ from typing import NamedTuple
 
 from harness.anomaly import Anomaly, Sample
 from harness.check import Check, Requirement
-from harness.evidence import Evidence
+from harness.evidence import Evidence, Send, view
+from harness.exchanges import FOR_EVER
 from harness.outcome import Level, Outcome
 from harness.rows import Finding
-from suites.checks.analysis.unread import unread
+from suites.checks.analysis.excuses import grants
+from suites.checks.analysis.unread import unread_about
 from suites.checks.findings import doubt_if_unreadable, of_copies
 from suites.checks.promises import EXACTLY_ONCE
-from suites.checks.wire.keyed import partitions_of_keys
+from suites.checks.wire.keyed import UNKNOWN, partitions_of_keys
 from suites.checks.wire.renumbered import renumbered
 from suites.checks.wire.sent import OUT_OF_PLACE, Chain, Variant, variants
 
@@ -65,19 +68,18 @@ class _Gap(NamedTuple):
 def find(evidence: Evidence) -> list[Finding]:
     """At most one finding of each kind: numbers that are missing, records that were numbered anew."""
     found = []
-    given_up = _given_up(evidence)
     gaps: list[_Gap] = []
     for chain, batches in variants(evidence).items():
         gaps += _jumps(batches)
         missing = list(_gaps(batches))
-        if sum(gap.numbers for gap in missing) > given_up.get(chain.partition, 0) + given_up.get(-1, 0):
+        if missing and not _are_given_up(evidence, chain, missing):
             gaps += missing
     if gaps:
         chains = len({gap.behind.chain for gap in gaps})
         finding = GAP.found(
             sum(gap.numbers for gap in gaps), map(_sample, gaps), requirement="PRD-IDM-02", chains=chains
         )
-        doubt_if_unreadable(finding, len(unread(evidence)))
+        doubt_if_unreadable(finding, _unread_numbers(evidence, gaps))
         found.append(finding)
     if changed := renumbered(evidence):
         samples = (of_copies(n, copies) for n, copies in sorted(changed.items()))
@@ -109,15 +111,36 @@ def _jumps(batches: list[Variant]) -> Iterator[_Gap]:
         end = max(end, batch.end)
 
 
-def _given_up(evidence: Evidence) -> Mapping[int, int]:
-    """Partition -> how many of its records have no success; -1 for those of unknown partition."""
+@grants("given-up-with-its-numbers")
+def _are_given_up(evidence: Evidence, chain: Chain, missing: list[_Gap]) -> bool:
+    """True if there are as many records without success that can have had these numbers.
+
+    They are of the chain's partition, or of an unknown one, and were handed over before what has the later numbers.
+    """
+    until_ns = max(gap.behind.first_ns for gap in missing)
+    given_up = sum(
+        send.invoke_ns <= until_ns
+        for partition in (chain.partition, UNKNOWN)
+        for send in _given_up(evidence).get(partition, ())
+    )
+    return given_up >= sum(gap.numbers for gap in missing)
+
+
+@view
+def _given_up(evidence: Evidence) -> Mapping[int, list[Send]]:
+    """Partition -> its records without success; -1 for those of unknown partition."""
     by_key = partitions_of_keys(evidence)
-    counts: dict[int, int] = {}
+    found: dict[int, list[Send]] = {}
     for n, send in evidence.sends.items():
         if send.outcome is not Outcome.OK:
-            partition = send.partition if send.partition >= 0 else by_key(n)
-            counts[partition] = counts.get(partition, 0) + 1
-    return counts
+            found.setdefault(send.partition if send.partition >= 0 else by_key(n), []).append(send)
+    return found
+
+
+@grants("unread-numbers")
+def _unread_numbers(evidence: Evidence, gaps: list[_Gap]) -> int:
+    """How much passed unread on the way of these partitions: what had the numbers may have been in it."""
+    return max(unread_about(evidence, gap.behind.chain.partition, 0, FOR_EVER) for gap in gaps)
 
 
 def _sample(gap: _Gap) -> Sample:

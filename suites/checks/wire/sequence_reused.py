@@ -50,6 +50,7 @@ from harness.check import Check, Requirement
 from harness.evidence import Evidence, Send, view
 from harness.outcome import Level
 from harness.rows import Finding, LogRecord
+from suites.checks.analysis.excuses import grants
 from suites.checks.promises import EXACTLY_ONCE
 from suites.checks.wire.renumbered import renumbered
 from suites.checks.wire.sent import Variant, is_numbered, sent, stored, variants
@@ -96,10 +97,12 @@ def _overlapping(chain: list[Variant]) -> Iterator[tuple[Variant, Variant]]:
             yield (low, high) if low.first_ns <= high.first_ns else (high, low)
 
 
+@grants("parts-of-too-large", "refused-for-certain")
 def _is_allowed(earlier: Variant, later: Variant) -> bool:
-    return earlier.is_too_large or not earlier.may_be_stored_at(later.first_ns)
+    return earlier.is_too_large_at(later.first_ns) or not earlier.may_be_stored_at(later.first_ns)
 
 
+@grants("encoded-again")
 def _difference(evidence: Evidence, earlier: Variant, later: Variant) -> str:
     """How the two are known to be different batches; "" if they may be one."""
     if (earlier.base, earlier.records) != (later.base, later.records):
@@ -132,6 +135,7 @@ def _places(evidence: Evidence) -> dict[tuple[int, int], list[int]]:
     return places
 
 
+@grants("follows-from-reuse")
 def _explained(evidence: Evidence, found: list[Reuse]) -> tuple[str, ...]:
     """The codes of what can all have come of it; a higher epoch of the partition is what a broken chain ends in."""
     since: dict[tuple[int, int], tuple[int, int]] = {}

@@ -43,6 +43,7 @@ from harness.exchanges import FOR_EVER, connections
 from harness.outcome import Guarantee, Level
 from harness.rows import Finding, Frame, FrameKind
 from harness.units import NS_PER_MS
+from suites.checks.analysis.excuses import grants
 from suites.checks.analysis.way import way
 from suites.checks.turns import out_of_turn_ns
 from suites.checks.wire.heard import made_after, read_by_ns
@@ -73,6 +74,7 @@ class _Heard(NamedTuple):
     told_ns: int | None
     reached_ns: int | None
 
+    @grants("throttle-unheard")
     def is_before(self, at_ns: int) -> bool:
         """True if the client certainly had it some time before that moment."""
         told = self.told_ns is not None and self.told_ns < at_ns
@@ -90,11 +92,17 @@ def throttles(evidence: Evidence) -> list[Throttle]:
             told.get((answer.conn, answer.correlation_id)),
             faults.reached_ns(answer.broker, answer.t_ns, known[answer.conn].opened_ns),
         )
-        over_ns = min(answer.t_ns + answer.throttle_ms * NS_PER_MS, confused.get(answer.conn, FOR_EVER))
+        over_ns = _over_ns(answer, confused.get(answer.conn, FOR_EVER))
         if heard.is_before(over_ns):
             early = _early(evidence, requests.get(answer.conn, []), answer.t_ns, over_ns - EARLY_NS, heard)
             found.append(Throttle(answer, early))
     return found
+
+
+@grants("throttled-out-of-turn")
+def _over_ns(answer: Frame, confused_ns: int) -> int:
+    """Until when it is certain that the client has to hold back: not when an answer has come out of turn."""
+    return min(answer.t_ns + answer.throttle_ms * NS_PER_MS, confused_ns)
 
 
 def _requests(evidence: Evidence) -> dict[int, list[Frame]]:
@@ -108,6 +116,7 @@ def _requests(evidence: Evidence) -> dict[int, list[Frame]]:
     return requests
 
 
+@grants("throttle-nearly-over")
 def _early(
     evidence: Evidence, made: Sequence[Frame], since_ns: int, until_ns: int, heard: _Heard
 ) -> tuple[Frame, ...]:
@@ -139,6 +148,7 @@ def find(evidence: Evidence) -> list[Finding]:
     return [IGNORED.found(len(early), (_sample(*each) for each in early.values()), most_ms=most_ms)]
 
 
+@grants("throttle-not-asked-for")
 def _asks_for_it(answer: Frame) -> bool:
     since = SINCE.get(answer.api or "")
     return (

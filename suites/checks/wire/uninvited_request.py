@@ -40,7 +40,8 @@ from harness.evidence import Evidence, view
 from harness.outcome import Guarantee, Level, Outcome
 from harness.rows import Finding
 from harness.units import NS_PER_MS
-from suites.checks.analysis.way import SLACK_NS, way
+from suites.checks.analysis.excuses import grants
+from suites.checks.analysis.way import SLACK_NS, Way, way
 from suites.checks.wire.sent import Sent, sent
 
 OTHER_TOPIC = Anomaly("other-topic", "{count:batch part} sent to {topics}, which no record names")
@@ -94,13 +95,17 @@ def _sent_after_close(evidence: Evidence) -> list[Sent]:
     closed_ns, faults = closed_at_ns(evidence), way(evidence)
     if closed_ns is None:
         return []
-    return [
-        each
-        for each in sent(evidence)
-        if each.frame.acks != 0
-        and faults.sent_ns(each.frame.broker, each.asked_ns) > closed_ns + SLACK_NS
-        and not faults.during(each.frame.broker, each.asked_ns, each.asked_ns)
-    ]
+    return [each for each in sent(evidence) if not _may_be_from_before(each, closed_ns, faults)]
+
+
+@grants("held-over-close", "buffered-over-close")
+def _may_be_from_before(each: Sent, closed_ns: int, faults: Way) -> bool:
+    """True if it may have been sent before the client was closed: held on its way, or in a buffer without an answer."""
+    return (
+        each.frame.acks == 0
+        or faults.sent_ns(each.frame.broker, each.asked_ns) <= closed_ns + SLACK_NS
+        or faults.during(each.frame.broker, each.asked_ns, each.asked_ns)
+    )
 
 
 def _sample(each: Sent) -> Sample:

@@ -124,6 +124,13 @@ def test_a_duplicate_has_no_offset(story):
     told.answer(0, -1, at_ms=50, error_code=46)
     assert found(told) == MISSING
 
+    told.call(1)
+    told.request([1], 1, at_ms=51, conn=2)
+    told.append([1], 1)
+    told.answer(1, -1, at_ms=52, conn=2, error_code=46)
+    told.result(1, at_ms=53, partition=1)
+    assert found(as_sent(told)) == MISSING
+
     told = story()
     told.call(0)
     told.request([0], 0, at_ms=10)

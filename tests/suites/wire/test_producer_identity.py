@@ -12,6 +12,7 @@ from msgspec.structs import replace as restruct
 
 from harness.check import Inconclusive
 from harness.outcome import Guarantee
+from harness.rows import Frame, FrameKind
 from suites.checks.wire.producer_identity import CHECK
 from tests.suites.story import ns
 
@@ -101,9 +102,9 @@ def test_a_failure_is_no_reason_for_ever(numbered, last_ms, accused):
     """The identity is still used when the failure is long past; then it changes."""
     told = numbered()
     deliver(told, 0, 10, (7, 0, 0))
-    told.close(3, at_ms=20)
-    deliver(told, 1, last_ms, (7, 0, 1))
-    deliver(told, 2, last_ms + 500, (7, 1, 0))
+    told.close(1, at_ms=20)
+    deliver(told, 1, last_ms, (7, 0, 1), conn=2)
+    deliver(told, 2, last_ms + 500, (7, 1, 0), conn=2)
 
     assert found(told) == accused
 
@@ -115,6 +116,44 @@ def test_a_failure_after_the_change_is_no_reason(numbered):
     told.close(1, at_ms=30)
 
     assert found(told) == [("identity-changed", 1)]
+
+
+def test_a_connection_that_its_client_leaves_and_that_carried_nothing_is_no_reason(numbered):
+    told = numbered()
+    deliver(told, 0, 10, (7, 0, 0))
+    told.open(3, at_ms=11)
+    told.close(3, at_ms=15)
+    deliver(told, 1, 20, (7, 1, 0))
+
+    assert found(told) == [("identity-changed", 1)]
+
+
+def test_the_last_epoch_is_no_reason_for_another_one_of_the_same_producer_id(numbered):
+    told = numbered()
+    deliver(told, 0, 10, (7, 32_767, 0))
+    deliver(told, 1, 20, (7, 0, 0))
+
+    assert found(told) == [("identity-changed", 1)]
+
+
+def test_a_producer_id_is_given_before_it_is_used(numbered, given_id):
+    told = numbered()
+    deliver(told, 0, 10, (7, 0, 0))
+    deliver(told, 1, 20, (8, 0, 0))
+    given_id(told, at_ms=30)
+
+    assert found(told) == [("identity-invented", 1), ("identity-changed", 1)]
+
+
+@pytest.mark.parametrize(("unread_ms", "is_doubted"), [(15, True), (25, False)])
+def test_what_passed_unread_may_have_given_a_producer_id_that_is_used_later(numbered, unread_ms, is_doubted):
+    told = numbered()
+    deliver(told, 0, 10, (7, 0, 0))
+    deliver(told, 1, 20, (8, 0, 0))
+    told.frames.append(Frame(ns(unread_ms), 0, 1, 2, FrameKind.OPAQUE))
+
+    with pytest.raises(Inconclusive) if is_doubted else nullcontext():
+        assert found(told) == [("identity-invented", 1), ("identity-changed", 1)]
 
 
 def test_after_the_last_epoch_comes_another_producer_id(numbered, given_id):

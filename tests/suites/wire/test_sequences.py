@@ -11,6 +11,7 @@ from harness.check import Inconclusive
 from harness.outcome import Guarantee
 from harness.rows import Fate, Frame, FrameKind
 from suites.checks.wire import sequence_chain, sequence_reused
+from tests.suites.story import ns
 
 REUSED, CHAIN = sequence_reused.CHECK, sequence_chain.CHECK
 TOO_LARGE, NOT_ENOUGH_REPLICAS, OUT_OF_ORDER, TIMED_OUT = 10, 19, 45, 7
@@ -220,6 +221,19 @@ def test_the_parts_of_a_split_batch_have_its_sequences(numbered):
     assert CHAIN.find(told.evidence()) == []
 
 
+def test_the_parts_of_a_batch_go_when_it_was_refused(numbered):
+    """What goes before the client can know that the batch is too large is no part of it."""
+    told = numbered()
+    told.call(0, 1, 2, 3)
+    told.request([0, 1, 2, 3], 0, at_ms=10, sequence=at(0))
+    first = told.correlation
+    told.request([0, 1], 0, at_ms=20, conn=2, sequence=at(0))
+    told.correlation = first
+    told.answer(0, -1, at_ms=30, error_code=TOO_LARGE)
+
+    assert reused(told) == [1]
+
+
 def test_a_new_epoch_begins_at_0(numbered):
     told = numbered()
     told.call(0, 1)
@@ -314,6 +328,22 @@ def test_records_of_another_partition_explain_no_gap(numbered):
     told.call(10, 11)
     for n in (10, 11):
         told.result(n, at_ms=55, partition=1, outcome="info", error="late")
+
+    assert chain_of(told) == [("sequence-gap", "PRD-IDM-02", 2)]
+
+
+def test_records_that_were_handed_over_later_explain_no_gap(numbered):
+    told = answered(skipping(numbered()), 0, 1, 2)
+    told.call(10, 11, at_ms=60)
+    for n in (10, 11):
+        told.result(n, at_ms=65, outcome="info", error="late")
+
+    assert chain_of(told) == [("sequence-gap", "PRD-IDM-02", 2)]
+
+
+def test_what_passed_unread_to_another_broker_explains_no_gap(numbered):
+    told = answered(skipping(numbered()), 0, 1, 2)
+    told.frames.append(Frame(t_ns=ns(45), lane=0, broker=2, conn=1, kind=FrameKind.OPAQUE))
 
     assert chain_of(told) == [("sequence-gap", "PRD-IDM-02", 2)]
 

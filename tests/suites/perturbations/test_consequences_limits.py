@@ -1,0 +1,47 @@
+"""What is just outside of a cause is told as a cause of its own."""
+
+from __future__ import annotations
+
+import pytest
+
+from harness.fingerprint import causes
+from harness.outcome import Guarantee
+from suites.perturbations.limits.consequences import PERTURBATIONS
+from suites.perturbations.limits.settings import PERTURBATIONS as OF_SETTINGS
+from suites.perturbations.perturbation import drawn
+from suites.perturbations.trying import judged, plain
+from tests.suites.perturbations.conftest import trial
+
+pytestmark = pytest.mark.long
+
+KINDS = {each.name: each for each in (*PERTURBATIONS, *OF_SETTINGS)}
+
+
+def accused(evidence):
+    """The anomalies of the causes, and what is told with each of them."""
+    return {each.anomaly: set(each.explains) for each in causes([judged(evidence)])}
+
+
+@pytest.mark.parametrize(
+    ("name", "cause", "beside"),
+    [
+        ("lost-beside-a-reuse", "sequence-reused", "lost"),
+        ("no-result-after-stuck", "stuck", "still-pending"),
+        ("record-misdated-beside-a-batch", "timestamps-outside", "record-misdated"),
+    ],
+)
+def test_what_does_not_follow_is_a_cause_of_its_own(name, cause, beside):
+    evidence = plain(trial("produce/calm", Guarantee.IDEMPOTENT))
+    [place] = drawn(KINDS[name], evidence, seed=1, tries=1)
+
+    found = accused(KINDS[name].apply(evidence, place))
+    assert {cause, beside} <= found.keys()
+    assert beside not in found[cause]
+
+
+def test_what_follows_is_none():
+    evidence = plain(trial("produce/calm", Guarantee.IDEMPOTENT))
+    kind = KINDS["dated-shortly-before-its-life"]
+    [place] = drawn(kind, evidence, seed=1, tries=1)
+
+    assert accused(kind.apply(evidence, place)) == {"timestamps-outside": {"record-misdated"}}
