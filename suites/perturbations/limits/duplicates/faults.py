@@ -26,6 +26,7 @@ from suites.perturbations.limits.scene import (
     During,
     Scene,
     Stage,
+    beats,
     lead_ms,
     metadata,
     spots,
@@ -125,12 +126,10 @@ def _out_of_turn_elsewhere(evidence: Evidence, spot: Spot) -> Evidence:
         changed(row, correlation_id=2_000_000_000 + n, t_ns=stage.ns(OVER_MS + at), **own)
         for row, n, at in ((found[0], 0, 0), (found[0], 1, 1), (found[1], 1, 3), (found[1], 0, 4))
     ]
-    rows = stage.connection(OVER_MS - 2, OVER_MS + 5, stage.conn)
-    ends = [
-        changed(row, broker=found[0].broker) for row in rows if row.kind in (FrameKind.OPEN, FrameKind.CLOSE)
+    rows = [
+        changed(row, broker=found[0].broker) for row in stage.connection(OVER_MS, OVER_MS + 5, stage.conn)
     ]
-    scene = Scene(timeout_ms(evidence) + 50)
-    return with_frames_added(stage.play(scene), [*ends, *swapped])
+    return with_frames_added(stage.play(Scene(timeout_ms(evidence) + 50)), [*rows, *swapped])
 
 
 def _tells_metadata(evidence: Evidence) -> list[Spot]:
@@ -203,6 +202,6 @@ PERTURBATIONS = (
         "again-before-others-were-out-of-turn",
         "sends a batch again that was answered before another connection's answers came out of turn",
         _out_of_turn_elsewhere,
-        places=_tells_metadata,
+        places=lambda evidence: beats(evidence) if metadata(evidence) else [],
     ),
 )
