@@ -112,7 +112,7 @@ def gaps(waits: Iterable[Span], acks: Iterable[int]) -> list[Span]:
     """The gaps of these waits, in order of time; those without a length are left out."""
     cuts = sorted(set(acks))
     found: list[Span] = []
-    for begin_ns, end_ns in _merged(waits):
+    for begin_ns, end_ns in merged(waits):
         inside = cuts[bisect_right(cuts, begin_ns) : bisect_left(cuts, end_ns)]
         found += [Span(*ends) for ends in pairwise((begin_ns, *inside, end_ns))]
     return [gap for gap in found if gap.begin_ns < gap.end_ns]
@@ -127,15 +127,15 @@ def recovery(
     return _first(acks, after_ns), _first(acks, max(after_ns, steady_from_ns))
 
 
-def _merged(waits: Iterable[Span]) -> list[Span]:
-    """The stretches in which some record waits at every moment."""
-    merged: list[Span] = []
+def merged(waits: Iterable[Span]) -> list[Span]:
+    """The stretches that these cover without a break, in order."""
+    found: list[Span] = []
     for begin_ns, end_ns in sorted(waits):
-        if merged and begin_ns <= merged[-1].end_ns:
-            merged[-1] = Span(merged[-1].begin_ns, max(end_ns, merged[-1].end_ns))
+        if found and begin_ns <= found[-1].end_ns:
+            found[-1] = Span(found[-1].begin_ns, max(end_ns, found[-1].end_ns))
         else:
-            merged.append(Span(begin_ns, end_ns))
-    return merged
+            found.append(Span(begin_ns, end_ns))
+    return found
 
 
 def _first(acks: Sequence[int], after_ns: int) -> int | None:

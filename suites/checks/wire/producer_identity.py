@@ -20,10 +20,11 @@ them is stored as often as it is sent, and so is a batch that is sent again unde
 The witness's frames, the history and the faults as they were. A change of identity is allowed when something failed
 before, and the identity before was not used for longer than request.timeout.ms and five seconds after that: a Produce
 or InitProducerId request that was answered with an error, late, or not at all; a connection that ended, unless the
-client left one that never carried such requests; a record without success; or a fault in effect. So is another
-producer id after the last epoch, 32767. A producer id is given by an InitProducerId response that passed before its
-first batch; where the witness could not read a frame before that, there may have been another one: inconclusive. A
-batch that the witness could not read is not judged.
+client left one that never carried such requests; a record without success; or a fault in effect. So is another producer
+id after the last epoch, 32767. A producer id is given by an InitProducerId response that passed before its first batch;
+where the witness could not read a frame before that, there may have been another one: inconclusive. So is a change
+before which something stalled, or a record waited behind other requests for longer than request.timeout.ms, which a
+client may count from when a request waits for its turn. A batch that the witness could not read is not judged.
 
 ## References
 
@@ -37,7 +38,8 @@ from collections.abc import Set as AbstractSet
 from itertools import pairwise
 from typing import NamedTuple
 
-from harness.anomaly import Anomaly, Sample
+from harness.anomaly import Anomaly, ReasonKind, Sample
+from harness.availability import Span, merged
 from harness.check import Check, Inconclusive, Requirement
 from harness.evidence import Evidence
 from harness.outcome import Level, Outcome
@@ -46,7 +48,7 @@ from harness.units import NS_PER_MS
 from suites.checks.analysis.excuses import grants
 from suites.checks.analysis.unread import unread
 from suites.checks.attempts import PRODUCE
-from suites.checks.disturbance import stalled_by
+from suites.checks.disturbance import stalled_by, stalled_ns
 from suites.checks.findings import doubt_if_unreadable
 from suites.checks.promises import EXACTLY_ONCE
 from suites.checks.wire.sent import Sent, is_numbered, sent
@@ -57,11 +59,16 @@ CHANGED = Anomaly(
 )
 INVENTED = Anomaly("identity-invented", "{count:producer id} that no InitProducerId response gave")
 INIT = "InitProducerId"
+WAITED = ReasonKind(
+    "record-waited", "{of}: {told}, but records had waited behind other requests for {waited_ms} ms"
+)
 LAST_EPOCH = 32_767
 #: A client acts on a failure within its request timeout and this.
 GRACE_MS = 5_000
 
-Span = tuple[int, int]
+Stretch = tuple[int, int]
+#: Why a finding is inconclusive, and for how long that lasted.
+Doubt = tuple[ReasonKind, dict[str, int]]
 
 
 class Identity(NamedTuple):
@@ -146,30 +153,54 @@ def _is_spent(before: Identity, after: Identity) -> bool:
 
 
 @grants("failure-before-new-identity")
-def _has_failed(failures: list[Span], before: Identity, after: Identity) -> bool:
+def _has_failed(failures: list[Stretch], before: Identity, after: Identity) -> bool:
     """True if something failed before the change that may still have been acted on after the last batch before it."""
     return any(begin_ns <= after.first_ns and end_ns >= before.last_ns for begin_ns, end_ns in failures)
 
 
-@grants("stall-before-new-identity")
 def _told(evidence: Evidence, changed: list[tuple[Identity, Identity]]) -> list[Finding]:
-    """Inconclusive where something stalled before each change: a client may have given up what was answered late."""
-    timeout_ns = int(evidence.record.spec.config["request.timeout.ms"]) * NS_PER_MS
-    stalls_ns = {
-        after: stalled_by(evidence, before.last_ns - timeout_ns - GRACE_MS * NS_PER_MS, after.first_ns)
+    """Inconclusive where each change may have been over a request that timed out in the client, and was not late."""
+    doubts = {
+        after: _stalled(evidence, before, after) or _waited(evidence, before, after)
         for before, after in changed
     }
-    accused = [after for after, stall in stalls_ns.items() if stall is None]
-    finding = CHANGED.found(len(accused or stalls_ns), map(_of_identity, accused or stalls_ns))
+    accused = [after for after, doubt in doubts.items() if doubt is None]
+    finding = CHANGED.found(len(accused or doubts), map(_of_identity, accused or doubts))
     if accused:
         return [finding]
-    kind, stalled_ms = next(stall for stall in stalls_ns.values() if stall is not None)
-    raise Inconclusive(kind.reason(of=finding.anomaly, told=finding.message, stalled_ms=stalled_ms))
+    kind, lasted = next(doubt for doubt in doubts.values() if doubt is not None)
+    raise Inconclusive(kind.reason(of=finding.anomaly, told=finding.message, **lasted))
 
 
-def _failures(evidence: Evidence) -> list[Span]:
+@grants("stall-before-new-identity")
+def _stalled(evidence: Evidence, before: Identity, after: Identity) -> Doubt | None:
+    """What stalled before the change: the client may have given up what was answered late."""
+    since_ns = before.last_ns - _timeout_ns(evidence) - GRACE_MS * NS_PER_MS
+    stall = stalled_by(evidence, since_ns, after.first_ns)
+    return None if stall is None else (stall[0], {"stalled_ms": stall[1]})
+
+
+@grants("waited-before-new-identity")
+def _waited(evidence: Evidence, before: Identity, after: Identity) -> Doubt | None:
+    """How long requests were out while a record waited, if so long that another one may have timed out unsent."""
+    pending = [
+        send.invoke_ns
+        for send in evidence.sends.values()
+        if send.complete_ns is None or send.complete_ns > before.last_ns
+    ]
+    since_ns = min(pending, default=after.first_ns)
+    out = merged(Span(each.asked_ns, each.answer.t_ns) for each in sent(evidence) if each.answer is not None)
+    waited_ns = stalled_ns(out, since_ns, after.first_ns)
+    return (WAITED, {"waited_ms": waited_ns // NS_PER_MS}) if waited_ns >= _timeout_ns(evidence) else None
+
+
+def _timeout_ns(evidence: Evidence) -> int:
+    return int(evidence.record.spec.config["request.timeout.ms"]) * NS_PER_MS
+
+
+def _failures(evidence: Evidence) -> list[Stretch]:
     """From each failure to the moment by which a client has acted on it."""
-    timeout_ns = int(evidence.record.spec.config["request.timeout.ms"]) * NS_PER_MS
+    timeout_ns = _timeout_ns(evidence)
     spans = [*_failed_requests(evidence, timeout_ns)]
     requests = (frame for frame in (*evidence.frames, *evidence.stopped) if frame.kind is FrameKind.REQUEST)
     produced = {frame.conn for frame in requests if frame.api in (PRODUCE, INIT)}
@@ -188,7 +219,7 @@ def _ended(frame: Frame, produced: AbstractSet[int]) -> bool:
     return frame.kind is FrameKind.CLOSE and (frame.conn in produced or frame.closed_by != "client")
 
 
-def _failed_requests(evidence: Evidence, timeout_ns: int) -> Iterator[Span]:
+def _failed_requests(evidence: Evidence, timeout_ns: int) -> Iterator[Stretch]:
     for each in sent(evidence):
         answered_ns = each.answer.t_ns if each.answer else None
         if answered_ns is None or each.error_code or answered_ns - each.asked_ns > timeout_ns:

@@ -130,6 +130,7 @@ LIMITS: Mapping[str, tuple[str, ...]] = {
         "record-dated-before-its-call",
     ),
     "stall-before-new-identity": ("new-epoch-long-after-stall",),
+    "waited-before-new-identity": ("new-epoch-before-failure",),
     "stalled-while-pending": ("result-after-flush-long-after-a-stall",),
     "stalled-while-stuck": ("stuck-beside-a-stall",),
     "stored-then-too-large": ("gave-up-stored-beside-too-large",),

@@ -186,3 +186,23 @@ def test_a_change_behind_a_stall_is_doubted(numbered, given_id, stall_ms, is_dou
 
     with pytest.raises(Inconclusive) if is_doubted else nullcontext():
         assert CHECK.find(replace(evidence, record=stalled))
+
+
+@pytest.mark.parametrize(("answers_ms", "is_doubted"), [(900, True), (100, False)])
+def test_a_change_over_records_that_waited_behind_requests_is_doubted(
+    numbered, given_id, answers_ms, is_doubted
+):
+    """A client may have timed out over a request that waited for its turn."""
+    told = numbered(config={"request.timeout.ms": 3_000})
+    given_id(told)
+    told.call(9, at_ms=-10)
+    for n in range(5):
+        told.call(n, at_ms=1_000 * n)
+        told.request([n], 0, at_ms=1_000 * n + 5, sequence=(7, 0, n))
+        base = told.append([n], 0, producer_id=7, producer_epoch=0, sequence=n)
+        told.answer(0, base, at_ms=1_000 * n + answers_ms)
+        told.result(n, at_ms=1_000 * n + answers_ms + 1, offset=base)
+    deliver(told, 5, 5_100, (7, 1, 0))
+
+    with pytest.raises(Inconclusive, match="had waited") if is_doubted else nullcontext():
+        assert found(told) == [("identity-changed", 1)]
