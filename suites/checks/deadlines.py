@@ -13,8 +13,8 @@ leaves the application waiting for results that it was promised.
 
 ## How it is judged per guarantee
 
-- **all**: forbidden. In the simulated world what is due may be 2 ms late; in the live one 1,500 ms, and where the
-  machine stood still, lateness is inconclusive.
+- **all**: forbidden. In the simulated world what is due may be 2 ms late; in the live one 1,500 ms, and what is late
+  within 5 seconds of a stall is inconclusive.
 
 ## What it needs
 
@@ -33,14 +33,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from clients.reference.trace import TraceEvent
-from harness.check import Check
+from harness.anomaly import ReasonKind
+from harness.check import Check, Inconclusive
 from harness.evidence import Evidence
 from harness.outcome import Guarantee
 from harness.rows import Finding
+from harness.units import NS_PER_MS
+from suites.checks.analysis.excuses import grants
 from suites.checks.application_clocks import ApplicationClocks
 from suites.checks.batch_clocks import BatchClocks
 from suites.checks.clocks import Clocks, Limits, together
-from suites.checks.disturbance import doubt_if_disturbed
+from suites.checks.disturbance import stalled_by
 from suites.checks.metadata_clocks import MetadataClocks
 from suites.checks.network_clocks import ConnectionClocks
 from suites.checks.situations import judged
@@ -48,6 +51,8 @@ from suites.checks.trace_model import SHOULD, Breach, Monitor, accusation, breac
 
 DEADLINES = breach_anomaly("deadlines")
 SIMULATED_SLACK_MS, LIVE_SLACK_MS = 2, 1_500
+#: What a stall has held up is made good within this.
+LOOK_BACK_MS = 5_000
 
 
 class Deadlines(Monitor):
@@ -114,10 +119,21 @@ def find(evidence: Evidence) -> list[Finding]:
     limits = limits_of(evidence)
     monitor = Deadlines(limits)
     breaches = monitor.watch(events_of(evidence))
-    found = accusation(DEADLINES, breaches)
-    if found and limits.slack_ms == LIVE_SLACK_MS and not monitor.early:
-        doubt_if_disturbed(evidence, found[0])
-    return found
+    if limits.slack_ms != LIVE_SLACK_MS:
+        return accusation(DEADLINES, breaches)
+    stalls = [None if breach in monitor.early else _stalled(evidence, breach) for breach in breaches]
+    accused = [breach for breach, stall in zip(breaches, stalls, strict=True) if stall is None]
+    if breaches and not accused:
+        kind, stalled_ms = next(stall for stall in stalls if stall is not None)
+        told = accusation(DEADLINES, breaches)[0]
+        raise Inconclusive(kind.reason(of=told.anomaly, told=told.message, stalled_ms=stalled_ms))
+    return accusation(DEADLINES, accused)
+
+
+@grants("stalled-before-deadline")
+def _stalled(evidence: Evidence, late: Breach) -> tuple[ReasonKind, int] | None:
+    """What stalled shortly before something came late; the trace has the monotonic clock of the machine."""
+    return stalled_by(evidence, (late.at_ms - LOOK_BACK_MS) * NS_PER_MS, late.at_ms * NS_PER_MS)
 
 
 CHECK = Check(

@@ -14,10 +14,9 @@ from itertools import pairwise
 
 from harness.anomaly import ReasonKind
 from harness.availability import Span
-from harness.check import Inconclusive
 from harness.contract import ShutdownComplete, Stats
 from harness.evidence import Evidence, view
-from harness.rows import Fate, Finding, Frame, FrameKind
+from harness.rows import Fate, Frame, FrameKind
 from harness.units import NS_PER_MS as NS_PER_MS
 from suites.checks.analysis.excuses import grants
 
@@ -48,11 +47,6 @@ def silences(evidence: Evidence) -> list[Span]:
     end_ns = ended[0] if ended else evidence.record.phases.final_ns
     moments = sorted([evidence.history[0].mono_ns, *beats, *([end_ns] if end_ns else [])])
     return [Span(*ends) for ends in pairwise(moments)]
-
-
-def longest_silence_ms(evidence: Evidence) -> int:
-    """The longest time between two heartbeats; 0 for a client that sends none."""
-    return max((silence.length_ms for silence in silences(evidence)), default=0)
 
 
 def client_stalls(evidence: Evidence) -> list[Span]:
@@ -114,28 +108,6 @@ def stalled_by(evidence: Evidence, begin_ns: int, end_ns: int) -> tuple[ReasonKi
     }
     lengths_ns = {kind: stalled_ns(spans, begin_ns, end_ns) for kind, spans in stalls.items()}
     return next(((kind, ns // NS_PER_MS) for kind, ns in lengths_ns.items() if ns), None)
-
-
-def slowest_answer_ms(evidence: Evidence) -> int:
-    """The longest that the broker had a request; 0 where there was none."""
-    return max((answer.length_ms for answer in slow_answers(evidence)), default=0)
-
-
-def doubt_if_starved(evidence: Evidence, found: Finding) -> None:
-    """Raise Inconclusive, since the finding may be the machine's fault, if the client's process did not run."""
-    if (silence_ms := longest_silence_ms(evidence)) > STARVED_MS:
-        raise Inconclusive(CLIENT_STALLED.reason(of=found.anomaly, told=found.message, stalled_ms=silence_ms))
-
-
-def doubt_if_disturbed(evidence: Evidence, found: Finding) -> None:
-    """As :func:`doubt_if_starved`, and if a broker or the harness stalled."""
-    doubt_if_starved(evidence, found)
-    if (answer_ms := slowest_answer_ms(evidence)) > SILENT_MS:
-        raise Inconclusive(BROKER_STALLED.reason(of=found.anomaly, told=found.message, stalled_ms=answer_ms))
-    if (harness_ms := max((stall.length_ms for stall in harness_stalls(evidence)), default=0)) > SILENT_MS:
-        raise Inconclusive(
-            HARNESS_STALLED.reason(of=found.anomaly, told=found.message, stalled_ms=harness_ms)
-        )
 
 
 def _at_broker_ns(frame: Frame) -> int:

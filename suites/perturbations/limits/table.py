@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from suites.perturbations.limits import (
     connections,
     consequences,
+    deadlines,
     duplicates,
     endings,
     homes,
@@ -23,6 +24,7 @@ from suites.perturbations.perturbation import Perturbation
 PERTURBATIONS: tuple[Perturbation, ...] = (
     *connections.PERTURBATIONS,
     *consequences.PERTURBATIONS,
+    *deadlines.PERTURBATIONS,
     *duplicates.PERTURBATIONS,
     *endings.PERTURBATIONS,
     *homes.PERTURBATIONS,
@@ -131,6 +133,7 @@ LIMITS: Mapping[str, tuple[str, ...]] = {
     ),
     "stall-before-new-identity": ("new-epoch-long-after-stall",),
     "waited-before-new-identity": ("new-epoch-before-failure",),
+    "stalled-before-deadline": ("trace-never-expired-long-after-a-stall",),
     "stalled-while-pending": ("result-after-flush-long-after-a-stall",),
     "stalled-while-stuck": ("stuck-beside-a-stall",),
     "stored-then-too-large": ("gave-up-stored-beside-too-large",),

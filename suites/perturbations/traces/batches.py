@@ -49,6 +49,15 @@ def _numbered(event: BatchSent) -> bool:
     return event.producer_id >= 0 and event.base_sequence > 0
 
 
+NEVER_EXPIRED = on_trace(
+    "trace-never-expired",
+    "leaves a batch without a result long after its delivery timeout",
+    "deadlines",
+    of(BatchCreated),
+    plus("at_ms", -LONG_AGO_MS),
+    Verdict.DIFFERS,
+)
+
 PERTURBATIONS = (
     on_trace(
         "trace-illegal-move",
@@ -138,12 +147,5 @@ PERTURBATIONS = (
         plus("at_ms", SHORT_MS),
         Verdict.DIFFERS,
     ),
-    on_trace(
-        "trace-never-expired",
-        "leaves a batch without a result long after its delivery timeout",
-        "deadlines",
-        of(BatchCreated),
-        plus("at_ms", -LONG_AGO_MS),
-        Verdict.DIFFERS,
-    ),
+    NEVER_EXPIRED,
 )
