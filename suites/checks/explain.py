@@ -21,14 +21,15 @@ from dataclasses import dataclass, field
 from enum import IntEnum
 from functools import cached_property
 from itertools import pairwise
+from typing import NamedTuple
 
 from harness.delivery import Inversion
-from harness.evidence import Evidence
+from harness.evidence import Evidence, Send
 from harness.outcome import Outcome
 from harness.rows import LogRecord
 from suites.checks.analysis.excuses import grants
 from suites.checks.analysis.failures import Failure, Path, failures, paths
-from suites.checks.analysis.sending import Sending, sending
+from suites.checks.analysis.sending import Sending, Span, sending
 from suites.checks.analysis.way import SLACK_NS
 from suites.checks.attempts import Attempt, BatchPlace, attempts, batch_place, origins
 
@@ -81,6 +82,15 @@ class Explanation:
     cause: Cause
     why: Why = Why.NOTHING_FAILED
     attempts: tuple[Attempt, ...] = ()
+
+
+class _Tale(NamedTuple):
+    """A record's attempts that were stored, in order, and what the application saw; ``heard``: those it was told of."""
+
+    made: tuple[Attempt, ...]
+    handed_over_ns: int
+    told_ns: int | None
+    heard: frozenset[Attempt]
 
 
 @dataclass(frozen=True)
@@ -142,10 +152,17 @@ class Explainer:
         send = self.evidence.sends.get(n)
         told_ns = send.complete_ns if send is not None and send.outcome is Outcome.OK else None
         handed_over_ns = 0 if send is None else send.invoke_ns
-        # All records of a batch have one story, but for when they were handed over and told.
-        key = (*(attempt.request for attempt in known), known[0].part.partition, handed_over_ns, told_ns)
+        heard = [
+            attempt
+            for copy, attempt in zip(copies, made, strict=True)
+            if attempt is not None and send is not None and _is_told_of(send, copy)
+        ]
+        # All records of a batch have one story, but for when they were handed over and told, and of which copy.
+        tale = _Tale(known, handed_over_ns, told_ns, frozenset(heard))
+        requests = (*(attempt.request for attempt in known), *(-attempt.request for attempt in heard))
+        key = (requests, known[0].part.partition, handed_over_ns, told_ns)
         if key not in self._stories:
-            self._stories[key] = self._story(known, handed_over_ns, told_ns)
+            self._stories[key] = self._story(tale)
         return self._stories[key]
 
     @grants("overtaken-retry")
@@ -227,26 +244,21 @@ class Explainer:
                 highest[place] = n
         return turned
 
-    def _story(self, made: tuple[Attempt, ...], handed_over_ns: int, told_ns: int | None) -> Explanation:
+    def _story(self, tale: _Tale) -> Explanation:
         """The story of these attempts that accuses least."""
         for cause in (Cause.OWN, Cause.NEIGHBOUR):
-            if self._is_tellable(made, cause, handed_over_ns, told_ns):
-                return Explanation(cause, attempts=made)
-        late = told_ns is not None and any(self._is_told(each, told_ns) for each in made)
-        return Explanation(Cause.NONE, Why.ALREADY_WRITTEN if late else Why.NOTHING_FAILED, made)
+            if self._is_tellable(tale, cause):
+                return Explanation(cause, attempts=tale.made)
+        late = tale.told_ns is not None and any(self._is_told(each, tale.told_ns) for each in tale.made)
+        return Explanation(Cause.NONE, Why.ALREADY_WRITTEN if late else Why.NOTHING_FAILED, tale.made)
 
-    def _is_tellable(
-        self, made: tuple[Attempt, ...], weakest: Cause, handed_over_ns: int, told_ns: int | None
-    ) -> bool:
+    def _is_tellable(self, tale: _Tale, weakest: Cause) -> bool:
         """True if some order that the intervals allow has no cause weaker than this between one and the next.
 
         Of many attempts only the order in which they passed is tried.
         """
-        if len(made) > MAX_ORDERED:
-            return all(
-                self._cause(earlier, later, handed_over_ns, told_ns) <= weakest
-                for earlier, later in pairwise(made)
-            )
+        if len(tale.made) > MAX_ORDERED:
+            return all(self._cause(tale, earlier, later) <= weakest for earlier, later in pairwise(tale.made))
 
         def goes_on(earlier: Attempt | None, left: tuple[Attempt, ...]) -> bool:
             if not left:
@@ -255,25 +267,26 @@ class Explainer:
                 rest = (*left[:at], *left[at + 1 :])
                 if not all(self.sending.may_precede(later, each) for each in rest):
                     continue
-                if earlier is not None and self._cause(earlier, later, handed_over_ns, told_ns) > weakest:
+                if earlier is not None and self._cause(tale, earlier, later) > weakest:
                     continue
                 if goes_on(later, rest):
                     return True
             return False
 
-        return goes_on(None, made)
+        return goes_on(None, tale.made)
 
     @grants("neighbour-failed", "request-failed-in-part")
-    def _cause(self, earlier: Attempt, later: Attempt, handed_over_ns: int, told_ns: int | None) -> Cause:
-        if told_ns is not None and self._is_told(later, told_ns):
+    def _cause(self, tale: _Tale, earlier: Attempt, later: Attempt) -> Cause:
+        if tale.told_ns is not None and self._is_told(later, tale.told_ns):
             return Cause.NEIGHBOUR if any(earlier.errors) else Cause.NONE
-        if self._failed_before(earlier, later):
+        is_heard = earlier in tale.heard
+        if self._failed_before(earlier, later, is_heard):
             return Cause.OWN
-        lost = self.sending.lost_beside(earlier)
+        lost = None if is_heard else self.sending.lost_beside(earlier)
         if lost is not None and lost.earliest_ns <= later.asked_ns:
             return Cause.NEIGHBOUR
         # What had failed before is handled for a while yet: it may be what comes after that goes again.
-        since_ns = max(handed_over_ns, self.sending.sent(earlier).earliest_ns - self.sending.timeout_ns)
+        since_ns = max(tale.handed_over_ns, self.sending.sent(earlier).earliest_ns - self.sending.timeout_ns)
         conns = {earlier.conn, later.conn}
         beside = self._on_path(earlier.part.partition, since_ns, later.asked_ns, conns)
         return Cause.NEIGHBOUR if any(earlier.errors) or any(True for _ in beside) else Cause.NONE
@@ -283,16 +296,24 @@ class Explainer:
         known = self.sending
         return known.sent(attempt).earliest_ns > told_ns + SLACK_NS or known.not_before_ns(attempt) > told_ns
 
-    def _failed_before(self, earlier: Attempt, later: Attempt) -> bool:
-        """True if the client can have known, when it sent ``later``, that ``earlier`` had failed."""
+    def _failed_before(self, earlier: Attempt, later: Attempt, is_heard: bool) -> bool:
+        """True if the client can have known, when it sent ``later``, that ``earlier`` had failed.
+
+        One whose answer it passed on was not lost, whatever became of its connection.
+        """
         until_ns = later.asked_ns
         if earlier.answered_ns is not None and earlier.error_code != 0 and earlier.answered_ns <= until_ns:
             return True
-        lost = self.sending.lost_with_connection(earlier)
-        if lost is not None and earlier.conn != later.conn and lost.earliest_ns <= until_ns + SLACK_NS:
+        lost = None if is_heard else self.sending.lost_with_connection(earlier)
+        if lost is not None and earlier.conn != later.conn and self._known_lost_ns(earlier, lost) <= until_ns:
             return True
         overdue = self.sending.timed_out(earlier)
         return overdue is not None and overdue.earliest_ns <= until_ns
+
+    def _known_lost_ns(self, attempt: Attempt, lost: Span) -> int:
+        """When the client can first have known of it: not before the fault to which it is put down was asked for."""
+        requested_ns = self.sending.way.requested_ns(attempt.broker, lost.earliest_ns, lost.latest_ns)
+        return max(lost.earliest_ns - SLACK_NS, requested_ns)
 
     def _on_path(
         self, partition: int, begin_ns: int, end_ns: int, conns: AbstractSet[int]
@@ -321,3 +342,8 @@ class Explainer:
 
 def _passed(attempt: Attempt) -> int:
     return attempt.request
+
+
+def _is_told_of(send: Send, copy: LogRecord) -> bool:
+    """True if the client gave this copy's place as the record's."""
+    return send.outcome is Outcome.OK and (send.partition, send.offset) == (copy.partition, copy.offset)

@@ -380,6 +380,29 @@ def test_who_stumbles_over_an_answer_may_lose_those_of_other_connections(story, 
     assert reasons(told) == found
 
 
+@pytest.mark.parametrize(
+    ("fault_ms", "told_of", "found"),
+    [
+        (80, 1, []),  # the second one was told: the first may have been lost
+        (350, 1, [NOTHING_WRONG]),  # nothing had happened when it was sent again
+        (80, 0, [AVOIDABLE]),  # the first was told: it was not lost
+    ],
+)
+def test_a_connection_is_lost_no_sooner_than_what_cuts_it(story, fault_ms, told_of, found):
+    told = story()
+    told.call(0)
+    bases = []
+    for conn, at_ms in ((1, 80), (2, 100)):
+        told.request([0], 0, at_ms=at_ms, conn=conn)
+        bases.append(told.append([0], 0))
+        told.answer(0, bases[-1], at_ms=at_ms + 5, conn=conn)
+    told.result(0, at_ms=120, offset=bases[told_of])
+    told.fault("reset", fault_ms, 500)
+    told.close(1, at_ms=400)
+
+    assert reasons(told) == found
+
+
 @pytest.mark.parametrize(("answered", "found"), [(False, []), (True, [AVOIDABLE])])
 def test_a_record_may_be_there_a_thousand_times(story, answered, found):
     """Each attempt fails by a cut; the last one but one, in the second case, does not."""

@@ -93,7 +93,7 @@ EFFECTS: Final[Mapping[str, frozenset[Effect]]] = {
 
 
 class Fault(NamedTuple):
-    """A fault that was in effect. ``brokers`` empty: on all of them."""
+    """A fault that was in effect. ``brokers`` empty: on all of them; ``requested_ns``: nothing came of it before."""
 
     kind: str
     begin_ns: int
@@ -102,6 +102,7 @@ class Fault(NamedTuple):
     effects: frozenset[Effect]
     up_ns: int = 0
     down_ns: int = 0
+    requested_ns: int = 0
 
     def is_on(self, broker: int) -> bool:
         """True if it was on the way to that broker."""
@@ -126,6 +127,11 @@ class Way:
         """When the first of the faults began that met this span on the way to ``broker``; None: there was none."""
         met = (fault for fault in self.faults if fault.is_on(broker) and fault.meets(begin_ns, end_ns))
         return min((fault.begin_ns for fault in met), default=None)
+
+    def requested_ns(self, broker: int, begin_ns: int, end_ns: int) -> int:
+        """When the first of those was asked for; 0: there was none."""
+        met = (fault for fault in self.faults if fault.is_on(broker) and fault.meets(begin_ns, end_ns))
+        return min((fault.requested_ns for fault in met), default=0)
 
     @grants("held-bytes", "latency")
     def sent_ns(self, broker: int, arrived_ns: int) -> int:
@@ -204,6 +210,7 @@ def _fault(row: FaultRow, effective_ns: tuple[int, int]) -> Fault:
         EFFECTS.get(spec.kind, _ALL) - kept,
         up_ms * NS_PER_MS,
         down_ms * NS_PER_MS,
+        effective_ns[0] if row.requested_ns is None else min(effective_ns[0], row.requested_ns[0]),
     )
 
 

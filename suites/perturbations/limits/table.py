@@ -89,7 +89,11 @@ LIMITS: Mapping[str, tuple[str, ...]] = {
     "late-by-a-stall": ("late-by-more-than-it-stalled",),
     "latency": ("again-within-latency",),
     "limit-not-given": ("in-flight-beyond-what-is-remembered",),
-    "lost-with-connection": ("again-after-hanging-up-on-answer", "again-at-once-beside-fault"),
+    "lost-with-connection": (
+        "again-shortly-before-a-cut",
+        "again-after-hanging-up-on-answer",
+        "again-at-once-beside-fault",
+    ),
     "neighbour-failed": (
         "again-long-after-refusals",
         "again-before-refusals",

@@ -136,7 +136,17 @@ def _tells_metadata(evidence: Evidence) -> list[Spot]:
     return spots(evidence) if metadata(evidence) else []
 
 
+def _cut_afterwards(evidence: Evidence) -> Scene:
+    """The connection of the first request is cut, less than a slack after the second one."""
+    return Scene(MORE_MS, closed_ms=4 * MORE_MS, faults=(During("reset", 3 * MORE_MS, 5 * MORE_MS),))
+
+
 PERTURBATIONS = (
+    limit_in_scene(
+        "again-shortly-before-a-cut",
+        "sends a batch again that was answered, shortly before its connection is cut",
+        _cut_afterwards,
+    ),
     limit_in_scene(
         "again-after-answers-were-lost",
         "sends a batch again that was answered when no fault lost answers any more",
