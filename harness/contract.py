@@ -80,8 +80,9 @@ class Event(msgspec.Struct, frozen=True, kw_only=True, tag_field="name"):
 class StartupComplete(Event, frozen=True, kw_only=True, tag="startup_complete"):
     """The process is up. ``client_version`` is what really runs, ``library_version`` what it wraps, if anything.
 
-    ``features``: ``producer``, ``idempotence``, ``transactions`` as it offers them, and ``trace`` for a client that
-    writes what it decides to the file that ``KAFKA_TRIAL_TRACE`` names.
+    ``features``: ``producer``, ``idempotence``, ``transactions`` as it offers them; ``trace`` for a client that writes
+    what it decides to the file that ``KAFKA_TRIAL_TRACE`` names; ``unplaced`` for one whose application cannot always
+    know where a record went.
     """
 
     client: str

@@ -32,7 +32,7 @@ function installedVersion() {
 class PlatformaticKafka extends PromisingAdapter {
   client = "platformatic-kafka";
   clientVersion = installedVersion();
-  features = ["producer", "idempotence"];
+  features = ["producer", "idempotence", "unplaced"];
   #producer;
   #sendOptions;
 

@@ -20,12 +20,11 @@ again.
 
 The witness's frames and the history. Settings that the client could not be given are not judged, and the codec is not
 where a batch does not say one. A batch that is not compressed is a difference too: the eleven clients of
-docs/clients.md compress every batch, whether or not it pays. Timestamps are judged by the client's own wall clock,
-from its first event to its last, with 5 s of slack each way; where its events lack it, they are not. Offsets are
-judged where acks asks for an answer: a record that a broker took for a repetition (DUPLICATE_SEQUENCE_NUMBER) may
-have none, so nothing is said of the records of such a batch (of its partition, where the log does not have its
-bytes). A result that names no partition either is that of an
-adapter which cannot tell where one record of a call went; it counts only if no result has an offset.
+docs/clients.md compress every batch, whether or not it pays. Timestamps are judged by the client's own wall clock, from
+its first event to its last, with 5 s of slack each way; where its events lack it, they are not. Offsets are judged
+where acks asks for an answer: a record that a broker took for a repetition (DUPLICATE_SEQUENCE_NUMBER) may have none,
+so nothing is said of the records of such a batch (of its partition, where the log does not have its bytes). An adapter
+that says so (the feature `unplaced`) may name neither partition nor offset of some records; of all, no adapter may.
 
 ## References
 
@@ -40,7 +39,7 @@ from msgspec.structs import replace as changed
 
 from harness.anomaly import Anomaly, Sample
 from harness.check import Check, Requirement
-from harness.evidence import Evidence, Send, view
+from harness.evidence import Evidence, view
 from harness.outcome import Guarantee, Level
 from harness.rows import Finding
 from harness.units import NS_PER_MS
@@ -65,6 +64,8 @@ OTHER_TIME = Anomaly(
 NO_OFFSET = Anomaly("offset-missing", "{count:record} acknowledged without an offset", Level.SHOULD)
 ACKS, CODEC = "acks", "compression.type"
 WANTED_ACKS = {"all": -1, "-1": -1, "1": 1, "0": 0}
+#: The feature of a client whose application cannot always know where a record went.
+UNPLACED = "unplaced"
 DUPLICATE = BY_NAME["DUPLICATE_SEQUENCE_NUMBER"].code
 SLACK_MS = 5_000
 
@@ -124,19 +125,17 @@ def _offsets(evidence: Evidence) -> Iterator[Finding]:
         return
     acked = evidence.acknowledged.values()
     without = [send for send in acked if send.offset < 0]
-    tells_none = len(without) == len(acked)
-    if without := [
-        send
-        for send in without
-        if not _is_place_unknown(send, tells_none) and send.n not in _repetitions(evidence)
-    ]:
+    if len(without) < len(acked) and _may_be_unplaced(evidence):
+        without = [send for send in without if send.partition >= 0]
+    if without := [send for send in without if send.n not in _repetitions(evidence)]:
         yield NO_OFFSET.found(len(without), map(of_send, without), requirement="PRD-SND-01")
 
 
 @grants("adapter-tells-no-place")
-def _is_place_unknown(send: Send, tells_none: bool) -> bool:
-    """True for the result of an adapter that cannot tell where this record went, and can of others."""
-    return send.partition < 0 and not tells_none
+def _may_be_unplaced(evidence: Evidence) -> bool:
+    """True for a client whose adapter says that it cannot always tell where a record went."""
+    features = evidence.record.client.get("features")
+    return isinstance(features, list) and UNPLACED in features
 
 
 @view

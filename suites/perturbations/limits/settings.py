@@ -16,7 +16,7 @@ from harness.spec import Elapsed, FaultSpec
 from harness.units import NS_PER_MS
 from harness.wire.error_table import BY_NAME
 from suites.checks.promises import DURABLE, EVERY, EXACTLY_ONCE
-from suites.checks.wire.not_as_configured import SLACK_MS
+from suites.checks.wire.not_as_configured import SLACK_MS, UNPLACED
 from suites.checks.wire.on_the_way import wall_offsets_ns
 from suites.perturbations.batches import pair
 from suites.perturbations.edits import with_frame, with_frames_added, with_parts, with_results, with_spec
@@ -156,6 +156,17 @@ def _pairs(evidence: Evidence) -> list[Pair]:
     return [(spot, other) for spot, other in zip(known, reversed(known), strict=True) if spot != other]
 
 
+def _tells_places(evidence: Evidence) -> list[Spot]:
+    features = evidence.record.client.get("features")
+    return [] if isinstance(features, list) and UNPLACED in features else _places(evidence)
+
+
+def _half_without_place(evidence: Evidence, spot: Spot) -> Evidence:
+    """Every other record of a batch, at least one, is acknowledged without a place."""
+    acked = [changed(send, partition=-1, offset=-1) for send in settled(evidence)[spot].sends[::2]]
+    return with_results(evidence, acked)
+
+
 def _early(evidence: Evidence, spot: Spot) -> Evidence:
     """The records of a batch, which waited for long, are acknowledged 12 ms before its answer passes."""
     stage = Stage(evidence, spot)
@@ -255,6 +266,14 @@ PERTURBATIONS = (
         MISSING,
         _places,
         _without_offset,
+    ),
+    _kind(
+        "acks-without-place",
+        ("history",),
+        "acknowledges every other record of a batch without a place",
+        MISSING,
+        _tells_places,
+        _half_without_place,
     ),
     _kind(
         "ack-without-offset-beside-repetition",

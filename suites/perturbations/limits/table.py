@@ -39,7 +39,7 @@ PERTURBATIONS: tuple[Perturbation, ...] = (
 
 #: Excuse -> the perturbations just outside of it.
 LIMITS: Mapping[str, tuple[str, ...]] = {
-    "adapter-tells-no-place": ("ack-of-a-partition-alone",),
+    "adapter-tells-no-place": ("ack-of-a-partition-alone", "acks-without-place"),
     "another-leader": ("again-at-once-though-leader-stays", "again-at-once-by-another-connection"),
     "answer-held": ("again-after-hanging-up-on-late-answer",),
     "answer-lost": ("again-after-answers-were-lost", "again-while-others-lose-answers"),

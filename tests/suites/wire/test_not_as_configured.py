@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -137,3 +139,25 @@ def test_a_duplicate_has_no_offset(story):
     told.answer(0, -1, at_ms=11, error_code=46)
     told.result(0, at_ms=12, offset=-1)
     assert found(as_sent(told)) == []
+
+
+@pytest.mark.parametrize(
+    ("features", "places", "accused"),
+    [
+        (["producer"], [(0, 0), (-1, -1)], True),
+        (["producer", "unplaced"], [(0, 0), (-1, -1)], False),
+        (["producer", "unplaced"], [(0, 0), (0, -1)], True),
+        (["producer", "unplaced"], [(-1, -1), (-1, -1)], True),
+    ],
+)
+def test_only_an_adapter_that_says_so_leaves_some_records_without_a_place(story, features, places, accused):
+    told = story()
+    for n, (partition, offset) in enumerate(places):
+        told.call(n)
+        told.deliver([n], 0, at_ms=10 + n)
+        told.result(n, at_ms=20 + n, partition=partition, offset=offset)
+    evidence = as_sent(told).evidence()
+    said = replace(evidence.record, client=evidence.record.client | {"features": features})
+    findings = CHECK.find(dataclasses.replace(evidence, record=said))
+
+    assert [finding.anomaly for finding in findings] == (["offset-missing"] if accused else [])
