@@ -22,8 +22,9 @@ in one partition.
 The witness's frames, the log and the faults as they were. Two batches on the wire are copies of one batch if CRC,
 number of records and timestamps are the same; two records of the log if they have the same number. Records without a
 key may go anywhere, but not twice. Where the topic got more partitions, each key may move once for each time,
-beginning with a record that was not settled when that began; a record that was not settled then may be in its old and
-its new partition.
+beginning with a record that was not settled when that began; it has moved again where a record that was handed over a
+second after another one was written is in another partition. A record that was not settled when the topic grew may be
+in its old and its new partition.
 
 ## References
 
@@ -40,6 +41,7 @@ from harness.check import Check, Requirement
 from harness.evidence import Evidence
 from harness.outcome import Guarantee, Level
 from harness.rows import Finding
+from harness.units import NS_PER_MS
 from suites.checks.analysis.excuses import grants
 from suites.checks.findings import of_copies
 from suites.checks.promises import EVERY, EXACTLY_ONCE
@@ -54,6 +56,8 @@ KEY_MOVED = Anomaly(
     Level.SHOULD,
 )
 GROWTH = "topic_growth"
+#: Brokers tell of new partitions one after the other; a client that asks another one may learn of them twice.
+SETTLE_NS = 1_000 * NS_PER_MS
 
 
 class _Bytes(NamedTuple):
@@ -142,7 +146,29 @@ def _may_move(evidence: Evidence, places: Mapping[int, list[int]], growths_ns: l
         for partition, numbers in places.items()
         if any(not _was_open_at(evidence, n, growths_ns) for n in numbers)
     ]
-    return len(places) <= 1 + len(growths_ns) and len(settled) <= 1
+    return (
+        len(places) <= 1 + len(growths_ns)
+        and len(settled) <= 1
+        and _certain_moves(evidence, places) <= len(growths_ns)
+    )
+
+
+def _certain_moves(evidence: Evidence, places: Mapping[int, list[int]]) -> int:
+    """How often the key moved at least: from a record that was written to one that was handed over a while later."""
+    written = sorted(
+        (send.complete_ns, send.invoke_ns, partition)
+        for partition, numbers in places.items()
+        for n in numbers
+        if (send := evidence.acknowledged.get(n)) is not None and send.complete_ns is not None
+    )
+    most = 0
+    for first in {partition: each for each in reversed(written) for partition in (each[2],)}.values():
+        moves, last = 0, first
+        for each in written:
+            if each[2] != last[2] and each[1] > last[0] + SETTLE_NS:
+                moves, last = moves + 1, each
+        most = max(most, moves)
+    return most
 
 
 def _listed(places: Mapping[int, list[int]]) -> str:

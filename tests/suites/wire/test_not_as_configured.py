@@ -106,7 +106,7 @@ MISSING = [("offset-missing", "PRD-SND-01", "SHOULD")]
     [
         ([(0, 0), (0, 1)], []),
         ([(0, 0), (0, -1)], MISSING),
-        ([(0, 0), (-1, -1)], []),  # an adapter that cannot tell where one record of a call went
+        ([(0, 0), (-1, -1)], MISSING),
         ([(-1, -1), (-1, -1)], MISSING),
     ],
 )

@@ -70,13 +70,14 @@ def test_a_record_in_two_partitions(story):
     assert found(told) == [("record-moved", "PRD-SND-02", "MUST", 1)]
 
 
-def keys_in(story, *partitions, open_until_ms=5):
+def keys_in(story, *partitions, open_until_ms=5, every_ms=100):
     """Record after record of one key, each in the next of these partitions."""
     told = story(workload=Workload(partitions=3, keys=1, value_bytes=60))
     for n, partition in enumerate(partitions):
-        told.call(n, at_ms=n * 100)
-        base = told.deliver([n], partition, at_ms=n * 100 + 2)
-        told.result(n, at_ms=n * 100 + open_until_ms, partition=partition, offset=base)
+        at_ms = n * every_ms
+        told.call(n, at_ms=at_ms)
+        base = told.deliver([n], partition, at_ms=at_ms + 2)
+        told.result(n, at_ms=at_ms + open_until_ms, partition=partition, offset=base)
     return told
 
 
@@ -104,6 +105,23 @@ def test_a_record_without_a_key_goes_anywhere(story):
 def test_a_key_moves_when_the_topic_grows(story, partitions, grows_ms, count):
     told = keys_in(story, *partitions)
     told.fault("topic_growth", grows_ms, grows_ms + 50)
+
+    assert sum(each[3] for each in found(told)) == count
+
+
+@pytest.mark.parametrize(
+    ("partitions", "growths", "count"),
+    [
+        ((0, 1, 1, 1), 1, 0),
+        ((0, 1, 0, 0), 1, 1),  # and back
+        ((0, 1, 0, 0), 2, 0),  # as a hash may with one partition more, and another
+        ((0, 1, 0, 1), 2, 1),
+    ],
+)
+def test_a_key_moves_once_for_each_time(story, partitions, growths, count):
+    told = keys_in(story, *partitions, every_ms=2_000)
+    for _ in range(growths):
+        told.fault("topic_growth", 1_000, 1_010)
 
     assert sum(each[3] for each in found(told)) == count
 
