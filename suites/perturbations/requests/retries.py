@@ -16,8 +16,8 @@ from suites.perturbations.exchanges import Spot, asked, request_of, settled
 from suites.perturbations.perturbation import Perturbation, channels
 
 FRAMES = channels("frames")
-#: NOT_LEADER_OR_FOLLOWER, and TOPIC_AUTHORIZATION_FAILED.
-NOT_LEADER, NOT_AUTHORIZED = 6, 29
+#: An error after which the leader is the same, and one that is final.
+NOT_ENOUGH_REPLICAS, NOT_AUTHORIZED = 19, 29
 
 
 def _retried_after(code: int) -> Callable[[Evidence, Spot], Evidence]:
@@ -61,7 +61,7 @@ PERTURBATIONS = (
         "sends a batch again in the moment in which it is refused",
         ("retry-too-soon", "retry-storm"),
         _idle_before,
-        _retried_after(NOT_LEADER),
+        _retried_after(NOT_ENOUGH_REPLICAS),
         verdict=Verdict.DIFFERS,
     ),
     Perturbation(
