@@ -90,4 +90,10 @@ class Anomaly:
 
 
 def _short(text: str) -> str:
-    return text if len(text) <= TOLD_CHARACTERS else f"{text[: TOLD_CHARACTERS - 1]}…"
+    """Bounded, and with its control characters escaped: what a client says of itself is no terminal's command."""
+    told = "".join(map(_visible, text[: TOLD_CHARACTERS + 1]))
+    return told if len(told) <= TOLD_CHARACTERS else f"{told[: TOLD_CHARACTERS - 1]}…"
+
+
+def _visible(character: str) -> str:
+    return character if character.isprintable() else character.encode("unicode_escape").decode()

@@ -95,6 +95,8 @@ class _Versioned(msgspec.Struct):
 
 def _read(path: Path, kind: Any, lines: bool) -> Any:
     decoder = msgspec.json.Decoder(kind)
+    if path.exists() and not path.is_file():
+        raise UsageError(f"cannot read {path}: it is not a file")
     try:
         data = path.read_bytes()
         if (
@@ -107,7 +109,7 @@ def _read(path: Path, kind: Any, lines: bool) -> Any:
         return decoder.decode_lines(data) if lines else decoder.decode(data)
     except FileNotFoundError:
         raise UsageError(f"{path} does not exist: {path.parent} is not a complete folder of a run") from None
-    except (OSError, msgspec.MsgspecError) as error:
+    except (OSError, msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise UsageError(f"cannot read {path}: {error}") from error
 
 

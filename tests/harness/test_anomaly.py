@@ -35,6 +35,7 @@ def test_a_parameter_that_is_missing_is_an_error() -> None:
 def test_what_a_client_says_of_itself_has_a_bound(text: str, names: list[str]) -> None:
     found = GAVE_UP.found(1, worst_ms=1, errors=tuple(names), told=text)
     assert len(found.message) <= 60 + (TOLD_NAMES + 1) * (TOLD_CHARACTERS + 2)
+    assert found.message.isprintable()
 
 
 def test_samples_are_trimmed_and_the_count_is_not() -> None:

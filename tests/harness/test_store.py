@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 from pathlib import Path
 
+import msgspec
 import pytest
 from msgspec import structs
 
@@ -127,10 +129,12 @@ def test_what_is_not_a_run_is_named_in_one_sentence(tmp_path, make):
         RunStore.open(path)
 
 
-@pytest.mark.parametrize("text", ["", "{", '{"run_id": 3}', "[]", "\x00"])
+@pytest.mark.parametrize(
+    "text", [b"", b"{", b'{"run_id": 3}', b"[]", b"\x00", b'{"run_id": "\xff"}', b"[" * 100_000]
+)
 def test_a_damaged_file_is_named(tmp_path, text):
     store = RunStore.create(tmp_path, record())
-    (store.folder / "run.json").write_text(text)
+    (store.folder / "run.json").write_bytes(text)
     with pytest.raises(UsageError, match=r"cannot read .*run\.json"):
         _ = store.record
 
@@ -172,3 +176,20 @@ def test_writers_of_one_path_do_not_take_each_other_s_file(tmp_path, monkeypatch
     write_whole(path, b"first", writer=".1")
     assert path.read_bytes() == b"first"
     assert list(tmp_path.iterdir()) == [path]
+
+
+def test_what_is_no_file_is_not_waited_for(tmp_path):
+    store = RunStore.create(tmp_path, record())
+    (store.folder / "run.json").unlink()
+    os.mkfifo(store.folder / "run.json")
+    with pytest.raises(UsageError, match="it is not a file"):
+        _ = store.record
+
+
+@pytest.mark.parametrize(
+    "changes", [{"keys": -1}, {"keys": 10**12}, {"chunk": 0}, {"records": 2**40}, {"partitions": 0}]
+)
+def test_a_workload_that_no_trial_can_have_is_refused(changes):
+    written = msgspec.json.encode(msgspec.to_builtins(Workload()) | changes)
+    with pytest.raises(msgspec.ValidationError, match=next(iter(changes))):
+        msgspec.json.decode(written, type=Workload)
