@@ -72,6 +72,20 @@ NOT_JUDGED: Mapping[str, str] = {
     ),
     "client-id-missing": "sends no client.id: quotas and logs of brokers depend on it, no record does",
     "fsync-assumed": "takes a broker's answer for a write to disk: Kafka promises replicas, not disks",
+    "reconnect-storm": (
+        "connects again without a pause, or for each request: the pause is judged by the reference client's trace alone"
+    ),
+    "empty-requests": "sends ApiVersions, InitProducerId or empty Produce requests by the thousand: no promise bounds them",
+    "administration": (
+        "asks a broker to delete topics, to add partitions, or for what a consumer asks: only Produce requests are looked at"
+    ),
+    "produce-timeout": "asks brokers to answer within another time than it should: rows do not say which",
+    "large-batches": (
+        "fills batches beyond batch.size, or requests beyond max.request.size: judged by the reference client's laws alone"
+    ),
+    "metadata-never-asked": "sends to the brokers that it was given, and asks for no Metadata: it is seen when leaders move",
+    "results-held": "reports records only when it is flushed: no promise says how soon a result is told",
+    "idle-in-calm": "sends nothing for a while with records waiting, and no fault before: liveness is judged after faults",
 }
 
 
