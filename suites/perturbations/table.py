@@ -75,17 +75,17 @@ NOT_JUDGED: Mapping[str, str] = {
     "reconnect-storm": (
         "connects again without a pause, or for each request: the pause is judged by the reference client's trace alone"
     ),
-    "empty-requests": "sends ApiVersions, InitProducerId or empty Produce requests by the thousand: no promise bounds them",
+    "empty-requests": "sends ApiVersions or empty Produce requests by the thousand: no promise bounds them",
     "administration": (
-        "asks a broker to delete topics, to add partitions, or for what a consumer asks: only Produce requests are looked at"
+        "asks a broker to delete topics, or for what a consumer asks: only Produce requests are looked at"
     ),
     "produce-timeout": "asks brokers to answer within another time than it should: rows do not say which",
     "large-batches": (
-        "fills batches beyond batch.size, or requests beyond max.request.size: judged by the reference client's laws alone"
+        "fills batches or requests beyond their limits: judged by laws of the reference client alone"
     ),
-    "metadata-never-asked": "sends to the brokers that it was given, and asks for no Metadata: it is seen when leaders move",
+    "metadata-never-asked": "asks for no Metadata: it is seen when leaders move",
     "results-held": "reports records only when it is flushed: no promise says how soon a result is told",
-    "idle-in-calm": "sends nothing for a while with records waiting, and no fault before: liveness is judged after faults",
+    "idle-in-calm": "sends nothing for a while with records waiting: liveness is judged after faults",
 }
 
 
