@@ -43,10 +43,15 @@ def check(plan: Plan, world: str) -> None:
     for spec in plan.trials:
         folder_name(spec.trial, "trial")
         scenario(spec.scenario)
-        _check_workload(spec.workload, spec.trial)
-        _check_settings(spec)
+        check_numbers(spec)
         _check_distinct(spec)
     schedule.check(plan.trials, world)
+
+
+def check_numbers(spec: TrialSpec) -> None:
+    """Raise UsageError for a workload or a setting that nothing can reckon with, in a plan or in a stored trial."""
+    _check_workload(spec.workload, spec.trial)
+    _check_settings(spec)
 
 
 def _check_workload(load: Workload, trial: str) -> None:

@@ -9,7 +9,7 @@ from functools import cached_property
 
 import msgspec
 
-from harness import baseline, registry
+from harness import asked, baseline, registry
 from harness.capture.observer import observed
 from harness.evidence import Evidence
 from harness.judge import judge
@@ -98,6 +98,7 @@ class Execution:
 
 def judged(evidence: Evidence, record: RunRecord) -> TrialVerdict:
     """The verdict of one trial as its run sees it: with what was known to fail when the run began."""
+    asked.check_numbers(evidence.record.spec)
     scenario = registry.scenario(evidence.record.spec.scenario)
     return baseline.apply(judge(evidence, scenario, registry.checks()), record.baseline)
 

@@ -14,6 +14,7 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table
 
+from harness import asked
 from harness.cli.output import print_json
 from harness.cli.screen import answer, say
 from harness.errors import NothingSelected, unknown
@@ -130,6 +131,7 @@ def one_trial(folder: Path, trial: str, kinds: tuple[str, ...], seed: int, tries
     """All kinds of these names on one stored trial."""
     known = perturbations()
     evidence = RunStore(folder).read_evidence(trial)
+    asked.check_numbers(evidence.record.spec)
     return list(try_trial(evidence, [known[name] for name in kinds], seed, tries))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from dataclasses import replace
 
 import pytest
@@ -142,3 +143,22 @@ def test_a_run_without_a_trial_that_passed_is_no_success(run, capsys, monkeypatc
 def test_kinds_that_fit_no_trial_are_no_success(run, capsys):
     assert call(["perturb", str(run), "--kind", "frame-unseen"]) == 5
     assert "fits any of the" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", ["judge", "perturb"])
+@pytest.mark.parametrize(
+    ("part", "name", "value"),
+    [("workload", "keys", 10**12), ("workload", "keys", -1), ("config", "request.timeout.ms", "abc")],
+)
+def test_a_stored_trial_that_nothing_can_reckon_with_is_named(
+    run, tmp_path, capsys, command, part, name, value
+):
+    shutil.copytree(RunStore.open(run).folder, tmp_path / "run")
+    [first, *_] = sorted((tmp_path / "run").glob("trials/*/trial.json"))
+    told = json.loads(first.read_text())
+    told["spec"][part][name] = value
+    first.write_text(json.dumps(told))
+
+    assert call([command, str(tmp_path / "run")]) == 2
+    err = capsys.readouterr().err
+    assert name in err and "Traceback" not in err
