@@ -29,7 +29,7 @@ from harness.outcome import Outcome
 from harness.rows import LogRecord
 from suites.checks.analysis.excuses import grants
 from suites.checks.analysis.failures import Failure, Path, failures, paths
-from suites.checks.analysis.sending import Sending, Span, sending
+from suites.checks.analysis.sending import Sending, sending
 from suites.checks.analysis.way import SLACK_NS
 from suites.checks.attempts import Attempt, BatchPlace, attempts, batch_place, origins
 
@@ -85,7 +85,7 @@ class Explanation:
 
 
 class _Tale(NamedTuple):
-    """A record's attempts that were stored, in order, and what the application saw; ``heard``: those it was told of."""
+    """A record's attempts that were stored, in order; ``heard``: those whose place the application was given."""
 
     made: tuple[Attempt, ...]
     handed_over_ns: int
@@ -304,16 +304,12 @@ class Explainer:
         until_ns = later.asked_ns
         if earlier.answered_ns is not None and earlier.error_code != 0 and earlier.answered_ns <= until_ns:
             return True
-        lost = None if is_heard else self.sending.lost_with_connection(earlier)
-        if lost is not None and earlier.conn != later.conn and self._known_lost_ns(earlier, lost) <= until_ns:
+        known = self.sending
+        lost = None if is_heard else known.lost_with_connection(earlier)
+        if lost is not None and earlier.conn != later.conn and known.known_lost_ns(earlier, lost) <= until_ns:
             return True
-        overdue = self.sending.timed_out(earlier)
+        overdue = known.timed_out(earlier)
         return overdue is not None and overdue.earliest_ns <= until_ns
-
-    def _known_lost_ns(self, attempt: Attempt, lost: Span) -> int:
-        """When the client can first have known of it: not before the fault to which it is put down was asked for."""
-        requested_ns = self.sending.way.requested_ns(attempt.broker, lost.earliest_ns, lost.latest_ns)
-        return max(lost.earliest_ns - SLACK_NS, requested_ns)
 
     def _on_path(
         self, partition: int, begin_ns: int, end_ns: int, conns: AbstractSet[int]

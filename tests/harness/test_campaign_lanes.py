@@ -46,4 +46,4 @@ def test_a_larger_cluster_has_no_more_than_the_machine_bears(tmp_path, monkeypat
 
 
 def _ignored(_: TrialVerdict) -> None:
-    """Nobody watches."""
+    """No progress is shown."""

@@ -193,13 +193,31 @@ class Sending:
     @grants("recovering-client-hangs-up")
     def _had_a_reason(self, attempt: Attempt, left: Span) -> bool:
         """True if something else than the client's own whim ended the connection of an answered attempt."""
-        answered_ns, closed_ns = attempt.answered_ns or 0, attempt.closed_ns or 0
-        if answered_ns < closed_ns:
-            # The answer was ahead of the end: only what holds or cuts can have kept it from the client.
-            return self.way.during(attempt.broker, answered_ns, closed_ns)
-        # Recovering from a fault, a client may give a connection up with requests on it, for one request timeout.
-        recovering = self.way.during(attempt.broker, left.earliest_ns - self.timeout_ns, left.latest_ns)
-        return recovering or self._is_overdue(left)
+        return self.way.during(attempt.broker, *self._reasons(attempt, left)) or self._gave_up(attempt, left)
+
+    def known_lost_ns(self, attempt: Attempt, lost: Span) -> int:
+        """When the client can first have known of a loss: not before what it is put down to was asked for."""
+        earliest_ns = lost.earliest_ns - SLACK_NS
+        if self._gave_up(attempt, lost):
+            return earliest_ns
+        return max(earliest_ns, self.way.requested_ns(attempt.broker, *self._reasons(attempt, lost)))
+
+    def _reasons(self, attempt: Attempt, left: Span) -> Span:
+        """When the faults were that can have ended the connection.
+
+        Where the answer was ahead of the end, only what holds or cuts can have kept it from the client. Else a client
+        that recovers from a fault may give a connection up with requests on it, for one request timeout.
+        """
+        if self._was_answered_before(attempt):
+            return Span(attempt.answered_ns or 0, attempt.closed_ns or 0)
+        return Span(left.earliest_ns - self.timeout_ns, left.latest_ns)
+
+    def _gave_up(self, attempt: Attempt, left: Span) -> bool:
+        """True if the client can have left over a request that was overdue, and not over an answer that it had."""
+        return not self._was_answered_before(attempt) and self._is_overdue(left)
+
+    def _was_answered_before(self, attempt: Attempt) -> bool:
+        return attempt.answered_ns is not None and attempt.answered_ns < (attempt.closed_ns or 0)
 
     @grants("overdue-neighbour")
     def _is_overdue(self, left: Span) -> bool:

@@ -8,7 +8,7 @@ proxies it was on, while it was in effect, and never for longer than it can dela
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Final, NamedTuple
@@ -125,13 +125,14 @@ class Way:
 
     def since_ns(self, broker: int, begin_ns: int, end_ns: int) -> int | None:
         """When the first of the faults began that met this span on the way to ``broker``; None: there was none."""
-        met = (fault for fault in self.faults if fault.is_on(broker) and fault.meets(begin_ns, end_ns))
-        return min((fault.begin_ns for fault in met), default=None)
+        return min((fault.begin_ns for fault in self._met(broker, begin_ns, end_ns)), default=None)
 
     def requested_ns(self, broker: int, begin_ns: int, end_ns: int) -> int:
         """When the first of those was asked for; 0: there was none."""
-        met = (fault for fault in self.faults if fault.is_on(broker) and fault.meets(begin_ns, end_ns))
-        return min((fault.requested_ns for fault in met), default=0)
+        return min((fault.requested_ns for fault in self._met(broker, begin_ns, end_ns)), default=0)
+
+    def _met(self, broker: int, begin_ns: int, end_ns: int) -> Iterator[Fault]:
+        return (fault for fault in self.faults if fault.is_on(broker) and fault.meets(begin_ns, end_ns))
 
     @grants("held-bytes", "latency")
     def sent_ns(self, broker: int, arrived_ns: int) -> int:

@@ -47,7 +47,7 @@ from harness.rows import Finding, Frame, FrameKind, ProducePart
 from harness.units import NS_PER_MS
 from suites.checks.analysis.excuses import grants
 from suites.checks.analysis.unread import unread
-from suites.checks.attempts import PRODUCE
+from suites.checks.attempts import CLIENT, PRODUCE
 from suites.checks.disturbance import stalled_by, stalled_ns
 from suites.checks.findings import doubt_if_unreadable
 from suites.checks.promises import EXACTLY_ONCE
@@ -216,7 +216,7 @@ def _failures(evidence: Evidence) -> list[Stretch]:
 
 def _ended(frame: Frame, produced: AbstractSet[int]) -> bool:
     """True for the end of a connection, but for one that its client leaves and that never carried these requests."""
-    return frame.kind is FrameKind.CLOSE and (frame.conn in produced or frame.closed_by != "client")
+    return frame.kind is FrameKind.CLOSE and (frame.conn in produced or frame.closed_by != CLIENT)
 
 
 def _failed_requests(evidence: Evidence, timeout_ns: int) -> Iterator[Stretch]:
