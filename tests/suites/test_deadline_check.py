@@ -116,6 +116,11 @@ def goes(at_ms, attempt=1, batch=B):
     )
 
 
+def went_along():
+    """A batch takes another one along, which is not due yet."""
+    return [created(), created(-60, "t-1#2"), closed(5, "along"), goes(5), goes(5, batch="t-1#2")]
+
+
 def retried(at_ms, delay_ms, attempts=1):
     return BatchRetried(at_ms=at_ms, batch=B, error="E", attempts=attempts, retry_at_ms=at_ms + delay_ms)
 
@@ -256,11 +261,7 @@ def test_parts_are_as_old_as_the_whole():
         (  # the other one still waits for its backoff
             "PRD-ACC-03",
             [
-                created(),
-                created(-60, "t-1#2"),
-                closed(5, "along"),
-                goes(5),
-                goes(5, batch="t-1#2"),
+                *went_along(),
                 BatchEnded(at_ms=6, batch="t-1#2", record_count=1),
                 retried(6, 100),
                 created(7, "t-2#3"),
@@ -280,24 +281,16 @@ def test_what_is_not_as_it_says(rule, events):
         [created(), blocked(1, "memory"), closed(5, "memory")],
         [created(), life(1, "close", "CLOSING"), closed(5, "closing")],
         [created(), created(3, "t-0#2"), closed(5, "queued")],
-        [created(), created(-60, "t-1#2"), closed(5, "along"), goes(5), goes(5, batch="t-1#2")],
+        went_along(),
         [  # what went along once goes again for itself
-            created(),
-            created(-60, "t-1#2"),
-            closed(5, "along"),
-            goes(5),
-            goes(5, batch="t-1#2"),
+            *went_along(),
             retried(6, 100),
             BatchEnded(at_ms=6, batch="t-1#2", record_count=1),
             LeadershipUpdated(at_ms=6, partition="t-0", leader=1, epoch=2),
             goes(6, 2),
         ],
         [  # what went along once takes another one along when leaders have changed
-            created(),
-            created(-60, "t-1#2"),
-            closed(5, "along"),
-            goes(5),
-            goes(5, batch="t-1#2"),
+            *went_along(),
             BatchEnded(at_ms=6, batch="t-1#2", record_count=1),
             retried(6, 100),
             LeadershipUpdated(at_ms=6, partition="t-0", leader=1, epoch=2),
