@@ -17,9 +17,9 @@ that opens another one and forgets the last takes them from all others.
 
 The witness's frames and the faults as they were. franz-go opens up to five connections to a broker, one for each kind
 of request, and other clients fewer. Each may be replaced by another one before its end is seen, and twice as many are
-allowed again: 20. Connections that were opened while a fault was in effect, or within a second after it, may have
-ended out of the witness's sight; they count only among those that never end, for all connections end when the
-client's process does.
+allowed again: 20. Connections that were opened while a fault of the network was on their way, or within a second
+after it, may have ended out of the witness's sight; they count only among those that never end, for all
+connections end when the client's process does.
 
 ## References
 
@@ -37,6 +37,7 @@ from harness.outcome import Guarantee, Level
 from harness.rows import Finding, Frame, FrameKind
 from harness.units import NS_PER_MS
 from suites.checks.analysis.excuses import grants
+from suites.checks.analysis.way import Fault, way
 
 OPEN = Anomaly(
     "connections-open", "{count:connection} open to one broker at a time, of {limit}", Level.SHOULD
@@ -84,13 +85,14 @@ def _opened(evidence: Evidence) -> list[Frame]:
 
 def _most_open(evidence: Evidence) -> list[Frame]:
     """The connections that were open to one broker when there were most; of those that were opened in peace."""
-    windows = [row.effective_ns for row in evidence.faults if row.effective_ns is not None]
+    # A rule of the witness for single frames does nothing to connections.
+    faults = [fault for fault in way(evidence).faults if fault.effects]
     is_open: dict[int, dict[int, Frame]] = {}
     most: list[Frame] = []
     for frame in sorted(evidence.frames, key=lambda frame: frame.t_ns):
         if frame.kind is FrameKind.CLOSE:
             is_open.get(frame.broker, {}).pop(frame.conn, None)
-        elif frame.kind is FrameKind.OPEN and not _is_during(windows, frame):
+        elif frame.kind is FrameKind.OPEN and not _is_during(faults, frame):
             here = is_open.setdefault(frame.broker, {})
             here[frame.conn] = frame
             if len(here) > len(most):
@@ -104,9 +106,12 @@ def _may_be_open(connections: int) -> bool:
 
 
 @grants("opened-beside-fault")
-def _is_during(windows: Iterable[tuple[int, int]], opened: Frame) -> bool:
-    """True if it was opened while a fault was in effect, or so shortly after that its end may have been hidden."""
-    return any(begin_ns <= opened.t_ns <= end_ns + AFTER_NS for begin_ns, end_ns in windows)
+def _is_during(faults: Iterable[Fault], opened: Frame) -> bool:
+    """True if it was opened while one of these was on its way, or so shortly after it that its end may be hidden."""
+    return any(
+        fault.is_on(opened.broker) and fault.begin_ns <= opened.t_ns <= fault.end_ns + AFTER_NS
+        for fault in faults
+    )
 
 
 def _sample(frame: Frame) -> Sample:

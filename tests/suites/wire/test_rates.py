@@ -315,6 +315,14 @@ def test_in_a_fault_connections_may_end_out_of_sight_but_they_end(story):
     assert found(connections_leaked.CHECK, told) == [("connections-leaked", 500)]
 
 
+@pytest.mark.parametrize("kind", ["swapped_responses", "unsupported_version", "throttle", "error_response"])
+def test_a_rule_for_single_frames_hides_no_end(story, kind):
+    told = connected(story, 500, ends_ms=5_000)
+    told.fault(kind, 0, 600)
+
+    assert found(connections_leaked.CHECK, told) == [("connections-open", 500)]
+
+
 def test_connections_to_several_brokers_are_counted_apart(story):
     told = connected(story, 15)
     told.frames += [replace(each, broker=2, conn=each.conn + 100) for each in told.frames]
