@@ -188,16 +188,24 @@ def _symptoms(trial: TrialVerdict) -> Iterator[_Symptom]:
         names = frozenset().union(*(kind_of("", each.finding.params).names for each in members))
         requirements = tuple(requirement for each in members for requirement in each.requirements)
         follow = {each.finding.anomaly for each in found} & set(first.explains)
-        worst_of = min((Verdict(each.verdict) for each in requirements), key=SEVERITY.index)
         yield _Symptom(
             trial,
-            worst_of,
+            _verdict_of(members),
             first.anomaly,
             kind._replace(names=names),
             first.message,
             requirements,
             tuple(sorted(follow)),
         )
+
+
+def _verdict_of(members: Sequence[Found]) -> Verdict:
+    """The worst of its requirements; what is a difference by itself fails no requirement that something else failed."""
+    worst = min(
+        (Verdict(each.verdict) for found in members for each in found.requirements), key=SEVERITY.index
+    )
+    is_difference = all(found.finding.level != Level.MUST for found in members)
+    return Verdict.DIFFERS if worst is Verdict.FAIL and is_difference else worst
 
 
 def _hit(trial: TrialVerdict) -> frozenset[str]:

@@ -20,6 +20,8 @@ from harness.rows import Frame, FrameKind, LogRecord, ProducePart
 from suites.checks.recreated import recreations
 
 PRODUCE = "Produce"
+#: So many batches of a partition does a broker know of a producer (KAFKA-5494).
+REMEMBERED = 5
 #: Who closed a connection, in its row.
 CLIENT = "client"
 

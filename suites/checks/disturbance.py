@@ -19,6 +19,8 @@ from harness.evidence import Evidence, view
 from harness.rows import Fate, Frame, FrameKind
 from harness.units import NS_PER_MS as NS_PER_MS
 from suites.checks.analysis.excuses import grants
+from suites.checks.analysis.sending import sending
+from suites.checks.analysis.way import SLACK_NS
 
 CLIENT_STALLED = ReasonKind(
     "client-stalled", "{of}: {told}, but the client process stalled for {stalled_ms} ms meanwhile"
@@ -90,8 +92,19 @@ def long_harness_stalls(evidence: Evidence) -> list[Span]:
 
 @grants("harness-stalled")
 def harness_stalled_ms(evidence: Evidence, begin_ns: int, end_ns: int) -> int:
-    """How long the harness did not keep time in a stretch of time: then requests may have timed out unseen."""
-    return stalled_ns(harness_stalls(evidence), begin_ns, end_ns) // NS_PER_MS
+    """How long the harness did not keep time within a request timeout of this stretch: then one may have passed unseen.
+
+    0 where it was late by no more than the slack that moments have in any case.
+    """
+    stalls, timeout_ns = harness_stalls(evidence), sending(evidence).timeout_ns
+    late_ns = max(
+        (
+            stalled_ns(stalls, from_ns, min(from_ns + timeout_ns, end_ns))
+            for from_ns in (max(begin_ns, stall.begin_ns) for stall in stalls)
+        ),
+        default=0,
+    )
+    return late_ns // NS_PER_MS if late_ns > SLACK_NS else 0
 
 
 def stalled_ns(stalls: Iterable[Span], begin_ns: int, end_ns: int) -> int:

@@ -28,7 +28,8 @@ client can have sent them, not by when their bytes reached the witness: what a f
 before, on a connection that the client has left since. Where something passed unread on the way to the partition's
 broker in the record's life, an unexplained copy is inconclusive; so it is where the client's process stood still and
 its clock may have run out over an answer that it had not read yet; and so it is where the harness itself did not keep
-time in the record's life. Two moments of different connections are compared with half a second of slack.
+time in the record's life, which ends when the record is reported as written. Two moments of different connections are
+compared with half a second of slack.
 
 ## References
 
@@ -127,13 +128,11 @@ def _doubt(evidence: Evidence, n: int, story: Explanation, copies: list[LogRecor
     until_ns = max((attempt.asked_ns for attempt in story.attempts), default=begin_ns)
     if story.why is Why.NO_REQUEST:
         until_ns = max((frame.t_ns for frame in evidence.frames), default=until_ns)
-    elif story.why not in (Why.NOTHING_FAILED, Why.ALREADY_WRITTEN):
+    elif story.why is not Why.NOTHING_FAILED:
         return None
     of, told = UNEXPLAINED.code, f"record {n} is more than once in the log: {said}"
     if late_ms := harness_stalled_ms(evidence, begin_ns, until_ns):
         return HARNESS_STALLED.reason(of=of, told=told, stalled_ms=late_ms)
-    if story.why is Why.ALREADY_WRITTEN:
-        return None
     partitions = {copy.partition for copy in copies}
     if hidden := sum(unread_about(evidence, partition, begin_ns, until_ns) for partition in partitions):
         return UNREADABLE.reason(of=of, told=told, count=hidden)

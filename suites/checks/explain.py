@@ -29,13 +29,14 @@ from harness.outcome import Outcome
 from harness.rows import LogRecord
 from suites.checks.analysis.excuses import grants
 from suites.checks.analysis.failures import Failure, Path, failures, paths
+from suites.checks.analysis.homes import growths_ns
 from suites.checks.analysis.sending import Sending, sending
 from suites.checks.analysis.way import SLACK_NS
 from suites.checks.attempts import Attempt, BatchPlace, attempts, batch_place, origins
+from suites.checks.disturbance import harness_stalls, stalled_ns
 
 #: Beyond so many copies of one record only one order is looked at, that of their latest moments.
 MAX_ORDERED = 7
-TOPIC_GROWTH = "topic_growth"
 
 
 class Cause(IntEnum):
@@ -206,6 +207,8 @@ class Explainer:
         if failure.partitions is not None and partition not in failure.partitions:
             return False
         invoke_ns = self.evidence.sends[found.n].invoke_ns
+        if failure.is_unseen and failure.span.latest_ns < invoke_ns:
+            return False
         return not failure.attempts or any(
             each.part.partition == partition
             and each.asked_ns >= invoke_ns
@@ -291,10 +294,17 @@ class Explainer:
         beside = self._on_path(earlier.part.partition, since_ns, later.asked_ns, conns)
         return Cause.NEIGHBOUR if any(earlier.errors) or any(True for _ in beside) else Cause.NONE
 
+    @grants("harness-stalled")
     def _is_told(self, attempt: Attempt, told_ns: int) -> bool:
-        """True if it was sent, at the earliest, after the record had been reported as written."""
+        """True if it was sent, at the earliest, after the record had been reported as written.
+
+        The witness may have seen it later by the stalls of the harness in between that last until it did.
+        """
         known = self.sending
-        return known.sent(attempt).earliest_ns > told_ns + SLACK_NS or known.not_before_ns(attempt) > told_ns
+        earliest_ns = known.sent(attempt).earliest_ns
+        stalls = (each for each in harness_stalls(self.evidence) if each.end_ns >= earliest_ns - SLACK_NS)
+        late_ns = stalled_ns(stalls, told_ns, earliest_ns)
+        return earliest_ns - late_ns > told_ns + SLACK_NS or known.not_before_ns(attempt) > told_ns
 
     def _failed_before(self, earlier: Attempt, later: Attempt, is_heard: bool) -> bool:
         """True if the client can have known, when it sent ``later``, that ``earlier`` had failed.
@@ -332,8 +342,7 @@ class Explainer:
     def _grew(self, made: Iterable[Attempt]) -> bool:
         """True if the topic got more partitions before the last of these: then keys have other homes."""
         until_ns = max(attempt.asked_ns for attempt in made)
-        faults = self.sending.way.faults
-        return any(fault.kind == TOPIC_GROWTH and fault.begin_ns <= until_ns for fault in faults)
+        return any(at_ns <= until_ns for at_ns in growths_ns(self.evidence))
 
 
 def _passed(attempt: Attempt) -> int:

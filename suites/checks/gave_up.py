@@ -28,7 +28,7 @@ over was not given up.
 
 Nor were the records of a batch that the broker refused as too large, one record or many: patience does not help them,
 and whether the client should have made smaller batches is for ``unsplit`` to say. Nor those that failed because a
-broker took their sequence for a wrong one, though it was the next: that is for ``unmended``. Nor was a record reported
+broker took their sequence for a wrong one, though it was right: that is for ``unmended``. Nor was a record reported
 as unknown that is in the log, and whose batch the broker, asked once more, called too large: nobody can find out that
 it was stored (the size is looked at first, a smaller batch is another batch). Records behind such a batch in its
 partition, which their client fails with it although nothing was wrong with theirs, are a difference:

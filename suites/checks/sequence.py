@@ -40,6 +40,7 @@ from harness.anomaly import ReasonKind
 from harness.check import Check, Unsupported
 from harness.evidence import Evidence
 from harness.rows import Finding
+from suites.checks.attempts import REMEMBERED
 from suites.checks.promises import EXACTLY_ONCE
 from suites.checks.situations import judged
 from suites.checks.trace_model import (
@@ -53,8 +54,8 @@ from suites.checks.trace_model import (
     flag,
 )
 
-#: A broker remembers so many batches of each producer, and numbers go round at 2^31.
-REMEMBERED, ROUND = 5, 2**31
+#: Numbers go round there.
+ROUND = 2**31
 LAST_EPOCH = 2**15 - 1
 
 Identity = tuple[int, int]

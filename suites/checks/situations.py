@@ -38,10 +38,9 @@ from harness.check import Requirement
 from harness.evidence import Evidence, view
 from harness.outcome import Guarantee, Level
 from harness.wire.error_table import BY_NAME
+from suites.checks.attempts import REMEMBERED
 from suites.checks.trace_model import FINAL, events_of, number
 
-#: A broker remembers so many batches of a partition.
-REMEMBERED = 5
 TOO_LARGE = "MESSAGE_TOO_LARGE"
 EVERY = frozenset(Guarantee)
 

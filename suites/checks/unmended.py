@@ -3,7 +3,7 @@
 ## What it does
 
 Looks for records that an idempotent producer failed because a broker said that their sequence was out of order, or
-their producer unknown, although they were the next of their partition.
+their producer unknown, although they were the next of their partition, or were stored already.
 
 ## Why it is bad
 
@@ -19,8 +19,9 @@ and hands everything that it still had to the application.
 
 ## What it needs
 
-The history and the witness's frames: which batch was answered so, and that it began where the last acknowledged one
-of its partition ended. What failed over it are the records of its partition that were handed over by then; all of
+The history, the log and the witness's frames: which batch was answered so, and that it began where the last
+acknowledged one of its partition ended; or that it is in the log, and was sent again because its answer alone was lost
+while answers behind it came. What failed over it are the records of its partition that were handed over by then; all of
 them if the client acknowledges nothing that it was handed later. Records whose delivery timeout was over are left out,
 and so are all where retries are limited.
 
@@ -45,7 +46,7 @@ from suites.checks.promises import EXACTLY_ONCE
 
 UNMENDED = Anomaly(
     "unmended",
-    "{count:record} failed because the broker refused the next sequence ({errors})",
+    "{count:record} failed because the broker refused a sequence that was right ({errors})",
     Level.SHOULD,
 )
 
@@ -61,20 +62,20 @@ def find(evidence: Evidence) -> list[Finding]:
 
 
 def _with(error: str) -> Callable[[Evidence], int]:
-    """Counts the batches that were refused with this error though they were the next."""
+    """Counts the batches that were refused with this error though their sequence was right."""
     code = BY_NAME[error].code
     return lambda evidence: sum(attempt.error_code == code for attempt in contradicted(evidence))
 
 
 CHECK = Check(
     name="unmended",
-    summary="Records that failed because the broker took the next sequence for a wrong one.",
+    summary="Records that failed because the broker took a right sequence for a wrong one.",
     requirements=(
         Requirement("PRD-IDM-09", Level.SHOULD, EXACTLY_ONCE, _with("OUT_OF_ORDER_SEQUENCE_NUMBER")),
         Requirement("PRD-IDM-12", Level.SHOULD, EXACTLY_ONCE, _with("UNKNOWN_PRODUCER_ID")),
     ),
     guarantees=EXACTLY_ONCE,
-    channels=frozenset({"history", "frames"}),
+    channels=frozenset({"history", "frames", "log"}),
     mutant="out_of_order_is_fatal",
     find=find,
 )

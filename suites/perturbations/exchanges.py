@@ -175,8 +175,9 @@ def in_calm(evidence: Evidence, batch: Batch) -> bool:
 def calm(evidence: Evidence) -> dict[Spot, Batch]:
     """Of the settled batches, those around which nothing failed that could explain anything.
 
-    No fault was in effect from a second before the first of its records was handed over until its answer, no
-    connection began or ended, and no attempt was refused or left without an answer.
+    No fault was in effect from a second before the first of its records was handed over until a second after its
+    answer, which is on its way; and until the answer no connection began or ended, and no attempt was refused or left
+    without an answer.
     """
     troubles = _troubles(evidence)
     found = {}
@@ -192,7 +193,8 @@ SECOND_NS = 1_000_000_000
 
 
 def _troubles(evidence: Evidence) -> list[tuple[int, int]]:
-    spans = [row.effective_ns for row in evidence.faults if row.effective_ns is not None]
+    windows = [row.effective_ns for row in evidence.faults if row.effective_ns is not None]
+    spans = [(begin_ns - SECOND_NS, end_ns) for begin_ns, end_ns in windows]
     first_ns = min((frame.t_ns for frame in evidence.frames if frame.api == PRODUCE), default=0)
     for frame in evidence.frames:
         ends = frame.kind in (FrameKind.CLOSE, FrameKind.OPEN) and frame.t_ns > first_ns

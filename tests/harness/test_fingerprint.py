@@ -161,6 +161,18 @@ def test_what_another_finding_explains_is_no_cause_of_its_own(verdict) -> None:
     assert {cause.anomaly: cause.explains for cause in found} == {"sequence-reused": ("lost",), "gave-up": ()}
 
 
+def test_a_difference_is_none_the_worse_for_a_failure_of_its_requirement(verdict) -> None:
+    trial = verdict("lost")
+    lost = trial.requirements[1]
+    beside = replace(lost.findings[0], anomaly="avoidable-duplicate", level="SHOULD")
+    both = replace(lost, findings=(*lost.findings, beside))
+    found = causes([replace(trial, requirements=(trial.requirements[0], both))])
+    assert {cause.anomaly: cause.verdict for cause in found} == {
+        "lost": "fail",
+        "avoidable-duplicate": "differs",
+    }
+
+
 def test_one_error_more_is_no_other_cause_and_another_error_is(verdict) -> None:
     errors = (("A_B",), ("A_B", "C_D"), ("C_D",), ("E_F",))
     trials = [verdict("lost", seed=seed, params={"errors": said}) for seed, said in enumerate(errors)]

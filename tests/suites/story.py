@@ -5,7 +5,7 @@ Time is in milliseconds since load began; there is one producer, and one broker 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from msgspec.structs import replace as restruct
 
@@ -27,6 +27,11 @@ HEAL_MS = 6_000
 def ns(at_ms: float) -> int:
     """The monotonic clock so long after load began."""
     return T0 + int(at_ms * MS)
+
+
+def stalled(evidence: Evidence, begin_ms: float, end_ms: float) -> Evidence:
+    """The same, with a harness that did not keep time from one moment to the other."""
+    return replace(evidence, record=restruct(evidence.record, harness_stalls=((ns(begin_ms), ns(end_ms)),)))
 
 
 @dataclass

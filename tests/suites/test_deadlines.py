@@ -11,8 +11,9 @@ from msgspec.structs import replace as restruct
 from harness.check import Inconclusive, Unsupported
 from harness.contract import CRASHED, Fatal, OpComplete, OpInvoke
 from harness.outcome import Level
+from harness.spec import Workload
 from suites.checks import delivery_timeout, gave_up, still_pending
-from tests.suites.story import ns
+from tests.suites.story import ns, stalled
 
 LIMIT_MS = 30_000 + 10_000 + 5_000
 
@@ -228,21 +229,15 @@ def slow_client(told, from_ms, until_ms):
     told.beat(*range(0, from_ms + 1, 1_000), *range(until_ms, 50_000, 1_000))
 
 
-def in_peace(told, *stall_ms):
-    """The evidence, with a harness that did not keep time then."""
-    evidence = told.evidence()
-    return replace(evidence, record=restruct(evidence.record, harness_stalls=(tuple(map(ns, stall_ms)),)))
-
-
 def test_what_the_harness_did_not_see_in_the_time_of_peace_may_have_kept_a_record(story):
     told = failed(story(), 31_000)
     told.fault("refuse", 0, 20_000)
     with pytest.raises(
         Inconclusive, match=r"record 0 was given up .* the harness itself stalled for 5,000 ms"
     ):
-        gave_up.CHECK.find(in_peace(told, 24_000, 29_000))
-    assert gave_up.CHECK.find(in_peace(told, 24_000, 24_800))
-    assert gave_up.CHECK.find(in_peace(told, 32_000, 37_000))
+        gave_up.CHECK.find(stalled(told.evidence(), 24_000, 29_000))
+    assert gave_up.CHECK.find(stalled(told.evidence(), 24_000, 24_800))
+    assert gave_up.CHECK.find(stalled(told.evidence(), 32_000, 37_000))
 
 
 STOOD_STILL = pytest.mark.parametrize("stall", [slow_broker, slow_client])
@@ -382,6 +377,21 @@ def test_a_batch_whose_time_is_over_ends_where_another_record_was_acknowledged(s
         4, at_ms=30_000, partition=0, outcome=between, error=None if between == "ok" else "_TIMED_OUT"
     )
     told.result(8, at_ms=30_000, partition=0, outcome="info", error="_TIMED_OUT")
+    assert sum(finding.count for finding in gave_up.CHECK.find(told.evidence())) == count
+
+
+@pytest.mark.parametrize(("grown_ms", "count"), [(500, 0), (40_000, 1)])
+def test_a_key_that_moved_with_its_topic_is_where_its_later_records_are(story, grown_ms, count):
+    """Record 0 tells of the key's place. Record 8 has the same key, 1 another one, and both end when 1 has expired."""
+    told = story(workload=Workload(partitions=3, keys=8, value_bytes=60))
+    told.fault("refuse", 1_000, 30_000)
+    told.fault("topic_growth", grown_ms, grown_ms + 10)
+    told.call(0, at_ms=0)
+    told.result(0, at_ms=12, offset=told.deliver([0], partition=0, at_ms=10))
+    told.call(1, at_ms=1_000)
+    told.call(8, at_ms=20_000)
+    for n in (1, 8):
+        told.result(n, at_ms=31_000, partition=-1, outcome="info", error="_TIMED_OUT")
     assert sum(finding.count for finding in gave_up.CHECK.find(told.evidence())) == count
 
 

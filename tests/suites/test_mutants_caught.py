@@ -33,6 +33,11 @@ def test_a_mutant_is_caught(name, seed):
         assert catch(name, by, mutants.EXAMPLES, seed).examples, f"{name} escapes {by} with seed {seed}"
 
 
+def test_a_mutant_that_ends_itself_in_one_trial_is_judged_by_another():
+    """With this seed it gives memory back twice in one of the trials, which its own pool refuses."""
+    assert catch("expired_batch_is_sent_again", "bookkeeping", mutants.EXAMPLES, 4_053_141_986).examples
+
+
 @pytest.mark.parametrize("tried", [pytest.param(law, id=law.id) for law in laws().values() if law.walks])
 def test_the_true_client_keeps_its_promise_on_every_walk(tried):
     tried.machine.components = Components()

@@ -188,6 +188,39 @@ def test_a_producer_that_ends_fails_all_that_it_has(story):
     assert (found(unmended, told), found(gave_up, told)) == ([("unmended", 2)], [])
 
 
+@pytest.mark.parametrize(("acked_ms", "has_ended"), [(300, True), (900, False)])
+def test_a_producer_that_acknowledges_records_much_later_has_not_ended(story, acked_ms, has_ended):
+    """Nothing is handed over after the refusal; record 2 is acknowledged in another partition."""
+    told = contradicted(story)
+    told.call(2, 3)
+    told.result(1, at_ms=12, outcome="info", error="_FATAL", partition=0)
+    told.result(2, at_ms=acked_ms, partition=1)
+    told.result(3, at_ms=1_000, outcome="info", error="_TRANSPORT", partition=1)
+    expected = ([("unmended", 2)], []) if has_ended else ([("unmended", 1)], [("gave-up", 1)])
+    assert (found(unmended, told), found(gave_up, told)) == expected
+
+
+@pytest.mark.parametrize("is_lost", [True, False])
+def test_a_batch_that_a_broker_has_forgotten_fails_over_a_right_sequence(story, is_lost):
+    """Answers to later batches come, and that to the first one does not, or does; then it is sent again and refused."""
+    told = story(Guarantee.IDEMPOTENT)
+    told.call(*range(7))
+    for n in range(7):
+        told.request([n], partition=0, at_ms=10 + n, sequence=(7, 0, n))
+        base = told.append([n], partition=0, producer_id=7, producer_epoch=0, sequence=n)
+        if n or not is_lost:
+            told.answer(0, base, at_ms=20 + n)
+        if n:
+            told.result(n, at_ms=21 + n, offset=base)
+    told.close(1, at_ms=3_010)
+    told.request([0], partition=0, at_ms=3_020, conn=2, sequence=(7, 0, 0))
+    told.answer(0, -1, at_ms=3_021, conn=2, error_code=OUT_OF_ORDER)
+    told.result(0, at_ms=3_022, outcome="info", error="OUT_OF_ORDER_SEQUENCE_NUMBER")
+
+    expected = ([("unmended", 1)], []) if is_lost else ([], [("gave-up", 1)])
+    assert (found(unmended, told), found(gave_up, told)) == expected
+
+
 def test_a_limit_that_fits_nothing_says_nothing_of_another_time(story):
     told = story()
     told.fault("message_size_limit", 0, 40, bytes=100)

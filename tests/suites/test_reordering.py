@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from dataclasses import replace
 
 import pytest
 from msgspec.structs import replace as restruct
 
 from harness import registry
+from harness.check import Inconclusive
 from harness.evidence import passed_and_stopped
 from harness.outcome import Guarantee
 from harness.rows import Fate
 from suites.checks.analysis.way import EFFECTS, Effect
 from suites.checks.reordered import CHECK
+from tests.suites.story import stalled
 
 OUT_OF_SIGHT = sorted(kind for kind, effects in EFFECTS.items() if Effect.HIDES_ATTEMPTS in effects)
 ONE_IN_FLIGHT = {"max.in.flight.requests.per.connection": 1}
@@ -35,6 +38,21 @@ def test_without_a_failure_nothing_may_overtake(story):
 
     assert (finding.anomaly, finding.count) == ("unexplained-reorder", 1)
     assert (finding.samples[0]["n"], finding.samples[0]["overtaken_by"]) == (0, 1)
+
+
+@pytest.mark.parametrize(
+    ("stall_ms", "doubted"), [((200, 900), True), ((200, 600), False), ((1_200, 2_000), False)]
+)
+def test_a_stall_longer_than_the_slack_may_hide_why_a_record_was_overtaken(story, stall_ms, doubted):
+    """The record that was overtaken lives from 0 to 1,120 ms."""
+    told = story()
+    told.call(0, 1)
+    told.result(1, at_ms=20, offset=told.deliver([1], partition=0, at_ms=15))
+    told.result(0, at_ms=1_120, offset=told.deliver([0], partition=0, at_ms=1_115, conn=2))
+    disturbed = stalled(told.evidence(), *stall_ms)
+
+    with pytest.raises(Inconclusive, match="stalled for 700 ms") if doubted else nullcontext():
+        assert [found.anomaly for found in CHECK.find(disturbed)] == ["unexplained-reorder"]
 
 
 @pytest.mark.parametrize("failure", ["connection", "error", "timeout"])
@@ -77,7 +95,7 @@ def test_an_end_that_waits_behind_held_bytes_was_earlier_for_the_client(story, k
         *((kind, 0) for kind in OUT_OF_SIGHT),
         *(
             (kind, 1)
-            for kind in ("latency", "disconnect", "dropped_response", "error_response", "leader_move")
+            for kind in ("latency", "closed_at_frame", "dropped_response", "error_response", "leader_move")
         ),
     ],
 )
@@ -101,6 +119,19 @@ def test_a_request_that_a_rule_stopped_times_out(story):
 
     assert CHECK.find(replace(evidence, frames=frames, stopped=stopped)) == []
     assert len(CHECK.find(replace(evidence, frames=frames, stopped=()))) == 1
+
+
+@pytest.mark.parametrize(("called_ms", "found"), [(2_900, []), (3_400, ["avoidable-reorder"])])
+def test_what_was_handed_over_after_a_cut_was_kept_out_by_none(story, called_ms, found):
+    """A reset is over at 3,000 ms; what failed in it may still be handled when the records come."""
+    told = story()
+    told.fault("reset", 1_000, 3_000)
+    told.open(5, 3_100)
+    told.call(0, 1, at_ms=called_ms)
+    told.result(1, at_ms=3_430, offset=told.deliver([1], partition=0, at_ms=3_420, conn=5))
+    told.result(0, at_ms=3_450, offset=told.deliver([0], partition=0, at_ms=3_440, conn=5))
+
+    assert codes(told) == found
 
 
 def test_who_connects_for_the_first_time_has_lost_nothing(story):

@@ -20,6 +20,7 @@ from harness.simulated.judged import try_spec
 from harness.spec import ClientRef
 from suites.checks.stuck import CHECK, waiting_when_healed
 from suites.simulated.generated import spec_of
+from tests.suites.story import stalled as disturbed
 
 #: What the profile's largest timeout, of thirty seconds, allows.
 BOUND_MS = 30_000 + SLACK_MS
@@ -86,6 +87,94 @@ def test_what_is_progress(stalled, progress):
         case "acknowledged":
             told.result(1, 20_000, 0, told.append([1], 0))
     assert CHECK.find(told.evidence()) == []
+
+
+def goes_round(told, times=40, error_code=0, late_ms=1, throttle_ms=0):
+    """Every second the pending records are sent and answered; as written, if there is no error."""
+    for at_ms in range(HEAL_MS + 1, HEAL_MS + 1 + 1_000 * times, 1_000):
+        told.request([1, 2], 0, at_ms=at_ms)
+        base = -1 if error_code else told.append([1, 2], 0)
+        told.answer(0, base, at_ms=at_ms + late_ms, error_code=error_code)
+        told.frames[-1] = restruct(told.frames[-1], throttle_ms=throttle_ms)
+    return told
+
+
+def test_who_sends_for_ever_and_has_no_result_is_in_a_livelock(stalled):
+    (finding,) = CHECK.find(goes_round(stalled()).evidence())
+    assert (finding.anomaly, finding.count) == ("livelock", 2)
+    assert finding.params == {"idle_ms": BOUND_MS + 1, "bound_ms": BOUND_MS}
+    assert "still-pending" in finding.explains
+    assert CHECK.find(goes_round(stalled(HEAL_MS + BOUND_MS)).evidence()) == []
+
+
+@pytest.mark.parametrize(
+    ("rounds", "accused"),
+    [
+        ({"times": 10}, False),
+        ({"times": 11}, True),
+        ({"error_code": 19}, False),
+        ({"late_ms": 60}, True),
+    ],
+    ids=["a few rounds", "one more", "the brokers store nothing", "answered late"],
+)
+def test_what_is_a_livelock(stalled, rounds, accused):
+    assert bool(CHECK.find(goes_round(stalled(), **rounds).evidence())) == accused
+
+
+def test_answers_behind_the_request_timeout_are_none(stalled):
+    told = goes_round(stalled(config={"request.timeout.ms": 50}), late_ms=60)
+    assert CHECK.find(told.evidence()) == []
+
+
+@pytest.mark.parametrize("outcome", ["ok", "fail", "info"])
+def test_a_result_of_any_kind_ends_a_livelock(stalled, outcome):
+    told = goes_round(stalled())
+    told.result(1, 20_000, outcome=outcome, error="" if outcome == "ok" else "gave up")
+    assert CHECK.find(told.evidence()) == []
+
+
+def test_a_shorter_time_without_results_is_judged_beside_a_longer_one_with_few_rounds(stalled):
+    told = goes_round(stalled(HEAL_MS + 3 * BOUND_MS))
+    told.result(1, HEAL_MS + BOUND_MS + 500, outcome="fail", error="gave up")
+    for at_ms in range(HEAL_MS + BOUND_MS, HEAL_MS + 3 * BOUND_MS, 10_000):
+        told.request([2], 0, at_ms=at_ms)
+        told.answer(0, -1, at_ms=at_ms + 1, error_code=6)
+    (finding,) = CHECK.find(told.evidence())
+    assert (finding.anomaly, finding.params["idle_ms"]) == ("livelock", BOUND_MS + 500)
+
+
+@pytest.mark.parametrize(("throttle_ms", "accused"), [(1, False), (0, True)])
+def test_for_as_long_as_an_answer_says_the_client_holds_back(stalled, throttle_ms, accused):
+    """The time for which it does is taken off: forty milliseconds here, and one too much without them."""
+    assert bool(CHECK.find(goes_round(stalled(), throttle_ms=throttle_ms).evidence())) == accused
+    later = stalled(HEAL_MS + BOUND_MS + 1_000)
+    assert CHECK.find(goes_round(later, throttle_ms=throttle_ms).evidence())
+
+
+def test_who_holds_back_for_longer_than_the_bound_is_not_stuck(stalled):
+    told = stalled(HEAL_MS + 2 * BOUND_MS)
+    told.answer(0, -1, at_ms=HEAL_MS - 1, error_code=6)
+    told.frames[-1] = restruct(told.frames[-1], throttle_ms=BOUND_MS + 5_000)
+    assert CHECK.find(told.evidence()) == []
+
+
+def test_what_the_harness_stalled_is_taken_off(stalled):
+    told = goes_round(stalled(HEAL_MS + BOUND_MS + 3_000))
+    with pytest.raises(Inconclusive, match=r"livelock: .* the harness itself stalled for 4,000 ms"):
+        CHECK.find(disturbed(told.evidence(), 20_000, 24_000))
+    assert CHECK.find(disturbed(told.evidence(), 1_000, 5_000))
+
+
+def test_one_stall_that_two_have_seen_is_taken_off_once(stalled):
+    told = beats(goes_round(stalled(HEAL_MS + BOUND_MS + 5_500)), but_for=(20_000, 25_000))
+    assert CHECK.find(disturbed(told.evidence(), 20_000, 25_000))
+
+
+def test_a_doubtful_end_hides_no_livelock_before_it(stalled):
+    """Records go round for a minute and are then left alone, in a time in which the harness stalls."""
+    told = goes_round(stalled(HEAL_MS + 60_000 + BOUND_MS + 3_000), times=60)
+    (finding,) = CHECK.find(disturbed(told.evidence(), 80_000, 84_000))
+    assert finding.anomaly == "livelock"
 
 
 def test_the_client_may_stall_twice_and_the_longer_time_counts(stalled):

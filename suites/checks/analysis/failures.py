@@ -32,6 +32,11 @@ class Failure(NamedTuple):
     partitions: frozenset[int] | None = None
     attempts: tuple[Attempt, ...] = ()
 
+    @property
+    def is_unseen(self) -> bool:
+        """True for attempts that were kept from the witness with their connection: there are none behind its span."""
+        return self.conn is None
+
     def meets(self, begin_ns: int, end_ns: int) -> bool:
         """True if the client can have learned of it in this span; what it knows takes a while to have an effect."""
         return self.span.earliest_ns <= end_ns and begin_ns <= self.span.latest_ns + SLACK_NS

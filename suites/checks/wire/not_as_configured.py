@@ -7,9 +7,8 @@ time of records, and an offset for each record that is acknowledged.
 
 ## Why it is bad
 
-acks decides what an acknowledgement is worth, and nobody sees that it was not applied until a broker dies. Records
-that are dated wrongly are deleted too early or too late. Without its offset an application cannot find a record
-again.
+acks decides what an acknowledgement is worth; that it was not applied shows only when a broker dies. Records that are
+dated wrongly are deleted too early or too late. Without its offset an application cannot find a record again.
 
 ## How it is judged per guarantee
 
@@ -18,13 +17,14 @@ again.
 
 ## What it needs
 
-The witness's frames and the history. Settings that the client could not be given are not judged, and the codec is not
-where a batch does not say one. A batch that is not compressed is a difference too: the eleven clients of
+The witness's frames, the history and the log. Settings that the client could not be given are not judged, and the codec
+is not where a batch does not say one. A batch that is not compressed is a difference too: the eleven clients of
 docs/clients.md compress every batch, whether or not it pays. Timestamps are judged by the client's own wall clock, from
 its first event to its last, with 5 s of slack each way; where its events lack it, they are not. Offsets are judged
 where acks asks for an answer: a record that a broker took for a repetition (DUPLICATE_SEQUENCE_NUMBER) may have none,
 so nothing is said of the records of such a batch (of its partition, where the log does not have its bytes). An adapter
-that says so (the feature `unplaced`) may name neither partition nor offset of some records; of all, no adapter may.
+that says so (the feature `unplaced`) may name neither partition nor offset of some records; of all, no adapter may. A
+record that is not in the log at all has no offset; `lost` tells of it.
 
 ## References
 
@@ -39,13 +39,14 @@ from msgspec.structs import replace as changed
 
 from harness.anomaly import Anomaly, Sample
 from harness.check import Check, Requirement
-from harness.evidence import Evidence, view
+from harness.evidence import Evidence, Send, view
 from harness.outcome import Guarantee, Level
 from harness.rows import Finding
 from harness.units import NS_PER_MS
 from harness.wire.error_table import BY_NAME
 from suites.checks.analysis.excuses import grants
 from suites.checks.findings import of_send
+from suites.checks.promises import DURABLE
 from suites.checks.wire.on_the_way import wall_offsets_ns
 from suites.checks.wire.record_timestamps import MISDATED, misdated_batches
 from suites.checks.wire.sent import Sent, sent, stored
@@ -63,6 +64,7 @@ OTHER_TIME = Anomaly(
 )
 NO_OFFSET = Anomaly("offset-missing", "{count:record} acknowledged without an offset", Level.SHOULD)
 ACKS, CODEC = "acks", "compression.type"
+ALL = ("all", "-1")
 WANTED_ACKS = {"all": -1, "-1": -1, "1": 1, "0": 0}
 #: The feature of a client whose application cannot always know where a record went.
 UNPLACED = "unplaced"
@@ -127,8 +129,16 @@ def _offsets(evidence: Evidence) -> Iterator[Finding]:
     without = [send for send in acked if send.offset < 0]
     if len(without) < len(acked) and _may_be_unplaced(evidence):
         without = [send for send in without if send.partition >= 0]
-    if without := [send for send in without if send.n not in _repetitions(evidence)]:
+    without = [send for send in without if send.n not in _repetitions(evidence)]
+    if without := [send for send in without if not _is_lost(evidence, send)]:
         yield NO_OFFSET.found(len(without), map(of_send, without), requirement="PRD-SND-01")
+
+
+@grants("lost-has-no-offset")
+def _is_lost(evidence: Evidence, send: Send) -> bool:
+    """True for a record that ``lost`` accuses: a record that is not in the log has no offset."""
+    is_judged = evidence.record.spec.guarantee in DURABLE and str(_setting(evidence, ACKS)) in ALL
+    return is_judged and send.n not in evidence.copies
 
 
 @grants("adapter-tells-no-place")
@@ -184,7 +194,7 @@ def _dated(evidence: Evidence) -> list[Sent]:
 
 
 def _asks_for_offsets(evidence: Evidence) -> bool:
-    return str(_setting(evidence, ACKS)) in ("all", "-1", "1")
+    return str(_setting(evidence, ACKS)) in (*ALL, "1")
 
 
 def _sample(each: Sent) -> Sample:
@@ -217,7 +227,7 @@ CHECK = Check(
         ),
     ),
     guarantees=frozenset(Guarantee),
-    channels=frozenset({"frames", "history"}),
+    channels=frozenset({"frames", "history", "log"}),
     mutant="acks_of_the_leader_alone",
     find=find,
 )

@@ -43,6 +43,7 @@ from harness.outcome import Guarantee, Level
 from harness.rows import Finding
 from harness.units import NS_PER_MS
 from suites.checks.analysis.excuses import grants
+from suites.checks.analysis.homes import growths_ns
 from suites.checks.findings import of_copies
 from suites.checks.promises import EVERY, EXACTLY_ONCE
 from suites.checks.wire.keyed import key_places
@@ -55,7 +56,6 @@ KEY_MOVED = Anomaly(
     "{count:key} with records in several partitions, of a topic that kept its partitions",
     Level.SHOULD,
 )
-GROWTH = "topic_growth"
 #: Brokers tell of new partitions one after the other; a client that asks another one may learn of them twice.
 SETTLE_NS = 1_000 * NS_PER_MS
 
@@ -72,7 +72,7 @@ class _Bytes(NamedTuple):
 
 def find(evidence: Evidence) -> list[Finding]:
     """At most one finding of each kind: batches on the wire, records in the log, keys."""
-    growths_ns = _growths_ns(evidence)
+    grown_ns = growths_ns(evidence)
     found: list[Finding] = []
     if batches := [
         copies for copies in _copies(evidence) if len({each.part.partition for each in copies}) > 1
@@ -82,7 +82,7 @@ def find(evidence: Evidence) -> list[Finding]:
     records = {
         n: copies
         for n, copies in evidence.copies.items()
-        if len({copy.partition for copy in copies}) > 1 and not _was_open_at(evidence, n, growths_ns)
+        if len({copy.partition for copy in copies}) > 1 and not _was_open_at(evidence, n, grown_ns)
     }
     if records:
         samples = (of_copies(n, copies) for n, copies in sorted(records.items()))
@@ -90,7 +90,7 @@ def find(evidence: Evidence) -> list[Finding]:
     if keys := {
         key: places
         for key, places in key_places(evidence).items()
-        if len(places) > 1 and not _may_move(evidence, places, growths_ns)
+        if len(places) > 1 and not _may_move(evidence, places, grown_ns)
     }:
         samples = ({"key": key, "partitions": _listed(places)} for key, places in sorted(keys.items()))
         found.append(KEY_MOVED.found(len(keys), samples, requirement="PRD-ISP-06"))
@@ -120,15 +120,6 @@ def _copies(evidence: Evidence) -> Iterable[list[Sent]]:
     return found.values()
 
 
-def _growths_ns(evidence: Evidence) -> list[int]:
-    """When the topic began to have more partitions, each time."""
-    return sorted(
-        row.effective_ns[0]
-        for row in evidence.faults
-        if row.spec.kind == GROWTH and row.effective_ns is not None
-    )
-
-
 @grants("open-while-topic-grew")
 def _was_open_at(evidence: Evidence, n: int, moments_ns: list[int]) -> bool:
     """True if the record had no result yet at one of the moments, or was not handed over before the first."""
@@ -139,17 +130,17 @@ def _was_open_at(evidence: Evidence, n: int, moments_ns: list[int]) -> bool:
 
 
 @grants("key-moves-with-growth")
-def _may_move(evidence: Evidence, places: Mapping[int, list[int]], growths_ns: list[int]) -> bool:
+def _may_move(evidence: Evidence, places: Mapping[int, list[int]], grown_ns: list[int]) -> bool:
     """True if the key has one partition more for each growth, at most, and was in one partition before the first."""
     settled = [
         partition
         for partition, numbers in places.items()
-        if any(not _was_open_at(evidence, n, growths_ns) for n in numbers)
+        if any(not _was_open_at(evidence, n, grown_ns) for n in numbers)
     ]
     return (
-        len(places) <= 1 + len(growths_ns)
+        len(places) <= 1 + len(grown_ns)
         and len(settled) <= 1
-        and _certain_moves(evidence, places) <= len(growths_ns)
+        and _certain_moves(evidence, places) <= len(grown_ns)
     )
 
 

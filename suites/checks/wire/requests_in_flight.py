@@ -44,6 +44,7 @@ from harness.outcome import Guarantee, Level
 from harness.rows import Fate, Finding, Frame, FrameKind
 from harness.units import NS_PER_MS
 from suites.checks.analysis.excuses import grants
+from suites.checks.attempts import REMEMBERED
 from suites.checks.promises import EVERY, EXACTLY_ONCE
 from suites.checks.turns import out_of_turn_ns
 from suites.checks.wire.on_the_way import had_from_ns, sent_by_ns, wall_offsets_ns
@@ -56,8 +57,6 @@ BATCHES = Anomaly(
     "too-many-batches", "{count:request} sent with up to {most} batches of a partition in flight, of {limit}"
 )
 LIMIT, TIMEOUT = "max.in.flight.requests.per.connection", "request.timeout.ms"
-#: So many batches of a producer does a broker remember, a partition.
-REMEMBERED = 5
 
 Lane = tuple[str, int]
 

@@ -26,6 +26,9 @@ with those and reaches into it. A frame that the witness could not read, on the 
 have carried them: inconclusive. Where a topic was created again, its old batches say nothing of the new
 ones.
 
+If all records of a trial that are in the log twice were numbered anew, `duplicate` is told with `sequence-changed`, not
+as a cause of its own.
+
 ## References
 
 PRD-IDM-02, PRD-IDM-03 (KIP-98).
@@ -36,12 +39,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
+from msgspec.structs import replace
+
+from harness import delivery
 from harness.anomaly import Anomaly, Sample
 from harness.check import Check, Requirement
 from harness.evidence import Evidence, Send, view
 from harness.exchanges import FOR_EVER
 from harness.outcome import Level, Outcome
-from harness.rows import Finding
+from harness.rows import Finding, LogRecord
 from suites.checks.analysis.excuses import grants
 from suites.checks.analysis.unread import unread_about
 from suites.checks.findings import doubt_if_unreadable, of_copies
@@ -83,8 +89,21 @@ def find(evidence: Evidence) -> list[Finding]:
         found.append(finding)
     if changed := renumbered(evidence):
         samples = (of_copies(n, copies) for n, copies in sorted(changed.items()))
-        found.append(CHANGED.found(len(changed), samples, requirement="PRD-IDM-03"))
+        finding = CHANGED.found(len(changed), samples, requirement="PRD-IDM-03")
+        found.append(replace(finding, explains=_explained(evidence, changed)))
     return found
+
+
+@grants("follows-from-new-numbers")
+def _explained(evidence: Evidence, changed: Mapping[int, list[LogRecord]]) -> tuple[str, ...]:
+    """The duplicates of the trial, if every copy of each of them is another batch of one chain."""
+    if not delivery.duplicates(evidence).keys() <= changed.keys():
+        return ()
+    for copies in changed.values():
+        chains = {(copy.partition, copy.producer_id, copy.producer_epoch) for copy in copies}
+        if len(chains) > 1 or len({copy.base_offset for copy in copies}) < len(copies):
+            return ()
+    return ("duplicate",)
 
 
 def _gaps(batches: list[Variant]) -> Iterator[_Gap]:

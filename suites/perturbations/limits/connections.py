@@ -11,11 +11,12 @@ from harness.evidence import Evidence
 from harness.outcome import Verdict
 from harness.rows import Frame, ProducePart
 from harness.units import NS_PER_MS
+from suites.checks.attempts import REMEMBERED
 from suites.checks.promises import EVERY, EXACTLY_ONCE
 from suites.checks.wire.connections_leaked import LIMIT
 from suites.checks.wire.on_the_way import wall_offsets_ns
 from suites.checks.wire.requests_in_flight import LIMIT as IN_FLIGHT
-from suites.checks.wire.requests_in_flight import REMEMBERED, TIMEOUT
+from suites.checks.wire.requests_in_flight import TIMEOUT
 from suites.perturbations.edits import inserted_id, with_frames, with_frames_added
 from suites.perturbations.exchanges import Spot, asked, request_of
 from suites.perturbations.limits.scene import (

@@ -11,7 +11,7 @@ from harness.evidence import Evidence
 from harness.liveness import bound_ms
 from harness.units import NS_PER_MS
 from suites.checks.promises import EXACTLY_ONCE
-from suites.perturbations.batches import never_sent
+from suites.perturbations.batches import never_sent, sent_once_more
 from suites.perturbations.edits import with_record, with_results
 from suites.perturbations.exchanges import Spot, settled
 from suites.perturbations.limits.endings import after_pause
@@ -29,6 +29,13 @@ def _lost_beside(evidence: Evidence, place: Pair) -> Evidence:
     """The numbers of a batch are given to another one, and a batch of another partition is never sent."""
     lost = never_sent(evidence, [place[1]])
     return given_away(AFTER_APPEND, is_known=True)(lost, place[0])
+
+
+def _doubled_beside(evidence: Evidence, place: Pair) -> Evidence:
+    """A batch is stored once more under new numbers, and behind it one of another partition."""
+    numbered, other = (settled(evidence)[spot] for spot in place)
+    twice = sent_once_more(evidence, other.records, numbered)
+    return sent_once_more(twice, numbered.records, settled(twice)[numbered.spot])
 
 
 def _apart(evidence: Evidence) -> list[Pair]:
@@ -66,6 +73,15 @@ PERTURBATIONS = (
         ("lost",),
         _apart,
         _lost_beside,
+        guarantees=EXACTLY_ONCE,
+    ),
+    Perturbation(
+        "doubled-beside-a-renumbered-batch",
+        channels("frames", "log", "history"),
+        "stores a batch once more under new numbers, and one of another partition in its partition",
+        ("duplicate",),
+        _apart,
+        _doubled_beside,
         guarantees=EXACTLY_ONCE,
     ),
     Perturbation(

@@ -18,7 +18,7 @@ from harness.wire.error_table import BY_NAME
 from suites.checks.promises import DURABLE, EVERY, EXACTLY_ONCE
 from suites.checks.wire.not_as_configured import SLACK_MS, UNPLACED
 from suites.checks.wire.on_the_way import wall_offsets_ns
-from suites.perturbations.batches import pair
+from suites.perturbations.batches import never_sent, pair
 from suites.perturbations.edits import with_frame, with_frames_added, with_parts, with_results, with_spec
 from suites.perturbations.exchanges import Batch, Spot, answer_to, asked, request_of, settled
 from suites.perturbations.limits.scene import Stage, lacking, refusal, spots
@@ -152,7 +152,22 @@ def _beside_repetition(evidence: Evidence, places: Pair) -> Evidence:
 
 
 def _pairs(evidence: Evidence) -> list[Pair]:
-    known = [spot for spot in _places(evidence) if settled(evidence)[spot].records[0].producer_id >= 0]
+    batches = settled(evidence)
+    return [
+        pair_of
+        for pair_of in _two_placed(evidence)
+        if all(batches[spot].records[0].producer_id >= 0 for spot in pair_of)
+    ]
+
+
+def _beside_lost(evidence: Evidence, places: Pair) -> Evidence:
+    """Another batch is never sent, and acknowledged without offsets."""
+    gone = [changed(send, offset=-1) for send in settled(evidence)[places[1]].sends]
+    return never_sent(with_results(_without_offset(evidence, places[0]), gone), [places[1]])
+
+
+def _two_placed(evidence: Evidence) -> list[Pair]:
+    known = _places(evidence)
     return [(spot, other) for spot, other in zip(known, reversed(known), strict=True) if spot != other]
 
 
@@ -283,6 +298,15 @@ PERTURBATIONS = (
         _pairs,
         _beside_repetition,
         guarantees=EXACTLY_ONCE,
+    ),
+    _kind(
+        "ack-without-offset-beside-a-lost-record",
+        ("history", "frames", "log"),
+        "acknowledges a record without its offset, and without theirs the records of a batch that it never sends",
+        MISSING,
+        _two_placed,
+        _beside_lost,
+        guarantees=DURABLE,
     ),
     _kind(
         "ack-shortly-before-its-answer",

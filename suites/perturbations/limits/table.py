@@ -39,6 +39,7 @@ PERTURBATIONS: tuple[Perturbation, ...] = (
 
 #: Excuse -> the perturbations just outside of it.
 LIMITS: Mapping[str, tuple[str, ...]] = {
+    "a-few-rounds": ("livelock",),
     "adapter-tells-no-place": ("ack-of-a-partition-alone", "acks-without-place"),
     "another-leader": ("again-at-once-though-leader-stays", "again-at-once-by-another-connection"),
     "answer-held": ("again-after-hanging-up-on-late-answer",),
@@ -69,8 +70,10 @@ LIMITS: Mapping[str, tuple[str, ...]] = {
         "new-epoch-after-idle-hang-up",
     ),
     "follows-from-header": ("record-misdated-beside-a-batch",),
+    "follows-from-new-numbers": ("doubled-beside-a-renumbered-batch",),
     "follows-from-reuse": ("lost-beside-a-reuse",),
     "follows-from-stuck": ("no-result-after-stuck",),
+    "forgotten-behind-lost-answer": ("gave-up-over-a-forgotten-batch",),
     "generous-rate-of-metadata": ("metadata-storm-long-after-reasons",),
     "given-up-in-flight": ("in-flight-for-most-of-the-timeout",),
     "given-up-with-its-numbers": ("sequence-gap-beside-failed-elsewhere", "sequence-gap-before-failed"),
@@ -89,6 +92,7 @@ LIMITS: Mapping[str, tuple[str, ...]] = {
     "late-by-a-stall": ("late-by-more-than-it-stalled",),
     "latency": ("again-within-latency",),
     "limit-not-given": ("in-flight-beyond-what-is-remembered",),
+    "lost-has-no-offset": ("ack-without-offset-beside-a-lost-record",),
     "lost-with-connection": (
         "again-shortly-before-a-cut",
         "again-after-hanging-up-on-answer",

@@ -9,7 +9,7 @@ from harness.outcome import Verdict
 from harness.rows import Frame, FrameKind
 from harness.units import NS_PER_MS
 from suites.perturbations.edits import inserted_id, refusing, with_frame, with_frames, with_frames_added
-from suites.perturbations.exchanges import PRODUCE, Spot, answer_to, settled
+from suites.perturbations.exchanges import PRODUCE, Spot, answer_to, calm, settled
 from suites.perturbations.pauses import paused, quiet
 from suites.perturbations.perturbation import Perturbation, Place, channels, once
 
@@ -81,13 +81,16 @@ def _metadata_storm(evidence: Evidence, at_ns: int) -> Evidence:
 
 
 def _sent_on(evidence: Evidence) -> list[Spot]:
-    """Batches whose answer was followed by another request on its connection, after one second and within nine."""
+    """Batches whose answer was followed by another request on its connection, after one second and within nine.
+
+    Nothing is on the way that can keep the answer from the client.
+    """
     asked_ns: dict[int, list[int]] = {}
     for frame in evidence.frames:
         if frame.api == PRODUCE and frame.kind is FrameKind.REQUEST:
             asked_ns.setdefault(frame.conn, []).append(frame.arrived_ns)
     found = []
-    for spot, batch in settled(evidence).items():
+    for spot, batch in calm(evidence).items():
         answer = answer_to(evidence, batch)
         late_ms = ((t_ns - answer.t_ns) // NS_PER_MS for t_ns in asked_ns[answer.conn])
         if any(1_000 < each < THROTTLE_MS - 1_000 for each in late_ms):

@@ -12,7 +12,7 @@ from harness.outcome import Verdict
 from harness.rows import FrameKind
 from harness.units import NS_PER_MS
 from suites.perturbations.edits import inserted_id, refusing, with_frames_added
-from suites.perturbations.exchanges import Spot, asked, request_of, settled
+from suites.perturbations.exchanges import Spot, asked, calm, request_of, settled
 from suites.perturbations.perturbation import Perturbation, channels
 
 FRAMES = channels("frames")
@@ -35,7 +35,10 @@ def _retried_after(code: int) -> Callable[[Evidence, Spot], Evidence]:
 
 
 def _idle_before(evidence: Evidence) -> list[Spot]:
-    """Batches that waited in the client for some milliseconds while their connection had no request in flight."""
+    """Batches that waited in the client for some milliseconds while their connection had no request in flight.
+
+    Nothing is on the way that can keep a refusal from the client.
+    """
     found, waiting, idle_since = [], Counter[int](), dict[int, int]()
     idle: dict[int, bool] = {}
     for index, frame in enumerate(evidence.frames):
@@ -46,7 +49,7 @@ def _idle_before(evidence: Evidence) -> list[Spot]:
         elif frame.kind is FrameKind.RESPONSE:
             waiting[frame.conn] -= 1
             idle_since[frame.conn] = frame.t_ns
-    for spot, batch in settled(evidence).items():
+    for spot, batch in calm(evidence).items():
         sent_ns = request_of(evidence, batch).arrived_ns
         called = all(send.invoke_ns < sent_ns - 2 * NS_PER_MS for send in batch.sends)
         if called and idle[batch.exchange.request]:

@@ -9,17 +9,27 @@ from msgspec.structs import replace as changed
 from harness.contract import CRASHED, AnyEvent, Fatal, OpComplete
 from harness.evidence import Evidence
 from harness.outcome import Outcome
+from harness.rows import Frame, FrameKind
 from harness.units import NS_PER_MS
+from suites.checks.promises import EXACTLY_ONCE
 from suites.perturbations.batches import spots
 from suites.perturbations.calls import acked_last, completed, flush_call, mostly_acked, too_late_ns
-from suites.perturbations.edits import with_history, with_record, with_results
-from suites.perturbations.exchanges import Spot, settled
+from suites.perturbations.edits import (
+    inserted_id,
+    with_frames_added,
+    with_history,
+    with_record,
+    with_results,
+)
+from suites.perturbations.exchanges import Spot, answer_to, request_of, settled
 from suites.perturbations.pauses import idle_ns, paused, waiting_at
 from suites.perturbations.perturbation import Perturbation, channels
 
 HISTORY = channels("history")
 REQUEST_TIMEOUT = "request.timeout.ms"
 PENDING = ("still-pending", "stuck")
+#: More than few.
+ROUNDS = 12
 
 
 def _no_result(evidence: Evidence, spot: Spot) -> Evidence:
@@ -87,6 +97,37 @@ def _all_pending(evidence: Evidence, at_ns: int) -> Evidence:
     )
 
 
+def _in_circles(evidence: Evidence, at_ns: int) -> Evidence:
+    """The same, and meanwhile it sends a batch a dozen times that the broker knows and answers as written."""
+    waited = _all_pending(evidence, at_ns)
+    asks, tells = _last_exchange(evidence, at_ns)
+    first, every_ns = inserted_id(evidence), too_late_ns(evidence) // ROUNDS
+    own = {"came_ns": None, "fault": None, "fate": None}
+    rows: list[Frame] = []
+    for n in range(ROUNDS):
+        moment_ns = at_ns + 1 + n * every_ns
+        rows.append(changed(asks, t_ns=moment_ns, correlation_id=first + n, **own))
+        rows.append(changed(tells, t_ns=moment_ns + NS_PER_MS, correlation_id=first + n, **own))
+    return with_frames_added(waited, rows)
+
+
+def _last_exchange(evidence: Evidence, at_ns: int) -> tuple[Frame, Frame]:
+    """The request of a settled batch that was answered last before this moment, and its answer."""
+    batches = (batch for batch in settled(evidence).values() if answer_to(evidence, batch).t_ns < at_ns)
+    last = max(batches, key=lambda batch: answer_to(evidence, batch).t_ns)
+    return request_of(evidence, last), answer_to(evidence, last)
+
+
+def _idle_and_numbered(evidence: Evidence) -> Sequence[int]:
+    """The same moment, where the broker recognizes what is sent again, and the last connection lives on."""
+    moments = _idle_in_flush(evidence)
+    if not moments or not settled(evidence):
+        return ()
+    conn = _last_exchange(evidence, moments[0])[0].conn
+    ended = (row.t_ns for row in evidence.frames if row.conn == conn and row.kind is FrameKind.CLOSE)
+    return moments if all(t_ns > moments[0] for t_ns in ended) else ()
+
+
 def _flushed(evidence: Evidence) -> bool:
     return mostly_acked(evidence) and completed(evidence, "flush") is not None
 
@@ -123,6 +164,15 @@ PERTURBATIONS = (
         PENDING,
         _awaited_in_flush,
         _all_pending,
+    ),
+    Perturbation(
+        "livelock",
+        channels("history", "frames"),
+        "sends one batch a dozen times, which is answered as written, and no record has a result for so long",
+        ("livelock",),
+        _idle_and_numbered,
+        _in_circles,
+        guarantees=EXACTLY_ONCE,
     ),
     Perturbation(
         "crash",

@@ -7,6 +7,7 @@ import pytest
 from harness.fingerprint import causes
 from harness.outcome import Guarantee
 from suites.perturbations.limits.consequences import PERTURBATIONS
+from suites.perturbations.limits.sequences import PERTURBATIONS as OF_SEQUENCES
 from suites.perturbations.limits.settings import PERTURBATIONS as OF_SETTINGS
 from suites.perturbations.perturbation import drawn
 from suites.perturbations.trying import judged, plain
@@ -14,7 +15,7 @@ from tests.suites.perturbations.conftest import trial
 
 pytestmark = pytest.mark.long
 
-KINDS = {each.name: each for each in (*PERTURBATIONS, *OF_SETTINGS)}
+KINDS = {each.name: each for each in (*PERTURBATIONS, *OF_SEQUENCES, *OF_SETTINGS)}
 
 
 def accused(evidence):
@@ -26,6 +27,7 @@ def accused(evidence):
     ("name", "cause", "beside"),
     [
         ("lost-beside-a-reuse", "sequence-reused", "lost"),
+        ("doubled-beside-a-renumbered-batch", "sequence-changed", "duplicate"),
         ("no-result-after-stuck", "stuck", "still-pending"),
         ("record-misdated-beside-a-batch", "timestamps-outside", "record-misdated"),
     ],
@@ -39,9 +41,15 @@ def test_what_does_not_follow_is_a_cause_of_its_own(name, cause, beside):
     assert beside not in found[cause]
 
 
-def test_what_follows_is_none():
+@pytest.mark.parametrize(
+    ("name", "cause", "follows"),
+    [
+        ("dated-shortly-before-its-life", "timestamps-outside", "record-misdated"),
+        ("sequence-changed-in-its-epoch", "sequence-changed", "duplicate"),
+    ],
+)
+def test_what_follows_is_none(name, cause, follows):
     evidence = plain(trial("produce/calm", Guarantee.IDEMPOTENT))
-    kind = KINDS["dated-shortly-before-its-life"]
-    [place] = drawn(kind, evidence, seed=1, tries=1)
+    [place] = drawn(KINDS[name], evidence, seed=1, tries=1)
 
-    assert accused(kind.apply(evidence, place)) == {"timestamps-outside": {"record-misdated"}}
+    assert accused(KINDS[name].apply(evidence, place)) == {cause: {follows}}

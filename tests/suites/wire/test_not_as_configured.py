@@ -114,6 +114,18 @@ def test_who_asks_for_an_answer_is_told_an_offset(story, places, accused):
     assert found(acknowledged(story, *places)) == accused
 
 
+@pytest.mark.parametrize(("acks", "found_of"), [("all", []), ("1", MISSING)])
+def test_what_is_lost_has_no_offset(story, acks, found_of):
+    """Where a loss is judged, it tells of the record; where it is not, the offset is missing."""
+    told = acknowledged(story, (0, 0), config={"acks": acks})
+    if acks == "1":
+        told.frames = [replace(frame, acks=1) if frame.acks == -1 else frame for frame in told.frames]
+    told.call(1)
+    told.result(1, at_ms=40, partition=0, offset=-1)
+
+    assert found(told) == found_of
+
+
 def test_without_acks_there_is_no_offset(story):
     told = acknowledged(story, (0, -1), config={"acks": "0"})
     told.frames = [replace(frame, acks=0) if frame.acks == -1 else frame for frame in told.frames]

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
-from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from msgspec.structs import replace as restruct
 
 from harness.check import Inconclusive
 from harness.outcome import Guarantee
 from harness.rows import Frame, FrameKind
 from suites.checks.wire.producer_identity import CHECK
-from tests.suites.story import ns
+from tests.suites.story import ns, stalled
 
 
 def found(told):
@@ -181,11 +179,9 @@ def test_a_change_behind_a_stall_is_doubted(numbered, given_id, stall_ms, is_dou
     given_id(told)
     deliver(told, 0, 5_500, (7, 0, 0))
     deliver(told, 1, 8_000, (7, 1, 0))
-    evidence = told.evidence()
-    stalled = restruct(evidence.record, harness_stalls=(tuple(map(ns, stall_ms)),))
 
     with pytest.raises(Inconclusive) if is_doubted else nullcontext():
-        assert CHECK.find(replace(evidence, record=stalled))
+        assert CHECK.find(stalled(told.evidence(), *stall_ms))
 
 
 @pytest.mark.parametrize(("answers_ms", "is_doubted"), [(900, True), (100, False)])

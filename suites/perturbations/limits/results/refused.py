@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 from msgspec.structs import replace as changed
 
 from harness.evidence import Evidence
@@ -88,6 +90,32 @@ def _not_next(evidence: Evidence, spot: Spot) -> Evidence:
     return _refused(evidence, spot, OUT_OF_ORDER, 1, base=1)
 
 
+def _forgotten(evidence: Evidence, place: Pair) -> Evidence:
+    """A batch that was answered in its turn is sent again behind a later one, refused, and reported as unknown."""
+    first, later = (settled(evidence)[spot] for spot in place)
+    request, answer, part = (
+        request_of(evidence, later),
+        answer_to(evidence, later),
+        asked(evidence, first.exchange),
+    )
+    frames = pair(evidence, request, answer, part, refusal(part, OUT_OF_ORDER))
+    ends = [ended(send, answer.t_ns + NS_PER_MS, "OutOfOrderException") for send in first.sends]
+    return with_frames_added(with_results(evidence, ends), frames)
+
+
+def _numbered_before(evidence: Evidence) -> list[Pair]:
+    """Pairs of a numbered batch and a later one of its partition, answered within a second of each other."""
+    batches = settled(evidence)
+    spots = quick(numbered)(evidence)
+    return [
+        (spot, other)
+        for spot, other in pairwise(spots)
+        if spot[0] == other[0]
+        and answer_to(evidence, batches[other]).t_ns - answer_to(evidence, batches[spot]).t_ns
+        < 1_000 * NS_PER_MS
+    ]
+
+
 def _unsplit(evidence: Evidence, place: Pair) -> Evidence:
     """A batch of several records is too large and fails whole; a single record was too large under another limit."""
     large, single = (settled(evidence)[spot] for spot in place)
@@ -151,6 +179,14 @@ PERTURBATIONS = (
         quick(_several_numbered),
         ("gave-up", "sequence-gap"),
         WIRE,
+        guarantees=EXACTLY_ONCE,
+    ),
+    limit(
+        "gave-up-over-a-forgotten-batch",
+        "sends a batch again that was answered in its turn, and gives it up when the broker does not know it",
+        _forgotten,
+        _numbered_before,
+        changes=("history", "frames"),
         guarantees=EXACTLY_ONCE,
     ),
     limit(
