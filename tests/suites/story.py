@@ -22,6 +22,7 @@ RUN, TOPIC = "run", "run-0"
 MS = 1_000_000
 T0 = 5_000_000 * MS
 HEAL_MS = 6_000
+LIMIT_MS = 30_000 + 10_000 + 5_000  # delivery.timeout.ms, max.block.ms, and the slack of the checks
 
 
 def ns(at_ms: float) -> int:

@@ -5,32 +5,9 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace as restruct
 
-from harness.check import Inconclusive
 from harness.outcome import Guarantee
-from harness.rows import Frame, FrameKind
 from suites.checks.duplicate import CHECK
-from tests.suites.story import ns, stalled
-
-
-def twice(told, *, again_ms, conn=2, answered=True):
-    """Record 0 is written at 10 ms on connection 1, and again at ``again_ms``."""
-    told.call(0)
-    told.request([0], partition=0, at_ms=10)
-    base = told.append([0], partition=0)
-    if answered:
-        told.answer(0, base, at_ms=11)
-    offset = told.deliver([0], partition=0, at_ms=again_ms, conn=conn)
-    told.result(0, at_ms=again_ms + 2, offset=offset)
-    return told
-
-
-NOTHING_WRONG = "it was sent again although nothing was wrong with the earlier request"
-AVOIDABLE = "avoidable-duplicate"
-
-
-def reasons(told):
-    """Why a record is there twice for no reason, or that it was avoidable."""
-    return [finding.samples[0].get("why", finding.anomaly) for finding in CHECK.find(told.evidence())]
+from tests.suites.twice import AVOIDABLE, NOTHING_WRONG, reasons, twice
 
 
 def test_an_idempotent_client_has_no_excuse(story):
@@ -113,37 +90,11 @@ def test_what_cannot_have_waited_so_long_has_not_timed_out(story, kind, timeout_
     assert reasons(told) == [NOTHING_WRONG]
 
 
-def test_an_answer_that_had_a_second_to_arrive_was_not_lost_with_its_connection(story):
-    """But others on that connection may have been."""
-    told = twice(story(), again_ms=1_600)
-    told.fault("disconnect", 1_500, 1_500)
-    told.close(1, at_ms=1_500)
-
-    assert reasons(told) == [AVOIDABLE]
-
-
 def test_a_connection_that_ended_after_the_retry_is_no_cause(story):
     told = twice(story(), again_ms=80, answered=False)
     told.close(1, at_ms=2_000)
 
     assert reasons(told) == [NOTHING_WRONG]
-
-
-def test_a_cut_withholds_nothing_from_a_connection_that_lives_on(story):
-    told = twice(story(), again_ms=3_100)
-    told.fault("closed_at_frame", 5, 20)
-    told.close(1, at_ms=3_000)
-
-    assert reasons(told) == [NOTHING_WRONG]
-
-
-@pytest.mark.parametrize("kind", ["disconnect", "reset", "refuse"])
-def test_who_may_have_tried_to_connect_in_vain_sends_again_for_a_reason_beside_it(story, kind):
-    told = twice(story(), again_ms=3_100)
-    told.fault(kind, 5, 20)
-    told.close(1, at_ms=3_000)
-
-    assert reasons(told) == [AVOIDABLE]
 
 
 def test_latency_gives_an_answer_longer_to_arrive(story):
@@ -234,43 +185,6 @@ def test_bytes_held_back_on_a_dead_connection_may_pass_after_the_retry(story):
     assert reasons(told) == []
 
 
-@pytest.mark.parametrize(
-    ("at_ms", "broker", "note", "doubted"),
-    [
-        (40, 1, None, True),
-        (1_000, 1, None, False),
-        (40, 2, None, False),
-        (40, 1, "the beginning of a request that never ended", False),
-    ],
-    ids=["there and then", "long after", "another broker", "half a frame"],
-)
-def test_unread_bytes_excuse_what_can_have_been_in_them(story, at_ms, broker, note, doubted):
-    told = twice(story(), again_ms=80, conn=1)
-    told.frames.append(
-        Frame(t_ns=ns(at_ms), lane=0, broker=broker, conn=9, kind=FrameKind.OPAQUE, size_bytes=3, note=note)
-    )
-    if not doubted:
-        assert reasons(told) == [NOTHING_WRONG]
-        return
-    with pytest.raises(Inconclusive, match="could not read 1 frame"):
-        CHECK.find(told.evidence())
-
-
-@pytest.mark.parametrize(
-    ("again_ms", "beats_ms", "doubted"),
-    [(3_200, (0, 4_000), True), (80, (0, 4_000), False), (3_200, (0, 1_000, 2_000, 3_000, 9_000), False)],
-    ids=["a timeout later", "at once", "stood still elsewhere"],
-)
-def test_a_client_that_stood_still_may_find_its_clock_run_out(story, again_ms, beats_ms, doubted):
-    told = twice(story(), again_ms=again_ms, conn=1)
-    told.beat(*beats_ms)
-    if not doubted:
-        assert reasons(told) == [NOTHING_WRONG]
-        return
-    with pytest.raises(Inconclusive, match="stalled for 4,000 ms"):
-        CHECK.find(told.evidence())
-
-
 def test_a_request_that_was_kept_for_long_was_sent_before_its_retry(story):
     told = story()
     told.call(0)
@@ -281,39 +195,6 @@ def test_a_request_that_was_kept_for_long_was_sent_before_its_retry(story):
     told.result(0, at_ms=3_200, offset=told.deliver([0], partition=0, at_ms=3_100, conn=2))
 
     assert CHECK.find(told.evidence()) == []
-
-
-@pytest.mark.parametrize(("begin_ms", "found"), [(60, AVOIDABLE), (90, NOTHING_WRONG), (400, NOTHING_WRONG)])
-def test_a_fault_excuses_nothing_that_went_before_it_began(story, begin_ms, found):
-    told = twice(story(), again_ms=80, conn=1)
-    told.fault("refuse", begin_ms, 1_500)
-
-    assert reasons(told) == [found]
-
-
-@pytest.mark.parametrize(("sent_ms", "found"), [(3_000, AVOIDABLE), (4_600, NOTHING_WRONG)])
-def test_what_failed_long_before_a_batch_was_sent_is_no_reason_to_send_it_again(story, sent_ms, found):
-    told = story(config={"request.timeout.ms": 3_000})
-    told.call(0)
-    told.fault("refuse", 5, 1_000)
-    told.deliver([0], partition=0, at_ms=sent_ms)
-    told.result(0, at_ms=sent_ms + 90, offset=told.deliver([0], partition=0, at_ms=sent_ms + 80))
-
-    assert reasons(told) == [found]
-
-
-@pytest.mark.parametrize(
-    ("partition", "conn", "found"), [(0, 9, AVOIDABLE), (1, 1, AVOIDABLE), (1, 9, NOTHING_WRONG)]
-)
-def test_a_request_beside_it_failed_on_its_connection_or_in_its_partition(story, partition, conn, found):
-    told = story()
-    told.call(0, 1)
-    told.deliver([0], partition=0, at_ms=10)
-    told.request([1], partition=partition, at_ms=20, conn=conn)
-    told.answer(partition, -1, at_ms=21, conn=conn, error_code=7)
-    told.result(0, at_ms=82, offset=told.deliver([0], partition=0, at_ms=80))
-
-    assert reasons(told) == [found]
 
 
 @pytest.mark.parametrize(("begin_ms", "found"), [(5, []), (2_400, [NOTHING_WRONG])])
@@ -338,53 +219,6 @@ def test_an_error_that_comes_when_the_client_has_hung_up_over_a_timeout_is_not_a
     told.result(0, at_ms=2_102, offset=told.deliver([0], partition=0, at_ms=2_100, conn=2))
 
     assert reasons(told) == []
-
-
-@pytest.mark.parametrize("api", ["Produce", "Metadata"])
-@pytest.mark.parametrize(
-    ("waits_ms", "ended_ms", "excused"), [(2_100, 2_105, True), (900, 2_105, False), (2_100, 1_000, False)]
-)
-def test_who_gives_one_request_up_may_hang_up_on_all_connections(story, api, waits_ms, ended_ms, excused):
-    """Another request waits on a connection of its own, which ends shortly before, or long before."""
-    told = story(config={"request.timeout.ms": 2_000})
-    told.call(0, at_ms=5)
-    told.call(1)
-    if api == "Produce":
-        told.request([1], partition=1, at_ms=2_110 - waits_ms, conn=9)
-    else:
-        told.other(FrameKind.REQUEST, 2_110 - waits_ms, conn=9)
-    told.close(9, at_ms=ended_ms)
-    told.request([0], partition=0, at_ms=2_100)
-    told.close(1, at_ms=2_110)
-    told.answer(0, told.append([0], partition=0), at_ms=2_111)
-    told.result(0, at_ms=2_202, offset=told.deliver([0], partition=0, at_ms=2_200, conn=2))
-
-    assert (reasons(told) == []) == excused
-
-
-@pytest.mark.parametrize(
-    ("again_ms", "disorder_ms", "found"),
-    [
-        (3_100, 12, [AVOIDABLE]),
-        (3_100, -50, [AVOIDABLE]),
-        (2_000, 12, [NOTHING_WRONG]),  # not overdue yet
-        (3_100, 700, [NOTHING_WRONG]),  # it had its answer by then
-        (3_100, -900, [NOTHING_WRONG]),  # that connection had ended
-    ],
-)
-def test_who_stumbles_over_an_answer_may_lose_those_of_other_connections(story, again_ms, disorder_ms, found):
-    """As Java does: the exception ends the round in which it read them all."""
-    told = story(config={"request.timeout.ms": 3_000})
-    twice(told, again_ms=again_ms)
-    told.other(FrameKind.OPEN, disorder_ms - 2, conn=9)
-    for at, (kind, correlation_id) in enumerate(
-        [(FrameKind.REQUEST, 1), (FrameKind.REQUEST, 2), (FrameKind.RESPONSE, 2), (FrameKind.RESPONSE, 1)]
-    ):
-        told.other(kind, disorder_ms + at / 10, conn=9)
-        told.frames[-1] = restruct(told.frames[-1], correlation_id=correlation_id)
-    told.close(9, at_ms=disorder_ms + 200)
-
-    assert reasons(told) == found
 
 
 @pytest.mark.parametrize(
@@ -426,45 +260,3 @@ def test_a_record_may_be_there_a_thousand_times(story, answered, found):
     told.result(0, at_ms=10 * count + 1, offset=base)
 
     assert reasons(told) == found
-
-
-@pytest.mark.parametrize(
-    ("stall_ms", "doubted"),
-    [((20, 700), True), ((20, 400), False), ((-900, -100), False), ((700, 1_900), False)],
-)
-def test_where_the_harness_did_not_keep_time_nothing_is_certain(story, stall_ms, doubted):
-    """The record lives from 0 to its second request at 800 ms; half a second is slack in any case."""
-    evidence = twice(story(), again_ms=800).evidence()
-    disturbed = stalled(evidence, *stall_ms)
-    if doubted:
-        with pytest.raises(Inconclusive, match="the harness itself stalled for 680 ms"):
-            CHECK.find(disturbed)
-    else:
-        assert [finding.anomaly for finding in CHECK.find(disturbed)] == ["unexplained-duplicate"]
-
-
-@pytest.mark.parametrize(
-    ("stall_ms", "again_ms", "doubted"),
-    [
-        ((-900, 8), 1_200, False),
-        ((5, 800), 1_200, True),
-        ((5, 800), 1_700, False),
-        ((1_210, 1_900), 1_200, False),
-    ],
-)
-def test_a_stall_explains_a_record_sent_after_it_was_reported_only_if_it_hid_the_request_till_then(
-    story, stall_ms, again_ms, doubted
-):
-    """The record is reported as written at 12 ms; two moments of different connections have half a second of slack."""
-    told = story()
-    told.call(0)
-    told.deliver([0], partition=0, at_ms=10)
-    told.result(0, at_ms=12, offset=0)
-    told.deliver([0], partition=0, at_ms=again_ms, conn=2)
-    disturbed = stalled(told.evidence(), *stall_ms)
-    if doubted:
-        with pytest.raises(Inconclusive, match="the harness itself stalled for 795 ms"):
-            CHECK.find(disturbed)
-    else:
-        (finding,) = CHECK.find(disturbed)
-        assert finding.samples[0]["why"] == "it was sent again after it had been reported as written"

@@ -7,7 +7,7 @@ from harness.anomaly_rows import AnomalyRow
 from harness.outcome import Guarantee
 from harness.tables import UNEXPLAINED
 from suites.checks.unexplained import BESIDE, rows
-from tests.suites.test_duplicates import NOTHING_WRONG, twice
+from tests.suites.twice import NOTHING_WRONG, twice
 
 
 def test_the_report_is_given_the_set():

@@ -1,0 +1,115 @@
+"""Duplicates that were avoidable: something failed, but beside the request that brought the record."""
+
+from __future__ import annotations
+
+import pytest
+from msgspec.structs import replace as restruct
+
+from harness.rows import FrameKind
+from tests.suites.twice import AVOIDABLE, NOTHING_WRONG, reasons, twice
+
+
+def test_an_answer_that_had_a_second_to_arrive_was_not_lost_with_its_connection(story):
+    """But others on that connection may have been."""
+    told = twice(story(), again_ms=1_600)
+    told.fault("disconnect", 1_500, 1_500)
+    told.close(1, at_ms=1_500)
+
+    assert reasons(told) == [AVOIDABLE]
+
+
+def test_a_cut_withholds_nothing_from_a_connection_that_lives_on(story):
+    told = twice(story(), again_ms=3_100)
+    told.fault("closed_at_frame", 5, 20)
+    told.close(1, at_ms=3_000)
+
+    assert reasons(told) == [NOTHING_WRONG]
+
+
+@pytest.mark.parametrize("kind", ["disconnect", "reset", "refuse"])
+def test_who_may_have_tried_to_connect_in_vain_sends_again_for_a_reason_beside_it(story, kind):
+    told = twice(story(), again_ms=3_100)
+    told.fault(kind, 5, 20)
+    told.close(1, at_ms=3_000)
+
+    assert reasons(told) == [AVOIDABLE]
+
+
+@pytest.mark.parametrize(("begin_ms", "found"), [(60, AVOIDABLE), (90, NOTHING_WRONG), (400, NOTHING_WRONG)])
+def test_a_fault_excuses_nothing_that_went_before_it_began(story, begin_ms, found):
+    told = twice(story(), again_ms=80, conn=1)
+    told.fault("refuse", begin_ms, 1_500)
+
+    assert reasons(told) == [found]
+
+
+@pytest.mark.parametrize(("sent_ms", "found"), [(3_000, AVOIDABLE), (4_600, NOTHING_WRONG)])
+def test_what_failed_long_before_a_batch_was_sent_is_no_reason_to_send_it_again(story, sent_ms, found):
+    told = story(config={"request.timeout.ms": 3_000})
+    told.call(0)
+    told.fault("refuse", 5, 1_000)
+    told.deliver([0], partition=0, at_ms=sent_ms)
+    told.result(0, at_ms=sent_ms + 90, offset=told.deliver([0], partition=0, at_ms=sent_ms + 80))
+
+    assert reasons(told) == [found]
+
+
+@pytest.mark.parametrize(
+    ("partition", "conn", "found"), [(0, 9, AVOIDABLE), (1, 1, AVOIDABLE), (1, 9, NOTHING_WRONG)]
+)
+def test_a_request_beside_it_failed_on_its_connection_or_in_its_partition(story, partition, conn, found):
+    told = story()
+    told.call(0, 1)
+    told.deliver([0], partition=0, at_ms=10)
+    told.request([1], partition=partition, at_ms=20, conn=conn)
+    told.answer(partition, -1, at_ms=21, conn=conn, error_code=7)
+    told.result(0, at_ms=82, offset=told.deliver([0], partition=0, at_ms=80))
+
+    assert reasons(told) == [found]
+
+
+@pytest.mark.parametrize("api", ["Produce", "Metadata"])
+@pytest.mark.parametrize(
+    ("waits_ms", "ended_ms", "excused"), [(2_100, 2_105, True), (900, 2_105, False), (2_100, 1_000, False)]
+)
+def test_who_gives_one_request_up_may_hang_up_on_all_connections(story, api, waits_ms, ended_ms, excused):
+    """Another request waits on a connection of its own, which ends shortly before, or long before."""
+    told = story(config={"request.timeout.ms": 2_000})
+    told.call(0, at_ms=5)
+    told.call(1)
+    if api == "Produce":
+        told.request([1], partition=1, at_ms=2_110 - waits_ms, conn=9)
+    else:
+        told.other(FrameKind.REQUEST, 2_110 - waits_ms, conn=9)
+    told.close(9, at_ms=ended_ms)
+    told.request([0], partition=0, at_ms=2_100)
+    told.close(1, at_ms=2_110)
+    told.answer(0, told.append([0], partition=0), at_ms=2_111)
+    told.result(0, at_ms=2_202, offset=told.deliver([0], partition=0, at_ms=2_200, conn=2))
+
+    assert (reasons(told) == []) == excused
+
+
+@pytest.mark.parametrize(
+    ("again_ms", "disorder_ms", "found"),
+    [
+        (3_100, 12, [AVOIDABLE]),
+        (3_100, -50, [AVOIDABLE]),
+        (2_000, 12, [NOTHING_WRONG]),  # not overdue yet
+        (3_100, 700, [NOTHING_WRONG]),  # it had its answer by then
+        (3_100, -900, [NOTHING_WRONG]),  # that connection had ended
+    ],
+)
+def test_who_stumbles_over_an_answer_may_lose_those_of_other_connections(story, again_ms, disorder_ms, found):
+    """As Java does: the exception ends the round in which it read them all."""
+    told = story(config={"request.timeout.ms": 3_000})
+    twice(told, again_ms=again_ms)
+    told.other(FrameKind.OPEN, disorder_ms - 2, conn=9)
+    for at, (kind, correlation_id) in enumerate(
+        [(FrameKind.REQUEST, 1), (FrameKind.REQUEST, 2), (FrameKind.RESPONSE, 2), (FrameKind.RESPONSE, 1)]
+    ):
+        told.other(kind, disorder_ms + at / 10, conn=9)
+        told.frames[-1] = restruct(told.frames[-1], correlation_id=correlation_id)
+    told.close(9, at_ms=disorder_ms + 200)
+
+    assert reasons(told) == found

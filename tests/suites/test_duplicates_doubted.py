@@ -1,0 +1,90 @@
+"""Duplicates of which nothing is certain: what nobody could read, and who stood still."""
+
+from __future__ import annotations
+
+import pytest
+
+from harness.check import Inconclusive
+from harness.rows import Frame, FrameKind
+from suites.checks.duplicate import CHECK
+from tests.suites.story import ns, stalled
+from tests.suites.twice import NOTHING_WRONG, reasons, twice
+
+
+@pytest.mark.parametrize(
+    ("at_ms", "broker", "note", "doubted"),
+    [
+        (40, 1, None, True),
+        (1_000, 1, None, False),
+        (40, 2, None, False),
+        (40, 1, "the beginning of a request that never ended", False),
+    ],
+    ids=["there and then", "long after", "another broker", "half a frame"],
+)
+def test_unread_bytes_excuse_what_can_have_been_in_them(story, at_ms, broker, note, doubted):
+    told = twice(story(), again_ms=80, conn=1)
+    told.frames.append(
+        Frame(t_ns=ns(at_ms), lane=0, broker=broker, conn=9, kind=FrameKind.OPAQUE, size_bytes=3, note=note)
+    )
+    if not doubted:
+        assert reasons(told) == [NOTHING_WRONG]
+        return
+    with pytest.raises(Inconclusive, match="could not read 1 frame"):
+        CHECK.find(told.evidence())
+
+
+@pytest.mark.parametrize(
+    ("again_ms", "beats_ms", "doubted"),
+    [(3_200, (0, 4_000), True), (80, (0, 4_000), False), (3_200, (0, 1_000, 2_000, 3_000, 9_000), False)],
+    ids=["a timeout later", "at once", "stood still elsewhere"],
+)
+def test_a_client_that_stood_still_may_find_its_clock_run_out(story, again_ms, beats_ms, doubted):
+    told = twice(story(), again_ms=again_ms, conn=1)
+    told.beat(*beats_ms)
+    if not doubted:
+        assert reasons(told) == [NOTHING_WRONG]
+        return
+    with pytest.raises(Inconclusive, match="stalled for 4,000 ms"):
+        CHECK.find(told.evidence())
+
+
+@pytest.mark.parametrize(
+    ("stall_ms", "doubted"),
+    [((20, 700), True), ((20, 400), False), ((-900, -100), False), ((700, 1_900), False)],
+)
+def test_where_the_harness_did_not_keep_time_nothing_is_certain(story, stall_ms, doubted):
+    """The record lives from 0 to its second request at 800 ms; half a second is slack in any case."""
+    evidence = twice(story(), again_ms=800).evidence()
+    disturbed = stalled(evidence, *stall_ms)
+    if doubted:
+        with pytest.raises(Inconclusive, match="the harness itself stalled for 680 ms"):
+            CHECK.find(disturbed)
+    else:
+        assert [finding.anomaly for finding in CHECK.find(disturbed)] == ["unexplained-duplicate"]
+
+
+@pytest.mark.parametrize(
+    ("stall_ms", "again_ms", "doubted"),
+    [
+        ((-900, 8), 1_200, False),
+        ((5, 800), 1_200, True),
+        ((5, 800), 1_700, False),
+        ((1_210, 1_900), 1_200, False),
+    ],
+)
+def test_a_stall_explains_a_record_sent_after_it_was_reported_only_if_it_hid_the_request_till_then(
+    story, stall_ms, again_ms, doubted
+):
+    """The record is reported as written at 12 ms; two moments of different connections have half a second of slack."""
+    told = story()
+    told.call(0)
+    told.deliver([0], partition=0, at_ms=10)
+    told.result(0, at_ms=12, offset=0)
+    told.deliver([0], partition=0, at_ms=again_ms, conn=2)
+    disturbed = stalled(told.evidence(), *stall_ms)
+    if doubted:
+        with pytest.raises(Inconclusive, match="the harness itself stalled for 795 ms"):
+            CHECK.find(disturbed)
+    else:
+        (finding,) = CHECK.find(disturbed)
+        assert finding.samples[0]["why"] == "it was sent again after it had been reported as written"
