@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from threading import Event
 from typing import Any
 
 import pytest
@@ -284,14 +285,26 @@ def test_a_closing_plug_in_that_fails_stops_nobody():
 
 
 def test_the_cluster_s_id_comes_between_on_send_and_serialize(broker, producer):
-    """PRD-ISP-05, for interceptors, serializers and reporters."""
-    broker.brokers.script = lambda seen: (
-        seen.edit(lambda body: replace(body, cluster_id="c")) if seen.api is Api.METADATA else None
-    )
+    """PRD-ISP-05, for interceptors, serializers and reporters. Who sends late may learn it before."""
     told: list[Any] = []
+    is_sending = Event()
+
+    def script(seen: Any) -> Any:
+        if seen.api is not Api.METADATA:
+            return None
+        assert is_sending.wait(WAIT_S)
+        return seen.edit(lambda body: replace(body, cluster_id="c"))
+
+    class Sending(Diary):
+        def on_send(self, record: ProducerRecord) -> ProducerRecord:
+            sent = super().on_send(record)
+            is_sending.set()
+            return sent
+
+    broker.brokers.script = script
     settings = {
         "metric_reporters": [Diary("reporter", told)],
-        "interceptor_classes": [Diary("interceptor", told)],
+        "interceptor_classes": [Sending("interceptor", told)],
         "value_serializer": Diary("value", told),
     }
     with producer(**settings) as p:
