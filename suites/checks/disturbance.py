@@ -90,6 +90,22 @@ def long_harness_stalls(evidence: Evidence) -> list[Span]:
     return [stall for stall in harness_stalls(evidence) if stall.length_ms > SILENT_MS]
 
 
+def late_harness(evidence: Evidence) -> list[Span]:
+    """When the harness was late by more than the slack of moments within a request timeout, by however many stalls.
+
+    A machine that lets the harness wait now and then may let others wait for most of the time.
+    """
+    stalls, timeout_ns = harness_stalls(evidence), sending(evidence).timeout_ns
+    found = []
+    for stall in stalls:
+        end_ns = stall.begin_ns + timeout_ns
+        if stalled_ns(stalls, stall.begin_ns, end_ns) > SLACK_NS:
+            found.append(
+                Span(stall.begin_ns, max(other.end_ns for other in stalls if other.begin_ns < end_ns))
+            )
+    return found
+
+
 @grants("harness-stalled")
 def harness_stalled_ms(evidence: Evidence, begin_ns: int, end_ns: int) -> int:
     """How long the harness did not keep time within a request timeout of this stretch: then one may have passed unseen.

@@ -39,8 +39,8 @@ and reconnect.backoff.max.ms, one after the other, and five seconds more, with n
 connection on which an answer came that was not for the oldest request is no such way until it ends, for no broker does
 that and nothing says how a client goes on. Records that lived then may wait until their time is over: that is a
 difference, ``given-up-out-of-turn`` (the Java client does so, and on other connections as well). A client process or a
-broker that stood still makes this inconclusive for the records that lived then. A call that fails after max.block.ms
-was refused, not given up.
+broker that stood still makes this inconclusive for the records that lived then, and so does a machine on which the
+harness was late, be it by many short stalls. A call that fails after max.block.ms was refused, not given up.
 
 ## References
 
@@ -66,12 +66,14 @@ from suites.checks.analysis.way import way
 from suites.checks.attempts import Attempt, attempts, batch_place, origins, sent_again
 from suites.checks.contradicted import failed_over_it
 from suites.checks.disturbance import (
-    BROKER_STALLED,
+    HARNESS_STALLED,
     NS_PER_MS,
     broker_stalls,
     client_stalls,
-    long_harness_stalls,
+    harness_stalls,
+    late_harness,
     stalled_by,
+    stalled_ns,
 )
 from suites.checks.findings import listed_errors, of_send, require_unlimited_retries
 from suites.checks.promises import DURABLE
@@ -151,10 +153,9 @@ def _found(evidence: Evidence, given_up: list[Send]) -> Finding:
 
 def _doubt(evidence: Evidence, send: Send) -> Inconclusive:
     told = f"record {send.n} was given up over a network that was there"
-    kind, stalled_ms = stalled_by(evidence, send.invoke_ns, send.complete_ns or send.invoke_ns) or (
-        BROKER_STALLED,
-        0,
-    )
+    life = send.invoke_ns, send.complete_ns or send.invoke_ns
+    late_ms = stalled_ns(harness_stalls(evidence), *life) // NS_PER_MS
+    kind, stalled_ms = stalled_by(evidence, *life) or (HARNESS_STALLED, late_ms)
     return Inconclusive(kind.reason(of=GAVE_UP.code, told=told, stalled_ms=stalled_ms))
 
 
@@ -187,7 +188,7 @@ class _Limits:
         """True if it failed although its way was free for long enough; ``but_for_stalls``: had nothing stood still."""
         spans = self._troubles(home(self.evidence, send))
         if not but_for_stalls:
-            stalls = (client_stalls, broker_stalls, long_harness_stalls)
+            stalls = (client_stalls, broker_stalls, late_harness)
             spans = [*spans, *(span for told in stalls for span in told(self.evidence))]
         end_ns = send.complete_ns or send.invoke_ns
         return _longest_peace_ns(send.invoke_ns, end_ns, spans) >= self._recovery_ns

@@ -30,9 +30,12 @@ def ns(at_ms: float) -> int:
     return T0 + int(at_ms * MS)
 
 
-def stalled(evidence: Evidence, begin_ms: float, end_ms: float) -> Evidence:
-    """The same, with a harness that did not keep time from one moment to the other."""
-    return replace(evidence, record=restruct(evidence.record, harness_stalls=((ns(begin_ms), ns(end_ms)),)))
+def stalled(evidence: Evidence, *moments_ms: float) -> Evidence:
+    """The same, with a harness that did not keep time from one moment to the next, then from the third on, ..."""
+    stalls = tuple(
+        (ns(begin_ms), ns(end_ms)) for begin_ms, end_ms in zip(moments_ms[::2], moments_ms[1::2], strict=True)
+    )
+    return replace(evidence, record=restruct(evidence.record, harness_stalls=stalls))
 
 
 @dataclass
