@@ -8,6 +8,7 @@ as many clusters as the machine bears; each has a cluster to itself, as good as 
 from __future__ import annotations
 
 import asyncio
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -24,12 +25,10 @@ from harness.live import LiveTrial
 from harness.machine import Machine, this_machine
 from harness.pool import Job, Line, Pool
 from harness.ports import Cluster, InstalledClient
-from harness.rows import TrialVerdict
+from harness.rows import Ending, TrialVerdict
 from harness.spec import ClientRef, TrialSpec
 from harness.store import RunStore
-
-#: A trial, and where it stands in the plan.
-Numbered = tuple[int, TrialSpec]
+from harness.suspects import LEFT_OUT, Numbered, Suspects
 
 
 @dataclass(frozen=True)
@@ -57,6 +56,10 @@ class Campaign:
     def _execution(self) -> Execution:
         return Execution(self.store, self.clients, self.say)
 
+    @cached_property
+    def _suspects(self) -> Suspects:
+        return Suspects(self.say)
+
     async def run(self) -> None:
         """Run every trial of the store's plan that has no verdict yet, as far as the budget goes."""
         with prompt():
@@ -77,10 +80,12 @@ class Campaign:
         if (why := unmet.by_plan(spec)) is None:
             return False
         self.began(spec)
-        verdict = self._execution.left_out(index, spec, why)
+        self._tell(self._execution.left_out(index, spec, why))
+        return True
+
+    def _tell(self, verdict: TrialVerdict) -> None:
         self.budget.count(verdict)
         self.ended(verdict)
-        return True
 
     async def _together(self, broker: str, trials: list[Numbered]) -> None:
         line, lanes, cluster = self._line(trials), min(self.jobs, len(trials)), needs.of(broker)
@@ -88,8 +93,43 @@ class Campaign:
         if cluster.nodes > 1 and lanes > (borne := needs.shared_lanes(self.machine, cluster)):
             self.say(f"this machine bears {borne} trials at a time on {broker}")
             lanes = borne
-        if not line.over:
-            await Pool(broker, lanes, self._logs(broker, trials), self.say).work(line)
+        if line.over:
+            return
+        logs = self._logs(broker, trials)
+
+        async def find_out() -> bool:
+            return await self._find_out(broker, logs)
+
+        await Pool(broker, lanes, logs, self.say, after_death=find_out).work(line)
+        await find_out()
+
+    async def _find_out(self, broker: str, logs: Path) -> bool:
+        """Run alone each of those in whose trials a broker died; True if one of their clients is why."""
+        found = False
+        for trial in self._suspects.take():
+            index, spec = trial
+            if spec.client in self._suspects.culprits:
+                self._tell(self._given_up(trial))
+                continue
+            verdicts: list[TrialVerdict] = []
+            pool = Pool(broker, 1, logs / f"alone-{index}", self.say, exclusive=True)
+            await pool.work(Line([self._alone(trial, verdicts)]))
+            for verdict in verdicts:
+                found |= self._suspects.heard(trial, verdict)
+                self._tell(verdict)
+        return found
+
+    def _alone(self, trial: Numbered, verdicts: list[TrialVerdict]) -> Job:
+        async def job(cluster: Cluster, lane: Lane) -> float:
+            verdicts.append(await self._execution.run(*trial, cluster, lane))
+            return math.inf
+
+        return job
+
+    def _given_up(self, trial: Numbered) -> TrialVerdict:
+        index, spec = trial
+        why = f"{spec.client} is left out: {self._suspects.culprits[spec.client]}"
+        return self._execution.left_out(index, spec, why, Ending.HARNESS_ERROR, LEFT_OUT)
 
     async def _one_by_one(self, broker: str, trials: list[Numbered]) -> None:
         """Exclusive trials in turn, each on whichever cluster is free."""
@@ -126,9 +166,12 @@ class Campaign:
         async def job(cluster: Cluster, lane: Lane) -> float:
             index, spec = trial
             self.began(spec)
+            if spec.client in self._suspects.culprits:
+                self._tell(self._given_up(trial))
+                return 0
             verdict = await self._execution.run(index, spec, cluster, lane)
-            self.budget.count(verdict)
-            self.ended(verdict)
+            if takes_alone(spec) or not self._suspects.took(trial, verdict):
+                self._tell(verdict)
             return lingers_s(spec, verdict)
 
         return job

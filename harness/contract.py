@@ -13,7 +13,12 @@ All times are ``CLOCK_MONOTONIC`` in nanoseconds: the one time line of clients, 
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import msgspec
+
+#: What a column of evidence can hold.
+Int64 = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
 
 #: Where a client may write what it decides, one JSON object a line (channel A). Most cannot, and need not.
 TRACE_ENV = "KAFKA_TRIAL_TRACE"
@@ -72,9 +77,9 @@ Command = Configure | Produce | Flush | Close
 class Event(msgspec.Struct, frozen=True, kw_only=True, tag_field="name"):
     """What every event carries: its number (from 0, gapless a process) and when it was written."""
 
-    seq: int
-    mono_ns: int
-    wall_ns: int
+    seq: Int64
+    mono_ns: Int64
+    wall_ns: Int64
 
 
 class StartupComplete(Event, frozen=True, kw_only=True, tag="startup_complete"):
@@ -89,14 +94,14 @@ class StartupComplete(Event, frozen=True, kw_only=True, tag="startup_complete"):
     client_version: str
     language: str
     features: list[str]
-    contract_version: int
+    contract_version: Int64
     library_version: str | None = None
 
 
 class Configured(Event, frozen=True, kw_only=True, tag="configured"):
     """``applied``: Java name -> [own name, value]; ``not_set``: Java name -> why."""
 
-    id: int
+    id: Int64
     applied: dict[str, tuple[str, Setting]]
     not_set: dict[str, str]
 
@@ -105,9 +110,9 @@ class OpInvoke(Event, frozen=True, kw_only=True, tag="op_invoke"):
     """The client is about to do ``op``: send (records ``first`` .. ``first + count - 1``), flush or close."""
 
     op: str
-    id: int
-    first: int = 0
-    count: int = 0
+    id: Int64
+    first: Int64 = 0
+    count: Int64 = 0
 
 
 class OpComplete(Event, frozen=True, kw_only=True, tag="op_complete"):
@@ -117,14 +122,14 @@ class OpComplete(Event, frozen=True, kw_only=True, tag="op_complete"):
     """
 
     op: str
-    id: int
+    id: Int64
     outcome: list[str]
     error: list[str | None]
-    invoke_ns: list[int]
-    complete_ns: list[int]
-    records: list[int] = []
-    partition: list[int] = []
-    offset: list[int] = []
+    invoke_ns: list[Int64]
+    complete_ns: list[Int64]
+    records: list[Int64] = []
+    partition: list[Int64] = []
+    offset: list[Int64] = []
 
     @property
     def is_unnumbered(self) -> bool:
@@ -138,8 +143,8 @@ class OpComplete(Event, frozen=True, kw_only=True, tag="op_complete"):
 class Stats(Event, frozen=True, kw_only=True, tag="stats"):
     """The heartbeat, once a second: tells a wedged client from an idle one."""
 
-    sent: int
-    completed: int
+    sent: Int64
+    completed: Int64
 
 
 class Fatal(Event, frozen=True, kw_only=True, tag="fatal"):
@@ -158,7 +163,7 @@ class Unsupported(Event, frozen=True, kw_only=True, tag="unsupported"):
     """The client does not know this command."""
 
     cmd: str
-    id: int = -1
+    id: Int64 = -1
 
 
 class ShutdownComplete(Event, frozen=True, kw_only=True, tag="shutdown_complete"):

@@ -9,8 +9,9 @@ from functools import cached_property
 
 import msgspec
 
-from harness import asked, baseline, registry
+from harness import asked, baseline, defects, registry
 from harness.capture.observer import observed
+from harness.errors import EnvironmentProblem
 from harness.evidence import Evidence
 from harness.judge import judge
 from harness.lane import Lane
@@ -47,20 +48,29 @@ class Execution:
             folder=self.store.trial_folder(spec.trial),
         )
         try:
+            self.store.begin(spec.trial)
             evidence = await self._collect(trial, lane, spec)
             return await asyncio.to_thread(self._conclude, evidence)
         finally:
             del self.under_way[spec.trial]
 
-    def left_out(self, index: int, spec: TrialSpec, why: str) -> TrialVerdict:
-        """Store that the trial at ``index`` of the plan is unsupported, without running anything."""
+    def left_out(
+        self,
+        index: int,
+        spec: TrialSpec,
+        why: str,
+        ending: Ending = Ending.UNSUPPORTED,
+        code: str = "",
+    ) -> TrialVerdict:
+        """Store that the trial at ``index`` of the plan was not run, and why, without running anything."""
         record = TrialRecord(
             spec=spec,
             run_id=self._record.run_id,
             topic=f"{self._record.run_id}-{index}",
             lane=0,
             phases=Phases(),
-            ending=Ending.UNSUPPORTED,
+            ending=ending,
+            code=code,
             reason=why,
         )
         return self._conclude(Evidence(record, (), (), (), ()))
@@ -90,8 +100,18 @@ class Execution:
             self.say(doubt)
 
     def _conclude(self, evidence: Evidence) -> TrialVerdict:
-        self.store.write_evidence(evidence)
-        verdict = judged(evidence, self._record)
+        """EnvironmentProblem: it cannot be written. Any other error is a defect, in this trial alone."""
+        try:
+            self.store.write_evidence(evidence)
+            verdict = judged(evidence, self._record)
+        except EnvironmentProblem:
+            raise
+        except Exception as error:
+            reason = defects.told(error, self.store.trial_folder(evidence.record.spec.trial))
+            ended = {"ending": Ending.HARNESS_ERROR, "code": defects.CODE, "reason": reason}
+            without = Evidence(msgspec.structs.replace(evidence.record, **ended), (), (), (), ())
+            self.store.write_evidence(without)
+            verdict = judged(without, self._record)
         self.store.write_verdict(verdict)
         return verdict
 

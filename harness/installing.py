@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
+from types import MappingProxyType
 
 from harness import registry
 from harness.errors import EnvironmentProblem
@@ -23,10 +25,10 @@ class Installed:
     lacking: Mapping[ClientRef, EnvironmentProblem]
 
 
-def installed(ref: ClientRef) -> InstalledClient:
-    """One client, ready to run: by its kind, or by the user's own command."""
+def installed(ref: ClientRef, env: Mapping[str, str] = MappingProxyType({})) -> InstalledClient:
+    """One client, ready to run: by its kind, or by the user's own command. Its process sees ``env`` as well."""
     launch = Launch(ref.command, {}) if ref.command else registry.client(ref.name).install(ref.version)
-    return InstalledClient(ref, launch)
+    return InstalledClient(ref, Launch(launch.argv, {**env, **launch.env}))
 
 
 def install(refs: Iterable[ClientRef]) -> dict[ClientRef, InstalledClient]:
@@ -37,13 +39,18 @@ def install(refs: Iterable[ClientRef]) -> dict[ClientRef, InstalledClient]:
     return dict(done.clients)
 
 
-def install_what_can_be(refs: Iterable[ClientRef]) -> Installed:
-    """Make every client runnable that can be. UsageError for a version that does not exist: that is the user's."""
+def install_what_can_be(
+    refs: Iterable[ClientRef], env: Mapping[str, str] = MappingProxyType({})
+) -> Installed:
+    """Make every client runnable that can be; ``env`` is what their processes see as well.
+
+    UsageError for a version that does not exist: that is the user's.
+    """
     wanted = list(dict.fromkeys(refs))
     ready: dict[ClientRef, InstalledClient] = {}
     lacking: dict[ClientRef, EnvironmentProblem] = {}
     with ThreadPoolExecutor(AT_ONCE) as pool:
-        for ref, result in zip(wanted, pool.map(_tried, wanted), strict=True):
+        for ref, result in zip(wanted, pool.map(partial(_tried, env), wanted), strict=True):
             if isinstance(result, InstalledClient):
                 ready[ref] = result
             else:
@@ -51,8 +58,8 @@ def install_what_can_be(refs: Iterable[ClientRef]) -> Installed:
     return Installed(ready, lacking)
 
 
-def _tried(ref: ClientRef) -> InstalledClient | EnvironmentProblem:
+def _tried(env: Mapping[str, str], ref: ClientRef) -> InstalledClient | EnvironmentProblem:
     try:
-        return installed(ref)
+        return installed(ref, env)
     except EnvironmentProblem as problem:
         return problem

@@ -10,6 +10,7 @@ and the log is read back over INTERNAL. A trial that cannot be finished has an e
 from __future__ import annotations
 
 import asyncio
+import shutil
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
@@ -17,12 +18,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
 
-import msgspec
 from msgspec.structs import asdict
 
-from harness import unmet
+from harness import defects, unmet
 from harness.contract import TRACE_ENV, AnyEvent, Produce, StartupComplete
 from harness.conversation import ConfigRefused, Conversation
+from harness.conversation.limits import LOG_BYTES, REQUEST_BYTES, ROWS, Meter, OverLimit
+from harness.conversation.trace import read as read_trace
 from harness.errors import BrokerDied, ClientBroken, ClientCrashed, KafkaTrialError, code_of, first_of
 from harness.evidence import PRODUCER, Evidence, passed_and_stopped
 from harness.inject import Injector, sleep_until
@@ -31,7 +33,7 @@ from harness.liveness import CLOSE_TIMEOUT_MS, Patience, flush_timeout_ms
 from harness.outcome import Guarantee
 from harness.ports import Cluster, InstalledClient
 from harness.pulse import Pulse
-from harness.rows import Ending, Frame, LogRecord, Phases, TrialRecord
+from harness.rows import Ending, Frame, FrameKind, LogRecord, Phases, TrialRecord
 from harness.spec import TrialSpec
 from harness.store import TRACE
 from harness.workload import commands
@@ -49,8 +51,8 @@ HAND_OVER_S = 30.0
 
 
 LOG_OF_CLIENT = "client.log"
-#: What a client may write to stderr in one trial.
-MOST_LOG_BYTES = 64 * 2**20
+#: What is the client's to write in, while it lives.
+OWN = "client"
 
 #: Which feature a client must declare to be tried under a guarantee.
 FEATURE_OF = {
@@ -92,6 +94,7 @@ class LiveTrial:
         self._history: list[AnyEvent] = []
         self._frames: list[Frame] = []
         self._log: list[LogRecord] = []
+        self._meter = Meter(str(spec.client), spec.workload.records, spec.workload.value_bytes)
         mine = LiveLane(lane.proxies, lane.witness, cluster, topic, spec.workload.partitions)
         self._injector = Injector(spec.faults, mine)
         self._phases = Phases()
@@ -102,45 +105,53 @@ class LiveTrial:
         self._trace: tuple[Any, ...] = ()
 
     async def run(self) -> Evidence:
-        """Collect. Errors of brokers, proxies and adapters become the ending; cancellation passes through."""
+        """Collect. Whatever goes wrong becomes the ending; cancellation passes through."""
         ending, code, reason = Ending.COMPLETE, "", ""
-        self._lane.witness.record(self._frames.append)
+        self._lane.witness.record(self._saw, self._meter)
         try:
             async with self._pulse:
                 await _unless(self._trouble, self._collect())
-        except (KafkaTrialError, ExceptionGroup) as error:
-            known = first_of(error) if isinstance(error, ExceptionGroup) else error
-            if known is None:
-                raise
-            ending = Ending.UNSUPPORTED if isinstance(known, NOT_CLAIMED) else Ending.HARNESS_ERROR
-            code, reason = code_of(known), str(known)
+        except Exception as error:
+            ending, code, reason = self._ended_by(error)
         finally:
             self._lane.witness.record(None)
+            shutil.rmtree(self._folder / OWN, ignore_errors=True)
         self._mark(end_ns=time.monotonic_ns())
         return self._evidence(ending, code, reason)
 
+    def _ended_by(self, error: Exception) -> tuple[Ending, str, str]:
+        known = first_of(error) if isinstance(error, ExceptionGroup) else error
+        if not isinstance(known, KafkaTrialError):
+            return Ending.HARNESS_ERROR, defects.CODE, defects.told(error, self._folder)
+        ending = Ending.UNSUPPORTED if isinstance(known, NOT_CLAIMED) else Ending.HARNESS_ERROR
+        return ending, code_of(known), str(known)
+
+    def _saw(self, row: Frame) -> None:
+        if self._meter.exceeded is None:
+            self._frames.append(row)
+            with suppress(OverLimit):  # which is the trouble
+                self._meter.spend(ROWS)
+                if row.kind is not FrameKind.RESPONSE:
+                    self._meter.spend(REQUEST_BYTES, row.size_bytes)
+
     def _trouble(self) -> KafkaTrialError | None:
-        """What makes it pointless to go on: a broker that died, a client that fills the disk."""
+        """What makes it pointless to go on: a broker that died, a client that takes too much."""
         if (reason := self._cluster.died()) is not None:
             return BrokerDied(reason)
-        log = self._folder / LOG_OF_CLIENT
-        if log.exists() and (size_bytes := log.stat().st_size) > MOST_LOG_BYTES:
-            return ClientBroken(
-                f"client {self._spec.client} wrote {size_bytes >> 20} MiB to stderr: it floods"
-            )
-        return None
+        with suppress(OverLimit, FileNotFoundError):
+            self._meter.hold(LOG_BYTES, (self._folder / LOG_OF_CLIENT).lstat().st_size)
+        return self._meter.exceeded
 
     async def _collect(self) -> None:
         _assert_met(unmet.on_brokers(self._spec, len(self._cluster.node_ids)))
         await self._lane.assert_pristine()
         await self._cluster.create_topic(self._topic, self._spec.workload.partitions)
-        self._folder.mkdir(parents=True, exist_ok=True)
-        log, trace = self._folder / LOG_OF_CLIENT, self._folder / TRACE
+        trace = self._own_folder() / TRACE
         launch = self._client.launch
         launch = replace(launch, env={**launch.env, TRACE_ENV: str(trace.resolve())})
         async with (
             self._faults_prepared(),
-            Conversation(launch, log, self._hear) as client,
+            Conversation(launch, self._folder / LOG_OF_CLIENT, self._hear, meter=self._meter) as client,
         ):
             self._startup = await client.startup(STARTUP_TIMEOUT_S)
             self._assert_as_asked(self._startup)
@@ -161,10 +172,15 @@ class LiveTrial:
             with suppress(ClientCrashed):
                 await client.close(CLOSE_TIMEOUT_MS)
             self._left_out = client.left_out
-        self._trace = _told(trace)
+        self._trace = await asyncio.to_thread(read_trace, trace, self._meter)
         await self._witnessed_to_the_end()
         self._assert_nobody_came_around()
-        self._log = await self._cluster.read_log(self._topic)
+        self._log = await self._cluster.read_log(self._topic, self._meter)
+
+    def _own_folder(self) -> Path:
+        own = self._folder / OWN
+        own.mkdir(mode=0o700, parents=True)
+        return own
 
     @property
     def active_faults(self) -> list[str]:
@@ -292,16 +308,6 @@ class LiveTrial:
             self._trace,
             stopped,
         )
-
-
-def _told(trace: Path) -> tuple[Any, ...]:
-    """What the client wrote of its decisions; what is there and cannot be read is its program's defect."""
-    if not trace.exists():
-        return ()
-    try:
-        return tuple(msgspec.json.Decoder(dict[str, Any]).decode_lines(trace.read_bytes()))
-    except msgspec.MsgspecError as error:
-        raise ClientBroken(f"its trace cannot be read: {error}") from None
 
 
 def _about(startup: StartupComplete | None) -> dict[str, str | int | bool | list[str] | None]:

@@ -101,7 +101,7 @@ class Pool:
     """``lanes`` lanes on a cluster of ``broker`` (``kind:id``), logs below ``logs``; ``say`` what is amiss.
 
     ``starts`` lets clusters of several pools start in turn. ``exclusive``: one lane, on a cluster that is renewed
-    between jobs.
+    between jobs. ``after_death`` is awaited when a cluster has died: if it is True, the reason is gone from the line.
     """
 
     broker: str
@@ -110,6 +110,7 @@ class Pool:
     say: Callable[[str], None] = lambda _: None
     exclusive: bool = False
     starts: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(1))
+    after_death: Callable[[], Awaitable[bool]] | None = None
 
     async def work(self, line: Line) -> None:
         """Do the jobs until the line is over. BrokerDied, EnvironmentProblem: what died cannot be replaced any more."""
@@ -120,7 +121,8 @@ class Pool:
                     f"{MAX_CLUSTERS} clusters of {self.broker} died; {len(line)} trials were not run"
                 )
             # One that an exclusive job has ruined takes no other job with it.
-            died += await self._on_one_cluster(line) and not self.exclusive
+            if await self._on_one_cluster(line) and not self.exclusive:
+                died += not (self.after_death is not None and await self.after_death())
 
     async def _on_one_cluster(self, line: Line) -> bool:
         """True if it died."""

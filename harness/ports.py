@@ -18,6 +18,7 @@ from harness.spec import ClientRef, FaultSpec
 
 if TYPE_CHECKING:
     from harness.brokers.alterations import Alterations
+    from harness.conversation.limits import Meter
     from harness.evidence import Evidence
     from harness.lane import LiveLane
 
@@ -62,8 +63,11 @@ class Cluster(Protocol):
     async def create_topic(
         self, topic: str, partitions: int, config: Mapping[str, str] | None = None
     ) -> None: ...
-    async def read_log(self, topic: str) -> list[LogRecord]:
-        """Every record of every partition up to its end, control records included, read_uncommitted."""
+    async def read_log(self, topic: str, meter: Meter | None = None) -> list[LogRecord]:
+        """Every record of every partition up to its end, control records included, read_uncommitted.
+
+        OverLimit: it holds more than ``meter`` allows.
+        """
 
     async def partitions(self, topic: str) -> list[int]:
         """The partitions of a topic, none where there is no such topic."""

@@ -4,7 +4,8 @@ Every process started for the harness carries its *owner* in the environment, ``
 children inherit the mark, so that no tree of processes has to be remembered. The owner's scratch folders carry
 it in their names. Three things clean by this mark, and each makes up for the one before:
 
-- :func:`stop` ends one child and all that descends from it, in order, while the harness lives;
+- :func:`stop` ends one child and all that descends from it, in order, while the harness lives; a client under test
+  has a keeper of its own besides (``harness.keeper``), so that nothing it starts gets away, with a mark or without;
 - the warden (``harness.warden``) is a small process at the other end of a pipe; the pipe closes when the harness
   ends, in whichever way, and the warden then removes all that is left of it;
 - :func:`sweep` at the start of each command removes what dead owners left, should a warden have died as well.
@@ -53,7 +54,7 @@ __all__ = [
 ]
 
 OWNER = "KAFKA_TRIAL_OWNER"
-SWEEP_TIMEOUT_S = 10.0
+SWEEP_TIMEOUT_S = KEEPER_S = 10.0
 LINE_LIMIT_BYTES = 2**26
 EXEC_PATIENCE_MS = 200
 _SCRATCH = re.compile(r"kafka-trial-(\d+)-(\d+)-(\d+)-\w+")
@@ -73,6 +74,11 @@ def owner_env() -> dict[str, str]:
     """What to add to the environment of a child that :func:`spawn` does not start, so that it is cleaned up too."""
     _post_warden()
     return {OWNER: owner()}
+
+
+def new_mark() -> str:
+    """The mark of a child that is about to be started."""
+    return f"{owner_env()[OWNER]}/{next(_child_numbers)}"
 
 
 def _namespace() -> str:
@@ -109,6 +115,8 @@ class Child(Process):
         super().__init__(transport, protocol, loop)
         self._exited = protocol.exited
         self.mark = ""
+        #: True for a keeper, which is asked to end all that it keeps.
+        self.is_keeper = False
 
     async def wait(self) -> int:
         await self._exited.wait()
@@ -135,27 +143,30 @@ async def spawn(
     stdout: int | Path | None = None,
     stderr: int | Path | None = None,
     line_limit_bytes: int = LINE_LIMIT_BYTES,
+    pass_fds: Sequence[int] = (),
+    is_marked: bool = True,
 ) -> Child:
     """Start a child in a session of its own, so that a terminal's Ctrl-C reaches the harness alone.
 
     ``env`` replaces the environment (default: ours); the owner's mark is added to it. A stream may be ``PIPE``,
     ``DEVNULL``, ``STDOUT``, None (ours) or a path, to which it is appended. Of a pipe at most ``line_limit_bytes``
-    are buffered, which is also the longest line that ``readline`` takes. EnvironmentProblem: it cannot be started, or
-    a file not be written.
+    are buffered, which is also the longest line that ``readline`` takes. ``is_marked`` False: it sees to its own end.
+    EnvironmentProblem: it cannot be started, or a file not be written.
     """
     loop = asyncio.get_running_loop()
-    mark = f"{owner_env()[OWNER]}/{next(_child_numbers)}"
+    mark = new_mark()
     with ExitStack() as files:
         try:
             transport, protocol = await loop.subprocess_exec(
                 lambda: _ChildProtocol(line_limit_bytes, loop),
                 *map(str, argv),
-                env={**(os.environ if env is None else env), OWNER: mark},
+                env={**(os.environ if env is None else env), **({OWNER: mark} if is_marked else {})},
                 cwd=cwd,
                 stdin=stdin,
                 stdout=_stream(stdout, files),
                 stderr=_stream(stderr, files),
                 start_new_session=True,
+                pass_fds=pass_fds,
             )
         except OSError as error:
             raise EnvironmentProblem(f"{argv[0]} cannot be started: {error.strerror or error}") from error
@@ -188,6 +199,11 @@ async def stop(child: Child, grace_s: float = 5.0) -> int:
     except TimeoutError:
         pass
     finally:  # also when the caller is cancelled: then there is no grace left
+        if child.is_keeper and child.returncode is None:
+            for number in (signal.SIGHUP, signal.SIGCONT):
+                child.send_signal(number)
+            with suppress(TimeoutError):
+                await asyncio.wait_for(child.wait(), KEEPER_S)
         await asyncio.to_thread(_kill, lambda mark: mark == child.mark)
     return await child.wait()
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import shutil
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -184,6 +185,18 @@ class RunStore:
     def trial_folder(self, trial: str) -> Path:
         """Where a trial's files are. UsageError for a name that leads elsewhere."""
         return self.folder / "trials" / component(trial, "trial")
+
+    def begin(self, trial: str) -> None:
+        """An empty folder for a trial: what an unfinished one has left is removed."""
+        folder = self.trial_folder(trial)
+        try:
+            if folder.is_symlink():
+                folder.unlink()
+            elif folder.exists():
+                shutil.rmtree(folder)
+            folder.mkdir(mode=0o700, parents=True)
+        except OSError as error:
+            raise EnvironmentProblem(f"cannot write {folder}: {error.strerror or error}") from error
 
     def finished(self, trial: str) -> bool:
         """True if the trial was collected and judged."""

@@ -12,6 +12,7 @@ from pages import (
     clients,
     faults,
     fidelity,
+    limits,
     machines,
     perturbations,
     registered,
@@ -24,7 +25,18 @@ DOCS = Path(__file__).resolve().parent.parent / "docs"
 
 def pages() -> dict[str, str]:
     """File below ``docs/`` -> its text."""
-    made = (adapters, campaign, clients, fidelity, faults, registered, machines, perturbations, requirements)
+    made = (
+        adapters,
+        campaign,
+        clients,
+        fidelity,
+        faults,
+        limits,
+        registered,
+        machines,
+        perturbations,
+        requirements,
+    )
     return {name: text for page in made for name, text in page.pages().items()}
 
 

@@ -29,6 +29,7 @@ from harness.brokers.log_reader import read_log
 from harness.brokers.node import STOP_GRACE_S, Node, State
 from harness.brokers.readiness import assert_ready
 from harness.brokers.renewal import Renewal
+from harness.conversation.limits import Meter
 from harness.errors import BrokerDied, KafkaTrialError
 from harness.ports import Address, LaneAddress
 from harness.ports_block import port_block
@@ -128,9 +129,9 @@ class LocalCluster:
         what = f"having all replicas of {topic!r} in sync"
         await insist(what, START_TIMEOUT_S, lambda: self.admin.all_in_sync(topic))
 
-    async def read_log(self, topic: str) -> list[LogRecord]:
+    async def read_log(self, topic: str, meter: Meter | None = None) -> list[LogRecord]:
         """Every record of the topic, in order of partition and offset (:mod:`harness.brokers.log_reader`)."""
-        return await read_log(self.admin, topic)
+        return await read_log(self.admin, topic, meter)
 
     def came_to(self, lane: int) -> list[tuple[int, int]]:
         """(Node id, port it came from) of each connection to a lane's listeners since the last call, ours left out."""

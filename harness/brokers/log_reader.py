@@ -2,19 +2,26 @@
 
 The log is read to its end, not to the high watermark of the moment: a record that the leader has and that is still
 being replicated is waited for, so that "not in the log" is never said of a record that appears a moment later.
+
+What is in it the client wrote: a few bytes may claim ten million records, or decompress to gigabytes. Each batch is
+paid for before it is decoded, and is rows before the next one is.
 """
 
 from __future__ import annotations
 
 import asyncio
+from typing import NamedTuple
 
 from harness.brokers.admin import EARLIEST, TIMEOUT_S, Admin
 from harness.brokers.connection import NotYet
 from harness.brokers.deadline import insist
+from harness.conversation.limits import STORED_BYTES, STORED_RECORDS, Meter
 from harness.errors import KafkaTrialError
 from harness.rows import LogRecord
-from harness.wire.errors import WireError
+from harness.wire.errors import TooLarge, WireError
+from harness.wire.primitives import Data
 from harness.wire.records import (
+    MAX_DECOMPRESSED_BYTES,
     NO_SEQUENCE,
     BatchHeader,
     Record,
@@ -22,26 +29,28 @@ from harness.wire.records import (
     control_type,
     increment_sequence,
     read_batches,
+    read_headers,
 )
 
 
-async def read_log(admin: Admin, topic: str) -> list[LogRecord]:
+async def read_log(admin: Admin, topic: str, meter: Meter | None = None) -> list[LogRecord]:
     """All records of all partitions, in order of partition and offset, control records included.
 
-    KafkaTrialError: a part of the log could not be read within 30 s, or is not a sequence of record batches.
+    KafkaTrialError: a part of the log could not be read within 30 s, or is not a sequence of record batches. OverLimit:
+    it holds more than ``meter`` allows.
     """
     partitions = await insist(
         f"finding the partitions of {topic!r}", TIMEOUT_S, lambda: admin.partitions(topic)
     )
-    return [row for partition in partitions for row in await _read_partition(admin, topic, partition)]
+    return [row for partition in partitions for row in await _read_partition(admin, topic, partition, meter)]
 
 
-async def _read_partition(admin: Admin, topic: str, partition: int) -> list[LogRecord]:
+async def _read_partition(admin: Admin, topic: str, partition: int, meter: Meter | None) -> list[LogRecord]:
     name = f"reading {topic}-{partition}"
     rows: list[LogRecord] = []
     offset = await insist(name, TIMEOUT_S, lambda: admin.list_offsets(topic, partition, EARLIEST))
 
-    async def piece() -> list[RecordBatch] | None:
+    async def piece() -> _Piece | None:
         end = await admin.log_end(topic, partition)
         if offset == end:
             return None
@@ -52,21 +61,54 @@ async def _read_partition(admin: Admin, topic: str, partition: int) -> list[LogR
         data = await admin.fetch(topic, partition, offset)
         try:
             # Decoding takes time, and the event loop is carrying other trials' frames.
-            batches = await asyncio.to_thread(lambda: list(read_batches(data.records or b"")))
+            read = await asyncio.to_thread(_decoded, topic, partition, data.records or b"", offset, meter)
         except WireError as error:
             raise KafkaTrialError(
                 f"the log of {topic}-{partition} cannot be read from offset {offset}: {error}"
             ) from error
-        if not batches:
+        if read.next_offset == offset:
             raise NotYet(f"its high watermark is {data.high_watermark}, its end {end}")
-        return batches
+        return read
 
-    while (batches := await insist(f"{name} from offset {offset}", TIMEOUT_S, piece)) is not None:
-        rows += [
-            row for batch in batches for row in log_records(topic, partition, batch) if row.offset >= offset
-        ]
-        offset = max(offset, batches[-1].header.last_offset) + 1
+    while (read := await insist(f"{name} from offset {offset}", TIMEOUT_S, piece)) is not None:
+        rows += read.rows
+        offset = read.next_offset
     return rows
+
+
+class _Piece(NamedTuple):
+    """What one answer brought, and where the next one is to begin."""
+
+    rows: list[LogRecord]
+    next_offset: int
+
+
+def _decoded(topic: str, partition: int, data: Data, offset: int, meter: Meter | None) -> _Piece:
+    """The rows of the batches in ``data`` from ``offset`` on. WireError, OverLimit."""
+    rows: list[LogRecord] = []
+    if meter is not None:
+        for header in read_headers(data):
+            meter.spend(STORED_RECORDS, max(0, header.record_count))
+    most_bytes = MAX_DECOMPRESSED_BYTES if meter is None else meter.left(STORED_BYTES)
+    try:
+        for batch in read_batches(data, max_decompressed_bytes=most_bytes):
+            if meter is not None:
+                meter.spend(STORED_BYTES, _size_bytes(batch))
+            rows += [row for row in log_records(topic, partition, batch) if row.offset >= offset]
+            offset = max(offset, batch.header.last_offset + 1)
+    except TooLarge:
+        if meter is None:
+            raise
+        meter.spend(STORED_BYTES, most_bytes + 1)
+    return _Piece(rows, offset)
+
+
+def _size_bytes(batch: RecordBatch) -> int:
+    """What it takes decompressed."""
+    return max(
+        batch.header.size_bytes,
+        sum(len(record.key or b"") + len(record.value or b"") for record in batch.records),
+    )
 
 
 def log_records(topic: str, partition: int, batch: RecordBatch) -> list[LogRecord]:

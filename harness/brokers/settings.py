@@ -12,6 +12,7 @@ from pathlib import Path
 from harness.brokers.accepts import LOGGER
 from harness.brokers.layout import Layout, NodeLayout
 from harness.ports import Address
+from harness.wire.frames import REQUEST_LIMIT_BYTES
 
 #: Heap and room for classes begin at what a broker soon has: growing there is a sixth of what its start computes
 #: (`python -m benchmarks.cluster`: 4.0 core-seconds a node, 3.4 with both).
@@ -102,6 +103,7 @@ _QUIET = {
     # Nothing expires in a day; a fault that lowers producer.id.expiration.ms is not to wait ten minutes for this.
     "producer.id.expiration.check.interval.ms": "500",
     "share.coordinator.state.topic.num.partitions": "4",
+    "socket.request.max.bytes": str(REQUEST_LIMIT_BYTES),
     "transaction.state.log.num.partitions": "4",
 }
 

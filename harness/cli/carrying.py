@@ -20,7 +20,8 @@ from harness.cli.live_table import LiveTable
 from harness.cli.options import Options
 from harness.cli.output import print_json, run_document
 from harness.cli.screen import answer, say, summary
-from harness.errors import EnvironmentProblem, NothingSelected
+from harness.conversation import environment
+from harness.errors import KafkaTrialError, NothingSelected
 from harness.installing import Installed, install_what_can_be
 from harness.outcome import Verdict, exit_code
 from harness.rows import TrialVerdict
@@ -46,7 +47,7 @@ def start(plan: Plan, options: Options, about: Sequence[str] = ()) -> int:
     if options.dry_run:
         return _tell(plan, options, about)
     # Before there is a folder: a version that does not exist should leave nothing behind.
-    installed = _install(plan.trials)
+    installed = _install(plan.trials, options)
     store = RunStore.create(options.out_dir, new_record(plan, options, known))
     return carry_out(store, installed, options)
 
@@ -54,7 +55,7 @@ def start(plan: Plan, options: Options, about: Sequence[str] = ()) -> int:
 def go_on(store: RunStore, options: Options) -> int:
     """Carry out what a run that was stopped has not done yet; the exit code."""
     missing = [spec for spec in store.record.plan.trials if not store.finished(spec.trial)]
-    return carry_out(store, _install(missing), options)
+    return carry_out(store, _install(missing, options), options)
 
 
 def new_record(plan: Plan, options: Options, known: tuple[baseline.Known, ...] = ()) -> RunRecord:
@@ -77,7 +78,12 @@ def new_record(plan: Plan, options: Options, known: tuple[baseline.Known, ...] =
 def carry_out(store: RunStore, installed: Installed, options: Options) -> int:
     """Run the store's plan, tell what came out, and give the exit code. UsageError if another process is at it."""
     with store.claimed():
-        stopped_by, reason = _run(store, installed, options)
+        try:
+            stopped_by, reason = _run(store, installed, options)
+        except Exception as error:
+            with suppress(KafkaTrialError):  # a disk that is full is told by the error itself
+                publish(store, f"failed: {error}", options)
+            raise
         verdicts = publish(store, reason, options)
         return _conclude(store, verdicts, installed, options, stopped_by, reason)
 
@@ -96,8 +102,9 @@ def publish(store: RunStore, reason: str, options: Options) -> list[TrialVerdict
     return verdicts
 
 
-def _install(trials: Iterable[TrialSpec]) -> Installed:
-    installed = install_what_can_be(spec.client for spec in trials)
+def _install(trials: Iterable[TrialSpec], options: Options) -> Installed:
+    seen = environment.named(options.client_env)
+    installed = install_what_can_be((spec.client for spec in trials), seen)
     if not installed.clients:
         for problem in installed.lacking.values():
             raise problem
@@ -114,12 +121,7 @@ def _run(store: RunStore, installed: Installed, options: Options) -> tuple[int |
     with LiveTable(plan, list(store.verdicts()), options.jobs, options.quiet) as table:
         campaign = Campaign(store, installed.clients, options.jobs, table.began, table.ended, say, budget)
         table.watch(campaign)
-        try:
-            stopped_by = asyncio.run(until_signal(_with_attempts(campaign)))
-        except Exception as error:
-            with suppress(EnvironmentProblem):  # a disk that is full is told by the error itself
-                store.stop(f"failed: {error}")
-            raise
+        stopped_by = asyncio.run(until_signal(_with_attempts(campaign)))
     if stopped_by is not None:
         return stopped_by, "interrupted"
     return None, budget.used_up() or "completed"

@@ -48,6 +48,10 @@ Deflake = Annotated[
 Baseline = Annotated[
     str | None, typer.Option(metavar="FILE|known", help="Known failures: those are expected to fail.")
 ]
+ClientEnv = Annotated[
+    list[str] | None,
+    typer.Option(metavar="NAME", help="Let clients see this environment variable as well; repeatable."),
+]
 Strict = Annotated[
     bool, typer.Option("--strict", help="Exit with 1 if a client differs, as if it had failed.")
 ]
@@ -77,6 +81,7 @@ class Options:
     summary: Path | None = None
     partial: bool = False
     strict: bool = False
+    client_env: tuple[str, ...] = ()
 
     @property
     def changes_the_plan(self) -> bool:
@@ -105,6 +110,7 @@ class Given:
     capture: Capture = False
     quiet: Quiet = False
     strict: Strict = False
+    client_env: ClientEnv = None
 
     def options(
         self,
@@ -132,6 +138,7 @@ class Given:
             summary=self.summary,
             partial=partial,
             strict=self.strict,
+            client_env=tuple(self.client_env or ()),
         )
 
 

@@ -1,7 +1,7 @@
 """The client's history: every event is there once, in order, up to the end of the process. Pure.
 
 A live conversation ends with the first event that breaks the contract, and the trial with it: whatever a client does,
-the history of a complete trial keeps the contract (:mod:`harness.conversation_rules`). A history that does not was torn
+the history of a complete trial keeps the contract (:mod:`harness.conversation.rules`). A history that does not was torn
 afterwards, and the same rules find that out.
 """
 
@@ -27,7 +27,7 @@ from harness.contract import (
     StartupComplete,
     Unsupported,
 )
-from harness.conversation_rules import Broken, Rules, Unknown
+from harness.conversation.rules import Broken, Rules, Unknown
 from harness.evidence import PRODUCER, Evidence
 from harness.liveness import CLOSE_TIMEOUT_MS
 from harness.rows import Reason

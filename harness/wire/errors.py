@@ -9,3 +9,7 @@ class WireError(ValueError):
 
 class FrameError(WireError):
     """A frame's size prefix is negative or beyond the limit: the stream is lost, close it (NET-INF-10)."""
+
+
+class TooLarge(WireError):
+    """Data decompresses to more than whoever reads it allows."""

@@ -14,6 +14,8 @@ from harness.wire.errors import FrameError
 SIZE_BYTES: Final = 4
 #: The broker's own default limit, ``socket.request.max.bytes``.
 MAX_FRAME_BYTES: Final = 100 * 1024 * 1024
+#: What the brokers of a run take (``socket.request.max.bytes``): twice the largest value that a load can have.
+REQUEST_LIMIT_BYTES: Final = 32 * 1024 * 1024
 
 
 def frame(*payload: bytes) -> bytes:

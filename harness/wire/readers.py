@@ -9,6 +9,9 @@ each other over every API and version). It does not fit a harness that injects h
 - an error code that it does not know is an error to it. Here it is read as the plain int that it is, so that
   :func:`harness.wire.error_table.error_for` can speak about it.
 
+A message has room for so many elements, over all its arrays: a few megabytes can hold millions of empty ones, and
+whoever reads them for seconds carries no other frame meanwhile.
+
 The place in the data only ever moves forward. So a string whose length goes beyond the end needs no check of its
 own: whatever is read next is not there, or the message ends behind the end of its bytes.
 """
@@ -29,6 +32,10 @@ from harness.wire.makers import write_making
 from harness.wire.primitives import Data, Reader
 from harness.wire.schema import Array, Part, Primitive, Shape, Structure, parts_of
 from harness.wire.source import Source
+
+#: What all arrays of a message may have, and those of one tagged field in it.
+MAX_ELEMENTS: Final = 100_000
+MAX_TAGGED_ELEMENTS: Final = 1_000
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _ERROR_CODES: Final[dict[int, ErrorCode]] = {int(code): code for code in ErrorCode}
@@ -90,6 +97,10 @@ def _claim(count: int, data: Data, at: int) -> WireError:
     return WireError(f"an array claims {count} elements, {len(data) - at} bytes are left")
 
 
+def _crowded(at: int) -> WireError:
+    return WireError(f"the arrays before {at} have more than {MAX_ELEMENTS:,} elements")
+
+
 def _cut_off(name: str, data: Data, at: int) -> WireError:
     return WireError(f"{name} is cut off: more should follow at {at}, there are {len(data)} bytes")
 
@@ -104,6 +115,7 @@ def _tagged(read: Reader, name: str, data: Data, begin: int, end: int) -> Any:
 _NAMES: Final[dict[str, Any]] = {
     "WireError": WireError,
     "claim": _claim,
+    "crowded": _crowded,
     "cut_off": _cut_off,
     "duration": _duration,
     "error_code": _ERROR_CODES.get,
@@ -195,6 +207,9 @@ class _Reading(Source):
         with self.block(f"elif {count} > len(data) - at:"):
             self.line(f"raise claim({count}, data, at)")
         with self.block("else:"):
+            self.line(f"room -= {count}")
+            with self.block("if room < 0:"):
+                self.line("raise crowded(at)")
             self._items(shape.item, count, value)
         return value
 
@@ -238,15 +253,18 @@ class _Reading(Source):
             wanted = self.constant("wanted", frozenset(part.tag for part in parts))
             self.line(f"tags, at = read_tags(data, at - 1, {wanted})")
             for part, (name, value) in zip(parts, values, strict=True):
-                read = self.constant("read", _reader(part.shape, name, flexible=True))
+                read = self.constant(
+                    "read", _reader(part.shape, name, flexible=True, room=MAX_TAGGED_ELEMENTS)
+                )
                 with self.block(f"if {part.tag} in tags:"):
                     self.line(f"{value} = tagged({read}, {name!r}, data, *tags[{part.tag}])")
         return values
 
 
-def _reader(shape: Shape, name: str, *, flexible: bool) -> Reader:
+def _reader(shape: Shape, name: str, *, flexible: bool, room: int = MAX_ELEMENTS) -> Reader:
     source = _Reading(flexible=flexible)
     with source.block(f"def read_{name}(data, at):"):
+        source.line(f"room = {room}")
         with source.block("try:"):
             value = source.value(shape)
             source.unpack()

@@ -10,6 +10,7 @@ import asyncio
 import itertools
 from collections.abc import Callable, Sequence
 
+from harness.conversation.limits import BEGUN_BYTES, CONNECTIONS, Limit, Meter, OverLimit
 from harness.errors import EnvironmentProblem
 from harness.ports import LaneAddress
 from harness.rows import Frame
@@ -43,6 +44,8 @@ class WitnessLane:
         self._recording = 0
         self._sink: Sink | None = None
         self._watchers: list[Sink] = []
+        self._meter: Meter | None = None
+        self._reserved_bytes = 0
         self._rules = Rules()
         #: The ports from which it, and those before it on the lane, have gone to brokers: whoever else comes to them
         #: goes around the lane.
@@ -82,11 +85,14 @@ class WitnessLane:
         await asyncio.gather(*(server.wait_closed() for server in self._servers))
         self._servers.clear()
 
-    def record(self, sink: Sink | None) -> None:
-        """From now on the rows of newly opened connections go to ``sink``; those of older ones go nowhere."""
+    def record(self, sink: Sink | None, meter: Meter | None = None) -> None:
+        """From now on the rows of newly opened connections go to ``sink``; those of older ones go nowhere.
+
+        ``meter`` holds the client to its limits.
+        """
         self._recording += 1
         self._numbers = itertools.count(1)
-        self._sink = sink
+        self._sink, self._meter = sink, meter
         if sink is not None:
             self.failure = None
 
@@ -135,10 +141,25 @@ class WitnessLane:
             self._rules,
             self._whole_limit_bytes,
             self.dialled.add,
+            self._reserves,
         )
         self._relays.add(relay)
         self.idle.clear()
+        self._within(CONNECTIONS, len(self._relays))
         return relay
+
+    def _reserves(self, more_bytes: int) -> bool:
+        self._reserved_bytes += more_bytes
+        return more_bytes <= 0 or self._within(BEGUN_BYTES, self._reserved_bytes)
+
+    def _within(self, limit: Limit, amount: int) -> bool:
+        """False if the client of the trial goes beyond its limit, of which the trial hears by the meter."""
+        if self._meter is not None:
+            try:
+                self._meter.hold(limit, amount)
+            except OverLimit:
+                return False
+        return True
 
     def _forget(self, relay: Relay) -> None:
         self._relays.discard(relay)

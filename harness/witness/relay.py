@@ -23,6 +23,7 @@ from harness.dial import dial
 from harness.ports import Address
 from harness.rows import Frame
 from harness.witness.actions import End, Write
+from harness.witness.begun import Begun
 from harness.witness.outbox import Finish, Told
 from harness.witness.passage import Passage
 from harness.witness.rules import Rules
@@ -73,6 +74,8 @@ class Side(asyncio.Protocol):
     def data_received(self, data: bytes) -> None:
         """Pass on first, then tell: the time is that of the arrival."""
         t_ns = time.monotonic_ns()
+        if not self._relay.may_begin(self, data):
+            return
         if self.passage.takes(data):
             self._relay.guarded(self, t_ns, data)
             return
@@ -135,7 +138,8 @@ class Relay:
     """Joins an accepted connection with a new one to ``listener``, whose own port ``dialled`` hears before.
 
     ``emit`` gets the rows, ``failed`` any error in making or giving them, ``forget`` the relay itself when both
-    sockets are gone, which ``done`` tells as well.
+    sockets are gone, which ``done`` tells as well. ``reserves`` hears how much more, or less, a broker will reserve,
+    and says whether that may be.
     """
 
     def __init__(
@@ -148,6 +152,7 @@ class Relay:
         rules: Rules,
         whole_limit_bytes: int = WHOLE_LIMIT_BYTES,
         dialled: Callable[[int], object] = lambda _: None,
+        reserves: Callable[[int], bool] = lambda _: True,
     ) -> None:
         self._listener = listener
         self._dialled = dialled
@@ -156,6 +161,7 @@ class Relay:
         self._failed = failed
         self._forget = forget
         self._aborted = False
+        self._begun, self._reserves = Begun(), reserves
         self._dial: asyncio.Task[None] | None = None
         self.client, self.broker = (
             Side(self, name, Passage(name, transcript, rules, whole_limit_bytes, failed))
@@ -183,6 +189,17 @@ class Relay:
             note = f"the broker could not be reached: {error.strerror or error}"
             self._tell(self._transcript.closed(time.monotonic_ns(), BROKER, note))
             self.client.reset()
+
+    def may_begin(self, side: Side, data: bytes) -> bool:
+        """False if ``data`` began a request too many, which ends the connection before the broker hears of it."""
+        if side is self.broker:
+            return True
+        before = self._begun.reserved_bytes
+        self._begun.feed(data)
+        if self._reserves(self._begun.reserved_bytes - before):
+            return True
+        self.end(reset=True, note="ended by a limit")
+        return False
 
     def passed(self, side: Side, t_ns: int, data: bytes) -> None:
         """``data`` came from ``side`` and has been passed on."""
@@ -226,11 +243,11 @@ class Relay:
             side.let_go("waiting")
         side.look_again(side.passage.due_ns)
 
-    def end(self, *, reset: bool) -> None:
-        """A rule ends the connection, on both sides."""
+    def end(self, *, reset: bool, note: str = "ended by a rule") -> None:
+        """A rule or a limit ends the connection, on both sides."""
         t_ns = time.monotonic_ns()
         self._stop(t_ns)
-        self._tell(self._transcript.closed(t_ns, None, "ended by a rule"))
+        self._tell(self._transcript.closed(t_ns, None, note))
         for side in (self.client, self.broker):
             if reset:
                 side.reset()
@@ -249,6 +266,7 @@ class Relay:
             side.other.reset()
         if not side.other.is_open and not self.done.is_set():
             self._tell(self._transcript.ended(t_ns))
+            self._reserves(-self._begun.reserved_bytes)
             self._forget(self)
             self.done.set()
 

@@ -23,7 +23,7 @@ from harness.contract import (
     ShutdownComplete,
     StartupComplete,
 )
-from harness.conversation_rules import LIFE, Life
+from harness.conversation.rules import LIFE, Life
 from pages.markdown import NOTE, code, table
 from suites.contract import CASES
 

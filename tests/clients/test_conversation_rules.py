@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.contract import AnyEvent, Close, Configure, Flush, Produce, Stats
-from harness.conversation_rules import LIFE, Broken, Life, Rules, Unknown
+from harness.conversation.rules import LIFE, Broken, Life, Rules, Unknown
 
 BEGAN_NS = 1_000_000
 NOW_NS = 9_000_000_000
@@ -204,7 +204,7 @@ def test_an_outcome_is_one_of_three():
 
 def test_an_event_of_another_contract_is_noted_and_left_out():
     rules = listen([], [STARTED[0], {"name": "horoscope", "tomorrow": "rain"}])
-    assert rules.notes == ["event 'horoscope' is not in the contract"]
+    assert rules.unknown == ["horoscope"]
     assert rules.said(b'{"name": "horoscope without a number"}', NOW_NS) is None
 
 

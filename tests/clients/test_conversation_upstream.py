@@ -7,7 +7,7 @@ import json
 import pytest
 
 from harness.contract import Configure, OpComplete, Produce
-from harness.conversation_rules import Broken, Rules
+from harness.conversation.rules import Broken, Rules
 from harness.value import Identity, encode
 
 NOW_NS = 10_000

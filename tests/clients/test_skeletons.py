@@ -25,7 +25,7 @@ from clients.skeletons.languages import LANGUAGES
 from harness import campaign_file
 from harness.cli.main import call
 from harness.contract import Command
-from harness.conversation_rules import Life, Rules
+from harness.conversation.rules import Life, Rules
 from harness.errors import EnvironmentProblem, UsageError
 from harness.ports import Launch
 from harness.provision.cargo import find_cargo
@@ -271,4 +271,4 @@ def test_the_life_in_the_docs_keeps_the_rules():
             rules.asked(msgspec.json.decode(line, type=Command))
         else:
             assert rules.said(line.encode(), now_ns=2**62) is not None
-    assert rules.life is Life.SHUT_DOWN and rules.outstanding == 0 and rules.notes == []
+    assert rules.life is Life.SHUT_DOWN and rules.outstanding == 0 and rules.unknown == []

@@ -26,7 +26,7 @@ def test_a_larger_cluster_has_no_more_than_the_machine_bears(tmp_path, monkeypat
     asked, said = [], []
 
     class Lanes:
-        def __init__(self, broker, lanes, *_):
+        def __init__(self, broker, lanes, *_, **__):
             asked.append(lanes)
 
         async def work(self, line):

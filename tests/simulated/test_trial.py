@@ -9,7 +9,7 @@ import pytest
 
 from harness import registry
 from harness.contract import Close, Configure, Flush, OpComplete, OpInvoke, Produce
-from harness.conversation_rules import Life, Rules
+from harness.conversation.rules import Life, Rules
 from harness.errors import UsageError
 from harness.evidence import Evidence
 from harness.outcome import Guarantee, Verdict
@@ -97,7 +97,7 @@ def test_the_history_keeps_the_contract_of_live_clients(seed: int) -> None:
         rules.asked(command)
     for event in evidence.history:
         assert rules.said(msgspec.json.encode(event), end_ns) is not None
-    assert rules.life is Life.SHUT_DOWN and rules.outstanding == 0 and not rules.notes
+    assert rules.life is Life.SHUT_DOWN and rules.outstanding == 0 and not rules.unknown
 
 
 def test_phases_and_rows_are_those_of_the_live_world() -> None:

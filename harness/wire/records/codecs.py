@@ -14,7 +14,7 @@ from typing import Any, Final
 
 import cramjam
 
-from harness.wire.errors import WireError
+from harness.wire.errors import TooLarge, WireError
 
 
 class Codec(IntEnum):
@@ -74,7 +74,7 @@ def _lz4(data: bytes, level: int) -> bytes:
 
 
 def decompress(codec: Codec, data: bytes, max_bytes: int) -> bytes:
-    """What was compressed. Raises :class:`WireError` if it is broken, or more than ``max_bytes``."""
+    """What was compressed. Raises :class:`WireError` if it is broken, :class:`TooLarge` beyond ``max_bytes``."""
     match codec:
         case Codec.NONE:
             return data
@@ -105,8 +105,8 @@ def _bounded(library: Any, codec: Codec, data: bytes, max_bytes: int) -> bytes:
             return bytes(memoryview(out)[:size])
 
 
-def _too_much(codec: Codec, max_bytes: int) -> WireError:
-    return WireError(f"{codec.name.lower()} data holds more than the limit of {max_bytes} bytes")
+def _too_much(codec: Codec, max_bytes: int) -> TooLarge:
+    return TooLarge(f"{codec.name.lower()} data holds more than the limit of {max_bytes} bytes")
 
 
 def _xerial(data: bytes) -> bytes:

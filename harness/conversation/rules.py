@@ -15,7 +15,6 @@ from enum import Enum
 
 import msgspec
 
-from harness import conversation_upstream as upstream
 from harness.contract import (
     CONTRACT_VERSION,
     AnyEvent,
@@ -33,13 +32,15 @@ from harness.contract import (
     Stats,
     Unsupported,
 )
+from harness.conversation import upstream
+from harness.conversation.bounds import UNREADABLE, cut, why, within
+from harness.conversation.limits import NOTES
 from harness.outcome import Outcome
 
 #: The id of a close that nobody commanded (end of stdin, SIGTERM).
 UNASKED = -1
 OUTCOMES = frozenset(Outcome)
-#: A heartbeat a second, a result or two a record: who says far more is stuck in a loop, and fills the disk.
-MOST_LINES, MOST_LINES_A_RECORD = 50_000, 10
+SHOWN_CHARS = 80
 _COLUMNS = ("error", "invoke_ns", "complete_ns")
 _RECORD_COLUMNS = ("records", "partition", "offset")
 
@@ -102,10 +103,11 @@ class Rules:
 
     def __init__(self, began_ns: int) -> None:
         self.life = Life.STARTING
-        self.notes: list[str] = []
+        #: Names of events that the contract does not have.
+        self.unknown: list[str] = []
         self.left_out = 0
         self._began_ns = self._last_ns = began_ns
-        self._seq = self._lines = 0
+        self._seq = 0
         self._commands: dict[int, Command | Unknown] = {}
         self._records = 0
         self._answered: set[int] = set()
@@ -125,13 +127,10 @@ class Rules:
 
     def said(self, line: bytes, now_ns: int) -> AnyEvent | None:
         """The event in ``line``, read at ``now_ns``; None if the contract does not know its name. Raises Broken."""
-        self._lines += 1
-        if self._lines > (most := MOST_LINES + MOST_LINES_A_RECORD * self._records):
-            raise Broken(f"expected at most {most} lines for {self._records} records: it floods")
         try:
             head = _head.decode(line)
-        except msgspec.MsgspecError as error:
-            raise Broken(f"expected a JSON object with a name and a seq ({error})") from None
+        except UNREADABLE as error:
+            raise Broken(f"expected a JSON object with a name and a seq ({why(error)})") from None
         if head.name in upstream.NAMES:
             try:
                 result = upstream.translated(line, self._seq - 1, now_ns, self._invoked)
@@ -141,15 +140,21 @@ class Rules:
         if head.name in _KNOWN or head.seq is not None:
             self._number(head)
         if head.name not in _KNOWN:
-            self.notes.append(f"event {head.name!r} is not in the contract")
+            self._note(cut(head.name, SHOWN_CHARS))
             self.left_out += head.seq is not None
             return None
         try:
-            event = _event.decode(line)
-        except msgspec.MsgspecError as error:
-            raise Broken(f"{head.name} does not fit the contract: {error}") from None
+            event = within(_event.decode(line), len(line))
+        except UNREADABLE as error:
+            raise Broken(f"{head.name} does not fit the contract: {why(error)}") from None
         self._clock(event, now_ns)
         return self._accept(event, now_ns)
+
+    def _note(self, name: str) -> None:
+        if name not in self.unknown:
+            self.unknown.append(name)
+            if len(self.unknown) > NOTES.base:
+                raise Broken(f"expected events of the contract, got more than {NOTES.base} other names")
 
     def stored(self, event: AnyEvent, now_ns: int) -> None:
         """An event that was accepted before, as evidence keeps it. Its number is not asked for. Raises Broken."""

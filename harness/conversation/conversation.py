@@ -12,7 +12,6 @@ carry ``GRACE_S`` on top of what the client was told, for slow machines.
 from __future__ import annotations
 
 import asyncio
-import os
 import time
 from asyncio import Future
 from collections.abc import Callable, Mapping
@@ -40,11 +39,15 @@ from harness.contract import (
     StartupComplete,
     Unsupported,
 )
-from harness.conversation_rules import Broken, Life, Rules, Unknown
+from harness.conversation import environment, kept
+from harness.conversation.limits import EVENT_BYTES, FILE_BYTES, LINE_BYTES, LINES, Meter
+from harness.conversation.rules import Broken, Life, Rules, Unknown
 from harness.errors import ClientBroken, ClientCrashed, KafkaTrialError
 from harness.ports import Launch
 
 GRACE_S = 10.0
+#: Where nobody says how many records there will be.
+USUAL_RECORDS = 10_000
 STARTUP_TIMEOUT_S = 60.0
 CONFIGURE_TIMEOUT_S = 60.0
 
@@ -63,18 +66,26 @@ class Conversation:
     """One client process, from start to end; an async context manager, at whose exit the process is gone.
 
     ``record`` gets every event; ``log`` receives what the client writes to stderr. ``settled`` is set while no
-    record that was asked for lacks a result. ``grace_s`` is what a client may be late with an answer.
+    record that was asked for lacks a result. ``grace_s`` is what a client may be late with an answer, ``meter`` holds
+    it to its limits.
     """
 
     def __init__(
-        self, launch: Launch, log: Path, record: Callable[[AnyEvent], None], *, grace_s: float = GRACE_S
+        self,
+        launch: Launch,
+        log: Path,
+        record: Callable[[AnyEvent], None],
+        *,
+        grace_s: float = GRACE_S,
+        meter: Meter | None = None,
     ) -> None:
         self._launch, self._log, self._record, self._grace_s = launch, log, record, grace_s
         self._name = " ".join(Path(word).name for word in launch.argv)
+        self._meter = meter or Meter(self._name, USUAL_RECORDS)
         self._answers: dict[int, Future[AnyEvent]] = {}
         self._next_id = 1
         self._configuring: int | None = None
-        self._error: ClientBroken | ClientCrashed | None = None
+        self._error: Exception | None = None
         self._lines = 0
         self._news = asyncio.Event()
         self.settled = asyncio.Event()
@@ -86,12 +97,12 @@ class Conversation:
         self._over: Future[None] = loop.create_future()
         self._rules = Rules(began_ns=time.monotonic_ns())
         self._heard_at = loop.time()
-        self._child = await processes.spawn(
+        self._child = await kept.start(
             self._launch.argv,
-            env={**os.environ, **self._launch.env},
-            stdin=processes.PIPE,
-            stdout=processes.PIPE,
-            stderr=self._log,
+            {**environment.allowed(), **self._launch.env},
+            self._log,
+            file_bytes=self._meter.most(FILE_BYTES),
+            line_bytes=self._meter.most(LINE_BYTES),
         )
         self._reader = loop.create_task(self._read())
         return self
@@ -159,7 +170,7 @@ class Conversation:
         return self._rules.outstanding
 
     @property
-    def error(self) -> ClientBroken | ClientCrashed | None:
+    def error(self) -> Exception | None:
         """Why the conversation is over, if it ended badly."""
         return self._error
 
@@ -178,7 +189,7 @@ class Conversation:
     @property
     def notes(self) -> list[str]:
         """What the client said that the contract does not know."""
-        return self._rules.notes
+        return [f"event {name!r} is not in the contract" for name in self._rules.unknown]
 
     @property
     def left_out(self) -> int:
@@ -277,25 +288,34 @@ class Conversation:
     # Events in.
 
     async def _read(self) -> None:
-        assert self._child.stdout is not None
         line = b""
         try:
-            async for line in self._child.stdout:
-                if not line.endswith(b"\n"):
-                    break  # it died in the middle of a line: what is told is how it ended
+            while (line := await self._line()).endswith(
+                b"\n"
+            ):  # else it died in the middle of it: how, is told
                 self._lines += 1
                 self._heard_at = asyncio.get_running_loop().time()
+                self._meter.spend(LINES)
+                self._meter.spend(EVENT_BYTES, len(line))
                 event = self._rules.said(line, time.monotonic_ns())
                 if event is not None:
                     self._hear(event)
             self._end(self._farewell(await self._child.wait()))
+        except ClientBroken as error:
+            self._end(error)
         except Broken as rule:
             said = line[:SHOWN_BYTES].decode(errors="replace").rstrip()
             self._end(self._broken(f"{rule}; its line {self._lines} is {said!r}"))
-        except ValueError:  # of the stream, which buffers no more than that
-            self._end(
-                self._broken(f"expected lines of at most {processes.LINE_LIMIT_BYTES:,} bytes: it floods")
-            )
+        except Exception as error:  # ours: whoever waits is to learn of it, and not to wait for ever
+            self._end(error)
+
+    async def _line(self) -> bytes:
+        assert self._child.stdout is not None
+        try:
+            return await self._child.stdout.readline()
+        except ValueError:  # of the stream, which keeps no longer ones
+            most = self._meter.most(LINE_BYTES)
+            raise self._broken(f"expected lines of at most {most:,} bytes: it floods") from None
 
     def _hear(self, event: AnyEvent) -> None:
         self._record(event)
@@ -331,7 +351,7 @@ class Conversation:
             return self._broken(f"expected exit 0 after shutdown_complete, it {ending}") if code else None
         return self._broken(f"expected shutdown_complete, it {ending}{_last_words(self._log)}")
 
-    def _end(self, error: ClientBroken | ClientCrashed | None) -> None:
+    def _end(self, error: Exception | None) -> None:
         if not self._over.done():
             self._error = error
             self._over.set_result(None)

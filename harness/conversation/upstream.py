@@ -11,6 +11,7 @@ from collections.abc import Mapping
 import msgspec
 
 from harness.contract import OpComplete
+from harness.conversation.bounds import UNREADABLE, cut, why
 from harness.outcome import Outcome
 from harness.value import decode
 
@@ -42,8 +43,8 @@ def translated(line: bytes, seq: int, now_ns: int, invoked: Mapping[int, tuple[i
     """
     try:
         result = _result.decode(line)
-    except msgspec.MsgspecError as misfit:
-        raise ValueError(f"it does not fit upstream's contract: {misfit}") from None
+    except UNREADABLE as misfit:
+        raise ValueError(f"it does not fit upstream's contract: {why(misfit)}") from None
     identity = decode(result.value)
     if identity is None or identity.n not in invoked:
         raise ValueError(f"value {result.value[:80]!r} of a result is not of a record that was invoked")
@@ -51,7 +52,8 @@ def translated(line: bytes, seq: int, now_ns: int, invoked: Mapping[int, tuple[i
     if isinstance(result, SendSuccess):
         outcome, error, partition, offset = Outcome.OK, None, result.partition, result.offset
     else:
-        outcome, error, partition, offset = Outcome.INFO, result.exception or result.message, -1, -1
+        error = cut(result.exception or result.message or "") or None
+        outcome, partition, offset = Outcome.INFO, -1, -1
     return OpComplete(
         seq=seq,
         mono_ns=now_ns,

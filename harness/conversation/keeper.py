@@ -1,0 +1,156 @@
+"""Keeps one client process: whatever descends from it ends with it, however far away it has forked.
+
+The harness runs ``python -I -S keeper.py FD``; FD holds one JSON document (:func:`main`). The keeper is the subreaper
+of all that descends from it (prctl(2)), so a double fork leads back here and not to init, whatever the environment of
+the process is. It ends with the exit code, or by the signal, of the client.
+
+- SIGTERM: passed on to the client.
+- SIGHUP, or the end of the harness (PR_SET_PDEATHSIG): everything is killed.
+- The client ends: what is left of it is killed.
+
+Standard library only, and little of that: it is started for every client.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+import resource
+import signal
+import sys
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # importing typing would take as long as all the rest
+    from typing import Any
+
+PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36
+HEARD = {signal.SIGCHLD, signal.SIGTERM, signal.SIGHUP}
+NOT_STARTED = 127
+
+
+def main(fd: int) -> None:
+    """``{"argv": [...], "env": {...}, "file_bytes": N, "oom_score": N, "parent": PID}`` in ``fd`` says what to run."""
+    with os.fdopen(fd, "rb") as file:
+        file.seek(0)
+        asked = json.loads(file.read())
+    signal.pthread_sigmask(signal.SIG_BLOCK, HEARD)
+    prctl = ctypes.CDLL(None, use_errno=True).prctl
+    prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    prctl(PR_SET_PDEATHSIG, signal.SIGHUP, 0, 0, 0)
+    if os.getppid() != asked["parent"]:  # it has ended before we could ask to be told
+        return
+    client = os.fork()
+    if client == 0:
+        become(asked)
+    for stream in (0, 1):  # the client's ends of its pipes are the client's alone
+        os.close(stream)
+    leave(keep(client))
+
+
+def become(asked: dict[str, Any]) -> None:
+    """Turn into the client."""
+    try:
+        os.setsid()
+        for ignored in (signal.SIGPIPE, signal.SIGXFSZ):  # as Python has them, and exec would hand on
+            signal.signal(ignored, signal.SIG_DFL)
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        resource.setrlimit(resource.RLIMIT_FSIZE, (asked["file_bytes"], asked["file_bytes"]))
+        try:
+            with open("/proc/self/oom_score_adj", "w") as score:
+                score.write(str(asked["oom_score"]))
+        except OSError:  # /proc may be read-only: then the kernel chooses by itself
+            pass
+        signal.pthread_sigmask(signal.SIG_SETMASK, ())
+        os.execvpe(asked["argv"][0], asked["argv"], asked["env"])
+    except OSError as error:
+        sys.stderr.write(f"{asked['argv'][0]} cannot be started: {error.strerror}\n")
+        sys.stderr.flush()
+    finally:
+        os._exit(NOT_STARTED)
+
+
+def keep(client: int) -> int:
+    """Wait for the client's end, and see to it that nothing of it is left; its wait status."""
+    while True:
+        heard = signal.sigwait(HEARD)
+        if heard == signal.SIGTERM:
+            os.kill(client, signal.SIGTERM)  # not reaped yet: the id is still the client's
+        status = end(client) if heard == signal.SIGHUP else reaped(client)
+        if status is not None:
+            end(client)
+            return status
+
+
+def reaped(client: int) -> int | None:
+    """Collect all that have ended; the client's wait status if it is among them."""
+    status = None
+    try:
+        while (ended := os.waitpid(-1, os.WNOHANG))[0]:
+            if ended[0] == client:
+                status = ended[1]
+    except ChildProcessError:
+        pass
+    return status
+
+
+def end(client: int) -> int | None:
+    """Kill everything below us. Stopped first, so that nothing forks away from the killing."""
+    status = None
+    while True:
+        stopped: set[int] = set()
+        while fresh := descendants() - stopped:
+            send(fresh, signal.SIGSTOP)
+            stopped |= fresh
+        send(stopped, signal.SIGKILL)
+        try:
+            while True:
+                pid, ended = os.waitpid(-1, 0)
+                status = ended if pid == client else status
+        except ChildProcessError:
+            return status
+
+
+def send(pids: set[int], number: int) -> None:
+    """A signal to each that is still there."""
+    for pid in pids:
+        try:
+            os.kill(pid, number)
+        except (ProcessLookupError, PermissionError):  # what changed its user is nobody's to kill
+            pass
+
+
+def descendants() -> set[int]:
+    """All living processes below us, by the tree of the moment."""
+    parents: dict[int, int] = {}
+    for name in os.listdir("/proc"):
+        if name.isdigit():
+            try:
+                with open(f"/proc/{name}/stat", "rb") as file:
+                    state, parent = file.read().rpartition(b")")[2].split()[:2]
+            except (FileNotFoundError, ProcessLookupError):
+                continue
+            if state not in b"ZX":
+                parents[int(name)] = int(parent)
+    found: set[int] = set()
+    before = -1
+    while len(found) != before:
+        before = len(found)
+        found |= {pid for pid, parent in parents.items() if parent in found or parent == os.getpid()}
+    return found
+
+
+def leave(status: int) -> None:
+    """End as the client ended."""
+    code = os.waitstatus_to_exitcode(status)
+    if code < 0:
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        if -code not in (signal.SIGKILL, signal.SIGSTOP):
+            signal.signal(-code, signal.SIG_DFL)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {-code})
+        os.kill(os.getpid(), -code)
+    os._exit(code if code >= 0 else 128 - code)
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]))

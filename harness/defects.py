@@ -1,0 +1,24 @@
+"""An error that nobody foresaw, in one trial: told in one sentence, its traceback kept, no other trial harmed."""
+
+from __future__ import annotations
+
+import traceback
+from contextlib import suppress
+from pathlib import Path
+from typing import Final
+
+from harness.errors import EnvironmentProblem
+from harness.store import write_whole
+
+#: The code of a trial that ended so, and the file in its folder that says where.
+CODE: Final = "defect"
+TRACEBACK: Final = "traceback.txt"
+MOST_CHARS: Final = 400
+
+
+def told(error: BaseException, folder: Path) -> str:
+    """A sentence about ``error``, whose traceback is written into ``folder``."""
+    with suppress(EnvironmentProblem):  # a disk that is full is told by whatever is written next
+        write_whole(folder / TRACEBACK, "".join(traceback.format_exception(error)).encode(errors="replace"))
+    said = " ".join(str(error).split())[:MOST_CHARS]
+    return f"a defect of kafka-trial: {type(error).__name__}: {said} ({TRACEBACK} in its folder says where)"

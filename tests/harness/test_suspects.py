@@ -1,0 +1,93 @@
+"""A broker that dies under several trials: each is run alone once more, and who does it again is left out."""
+
+from __future__ import annotations
+
+import asyncio
+from types import SimpleNamespace
+
+import pytest
+
+from harness import registry
+from harness.campaign import Campaign
+from harness.execution import Execution
+from harness.machine import Machine
+from harness.plan import make_plan
+from harness.ports import InstalledClient, Launch
+from harness.rows import Ending
+from harness.spec import ClientRef
+from harness.store import RunRecord, RunStore
+from harness.suspects import DIED, LEFT_OUT
+
+HONEST, HOSTILE = ClientRef("reference", "0.1.0", ()), ClientRef("confluent-kafka", "2.16.1", ())
+
+
+class Lanes:
+    """Trials two at a time, on clusters that die when a hostile trial is among them."""
+
+    clusters = 0
+
+    def __init__(self, broker, lanes, logs, say, exclusive=False, after_death=None):
+        self.at_once = 1 if exclusive else 2
+        self.after_death = after_death
+
+    async def work(self, line):
+        while not line.over:
+            cluster = SimpleNamespace(dead=False)
+            Lanes.clusters += 1
+            while not line.over and not cluster.dead:
+                jobs = [await line.take() for _ in range(min(self.at_once, len(line)))]
+                cluster.begun = []
+                await asyncio.gather(*(job(cluster, None) for job in jobs))
+            if cluster.dead and self.after_death is not None:
+                await self.after_death()
+
+
+@pytest.fixture
+def campaign(tmp_path, monkeypatch):
+    """``campaign(hostile)``: carry out six trials of each client; the verdicts told, and what was said."""
+
+    async def run(self, index, spec, cluster, lane):
+        cluster.begun.append(spec)
+        await asyncio.sleep(0)  # the other one has begun as well
+        cluster.dead |= any(each.client in hostile for each in cluster.begun)
+        runs.append(spec.trial)
+        code = DIED if cluster.dead else ""
+        return self.left_out(index, spec, "...", Ending.HARNESS_ERROR, code or "fine")
+
+    hostile, runs = set(), []
+    monkeypatch.setattr("harness.campaign.Pool", Lanes)
+    monkeypatch.setattr(Execution, "run", run)
+    plan = make_plan([registry.scenario("produce/calm")], [HONEST, HOSTILE], ["local:4.3.1x1"], range(1, 4))
+
+    def carry_out(*culprits):
+        hostile.update(culprits)
+        Lanes.clusters = 0
+        told, said = [], []
+        store = RunStore.create(tmp_path, RunRecord("r", "now", plan, 2, {}, []))
+        clients = {ref: InstalledClient(ref, Launch((), {})) for ref in (HONEST, HOSTILE)}
+        machine = Machine(2, 23 * 2**30)
+        asyncio.run(
+            Campaign(store, clients, 2, lambda _: None, told.append, said.append, machine=machine).run()
+        )
+        return SimpleNamespace(plan=plan, told=told, said=said, runs=runs, store=store)
+
+    return carry_out
+
+
+def test_who_ends_a_broker_alone_as_well_is_left_out_and_the_others_go_on(campaign):
+    seen = campaign(HOSTILE)
+
+    codes = {verdict.trial: verdict.code for verdict in seen.told}
+    assert len(seen.told) == len(seen.plan.trials) == len(codes)
+    assert {code for trial, code in codes.items() if "reference" in trial} == {"fine"}
+    mine = [code for trial, code in codes.items() if "confluent" in trial]
+    assert sorted(set(mine)) == sorted([DIED, LEFT_OUT]) and mine.count(DIED) == 1
+    assert sum("is left out from here on" in sentence for sentence in seen.said) == 1
+    assert all(seen.store.finished(spec.trial) for spec in seen.plan.trials)
+
+
+def test_nobody_is_left_out_where_no_broker_dies(campaign):
+    seen = campaign()
+
+    assert {verdict.code for verdict in seen.told} == {"fine"} and Lanes.clusters == 1
+    assert len(seen.runs) == len(seen.plan.trials)

@@ -1,0 +1,24 @@
+"""A message has room for so many elements: who fills a frame with empty ones is not read for seconds."""
+
+from __future__ import annotations
+
+import pytest
+
+from harness.wire.apis import Api
+from harness.wire.errors import WireError
+from harness.wire.messages import decode_response
+from harness.wire.readers import MAX_ELEMENTS
+
+
+def metadata(topics: int) -> bytes:
+    """An answer to Metadata 1: no broker, no controller, and so many topics without a name or a partition."""
+    topic = b"\0\3" + b"\0\0" + b"\0" + b"\0\0\0\0"
+    return bytes(4) + bytes(4) + bytes(4) + topics.to_bytes(4, "big") + topic * topics
+
+
+def test_a_message_has_room_for_so_many_elements():
+    _, read = decode_response(metadata(MAX_ELEMENTS), Api.METADATA, 1)
+    assert len(read.topics) == MAX_ELEMENTS
+
+    with pytest.raises(WireError, match="more than 100,000 elements"):
+        decode_response(metadata(MAX_ELEMENTS + 1), Api.METADATA, 1)

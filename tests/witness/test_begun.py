@@ -1,0 +1,43 @@
+"""What a client has begun to send is known before it passes, however it is cut."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from harness.conversation.limits import BEGUN_BYTES, Meter
+from harness.wire.frames import REQUEST_LIMIT_BYTES, frame
+from harness.witness.begun import Begun
+from harness.witness.lane import WitnessLane
+
+payloads = st.lists(st.binary(max_size=9), max_size=5)
+
+
+@given(payloads, st.binary(max_size=9), st.integers(1, 40), st.lists(st.integers(0, 2**10), max_size=9))
+def test_only_the_request_under_way_is_reserved(chunked, whole, begun, missing, places):
+    size_bytes = len(begun) + missing
+    data = b"".join(map(frame, whole)) + size_bytes.to_bytes(4, "big") + begun
+    counted = Begun()
+    for chunk in chunked(data, places):
+        counted.feed(chunk)
+    assert counted.reserved_bytes == size_bytes
+
+    counted.feed(bytes(missing))
+    assert counted.reserved_bytes == 0
+
+
+def test_what_a_broker_refuses_by_its_size_is_not_reserved():
+    counted = Begun()
+    counted.feed(b"GET / HTTP/1.1\r\n\r\n")
+    assert counted.reserved_bytes == 0
+    counted = Begun()
+    counted.feed(REQUEST_LIMIT_BYTES.to_bytes(4, "big"))
+    assert counted.reserved_bytes == REQUEST_LIMIT_BYTES
+
+
+def test_a_lane_lets_requests_begin_up_to_the_limit_and_no_further():
+    lane, meter = WitnessLane(0), Meter("hostile", 10)
+    lane.record(lambda _: None, meter)
+    often = BEGUN_BYTES.base // REQUEST_LIMIT_BYTES
+    assert [lane._reserves(REQUEST_LIMIT_BYTES) for _ in range(often + 1)] == [True] * often + [False]
+    assert "bytes in requests that have begun" in str(meter.exceeded)
