@@ -32,9 +32,9 @@ _SECRET: Final = (
     "user.info",
 )
 #: unless its last word says that the value only tells about one.
-_ABOUT: Final = frozenset(
-    "algorithm claim class count enabled endpoint file format id interval iterations length limit location "
-    "mechanism ms name path prompt provider scope size stdin ttl type uri url".split()
+_ABOUT: Final = re.compile(
+    "algorithm|claim|class|count|enabled|endpoint|file|format|id|interval|iterations|length|limit|location|"
+    "mechanism|ms|name|path|prompt|provider|scope|size|stdin|ttl|type|uri|url"
 )
 #: A value that is shorter would be found in innocent words.
 _SHORTEST: Final = 6
@@ -64,7 +64,7 @@ _HINT: Final = re.compile(rf"{_PARTS}|://|PRIVATE KEY|bearer|basic", re.IGNORECA
 def is_secret(name: str) -> bool:
     """True if the values of a setting, an option or a variable of this name are secrets."""
     words = [word.lower() for word in _WORDS.split(name) if word]
-    if not words or words[-1] in _ABOUT or words[0] in ("no", "without"):
+    if not words or _ABOUT.fullmatch(words[-1]) or words[0] in ("no", "without"):
         return False
     return re.search(_PARTS, ".".join(words)) is not None or re.search(_PARTS, name.lower()) is not None
 

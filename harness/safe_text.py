@@ -1,7 +1,7 @@
 r"""Text from elsewhere, made fit to be shown: a client's words, a stored file's, a name.
 
-:func:`safe_line` is what everything passes that is shown anywhere: one line of bounded length, without secrets, in which
-each character that cannot be seen stands as its escape (``\x1b``, ``\u202e``). Backslashes stay as they are, so the same
+Everything that is shown anywhere passes :func:`safe_line`: one line of bounded length, without secrets, in which an
+escape (``\x1b``, ``\u202e``) replaces each character that cannot be seen. Backslashes stay as they are, so the same
 again changes nothing. What a place needs besides is in the function of its name.
 """
 
@@ -24,6 +24,9 @@ _UNSEEN: Final = re.compile(
 #: Servers of CI take a line that begins with ``::`` for a command, and ``##[`` or ``##vso[`` anywhere in one.
 _LINE_COMMAND: Final = re.compile(r"((?:^|[\r\n])[^\S\r\n]*):(?=:)")
 _COMMAND: Final = re.compile(r"#(?=#\w*\[)")
+#: What Markdown and GitHub leave alone; a version after an @ is nobody's name.
+_PLAIN: Final = re.compile(r"""(?:[^\W_]|[ .,;:%()+/=…·–→>!?'"-]|(?<=[^\W_])@(?=[\d.]+(?:[^\w@-]|$)))*""")
+_LINKED: Final = re.compile(r"//|www\.|:[\w+-]+:|\bGH-\d", re.IGNORECASE)
 
 
 def visible(text: str) -> str:
@@ -60,9 +63,15 @@ def for_json(document: bytes) -> bytes:
 
 
 def for_markdown(text: str, most: int = 400) -> str:
-    """``text`` as a code span, in which there are no links, images, tags and mentions, also in a table."""
+    """``text`` in a line or a table of Markdown: as it is where all of it is plain words, else as a code span."""
+    line = in_code_span(text, most)
+    return line if _PLAIN.fullmatch(line) and not _LINKED.search(line) else f"`{line}`"
+
+
+def in_code_span(text: str, most: int = 400) -> str:
+    """``text`` for between two backticks, where nothing is a link, an image, a tag or a mention, also in a table."""
     line = for_logs(safe_line(" ".join(text.split()), most))
-    return f"`{line.replace('`', chr(92) + 'x60').replace('|', chr(92) + 'x7c')}`" if line else ""
+    return line.replace("`", r"\x60").replace("|", r"\x7c")
 
 
 def _visible(character: str) -> str:

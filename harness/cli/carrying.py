@@ -11,8 +11,6 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any
 
-from rich.markup import escape
-
 from harness import asked, attempts, baseline, estimate, exports, unmet
 from harness.budget import FAILURES, Budget
 from harness.campaign import Campaign
@@ -206,7 +204,7 @@ def _tell(plan: Plan, options: Options, about: Sequence[str]) -> int:
     for spec in plan.trials:
         faults = ", ".join(f"{fault.kind} {fault.duration_ms} ms" for fault in spec.faults) or "no fault"
         why = f" (unsupported: {lacking[spec.trial]})" if spec.trial in lacking else ""
-        answer(escape(f"{spec.trial}: {faults}{why}"))
+        answer(f"{spec.trial}: {faults}{why}")
     unsupported = f", {len(lacking)} of them unsupported" if lacking else ""
     answer(f"{len(plan.trials)} trials{unsupported}, seed {plan.seed}, {told.sentence}")
     return 0

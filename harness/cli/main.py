@@ -11,6 +11,7 @@ import logging
 import os
 import shlex
 import sys
+import traceback
 from functools import cache
 from typing import Any
 
@@ -132,7 +133,9 @@ def _told(error: KafkaTrialError) -> int:
 def _defect(error: Exception) -> int:
     """What should never be seen: still one sentence, with the way to all of it."""
     if os.environ.get(TRACEBACK):
-        raise error
+        for line in "".join(traceback.format_exception(error)).splitlines():
+            say(line)
+        return KafkaTrialError.exit_code
     say(f"error: a defect of kafka-trial, not of a client: {type(error).__name__}: {error}")
     say(f"hint: {TRACEBACK}=1 shows where it happened")
     return KafkaTrialError.exit_code

@@ -18,6 +18,7 @@ from harness.safe_text import (
     for_json,
     for_logs,
     for_markdown,
+    in_code_span,
     safe_line,
     safe_lines,
     visible,
@@ -88,18 +89,52 @@ def test_json_says_the_same_in_ascii(text):
     assert all(each == "\n" or " " <= each <= "~" for each in shown.decode())
 
 
-@law
-def test_markdown_of_it_is_code_and_nothing_else(text):
-    span = for_markdown(text)
+def rendered(document: str) -> list[Any]:
+    """The parts of lines, as GitHub reads them: only what begins as an address is a link."""
     renderer = MarkdownIt("gfm-like")
-    assert renderer.options["linkify"]
-    for document in (f"- {span} end", f"| a | b |\n| --- | --- |\n| {span} | end |\n", f"# {span}"):
-        tokens = [child for token in renderer.parse(document) for child in token.children or ()]
-        assert {each.type for each in tokens} <= {"code_inline", "text"}, document
-        assert {each.content for each in tokens if each.type == "text"} <= {"a", "b", "", "end", " end"}
-        assert (
-            "".join(each.content for each in tokens if each.type == "code_inline") == span.strip("`").strip()
-        )
+    assert renderer.linkify is not None
+    renderer.linkify.set({"fuzzy_link": False})
+    return [child for token in renderer.parse(document) for child in token.children or ()]
+
+
+PLACES = ("- x {}", "| a | b |\n| --- | --- |\n| {} | end |\n", "# x {}")
+
+
+@law
+def test_markdown_of_it_is_words_or_code_and_nothing_else(text):
+    said = for_markdown(text)
+    for place in PLACES:
+        parts = rendered(place.format(said))
+        assert {each.type for each in parts} <= {"code_inline", "text"}
+        assert said.strip("`").strip() in "".join(each.content for each in parts)
+
+
+@law
+def test_a_code_span_says_the_same(text):
+    said = in_code_span(text)
+    for place in PLACES:
+        codes = [each.content for each in rendered(place.format(f"`{said}`")) if each.type == "code_inline"]
+        assert codes == ([said] if said else [])
+
+
+@pytest.mark.parametrize(
+    ("said", "shown"),
+    [
+        ("3 records (2 trials, 1 scenario)", "3 records (2 trials, 1 scenario)"),
+        ("kafkajs@2.2.4", "kafkajs@2.2.4"),
+        ('a -> b: it\'s 50 % of "c"', 'a -> b: it\'s 50 % of "c"'),
+        ("me@a.example", "`me@a.example`"),
+        ("@user", "`@user`"),
+        ("see #1", "`see #1`"),
+        ("NOT_LEADER", "`NOT_LEADER`"),
+        ("www.a.example", "`www.a.example`"),
+        ("a|b`c", r"`a\x7cb\x60c`"),
+        (":tada:", "`:tada:`"),
+        ("", ""),
+    ],
+)
+def test_plain_words_stay_plain(said, shown):
+    assert for_markdown(said) == shown
 
 
 def test_a_cut_says_how_much_is_missing():
