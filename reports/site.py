@@ -18,11 +18,13 @@ from urllib.parse import quote
 
 import jinja2
 import pyarrow.parquet as pq
+from markupsafe import Markup
 
 from harness import exports
 from harness.availability import share_told
 from harness.errors import EnvironmentProblem
 from harness.rows import SCHEMA_VERSION, TrialVerdict
+from harness.safe_text import safe_line
 from harness.store import RunStore
 from harness.units import some
 from reports import overview
@@ -186,6 +188,7 @@ def _templates() -> jinja2.Environment:
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("reports"),
         autoescape=True,
+        finalize=_shown,
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
@@ -199,7 +202,13 @@ def _templates() -> jinja2.Environment:
 
 
 def _url(path: str) -> str:
-    return quote(path, safe="/@:+,=")
+    # As bytes, for a file may have any name; without colons, for a folder may be called javascript:.
+    return quote(os.fsencode(path), safe="/@+,=")
+
+
+def _shown(value: Any) -> Any:
+    """What a template says in the place of an expression, before it is escaped."""
+    return safe_line(value) if isinstance(value, str) and not isinstance(value, Markup) else value
 
 
 def _ms(value: float | None) -> str:

@@ -91,11 +91,8 @@ def _cells(each: Difference) -> tuple[str, ...]:
 
 
 def _markdown(folders: Sequence[str], summary: str, told: Sequence[Difference]) -> list[str]:
-    lines = [
-        f"# kafka-trial diff: {for_markdown(folders[0])} and {for_markdown(folders[1])}",
-        "",
-        for_markdown(summary),
-    ]
+    old, new = map(for_markdown, folders)
+    lines = [f"# kafka-trial diff: {old} and {new}", "", for_markdown(summary)]
     if told:
         lines += ["", markdown.row(COLUMNS), "|" + " --- |" * len(COLUMNS)]
     lines += [markdown.row(map(for_markdown, _cells(each))) for each in told[:MAX_ROWS]]

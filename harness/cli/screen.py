@@ -24,7 +24,7 @@ class _Stderr:
     """Whatever stderr is at the moment, without what a CI server would take for a command."""
 
     def write(self, text: str) -> int:
-        return self._file.write(for_logs(text))
+        return int(self._file.write(for_logs(text)))
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._file, name)

@@ -79,8 +79,8 @@ def _listed(found: Sequence[Cause], run: Path) -> list[str]:
     for cause in found[:MAX_CAUSES]:
         level = f" {cause.level} {for_markdown(', '.join(cause.requirements))}." if cause.requirements else ""
         lines.append(
-            f"- {shown(cause.verdict)} `{in_code_span(what(cause))}`: {for_markdown(cause.message)} ({often(cause)}).{level} "
-            f"Fingerprint {cause.fingerprint}"
+            f"- {shown(cause.verdict)} `{in_code_span(what(cause))}`: {for_markdown(cause.message)} "
+            f"({often(cause)}).{level} Fingerprint {cause.fingerprint}"
         )
         lines.append(f"  - smallest: `{in_code_span(replay(run, cause.smallest))}`")
     if len(found) > MAX_CAUSES:
