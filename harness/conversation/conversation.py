@@ -44,6 +44,7 @@ from harness.conversation.limits import EVENT_BYTES, FILE_BYTES, LINE_BYTES, LIN
 from harness.conversation.rules import Broken, Life, Rules, Unknown
 from harness.errors import ClientBroken, ClientCrashed, KafkaTrialError
 from harness.ports import Launch
+from harness.safe_text import visible
 
 GRACE_S = 10.0
 #: Where nobody says how many records there will be.
@@ -304,8 +305,7 @@ class Conversation:
         except ClientBroken as error:
             self._end(error)
         except Broken as rule:
-            said = line[:SHOWN_BYTES].decode(errors="replace").rstrip()
-            self._end(self._broken(f"{rule}; its line {self._lines} is {said!r}"))
+            self._end(self._broken(f"{rule}; its line {self._lines} is {_quoted(line)}"))
         except Exception as error:  # ours: whoever waits is to learn of it, and not to wait for ever
             self._end(error)
 
@@ -376,8 +376,13 @@ def _last_words(log: Path) -> str:
     try:
         with log.open("rb") as file:
             file.seek(max(0, log.stat().st_size - LOG_TAIL_BYTES))
-            lines = file.read().decode(errors="replace").split("\n")
+            lines = file.read().split(b"\n")
     except OSError:
         return ""
-    last = next((line.strip() for line in reversed(lines) if line.strip()), "")
-    return f"; the last line of {log} is {last[:SHOWN_BYTES]!r}" if last else ""
+    last = next((line for line in reversed(lines) if line.strip()), b"")
+    return f"; the last line of {log} is {_quoted(last)}" if last else ""
+
+
+def _quoted(line: bytes) -> str:
+    """The beginning of a line; bytes that are no text stand as escapes."""
+    return f"'{visible(line[:SHOWN_BYTES].decode(errors='backslashreplace').strip())}'"

@@ -45,7 +45,7 @@ def _row(line: bytes, number: int, meter: Meter) -> dict[str, Any]:
         if line.count(b"[") + line.count(b"{") > NESTING.base and depth(row) > NESTING.base:
             raise RecursionError
     except UNREADABLE as error:
-        raise _broken(meter, f"line {number}: {why(error)}") from None
+        raise _broken(meter, f"line {number}: {why(error, line)}") from None
     return row if len(line) <= TEXT_CHARS.base else {cut(name): _cut(value) for name, value in row.items()}
 
 
