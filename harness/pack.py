@@ -14,12 +14,13 @@ from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from harness import spoiled
 from harness.anomaly_rows import AnomalyRow, Finder, anomaly_rows
 from harness.capture.rows import TcpFact
 from harness.errors import EnvironmentProblem, KafkaTrialError
@@ -71,12 +72,19 @@ def arrow_schema(columns: Columns) -> pa.Schema:
 SCHEMAS: Mapping[str, pa.Schema] = {table: arrow_schema(columns) for table, columns in TABLES.items()}
 
 
-def pack(store: RunStore, finders: Mapping[str, Finder] = _NO_FINDERS) -> Path:
-    """Pack every finished trial of ``store``; returns ``runs/<run>/tables``.
+class Packed(NamedTuple):
+    """Where the tables are, ``runs/<run>/tables``, and why trials are in them as harness-errors without evidence."""
+
+    folder: Path
+    spoiled: Mapping[str, str]
+
+
+def pack(store: RunStore, finders: Mapping[str, Finder] = _NO_FINDERS) -> Packed:
+    """Pack every finished trial of ``store``.
 
     ``finders``: kind of anomaly -> what finds those that the views of :mod:`harness.delivery` do not know.
-    Raises UsageError for a file that is no evidence, KafkaTrialError for rows that no column can hold,
-    EnvironmentProblem where the folder cannot be written.
+    A trial whose files are no evidence, or whose rows no column can hold, is packed as a harness-error.
+    Raises EnvironmentProblem where the folder cannot be written.
     """
     final = store.folder / "tables"
     partial = store.folder / ".tables.partial"
@@ -84,17 +92,20 @@ def pack(store: RunStore, finders: Mapping[str, Finder] = _NO_FINDERS) -> Path:
     try:
         for leftover in (partial, retired):
             shutil.rmtree(leftover, ignore_errors=True)
-        _write(store, partial, finders)
+        spoilt = _write(store, partial, finders)
         if final.exists():
             final.rename(retired)
         partial.rename(final)
         shutil.rmtree(retired, ignore_errors=True)
     except OSError as error:
         raise EnvironmentProblem(f"cannot write {final}: {error.strerror or error}") from error
-    return final
+    return Packed(final, spoilt)
 
 
-def _write(store: RunStore, folder: Path, finders: Mapping[str, Finder]) -> None:
+def _write(store: RunStore, folder: Path, finders: Mapping[str, Finder]) -> dict[str, str]:
+    """Trial -> why its evidence cannot be packed."""
+    record, spoilt = store.record, {}
+    specs = {spec.trial: spec for spec in record.plan.trials}
     with ExitStack() as stack:
         writers = {}
         for table, schema in SCHEMAS.items():
@@ -102,10 +113,22 @@ def _write(store: RunStore, folder: Path, finders: Mapping[str, Finder]) -> None
             path = folder / table / "part-0.parquet"
             writers[table] = stack.enter_context(pq.ParquetWriter(path, schema, compression="zstd"))
         for verdict in store.verdicts():
-            evidence = store.read_evidence(verdict.trial)
-            trial = PackedTrial(evidence.record.run_id, evidence, verdict, _found(evidence, finders))
+            try:
+                evidence = store.read_evidence(verdict.trial)
+                trial = PackedTrial(evidence.record.run_id, evidence, verdict, _found(evidence, finders))
+                batches = _batches(trial)
+            except Exception as error:
+                spec, why = specs[verdict.trial], spoiled.why(error)
+                spoilt[verdict.trial] = why
+                left = spoiled.evidence(spec, record.run_id, why)
+                batches = _batches(PackedTrial(record.run_id, left, spoiled.verdict(spec, why), {}))
             for table, writer in writers.items():
-                writer.write_batch(_batch(table, trial))
+                writer.write_batch(batches[table])
+    return spoilt
+
+
+def _batches(trial: PackedTrial) -> dict[str, pa.RecordBatch]:
+    return {table: _batch(table, trial) for table in SCHEMAS}
 
 
 def _found(evidence: Evidence, finders: Mapping[str, Finder]) -> dict[str, Iterable[AnomalyRow]]:

@@ -18,12 +18,14 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from harness import spoiled
 from harness.baseline import Known
 from harness.capture.rows import TcpFact
 from harness.contract import AnyEvent
 from harness.errors import EnvironmentProblem, UsageError
 from harness.evidence import Evidence, passed_and_stopped
 from harness.names import component, folder_name
+from harness.outcome import Verdict
 from harness.rows import SCHEMA_VERSION, FaultRow, Frame, LogRecord, TrialRecord, TrialVerdict
 from harness.spec import Plan
 
@@ -123,6 +125,15 @@ def read_json(path: Path, kind: type[T]) -> T:
 def read_rows(path: Path, kind: Any) -> tuple[Any, ...]:
     """Structs from JSON lines."""
     return tuple(_read(path, kind, lines=True))
+
+
+def _verdict_of(trial: str, path: Path) -> TrialVerdict:
+    verdict = read_json(path, TrialVerdict)
+    if verdict.trial != trial:
+        raise UsageError(f"{path} is of trial {verdict.trial!r}")
+    if verdict.verdict not in set(Verdict):
+        raise UsageError(f"{path} has the verdict {verdict.verdict!r}, which is none")
+    return verdict
 
 
 class RunStore:
@@ -237,7 +248,10 @@ class RunStore:
         write_json(self.trial_folder(verdict.trial) / VERDICT, verdict)
 
     def verdicts(self) -> Iterator[TrialVerdict]:
-        """The verdicts of the finished trials, in the plan's order."""
+        """The verdicts of the finished trials, in the plan's order; a harness-error where one cannot be read."""
         for spec in self.record.plan.trials:
             if self.finished(spec.trial):
-                yield read_json(self.trial_folder(spec.trial) / VERDICT, TrialVerdict)
+                try:
+                    yield _verdict_of(spec.trial, self.trial_folder(spec.trial) / VERDICT)
+                except UsageError as error:
+                    yield spoiled.verdict(spec, spoiled.why(error))

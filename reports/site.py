@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 from urllib.parse import quote
 
@@ -20,9 +21,10 @@ import jinja2
 import pyarrow.parquet as pq
 from markupsafe import Markup
 
-from harness import exports
+from harness import exports, spoiled
 from harness.availability import share_told
 from harness.errors import EnvironmentProblem
+from harness.evidence import Evidence
 from harness.rows import SCHEMA_VERSION, TrialVerdict
 from harness.safe_text import safe_line
 from harness.store import RunStore
@@ -66,19 +68,37 @@ def make_folders(out: Path) -> None:
             (out / folder).mkdir(parents=True)
 
 
-def write_site(store: RunStore, analysis: Analysis, texts: Texts, out: Path) -> Path:
-    """Write the report of ``store`` into ``out``; returns its first page. EnvironmentProblem: it cannot be written."""
+def write_site(
+    store: RunStore,
+    analysis: Analysis,
+    texts: Texts,
+    out: Path,
+    spoilt: Mapping[str, str] = MappingProxyType({}),
+) -> Path:
+    """Write the report of ``store`` into ``out``; returns its first page. EnvironmentProblem: it cannot be written.
+
+    ``spoilt``: trials whose evidence cannot be read, and why.
+    """
     make_folders(out)
     with writing(out):
-        return _Site(store, analysis, texts, out).write()
+        return _Site(store, analysis, texts, out, spoilt).write()
 
 
 class _Site:
-    def __init__(self, store: RunStore, analysis: Analysis, texts: Texts, out: Path) -> None:
+    def __init__(
+        self, store: RunStore, analysis: Analysis, texts: Texts, out: Path, spoilt: Mapping[str, str]
+    ) -> None:
         self._store, self._analysis, self._texts, self._out = store, analysis, texts, out
         self._record = store.record
         self._doubts = doubts(analysis)
-        self._verdicts = [published(verdict, self._doubts) for verdict in store.verdicts()]
+        self._spoilt = spoilt
+        self._specs = {spec.trial: spec for spec in self._record.plan.trials}
+        self._verdicts = [
+            spoiled.verdict(self._specs[verdict.trial], spoilt[verdict.trial])
+            if verdict.trial in spoilt
+            else published(verdict, self._doubts)
+            for verdict in store.verdicts()
+        ]
         self._templates = _templates()
 
     def write(self) -> Path:
@@ -138,7 +158,12 @@ class _Site:
                 traffic=_only(tables["traffic"], verdict.trial),
             )
             folder = self._store.trial_folder(verdict.trial)
-            yield verdict, trial_page(self._store.read_evidence(verdict.trial), verdict, rows, folder)
+            yield verdict, trial_page(self._evidence(verdict.trial), verdict, rows, folder)
+
+    def _evidence(self, trial: str) -> Evidence:
+        if (why := self._spoilt.get(trial)) is not None:
+            return spoiled.evidence(self._specs[trial], self._record.run_id, why)
+        return self._store.read_evidence(trial)
 
     def _siblings(self, verdict: TrialVerdict) -> list[TrialVerdict]:
         """The trials that met the very same faults."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from harness.errors import UsageError
 from harness.exports import jsonl, junit, markdown
 from harness.rows import TrialRecord, TrialVerdict
 from harness.store import TRIAL, RunStore, read_json, write_whole
@@ -33,7 +34,10 @@ def _seconds(store: RunStore, verdicts: Sequence[TrialVerdict]) -> dict[str, flo
     """How long each trial took from the beginning of load on; one that never got there is not among them."""
     took = {}
     for verdict in verdicts:
-        phases = read_json(store.trial_folder(verdict.trial) / TRIAL, TrialRecord).phases
+        try:
+            phases = read_json(store.trial_folder(verdict.trial) / TRIAL, TrialRecord).phases
+        except UsageError:  # which the verdict says
+            continue
         if phases.load_ns is not None and phases.end_ns is not None:
             took[verdict.trial] = (phases.end_ns - phases.load_ns) / 1e9
     return took
