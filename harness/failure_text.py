@@ -15,7 +15,7 @@ from harness.availability import share_told
 from harness.evidence import Evidence
 from harness.fingerprint import findings
 from harness.rows import Availability, FaultRow, Finding, RequirementVerdict, TrialVerdict
-from harness.safe_text import for_logs, safe_line
+from harness.safe_text import log_line
 from harness.wire_lines import WireLine, origin_ns, wire_lines
 
 #: Frames that are shown, and how many before and behind each moment.
@@ -25,12 +25,12 @@ MAX_SAMPLES = 3
 
 def failure_text(verdict: TrialVerdict, evidence: Evidence, folder: Path) -> str:
     """All of it, lines of at most some 120 characters where the client's own words allow it."""
-    return for_logs("\n".join(map(safe_line, _lines(verdict, evidence, folder))))
+    return "\n".join(map(log_line, _lines(verdict, evidence, folder)))
 
 
 def sentence(verdict: TrialVerdict) -> str:
     """The same in one line."""
-    return for_logs(safe_line(f"{_who(verdict)}: {verdict.reason}"))
+    return log_line(f"{_who(verdict)}: {verdict.reason}")
 
 
 def replay_line(folder: Path) -> str:

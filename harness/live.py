@@ -20,7 +20,7 @@ from typing import Any, TypeVar
 
 from msgspec.structs import asdict
 
-from harness import defects, unmet
+from harness import defects, typed, unmet
 from harness.contract import TRACE_ENV, AnyEvent, Produce, StartupComplete
 from harness.conversation import ConfigRefused, Conversation
 from harness.conversation.limits import LOG_BYTES, REQUEST_BYTES, ROWS, Meter, OverLimit
@@ -159,7 +159,8 @@ class LiveTrial:
                 faults = group.create_task(self._injector.run())
                 await self._injector.startup()
                 bootstrap = {"bootstrap.servers": self._lane.bootstrap, "client.id": PRODUCER}
-                configured = await client.configure(self._run_id, PRODUCER, self._spec.config | bootstrap)
+                config = typed.settings(self._spec.config) | bootstrap
+                configured = await client.configure(self._run_id, PRODUCER, config)
                 self._not_set = configured.not_set
                 _assert_met(unmet.in_flight(self._spec, self._not_set))
                 with suppress(

@@ -36,6 +36,11 @@ def visible(text: str) -> str:
     return "".join(map(_visible, text))
 
 
+def is_text(text: str) -> bool:
+    """False for what no file of ours can hold: bytes of a command line or a file name that are not UTF-8."""
+    return not any("\ud800" <= each <= "\udfff" for each in text)
+
+
 def safe_line(text: str, most: int = MOST_CHARS) -> str:
     """``text`` in one line of at most ``most`` (from 100) characters; where it was cut, it says how much is missing."""
     head = text[: 2 * most]
@@ -54,6 +59,11 @@ def safe_lines(text: str) -> str:
 def for_logs(text: str) -> str:
     """``text``, of any number of lines, without what a CI server would take for a command."""
     return _COMMAND.sub(r"\\x23", _LINE_COMMAND.sub(r"\1\\x3a", text))
+
+
+def log_line(text: str) -> str:
+    """``text`` as one line of a log."""
+    return for_logs(safe_line(text))
 
 
 def for_json(document: bytes) -> bytes:

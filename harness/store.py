@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from harness import spoiled
+from harness import spoiled, typed
 from harness.baseline import Known
 from harness.capture.rows import TcpFact
 from harness.contract import AnyEvent
@@ -146,7 +146,7 @@ class RunStore:
     def create(cls, out_dir: Path, record: RunRecord) -> RunStore:
         """A new folder for ``record`` under ``out_dir``, and the ``latest`` pointer to it."""
         store = cls(out_dir / folder_name(record.run_id, "run"))
-        write_json(store.folder / RUN, record)
+        write_json(store.folder / RUN, msgspec.structs.replace(record, plan=typed.stored_plan(record.plan)))
         write_whole(out_dir / "latest", f"{record.run_id}\n".encode(), writer=f".{os.getpid()}")
         return store
 
@@ -187,7 +187,7 @@ class RunStore:
 
     def replace_plan(self, plan: Plan) -> None:
         """Write down another plan: of a run that keeps only some of its trials, what it kept."""
-        write_json(self.folder / RUN, msgspec.structs.replace(self.record, plan=plan))
+        write_json(self.folder / RUN, msgspec.structs.replace(self.record, plan=typed.stored_plan(plan)))
 
     def stop(self, reason: str) -> None:
         """Write down why the run ended."""
@@ -224,7 +224,8 @@ class RunStore:
             write_rows(folder / TRACE, evidence.trace)
         if evidence.tcp:
             write_rows(folder / TCP, evidence.tcp)
-        write_json(folder / TRIAL, evidence.record)
+        spec = typed.stored_spec(evidence.record.spec)
+        write_json(folder / TRIAL, msgspec.structs.replace(evidence.record, spec=spec))
 
     def read_evidence(self, trial: str) -> Evidence:
         """What :meth:`write_evidence` wrote."""

@@ -11,7 +11,7 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any
 
-from harness import asked, attempts, baseline, estimate, exports, unmet
+from harness import asked, attempts, baseline, estimate, exports, redaction, typed, unmet
 from harness.budget import FAILURES, Budget
 from harness.campaign import Campaign
 from harness.cli.live_table import LiveTable
@@ -23,6 +23,7 @@ from harness.errors import KafkaTrialError, NothingSelected
 from harness.installing import Installed, install_what_can_be
 from harness.outcome import Verdict, exit_code
 from harness.rows import TrialVerdict
+from harness.safe_text import safe_line, visible
 from harness.spec import Plan, TrialSpec
 from harness.store import RunRecord, RunStore, write_whole
 
@@ -53,6 +54,7 @@ def start(plan: Plan, options: Options, about: Sequence[str] = ()) -> int:
 def go_on(store: RunStore, options: Options) -> int:
     """Carry out what a run that was stopped has not done yet; the exit code."""
     missing = [spec for spec in store.record.plan.trials if not store.finished(spec.trial)]
+    typed.assert_known(missing)
     return carry_out(store, _install(missing, options), options)
 
 
@@ -66,7 +68,7 @@ def new_record(plan: Plan, options: Options, known: tuple[baseline.Known, ...] =
         plan=plan,
         jobs=options.jobs,
         environment={"python": platform.python_version(), "system": platform.platform()},
-        command=["kafka-trial", *sys.argv[1:]],
+        command=["kafka-trial", *map(visible, redaction.argv(sys.argv[1:]))],
         capture=options.capture,
         baseline=known,
         deflake=options.deflake,
@@ -80,7 +82,7 @@ def carry_out(store: RunStore, installed: Installed, options: Options) -> int:
             stopped_by, reason = _run(store, installed, options)
         except Exception as error:
             with suppress(KafkaTrialError):  # a disk that is full is told by the error itself
-                publish(store, f"failed: {error}", options)
+                publish(store, safe_line(f"failed: {error}"), options)
             raise
         verdicts = publish(store, reason, options)
         return _conclude(store, verdicts, installed, options, stopped_by, reason)
@@ -196,7 +198,7 @@ def _tell(plan: Plan, options: Options, about: Sequence[str]) -> int:
                 "jobs": options.jobs,
                 "estimate_s": told.seconds,
                 "about": list(about),
-                "trials": plan.trials,
+                "trials": typed.stored_plan(plan).trials,
                 "unsupported": lacking,
             }
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import shlex
 import sys
 from collections import defaultdict
 from pathlib import Path
@@ -11,7 +12,7 @@ from typing import Annotated, Any
 import msgspec
 import typer
 
-from harness import asked, attempts
+from harness import asked, attempts, typed
 from harness.brokers.scripted.releases import release
 from harness.budget import Budget
 from harness.cli import options as shared
@@ -35,6 +36,8 @@ Trial = Annotated[
     ),
 ]
 Broker = Annotated[str | None, typer.Option("-b", "--broker", help="On this one instead: KIND:ID.")]
+#: What stands behind ``--``.
+Again = Annotated[str | None, typer.Option(hidden=True)]
 STDIN = Path("-")
 
 
@@ -53,12 +56,17 @@ def replay(
     as_json: shared.AsJson = False,
     quiet: shared.Quiet = False,
     strict: shared.Strict = False,
+    command: Again = None,
 ) -> int:
-    """Run a trial again, or all of a plan, simulated or live as its broker is, and judge it."""
+    """Run a trial again, or all of a plan, simulated or live as its broker is, and judge it.
+
+    A command that was stored without its secrets is given again: `kafka-trial replay TRIAL -- COMMAND ...`.
+    """
     options = Options(
         shared.jobs_of(jobs), out_dir, as_json=as_json, quiet=quiet, capture=capture, strict=strict
     )
     plan, world = moved(read_plan(located(trial, out_dir)), broker)
+    typed.again(shlex.split(command or ""), plan)
     if repeat > 1:
         plan = attempts.repeated(plan, repeat)
     asked.check(plan, world)

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from harness import typed
 from harness.attempts import attempt_of
 from harness.cli import carrying, select
 from harness.cli.options import MAX_SEED, Given, with_given
@@ -54,23 +55,27 @@ def run(
 ) -> int:
     """Run a finite plan and judge every trial of it."""
     options = given.options()
-    chosen = any((scenario, client, broker, guarantee, command))
+    argv = shlex.split(command or "")
+    chosen = any((scenario, client, broker, guarantee))
     if resume is not None:
         if chosen or rerun_failed or options.changes_the_plan:
             raise UsageError(
                 "--resume goes on with its own plan; beside it stand only -j, --max-time, --max-failures and outputs"
             )
         store = RunStore.open(resume)
+        typed.again(argv, store.record.plan)
         return carrying.go_on(store, given.options(jobs=store.record.jobs))
     if rerun_failed is not None:
         if chosen:
             raise UsageError(
                 "--rerun-failed takes its trials from that run; name no scenario, client, broker beside it"
             )
-        return carrying.start(_not_allowed(RunStore.open(rerun_failed)), options)
+        left = _not_allowed(RunStore.open(rerun_failed))
+        typed.again(argv, left)
+        return carrying.start(left, options)
     plan = make_plan(
         select.scenarios(scenario or (), guarantee or ()),
-        select.clients(client or (), shlex.split(command or "")),
+        select.clients(client or (), argv),
         select.brokers(broker or ()),
         range(seed, seed + seeds),
     )

@@ -22,7 +22,7 @@ from typing import Any, Self
 import msgspec
 from msgspec.structs import replace
 
-from harness import processes
+from harness import processes, redaction
 from harness.contract import (
     CRASHED,
     REFUSED,
@@ -40,7 +40,8 @@ from harness.contract import (
     Unsupported,
 )
 from harness.conversation import environment, kept
-from harness.conversation.limits import EVENT_BYTES, FILE_BYTES, LINE_BYTES, LINES, Meter
+from harness.conversation.discreet import discreet, rewrite
+from harness.conversation.limits import EVENT_BYTES, FILE_BYTES, LINE_BYTES, LINES, LOG_BYTES, Meter
 from harness.conversation.rules import Broken, Life, Rules, Unknown
 from harness.errors import ClientBroken, ClientCrashed, KafkaTrialError
 from harness.ports import Launch
@@ -56,6 +57,8 @@ CONFIGURE_TIMEOUT_S = 60.0
 WEDGED_S = 10.0
 LAST_WORDS_S = 1.0
 LOG_TAIL_BYTES = 4_096
+#: What is kept of a log beyond its limit, to show that it went there.
+SPARE_BYTES = 4_096
 SHOWN_BYTES = 160
 
 
@@ -81,7 +84,7 @@ class Conversation:
         meter: Meter | None = None,
     ) -> None:
         self._launch, self._log, self._record, self._grace_s = launch, log, record, grace_s
-        self._name = " ".join(Path(word).name for word in launch.argv)
+        self._name = " ".join(Path(word).name for word in redaction.argv(launch.argv))
         self._meter = meter or Meter(self._name, USUAL_RECORDS)
         self._answers: dict[int, Future[AnyEvent]] = {}
         self._next_id = 1
@@ -112,6 +115,7 @@ class Conversation:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         await self.kill()
+        await asyncio.to_thread(rewrite, self._log, LOG_BYTES.base + SPARE_BYTES)
 
     # What a trial does, in this order.
 
@@ -318,6 +322,7 @@ class Conversation:
             raise self._broken(f"expected lines of at most {most:,} bytes: it floods") from None
 
     def _hear(self, event: AnyEvent) -> None:
+        event = discreet(event)
         self._record(event)
         self._settle()
         self._news.set()

@@ -20,7 +20,7 @@ from harness.availability import share_told
 from harness.fingerprint import Cause, causes, decisive, findings, replay, same_trial
 from harness.outcome import Verdict
 from harness.rows import TrialVerdict
-from harness.safe_text import for_logs, safe_line
+from harness.safe_text import log_line
 from harness.store import RunRecord
 
 #: verdict -> JUnit's element; a pass has none. What proves nothing is never a silent success.
@@ -175,4 +175,4 @@ def _details(attempt: TrialVerdict, run: Path) -> str:
 
 def _text(words: str) -> str:
     """One line: all that can be seen is what XML can hold. Servers show it in logs."""
-    return for_logs(safe_line(words))
+    return log_line(words)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
 from hypothesis import strategies as st
 
-from harness import redaction
+from harness import redaction, typed
+from harness.rows import Availability, FaultVerdict, Finding, RequirementVerdict, TrialVerdict
+from harness.spec import Plan
+from harness.store import RunRecord
 
 #: One of each kind: what a terminal, a CI server, a page, a document or an issue would act on.
 HOSTILE = (
@@ -60,3 +63,38 @@ def forgotten() -> Iterator[None]:
     known, redaction._known = redaction._known, ()
     yield
     redaction._known = known
+    typed._commands.clear()
+    typed._settings.clear()
+
+
+def hostile_verdict(text: str, verdict: str = "fail") -> TrialVerdict:
+    """A trial in which everything that can be any text is ``text``, as far as JSON holds it."""
+    text = text.encode(errors="replace").decode()
+    finding = Finding(text, text, 2, ({text: text, "n": 1},), text, {"told": text, "names": (text, text)})
+    return TrialVerdict(
+        trial=text.replace("/", "_").replace("\0", "_")[:60] or "t",
+        client=text,
+        broker=text,
+        scenario=text,
+        guarantee=text,
+        seed=1,
+        verdict=verdict,
+        reason=text,
+        requirements=(RequirementVerdict(text, "MUST", verdict, (finding,), (text,)),),
+        faults=(FaultVerdict(text, (1, 2), (1, 2), 3),),
+        variant=text,
+        code=text,
+        params={"told": text},
+        availability=Availability(offered=3, acked=2),
+    )
+
+
+@pytest.fixture(scope="session")
+def verdict_of() -> Callable[..., TrialVerdict]:
+    return hostile_verdict
+
+
+@pytest.fixture(scope="session")
+def record_of() -> Callable[[str], RunRecord]:
+    """A run in which everything that can be any text is ``text``."""
+    return lambda text: RunRecord(text, text, Plan(1, ()), 1, {text: text}, [text], text)
