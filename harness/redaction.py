@@ -72,8 +72,7 @@ def is_secret(name: str) -> bool:
 def remember(secrets: Iterable[str]) -> None:
     """Redact these wherever they turn up from now on, in this process."""
     global _known
-    long = {each for each in secrets if len(each) >= _SHORTEST and each not in MARK}
-    _known = tuple(sorted(long.union(_known), key=lambda each: (-len(each), each)))
+    _known = _worth_knowing({*secrets, *_known})
 
 
 def settings(given: Mapping[str, V], secrets: set[str] | None = None) -> dict[str, V]:
@@ -84,16 +83,35 @@ def settings(given: Mapping[str, V], secrets: set[str] | None = None) -> dict[st
 def argv(words: Sequence[str], secrets: set[str] | None = None) -> tuple[str, ...]:
     """A command line as it may be stored: ``--password=x``, ``--token x``, ``NAME_SECRET=x``, URLs with a user.
 
-    The values that were taken out are added to ``secrets``.
+    The values that were taken out are added to ``secrets``. What else is known makes no difference: the same words are
+    stored as the same.
     """
-    return tuple(_of_words(words, set() if secrets is None else secrets))
+    found: set[str] = set()
+    stored = tuple(_of_words(words, found))
+    if secrets is not None:
+        secrets |= found
+    return tuple(_without(word, _worth_knowing(found)) for word in stored)
 
 
 def text(said: str) -> str:
     """Text as it may be stored or shown. The same again changes nothing."""
-    for secret in _known:
+    return _by_looks(_without(said, _known))
+
+
+def _worth_knowing(secrets: set[str]) -> tuple[str, ...]:
+    """Those that are no innocent words, the longest first."""
+    long = (each for each in secrets if len(each) >= _SHORTEST and each not in MARK)
+    return tuple(sorted(long, key=lambda each: (-len(each), each)))
+
+
+def _without(said: str, secrets: tuple[str, ...]) -> str:
+    for secret in secrets:
         if secret in said:
             said = said.replace(secret, MARK)
+    return said
+
+
+def _by_looks(said: str) -> str:
     if not _HINT.search(said):
         return said
     said = _PEM.sub(MARK, said)
@@ -109,7 +127,7 @@ def _value(name: str, given: V, secrets: set[str] | None) -> V:
         if secrets is not None:
             secrets.add(str(given))
         return MARK
-    return text(given) if isinstance(given, str) else given
+    return _by_looks(given) if isinstance(given, str) else given
 
 
 def _of_words(words: Sequence[str], secrets: set[str]) -> Iterator[str]:
@@ -123,7 +141,8 @@ def _of_words(words: Sequence[str], secrets: set[str]) -> Iterator[str]:
             secrets.add(given)
             yield f"{name}={MARK}"
         else:
-            yield text(word)
+            secrets.update(user.partition(":")[2] for _, user in _USER.findall(word))
+            yield _by_looks(word)
         is_value = not equals and word.startswith("-") and not re.search(r"\s", word) and is_secret(word)
 
 

@@ -64,13 +64,14 @@ def again(argv: Sequence[str], plan: Plan) -> None:
 
 def stored_spec(spec: TrialSpec) -> TrialSpec:
     """The spec as it may be written."""
-    stored = redaction.settings(spec.config)
+    secrets: set[str] = set()
+    stored = redaction.settings(spec.config, secrets)
     if stored == spec.config:
         return spec
     for name, value in spec.config.items():
         if stored[name] != value:
             _settings.setdefault((name, str(stored[name])), set()).add(value)
-            redaction.remember([str(value)])
+    redaction.remember(secrets)
     return replace(spec, config=stored)
 
 

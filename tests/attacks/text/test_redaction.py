@@ -124,10 +124,10 @@ def test_switches_and_nothing_are_no_secrets():
 
 def test_what_the_user_typed_is_redacted_wherever_it_turns_up():
     secrets: set[str] = set()
-    redaction.argv(["./c", "--password", HUNTER, "--token=ab"], secrets)
+    redaction.argv(["./c", "--password", HUNTER, "--token=ab", "x://u:in-the-url@h"], secrets)
     redaction.remember(secrets)
 
-    assert secrets == {HUNTER, "ab"}
+    assert secrets == {HUNTER, "ab", "in-the-url"}
     assert redaction.text(f"logged in with {HUNTER}!") == f"logged in with {MARK}!"
     assert redaction.text("a short one says nothing: ab") == "a short one says nothing: ab"
 

@@ -171,7 +171,7 @@ def test_a_stored_traceback_is_words(hostile, tmp_path):
         try:
             raise ValueError(text)
         except ValueError as error:
-            assert_words(defects.told(error, tmp_path))
+            assert_words(for_logs(defects.told(error, tmp_path)))
         assert_words((tmp_path / defects.TRACEBACK).read_text())
 
 
