@@ -133,7 +133,7 @@ def _sends(sends: Iterable[Send], since_ms: Callable[[int], float], end_ms: floa
             continue
         took_ms = max(0.01, since_ms(send.complete_ns) - x)
         at = f" → p{send.partition}@{send.offset}" if send.offset >= 0 else ""
-        groups.get(send.outcome, groups["info"]).append(
+        groups[send.outcome].append(
             (x, round(took_ms, 2), f"record {send.n}{at} {send.error or ''}".rstrip())
         )
     return [_scatter(rows, OUTCOMES[name], "y", 5) for name, rows in groups.items()]
