@@ -20,7 +20,7 @@ from typing import Any, TypeVar
 
 from msgspec.structs import asdict
 
-from harness import defects, typed, unmet
+from harness import defects, redaction, typed, unmet
 from harness.contract import TRACE_ENV, AnyEvent, Produce, StartupComplete
 from harness.conversation import ConfigRefused, Conversation
 from harness.conversation.limits import LOG_BYTES, REQUEST_BYTES, ROWS, Meter, OverLimit
@@ -124,7 +124,7 @@ class LiveTrial:
         if not isinstance(known, KafkaTrialError):
             return Ending.HARNESS_ERROR, defects.CODE, defects.told(error, self._folder)
         ending = Ending.UNSUPPORTED if isinstance(known, NOT_CLAIMED) else Ending.HARNESS_ERROR
-        return ending, code_of(known), str(known)
+        return ending, code_of(known), redaction.text(str(known))
 
     def _saw(self, row: Frame) -> None:
         if self._meter.exceeded is None:

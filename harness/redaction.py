@@ -75,9 +75,15 @@ def remember(secrets: Iterable[str]) -> None:
     _known = _worth_knowing({*secrets, *_known})
 
 
+def value(name: str, given: V) -> V:
+    """The value of a setting that a client tells of, as it may be stored or shown."""
+    left = _stored(name, given, None)
+    return text(left) if isinstance(left, str) else left
+
+
 def settings(given: Mapping[str, V], secrets: set[str] | None = None) -> dict[str, V]:
     """Settings as they may be stored; the values that were taken out are added to ``secrets``."""
-    return {name: _value(name, each, secrets) for name, each in given.items()}
+    return {name: _stored(name, each, secrets) for name, each in given.items()}
 
 
 def argv(words: Sequence[str], secrets: set[str] | None = None) -> tuple[str, ...]:
@@ -120,7 +126,7 @@ def _by_looks(said: str) -> str:
     return _NAMED.sub(_without_value, said)
 
 
-def _value(name: str, given: V, secrets: set[str] | None) -> V:
+def _stored(name: str, given: V, secrets: set[str] | None) -> V:
     if isinstance(given, bool) or given == "":
         return given
     if is_secret(name):

@@ -27,6 +27,7 @@ from harness.evidence import Evidence, passed_and_stopped
 from harness.names import component, folder_name
 from harness.outcome import Verdict
 from harness.rows import SCHEMA_VERSION, FaultRow, Frame, LogRecord, TrialRecord, TrialVerdict
+from harness.safe_text import is_text, visible
 from harness.spec import Plan
 
 T = TypeVar("T")
@@ -127,6 +128,13 @@ def read_rows(path: Path, kind: Any) -> tuple[Any, ...]:
     return tuple(_read(path, kind, lines=True))
 
 
+def _assert_text(path: Path) -> None:
+    if not is_text(str(path)):
+        raise UsageError(
+            f"{visible(str(path))!r} is not UTF-8, which the files of a run are: use another folder"
+        )
+
+
 def _verdict_of(trial: str, path: Path) -> TrialVerdict:
     verdict = read_json(path, TrialVerdict)
     if verdict.trial != trial:
@@ -145,6 +153,7 @@ class RunStore:
     @classmethod
     def create(cls, out_dir: Path, record: RunRecord) -> RunStore:
         """A new folder for ``record`` under ``out_dir``, and the ``latest`` pointer to it."""
+        _assert_text(out_dir)
         store = cls(out_dir / folder_name(record.run_id, "run"))
         write_json(store.folder / RUN, msgspec.structs.replace(record, plan=typed.stored_plan(record.plan)))
         write_whole(out_dir / "latest", f"{record.run_id}\n".encode(), writer=f".{os.getpid()}")
@@ -153,6 +162,7 @@ class RunStore:
     @classmethod
     def open(cls, path: Path) -> RunStore:
         """The run at ``path``: its folder, or a folder of runs (then its ``latest``). UsageError for anything else."""
+        _assert_text(path)
         if not path.is_dir():
             raise UsageError(
                 f"{path} is not a folder of a run", hint="kafka-trial run prints the folder of its run"

@@ -68,6 +68,7 @@ for command in COMMANDS:
 def call(argv: list[str]) -> int:
     """Run one command; its exit code."""
     try:
+        logging.lastResort = _Sayer(logging.WARNING)
         logging.getLogger("harness").addHandler(_Sayer(logging.INFO))
         logging.getLogger("harness").setLevel(logging.INFO)
         _add_commands()
@@ -96,10 +97,17 @@ def call(argv: list[str]) -> int:
 
 
 class _Sayer(logging.Handler):
-    """What the harness does on the way (fetching, building) is told as it happens: it can take half a minute."""
+    """What the harness does on the way (fetching, building) is told as it happens: it can take half a minute.
+
+    What nobody else takes from a library is a warning: Python would print it as it is, with all that a client said.
+    """
 
     def emit(self, record: logging.LogRecord) -> None:
-        say(f"==> {record.getMessage()}")
+        if record.levelno < logging.WARNING:
+            say(f"==> {record.getMessage()}")
+        else:
+            error = record.exc_info[1] if record.exc_info else None
+            say(f"warning: {record.getMessage()}{f': {type(error).__name__}: {error}' if error else ''}")
 
 
 @cache

@@ -367,7 +367,8 @@ class Conversation:
             raise self._error or self._broken("it was asked for more after its end")
 
     def _broken(self, sentence: str) -> ClientBroken:
-        return ClientBroken(f"client {self._name} broke the contract: {sentence}")
+        # It quotes lines as they came, and is stored.
+        return ClientBroken(redaction.text(f"client {self._name} broke the contract: {sentence}"))
 
 
 def _got(event: AnyEvent | None) -> str:

@@ -6,7 +6,7 @@ import os
 import stat
 from contextlib import suppress
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from msgspec.structs import replace
 
@@ -22,10 +22,7 @@ def discreet(event: AnyEvent) -> AnyEvent:
     match event:
         case Configured():
             applied = {
-                name: (
-                    own,
-                    redaction.settings({name if redaction.is_secret(name) else own: value}).popitem()[1],
-                )
+                name: (own, redaction.value(name, redaction.value(own, value)))
                 for name, (own, value) in event.applied.items()
             }
             not_set = {name: redaction.text(why) for name, why in event.not_set.items()}
@@ -41,6 +38,19 @@ def discreet(event: AnyEvent) -> AnyEvent:
             return replace(event, error=[told[error] for error in event.error])
         case _:
             return event
+
+
+def discreet_row(value: Any, name: str = "") -> Any:
+    """A JSON value of a trace as it is kept; ``name`` is what it is the value of."""
+    match value:
+        case str():
+            return redaction.value(name, value)
+        case dict():
+            return {redaction.text(key): discreet_row(inner, key) for key, inner in value.items()}
+        case list():
+            return [discreet_row(inner, name) for inner in value]
+        case _:
+            return value
 
 
 def rewrite(log: Path, most_bytes: int) -> None:

@@ -13,7 +13,9 @@ from typing import Any, Final
 
 import msgspec
 
+from harness import redaction
 from harness.conversation.bounds import UNREADABLE, cut, depth, why
+from harness.conversation.discreet import discreet_row
 from harness.conversation.limits import LINE_BYTES, NESTING, TEXT_CHARS, TRACE_BYTES, Meter
 from harness.errors import ClientBroken
 
@@ -46,7 +48,10 @@ def _row(line: bytes, number: int, meter: Meter) -> dict[str, Any]:
             raise RecursionError
     except UNREADABLE as error:
         raise _broken(meter, f"line {number}: {why(error, line)}") from None
-    return row if len(line) <= TEXT_CHARS.base else {cut(name): _cut(value) for name, value in row.items()}
+    if len(line) > TEXT_CHARS.base:
+        row = {cut(name): _cut(value) for name, value in row.items()}
+    told = line.decode()
+    return row if redaction.text(told) == told else discreet_row(row)
 
 
 def _cut(value: Any) -> Any:

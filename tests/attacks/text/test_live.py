@@ -1,4 +1,4 @@
-"""A whole run beside an honest client: hostile strings, and a secret on the command line, from the broker to the page."""
+"""A whole run beside an honest client: hostile strings and a secret on the command line, from plan to page."""
 
 from __future__ import annotations
 

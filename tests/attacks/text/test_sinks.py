@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import logging
 import re
+import sys
 import unicodedata
 from pathlib import Path
 from typing import Any
@@ -173,6 +175,18 @@ def test_a_stored_traceback_is_words(hostile, tmp_path):
         except ValueError as error:
             assert_words(for_logs(defects.told(error, tmp_path)))
         assert_words((tmp_path / defects.TRACEBACK).read_text())
+
+
+def test_what_a_library_logs_is_words(hostile, capsys):
+    main.call(["list", "brokers", "--json"])
+    capsys.readouterr()
+    for text in hostile:
+        try:
+            raise ValueError(text)
+        except ValueError:
+            assert logging.lastResort is not None
+            logging.lastResort.handle(logging.LogRecord("asyncio", 40, "", 1, text, None, sys.exc_info()))
+        assert_words(capsys.readouterr().err)
 
 
 def test_a_bare_name_of_markup_is_a_name(capsys, verdict_of):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import re
 import sys
 from pathlib import Path
@@ -15,6 +16,9 @@ from harness.cli import screen
 from harness.cli.main import call
 from harness.contract import Configured, OpComplete, Produce
 from harness.conversation import Conversation
+from harness.conversation.discreet import rewrite
+from harness.conversation.limits import Meter
+from harness.conversation.trace import read
 from harness.errors import KafkaTrialError
 from harness.ports import Launch
 from harness.redaction import MARK
@@ -114,6 +118,33 @@ def test_what_the_client_was_configured_with_is_not_kept(tmp_path):
     assert results[0].error == [f"password={MARK}"]
 
 
+@pytest.mark.parametrize("when", ["dies", "latin-1"])
+def test_the_sentence_that_quotes_a_client_has_no_secret(when, tmp_path):
+    said = f"password={HUNTER}" + ("\n" if when == "dies" else "")
+    if when == "dies":
+        told = converse((sys.executable, str(TALKER), when), tmp_path, TALKER_TEXT=said)
+    else:
+        script = f"import sys; sys.stdout.buffer.write(b'caf\\xe9 {said}\\n')"
+        told = converse((sys.executable, "-c", script), tmp_path)
+    assert HUNTER not in str(told.error) and "password=[redacted]" in str(told.error)
+
+
+def test_a_trace_is_kept_without_secrets(tmp_path):
+    redaction.remember(["typed-by-the-user"])
+    rows = [
+        {"event": "configured", "sasl.password": HUNTER, "more": [{"token": HUNTER, "n": 1}], "acks": "all"},
+        {"event": "said", "message": f"token={HUNTER} and typed-by-the-user"},
+        {"event": "innocent", "token_bucket": 3, "name": "x"},
+    ]
+    path = tmp_path / "trace.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    assert read(path, Meter("c", 1)) == (
+        {"event": "configured", "sasl.password": MARK, "more": [{"token": MARK, "n": 1}], "acks": "all"},
+        {"event": "said", "message": f"token={MARK} and {MARK}"},
+        rows[2],
+    )
+
+
 def test_a_client_cannot_have_words_of_ours_redacted(tmp_path):
     """It names ``acknowledged`` a password; the harness goes on to use the word."""
     converse(
@@ -125,8 +156,6 @@ def test_a_client_cannot_have_words_of_ours_redacted(tmp_path):
 def test_a_log_that_is_a_link_is_left_alone(tmp_path):
     target = tmp_path / "target"
     target.write_text(f"password={HUNTER}\n")
-    from harness.conversation.discreet import rewrite
-
     (tmp_path / "log").symlink_to(target)
     rewrite(tmp_path / "log", 1_000)
     rewrite(tmp_path, 1_000)
@@ -135,8 +164,6 @@ def test_a_log_that_is_a_link_is_left_alone(tmp_path):
 
 
 def test_a_log_of_any_bytes_stays_as_it_is_but_for_secrets(tmp_path):
-    from harness.conversation.discreet import rewrite
-
     log = tmp_path / "log"
     log.write_bytes(b"caf\xe9 \x00\x1b[2J\r\npassword=" + HUNTER.encode() + b"\n" + b"x" * 100_000)
     rewrite(log, 50_000)
