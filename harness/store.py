@@ -27,7 +27,7 @@ from harness.evidence import Evidence, passed_and_stopped
 from harness.names import component, folder_name
 from harness.outcome import Verdict
 from harness.rows import SCHEMA_VERSION, FaultRow, Frame, LogRecord, TrialRecord, TrialVerdict
-from harness.safe_text import is_text, visible
+from harness.safe_text import is_text
 from harness.spec import Plan
 
 T = TypeVar("T")
@@ -131,7 +131,7 @@ def read_rows(path: Path, kind: Any) -> tuple[Any, ...]:
 def _assert_text(path: Path) -> None:
     if not is_text(str(path)):
         raise UsageError(
-            f"{visible(str(path))!r} is not UTF-8, which the files of a run are: use another folder"
+            f"{str(path)!r} is not UTF-8, which the files of a run are: use another folder"
         )
 
 

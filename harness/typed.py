@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from harness import redaction
 from harness.errors import UsageError
 from harness.redaction import MARK
-from harness.safe_text import is_text, visible
+from harness.safe_text import is_text
 from harness.spec import ClientRef, Plan, TrialSpec
 
 Config = Mapping[str, str | int | bool]
@@ -30,7 +30,7 @@ def stored_command(argv: Sequence[str]) -> tuple[str, ...]:
         if MARK in word:
             raise UsageError(f"{word} stands for a secret that was not stored: give the secret itself")
         if not is_text(word):
-            raise UsageError(f"{visible(word)!r} is no text in UTF-8, which a plan is")
+            raise UsageError(f"{word!r} is no text in UTF-8, which a plan is")
     secrets: set[str] = set()
     stored = redaction.argv(argv, secrets)
     if _commands.setdefault(stored, tuple(argv)) != tuple(argv):

@@ -87,8 +87,11 @@ def replay(
 def located(trial: str, out_dir: Path) -> Path:
     """The file that holds what the user named: a trial's folder, a file, - for stdin, or a trial by its id."""
     path = Path(trial)
-    if trial == "-" or path.is_file():
-        return path
+    try:
+        if trial == "-" or path.is_file():
+            return path
+    except OSError as error:
+        raise UsageError(f"cannot look for trial {trial}: {error.strerror}") from None
     if (path / TRIAL).is_file():
         return path / TRIAL
     if (path / RUN).is_file():

@@ -219,24 +219,26 @@ def test_a_bare_name_of_markup_is_a_name(capsys, verdict_of):
         ["run", "-j", "{}"],
         ["check-adapter", "--case", "{}"],
         ["run", "--", "{}"],
-        ["simulate", "--out-dir", "{}"],
     ],
 )
 def test_what_was_typed_is_told_in_words(argv, hostile, capsys, tmp_path, monkeypatch):
     """A name comes from a script as often as from a hand."""
     monkeypatch.chdir(tmp_path)
-    for text in hostile:
+    for text in ("".join(hostile), "x[/]", "::error::x", "\udcff"):
         word = text.replace("\0", "").replace("/", "_").replace("\ud800", "\udcff")
-        if argv[0] == "simulate":
-            word = f"{word[:20]}\udcff"
-        code = main.call(
-            [
-                each.format(word) if "{}" in each else each
-                for each in [*argv, *(["--trials", "1"] if argv[0] == "simulate" else [])]
-            ]
-        )
+        code = main.call([each.replace("{}", word) for each in argv])
         out, err = capsys.readouterr()
         assert code in (0, 2, 3, 5), (text, err)
         assert "defect" not in err, err
         assert_words(out)
         assert_words(err)
+
+
+def test_a_folder_that_is_not_utf_8_is_refused_in_words(capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert main.call(["simulate", "--out-dir", "\udcff", "--trials", "1", "--json"]) == 2
+    (tmp_path / "\udcff").mkdir()
+    assert main.call(["judge", "\udcff", "--json"]) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.count(r"'\udcff' is not UTF-8, which the files of a run are: use another folder") == 2
