@@ -18,6 +18,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from harness import own_commands
 from harness.baseline import Known
 from harness.capture.rows import TcpFact
 from harness.contract import AnyEvent
@@ -172,6 +173,7 @@ class RunStore:
         """What was planned, and how the run ended."""
         record = read_json(self.folder / RUN, RunRecord)
         folder_name(record.run_id, "run")
+        own_commands.check(spec.client for spec in record.plan.trials)
         return record
 
     def replace_plan(self, plan: Plan) -> None:
@@ -219,6 +221,9 @@ class RunStore:
         """What :meth:`write_evidence` wrote."""
         folder = self.trial_folder(trial)
         record = read_json(folder / TRIAL, TrialRecord)
+        if record.spec.trial != trial:
+            raise UsageError(f"{folder / TRIAL} is of the trial {record.spec.trial!r}")
+        own_commands.check([record.spec.client])
         captured = record.capture is not None and record.capture.lacks is None
         frames, stopped = passed_and_stopped(read_rows(folder / FRAMES, Frame))
         return Evidence(
@@ -240,4 +245,11 @@ class RunStore:
         """The verdicts of the finished trials, in the plan's order."""
         for spec in self.record.plan.trials:
             if self.finished(spec.trial):
-                yield read_json(self.trial_folder(spec.trial) / VERDICT, TrialVerdict)
+                path = self.trial_folder(spec.trial) / VERDICT
+                verdict = read_json(path, TrialVerdict)
+                if (verdict.trial, verdict.client) != (spec.trial, str(spec.client)):
+                    raise UsageError(
+                        f"{path} is of the trial {verdict.trial!r} of {verdict.client}; "
+                        f"{self.folder / RUN} has {spec.trial!r} of {spec.client} there"
+                    )
+                yield verdict

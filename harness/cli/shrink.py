@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import typer
 from msgspec.structs import replace
 
-from harness import asked
+from harness import asked, own_commands
 from harness.cli import options as shared
 from harness.cli.carrying import new_record
 from harness.cli.options import Options
@@ -41,6 +41,7 @@ def register(app: typer.Typer) -> None:
 def shrink(
     trial: Trial,
     broker: Broker = None,
+    allow_command: shared.AllowCommand = False,
     anomaly: Annotated[
         str | None, typer.Option(help="What is to stay of what was found; else what is found most often.")
     ] = None,
@@ -71,6 +72,7 @@ def shrink(
         raise UsageError(f"shrink takes one trial; {trial} has {len(plan.trials)}")
     [spec] = plan.trials
     asked.check(plan, world)
+    own_commands.allow((spec.client for spec in plan.trials), allow_command, say)
     wanted = _wanted(path, anomaly)
     # Before there is a folder: a version that does not exist should leave nothing behind.
     clients = install([spec.client]) if world == "live" else {}
