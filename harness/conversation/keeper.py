@@ -31,6 +31,7 @@ if TYPE_CHECKING:  # importing typing would take as long as all the rest
 
 PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36
 CLONE_NEWUSER, CLONE_NEWPID = 0x10000000, 0x20000000
+LAST_PID = "/proc/sys/kernel/ns_last_pid"
 HEARD = {signal.SIGCHLD, signal.SIGTERM, signal.SIGHUP}
 NOT_STARTED = 127
 
@@ -49,18 +50,32 @@ def main(fd: int) -> None:
     libc.prctl(PR_SET_PDEATHSIG, signal.SIGHUP, 0, 0, 0)
     if os.getppid() != asked["parent"]:  # it has ended before we could ask to be told
         return
-    if asked["namespace"] and has_own_namespace(libc):
-        leave(keep_namespace(libc, asked))
+    numbers = opened(LAST_PID) if asked["namespace"] else None
+    if numbers is not None and has_own_namespace(libc):
+        leave(keep_namespace(libc, asked, numbers))
     leave(keep(started(asked), end_descendants))
 
 
-def keep_namespace(libc: ctypes.CDLL, asked: dict[str, Any]) -> int:
-    """Keep init of the namespace, which keeps the client; the client's wait status, or init's own if it was killed."""
-    told = os.memfd_create("status")
+def opened(path: str) -> int | None:
+    """A file to be written; None if that is not allowed."""
+    try:
+        return os.open(path, os.O_WRONLY)
+    except OSError:
+        return None
+
+
+def keep_namespace(libc: ctypes.CDLL, asked: dict[str, Any], numbers: int) -> int:
+    """Keep init of the namespace, which keeps the client; the client's wait status, or init's own if it was killed.
+
+    The client has our process id in there: files that programs name by their id (a JVM's in /tmp) stay apart.
+    """
+    told, id = os.memfd_create("status"), os.getpid()
     init = os.fork()
     if init == 0:
         libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
         os.setsid()
+        os.write(numbers, str(id - 1).encode())
+        os.close(numbers)
         status = keep(started(asked), lambda client: None)
         os.write(told, str(status).encode())
         os._exit(0)

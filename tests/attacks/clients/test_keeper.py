@@ -98,6 +98,12 @@ def test_with_its_keeper_all_that_it_started_ends(request, keep, number):
     assert alive == [] and len(gone) == len(family)
 
 
+def test_no_two_clients_have_the_same_process_id(keep):
+    kept = [keep(SAYS_ITS_ID) for _ in range(3)]
+
+    assert len({first_line(each) for each in kept}) == 3
+
+
 def test_a_client_in_a_namespace_can_name_nobody_outside(keep, request):
     if request.node.callspec.params["keep"] == "without a namespace":
         pytest.skip("it has no namespace")
