@@ -22,11 +22,12 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppres
 from dataclasses import dataclass, replace
 from pathlib import Path
 from subprocess import STDOUT
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from faults.toxics import HARMLESS, HOLDING, checked
 from faults.toxiproxy_api import READ_TIMEOUT_S, ControlledProxy, ControlledServer, Endpoint
 from faults.toxiproxy_errors import ControlPlaneWedged, NotFound, PortInUse, ServerGone, ToxiproxyError
+from faults.toxiproxy_log import Requests
 from harness.errors import EnvironmentProblem, UsageError
 from harness.ports import Address, LaneAddress, Proxy, ProxyKind, ProxyServer
 from harness.ports_block import port_block
@@ -75,7 +76,10 @@ async def _started(log_dir: Path, timeout_s: float) -> AsyncIterator[ProxyServer
     log = log_dir / "toxiproxy.log"
     with port_block(1) as ports:
         process = await spawn(
-            [binary, "-host", "127.0.0.1", "-port", str(ports[0])], stdout=log, stderr=STDOUT
+            [binary, "-host", "127.0.0.1", "-port", str(ports[0])],
+            env={**os.environ, "LOG_LEVEL": "debug"},  # below that it tells of no request
+            stdout=log,
+            stderr=STDOUT,
         )
         try:
             server = Server(Endpoint(("127.0.0.1", ports[0]), timeout_s), process, log)
@@ -120,6 +124,7 @@ class Server:
         self._log = log
         self._created: list[ControlledProxy] = []
         self._broken: ToxiproxyError | None = None
+        self._requests = Requests(log, endpoint.user_agent) if log is not None else None
 
     async def create(self, address: LaneAddress) -> Proxy:
         """A new enabled proxy for ``address``. PortInUse if something else listens on its advertised port."""
@@ -139,6 +144,10 @@ class Server:
         except ToxiproxyError:
             return False
         return True
+
+    async def strangers(self) -> list[str]:
+        """The requests of others since the last call; a server that is not our own has no log that we could read."""
+        return [] if self._requests is None else await asyncio.to_thread(self._requests.of_others)
 
     async def ready(self) -> None:
         """Wait until the server answers; EnvironmentProblem if it does not, or is of another version."""
@@ -216,6 +225,32 @@ class Toxic:
     values: dict[str, int]
 
 
+def unlike(
+    address: LaneAddress, enabled: bool, toxics: Mapping[str, Toxic], row: Mapping[str, Any]
+) -> str | None:
+    """The first thing in the server's ``row`` of a proxy that is not as it was set. Pure."""
+    for name, end in (("listen", address.advertised), ("upstream", address.witness)):
+        if row.get(name) != (wanted := "{}:{}".format(*end)):
+            return f"{name} is {row.get(name)}, not {wanted}"
+    if row.get("enabled") is not enabled:
+        return "it is disabled" if enabled else "it is enabled"
+    found = {each["name"]: each for each in row["toxics"]}
+    for name in found.keys() ^ toxics.keys():
+        return f"the toxic {name} is {'of somebody else' if name in found else 'gone'}"
+    for name, toxic in toxics.items():
+        there = found[name]
+        # What was not said has its default, which is 0 for all of them.
+        values = {key: value for key, value in there["attributes"].items() if value or key in toxic.values}
+        if (there["type"], there["stream"], there["toxicity"], values) != (
+            toxic.kind,
+            toxic.stream,
+            toxic.toxicity,
+            toxic.values,
+        ):
+            return f"the toxic {name} is changed"
+    return None
+
+
 class LaneProxy:
     """One proxy of one lane on one broker (:class:`harness.ports.Proxy`)."""
 
@@ -224,6 +259,7 @@ class LaneProxy:
         self._proxy = proxy
         self._address = address
         self._toxics: dict[str, Toxic] = {}
+        self._enabled = True
         self._lock = asyncio.Lock()
         self._drained_s = 0.0
 
@@ -257,15 +293,26 @@ class LaneProxy:
 
     async def enable(self) -> None:
         """Listen again."""
-        await self._server.call(self._proxy.enable)
+        async with self._lock:
+            await self._server.call(self._proxy.enable)
+            self._enabled = True
 
     async def disable(self) -> None:
         """Close every connection, and refuse new ones until enabled."""
-        await self._server.call(self._proxy.disable)
+        async with self._lock:
+            await self._server.call(self._proxy.disable)
+            self._enabled = False
 
     async def pristine(self) -> bool:
         """True if the server says that the proxy is enabled and carries no toxic."""
-        return await self._server.call(self._proxy.is_pristine)
+        row = await self._server.call(self._proxy.row)
+        return bool(row["enabled"]) and not row["toxics"]
+
+    async def differs(self) -> str | None:
+        """What the server says of the proxy that was not set here, in a few words; None where all is as it was set."""
+        async with self._lock:
+            row = await self._server.call(self._proxy.row)
+            return unlike(self._address, self._enabled, self._toxics, row)
 
     def _holding_behind(self, name: str) -> dict[str, Toxic]:
         names = list(self._toxics)

@@ -9,6 +9,7 @@ instead of ``False`` or a JSON error. Names are restricted, because the library'
 from __future__ import annotations
 
 import re
+import secrets
 from typing import Any
 
 import requests
@@ -39,6 +40,8 @@ class Endpoint:
 
     def __init__(self, address: Address, timeout_s: float = READ_TIMEOUT_S) -> None:
         self.address = address
+        #: By which the server's log tells our requests from anybody else's: the API asks nobody who he is.
+        self.user_agent = f"kafka-trial/{secrets.token_hex(16)}"
         self._timeout_s = timeout_s
         self._url = "http://{}:{}".format(*address)
 
@@ -63,6 +66,7 @@ class Endpoint:
     def _request(self, method: str, path: str, body: Any) -> requests.Response:
         with requests.Session() as session:
             session.trust_env = False
+            session.headers["User-Agent"] = self.user_agent
             timeout = (CONNECT_TIMEOUT_S, self._timeout_s)
             return session.request(
                 method, self._url + path, json=body, timeout=timeout, allow_redirects=False
@@ -119,10 +123,12 @@ class ControlledProxy(toxiproxy.Proxy):  # type: ignore[misc]  # the library is 
         """The toxics by name, as the server has them now, in the order in which they were added."""
         return {row["name"]: Toxic(**row) for row in self._endpoint.call("GET", f"{self._path}/toxics")}
 
-    def is_pristine(self) -> bool:
-        """One look at the server: enabled, and no toxic."""
+    def row(self) -> dict[str, Any]:
+        """One look at the server: ``listen``, ``upstream``, ``enabled`` and ``toxics``."""
         row = self._endpoint.call("GET", self._path)
-        return bool(row["enabled"]) and not row["toxics"]
+        if not isinstance(row, dict) or not isinstance(row.get("toxics"), list):
+            raise ToxiproxyError(f"Toxiproxy answered GET {self._path} with something that is no proxy")
+        return row
 
     def add_toxic(self, **toxic: Any) -> None:
         """Add ``name, type, stream, toxicity, attributes``; all are sent, none is left to a default."""

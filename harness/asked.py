@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from harness import schedule, typed
+from harness import own_commands, schedule, typed
 from harness.errors import UsageError
 from harness.names import folder_name
 from harness.registry import scenario
@@ -40,6 +40,7 @@ def check(plan: Plan, world: str) -> None:
     twice = [name for name, times in Counter(spec.trial for spec in plan.trials).items() if times > 1]
     if twice:
         raise UsageError(f"the plan has two trials of the name {twice[0]!r}; each needs its own")
+    own_commands.check(spec.client for spec in plan.trials)
     for spec in plan.trials:
         folder_name(spec.trial, "trial")
         scenario(spec.scenario)

@@ -83,6 +83,7 @@ class Injector:
             await kind.start(spec, self._lane)
             self._in_effect[index].set()
             requested = (begin_ns, await self._over(spec.until, requested[1]))
+            await self._lane.assert_as_set()
         finally:
             await asyncio.shield(kind.stop(spec, self._lane))
             self.active.remove(spec)

@@ -23,6 +23,7 @@ class Lane:
     number: int
     proxies: tuple[Proxy, ...]
     witness: WitnessLane
+    server: ProxyServer | None = None
 
     @property
     def bootstrap(self) -> str:
@@ -30,7 +31,14 @@ class Lane:
         return ",".join("{}:{}".format(*proxy.address.advertised) for proxy in self.proxies)
 
     async def assert_pristine(self) -> None:
-        """Raise EnvironmentProblem if a fault is left on the lane: no later trial may inherit it."""
+        """Raise EnvironmentProblem if a fault is left on the lane, or somebody else has been at its proxies.
+
+        No later trial may inherit a fault, and none may rest on what a stranger did.
+        """
+        if self.server is not None and (told := await self.server.strangers()):
+            raise EnvironmentProblem(
+                f"lane {self.number}: somebody else used its Toxiproxy: {', '.join(told)}"
+            )
         for proxy in self.proxies:
             if not await proxy.pristine():
                 raise EnvironmentProblem(
@@ -51,6 +59,14 @@ class LiveLane:
     topic: str
     partitions: int = 1
 
+    async def assert_as_set(self) -> None:
+        """Raise EnvironmentProblem if a proxy is not as the faults have set it."""
+        for proxy in self.proxies:
+            if (what := await proxy.differs()) is not None:
+                raise EnvironmentProblem(
+                    f"somebody else changed the proxy of broker {proxy.address.broker} while a fault was on it: {what}"
+                )
+
     def on(self, spec: FaultSpec) -> list[Proxy]:
         """The proxies that a fault is for: of the brokers it names, or all."""
         return [proxy for proxy in self.proxies if not spec.brokers or proxy.address.broker in spec.brokers]
@@ -68,6 +84,6 @@ async def open_lane(
     witness = WitnessLane(number, dialled=dialled)
     try:
         await witness.open(addresses)
-        yield Lane(number, tuple([await server.create(address) for address in addresses]), witness)
+        yield Lane(number, tuple([await server.create(address) for address in addresses]), witness, server)
     finally:
         await witness.close()

@@ -175,6 +175,7 @@ class LiveTrial:
             self._left_out = client.left_out
         self._trace = await asyncio.to_thread(read_trace, trace, self._meter)
         await self._witnessed_to_the_end()
+        await self._lane.assert_pristine()
         self._assert_nobody_came_around()
         self._log = await self._cluster.read_log(self._topic, self._meter)
 

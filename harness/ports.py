@@ -120,12 +120,17 @@ class Proxy(Protocol):
     async def pristine(self) -> bool:
         """True if the proxy is enabled and carries no toxic."""
 
+    async def differs(self) -> str | None:
+        """What is not as this harness has set it; None: all is."""
+
 
 class ProxyServer(Protocol):
     """The proxies of a run."""
 
     async def create(self, address: LaneAddress) -> Proxy: ...
     async def alive(self) -> bool: ...
+    async def strangers(self) -> list[str]:
+        """What others have asked of the server since the last call, as far as it tells."""
 
 
 class ProxyKind(Protocol):

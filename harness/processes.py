@@ -5,7 +5,8 @@ children inherit the mark, so that no tree of processes has to be remembered. Th
 it in their names. Three things clean by this mark, and each makes up for the one before:
 
 - :func:`stop` ends one child and all that descends from it, in order, while the harness lives; a client under test
-  has a keeper of its own besides (``harness.keeper``), so that nothing it starts gets away, with a mark or without;
+  has a keeper of its own besides (``harness.conversation.keeper``), so that nothing it starts gets away, with a mark
+  or without;
 - the warden (``harness.warden``) is a small process at the other end of a pipe; the pipe closes when the harness
   ends, in whichever way, and the warden then removes all that is left of it;
 - :func:`sweep` at the start of each command removes what dead owners left, should a warden have died as well.

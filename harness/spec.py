@@ -10,6 +10,9 @@ import msgspec
 
 from harness.outcome import Guarantee
 
+#: The version of a client that is anybody's command.
+OWN = "own"
+
 
 class Elapsed(msgspec.Struct, frozen=True, tag="elapsed", tag_field="on"):
     """A moment ``ms`` after the load phase began."""
@@ -98,11 +101,18 @@ class Workload(msgspec.Struct, frozen=True):
 
 
 class ClientRef(msgspec.Struct, frozen=True):
-    """A client under test: a registered ``name`` at a ``version``, or anybody's ``command``."""
+    """A client under test: a registered ``name`` at a ``version``, or anybody's ``command``, whose version is OWN.
+
+    ValueError for a command with another version: it would pass for what it is not.
+    """
 
     name: str
     version: str
     command: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.command and self.version != OWN:
+            raise ValueError(f"a client that is a command has the version {OWN!r}, not {self.version[:80]!r}")
 
     def __str__(self) -> str:
         return f"{self.name}@{self.version}"

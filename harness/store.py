@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from harness import spoiled, typed
+from harness import own_commands, spoiled, typed
 from harness.baseline import Known
 from harness.capture.rows import TcpFact
 from harness.contract import AnyEvent
@@ -28,7 +28,7 @@ from harness.names import component, folder_name
 from harness.outcome import Verdict
 from harness.rows import SCHEMA_VERSION, FaultRow, Frame, LogRecord, TrialRecord, TrialVerdict
 from harness.safe_text import is_text
-from harness.spec import Plan
+from harness.spec import Plan, TrialSpec
 
 T = TypeVar("T")
 
@@ -130,15 +130,16 @@ def read_rows(path: Path, kind: Any) -> tuple[Any, ...]:
 
 def _assert_text(path: Path) -> None:
     if not is_text(str(path)):
-        raise UsageError(
-            f"{str(path)!r} is not UTF-8, which the files of a run are: use another folder"
-        )
+        raise UsageError(f"{str(path)!r} is not UTF-8, which the files of a run are: use another folder")
 
 
-def _verdict_of(trial: str, path: Path) -> TrialVerdict:
+def _verdict_of(spec: TrialSpec, path: Path) -> TrialVerdict:
     verdict = read_json(path, TrialVerdict)
-    if verdict.trial != trial:
-        raise UsageError(f"{path} is of trial {verdict.trial!r}")
+    if (verdict.trial, verdict.client) != (spec.trial, str(spec.client)):
+        raise UsageError(
+            f"{path} is of the trial {verdict.trial!r} of {verdict.client}; "
+            f"the plan has {spec.trial!r} of {spec.client} there"
+        )
     if verdict.verdict not in set(Verdict):
         raise UsageError(f"{path} has the verdict {verdict.verdict!r}, which is none")
     return verdict
@@ -193,6 +194,7 @@ class RunStore:
         """What was planned, and how the run ended."""
         record = read_json(self.folder / RUN, RunRecord)
         folder_name(record.run_id, "run")
+        own_commands.check(spec.client for spec in record.plan.trials)
         return record
 
     def replace_plan(self, plan: Plan) -> None:
@@ -241,6 +243,9 @@ class RunStore:
         """What :meth:`write_evidence` wrote."""
         folder = self.trial_folder(trial)
         record = read_json(folder / TRIAL, TrialRecord)
+        if record.spec.trial != trial:
+            raise UsageError(f"{folder / TRIAL} is of the trial {record.spec.trial!r}")
+        own_commands.check([record.spec.client])
         captured = record.capture is not None and record.capture.lacks is None
         frames, stopped = passed_and_stopped(read_rows(folder / FRAMES, Frame))
         return Evidence(
@@ -263,6 +268,6 @@ class RunStore:
         for spec in self.record.plan.trials:
             if self.finished(spec.trial):
                 try:
-                    yield _verdict_of(spec.trial, self.trial_folder(spec.trial) / VERDICT)
+                    yield _verdict_of(spec, self.trial_folder(spec.trial) / VERDICT)
                 except UsageError as error:
                     yield spoiled.verdict(spec, spoiled.why(error))

@@ -52,6 +52,11 @@ def command(client: ClientRef) -> tuple[str, ...]:
     )
 
 
+def is_typed(client: ClientRef) -> bool:
+    """True if the user typed the command of this client, in this process."""
+    return client.command in _commands
+
+
 def again(argv: Sequence[str], plan: Plan) -> None:
     """Take secrets of a stored plan from a command that was typed again. UsageError if the plan has no such command."""
     if not argv:

@@ -11,6 +11,8 @@ from collections import defaultdict
 from collections.abc import Iterable
 from pathlib import Path
 
+from harness.log_tail import LogTail
+
 #: ``kafka.network.DataPlaneAcceptor``, the same from 3.9 to 4.3.
 LOGGER = "kafka.network.DataPlaneAcceptor"
 _ACCEPTED = re.compile(rb"Accepted connection from /[\d.]+:(\d+) on /[\d.]+:(\d+) ")
@@ -23,20 +25,12 @@ class Accepts:
     """
 
     def __init__(self, logs: Iterable[Path]) -> None:
-        self._read_bytes = {log: log.stat().st_size if log.exists() else 0 for log in logs}
+        self._logs = [LogTail(log) for log in logs]
         self._peers: defaultdict[int, list[int]] = defaultdict(list)
 
     def of(self, listener_port: int) -> list[int]:
         """The ports of those who have come to a listener since the last call."""
-        for log in self._read_bytes:
-            for peer_port, port in _ACCEPTED.findall(self._whole_new_lines(log)):
+        for line in (line for log in self._logs for line in log.new_lines()):
+            for peer_port, port in _ACCEPTED.findall(line):
                 self._peers[int(port)].append(int(peer_port))
         return self._peers.pop(listener_port, [])
-
-    def _whole_new_lines(self, log: Path) -> bytes:
-        with log.open("rb") as file:
-            file.seek(self._read_bytes[log])
-            data = file.read()
-        whole = data[: data.rfind(b"\n") + 1]
-        self._read_bytes[log] += len(whole)
-        return whole

@@ -11,9 +11,10 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any
 
-from harness import asked, attempts, baseline, estimate, exports, redaction, typed, unmet
+from harness import asked, attempts, baseline, estimate, exports, own_commands, redaction, typed, unmet
 from harness.budget import FAILURES, Budget
 from harness.campaign import Campaign
+from harness.cli import select
 from harness.cli.live_table import LiveTable
 from harness.cli.options import Options
 from harness.cli.output import print_json, run_document
@@ -53,8 +54,10 @@ def start(plan: Plan, options: Options, about: Sequence[str] = ()) -> int:
 
 def go_on(store: RunStore, options: Options) -> int:
     """Carry out what a run that was stopped has not done yet; the exit code."""
-    missing = [spec for spec in store.record.plan.trials if not store.finished(spec.trial)]
-    typed.assert_known(missing)
+    plan = store.record.plan
+    asked.check(plan, "live")
+    select.brokers([spec.broker for spec in plan.trials])
+    missing = [spec for spec in plan.trials if not store.finished(spec.trial)]
     return carry_out(store, _install(missing, options), options)
 
 
@@ -167,8 +170,9 @@ def _conclude(
 ) -> int:
     planned = len(store.record.plan.trials)
     if len(verdicts) < planned:
+        allowing = own_commands.option(spec.client for spec in store.record.plan.trials)
         say(f"{planned - len(verdicts)} of {planned} trials were not run ({_why(installed, reason)})")
-        say(f"hint: go on with: kafka-trial run --resume {store.folder}")
+        say(f"hint: go on with: kafka-trial run --resume {store.folder}{allowing}")
     if stopped_by is not None:
         return 128 + stopped_by
     lacks = 0

@@ -6,9 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from msgspec.structs import replace
-
-from harness import registry
+from harness import own_commands, registry
 from harness.campaign_file import SCENARIO, CampaignFile, Client, Combine, configurations, generated
 from harness.cli import select
 from harness.combine import met, pairwise
@@ -73,7 +71,7 @@ def _of_table(client: Client) -> list[ClientRef]:
         raise UsageError("a command has no versions; leave one of the two out")
     if client.command:
         [ref] = select.clients((), client.command)
-        return [replace(ref, name=client.name or ref.name)]
+        return [own_commands.client(ref.command, client.name)]
     if client.name is None:
         raise UsageError("it has neither a name nor a command")
     versions: Sequence[str] = (client.versions,) if isinstance(client.versions, str) else client.versions

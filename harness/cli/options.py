@@ -48,6 +48,10 @@ Deflake = Annotated[
 Baseline = Annotated[
     str | None, typer.Option(metavar="FILE|known", help="Known failures: those are expected to fail.")
 ]
+AllowCommand = Annotated[
+    bool,
+    typer.Option("--allow-command", help="Run the commands that stand in a plan from a file."),
+]
 ClientEnv = Annotated[
     list[str] | None,
     typer.Option(metavar="NAME", help="Let clients see this environment variable as well; repeatable."),

@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import msgspec
 import typer
 
-from harness import asked, attempts, typed
+from harness import asked, attempts, own_commands, typed
 from harness.brokers.scripted.releases import release
 from harness.budget import Budget
 from harness.cli import options as shared
@@ -49,6 +49,7 @@ def register(app: typer.Typer) -> None:
 def replay(
     trial: Trial,
     broker: Broker = None,
+    allow_command: shared.AllowCommand = False,
     repeat: shared.Repeat = 1,
     jobs: shared.Jobs = shared.AUTO,
     capture: shared.Capture = False,
@@ -70,6 +71,7 @@ def replay(
     if repeat > 1:
         plan = attempts.repeated(plan, repeat)
     asked.check(plan, world)
+    own_commands.allow((spec.client for spec in plan.trials), allow_command, say)
     if world == "live":
         clients = install(spec.client for spec in plan.trials)
         store = RunStore.create(out_dir, new_record(plan, options))

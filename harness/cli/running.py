@@ -8,10 +8,11 @@ from typing import Annotated
 
 import typer
 
-from harness import typed
+from harness import own_commands, typed
 from harness.attempts import attempt_of
 from harness.cli import carrying, select
-from harness.cli.options import MAX_SEED, Given, with_given
+from harness.cli.options import MAX_SEED, AllowCommand, Given, with_given
+from harness.cli.screen import say
 from harness.errors import NothingSelected, UsageError
 from harness.outcome import EXIT_CODES, Verdict
 from harness.plan import make_plan
@@ -49,6 +50,7 @@ def run(
         Path | None,
         typer.Option(metavar="RUN", help="A new run of what that run did not allow or not finish."),
     ] = None,
+    allow_command: AllowCommand = False,
     command: Annotated[str | None, typer.Option(hidden=True)] = None,
     *,
     given: Given,
@@ -64,15 +66,18 @@ def run(
             )
         store = RunStore.open(resume)
         typed.again(argv, store.record.plan)
+        own_commands.allow((spec.client for spec in store.record.plan.trials), allow_command, say)
         return carrying.go_on(store, given.options(jobs=store.record.jobs))
     if rerun_failed is not None:
         if chosen:
             raise UsageError(
                 "--rerun-failed takes its trials from that run; name no scenario, client, broker beside it"
             )
-        left = _not_allowed(RunStore.open(rerun_failed))
-        typed.again(argv, left)
-        return carrying.start(left, options)
+        again = _not_allowed(RunStore.open(rerun_failed))
+        typed.again(argv, again)
+        own_commands.allow((spec.client for spec in again.trials), allow_command, say)
+        select.brokers([spec.broker for spec in again.trials])
+        return carrying.start(again, options)
     plan = make_plan(
         select.scenarios(scenario or (), guarantee or ()),
         select.clients(client or (), argv),

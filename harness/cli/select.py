@@ -10,9 +10,8 @@ import shutil
 from collections.abc import Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
-from pathlib import PurePath
 
-from harness import registry, typed
+from harness import own_commands, registry
 from harness.errors import NothingSelected, UsageError, unknown
 from harness.outcome import Guarantee
 from harness.scenario import Scenario
@@ -64,7 +63,7 @@ def clients(names: Sequence[str], command: Sequence[str]) -> list[ClientRef]:
             raise UsageError(
                 f"{command[0]} is not a program that can be run here; what stands behind -- is one"
             )
-        chosen.append(ClientRef(PurePath(command[0]).name, "own", typed.stored_command(command)))
+        chosen.append(own_commands.client(command))
     return list(dict.fromkeys(chosen))
 
 

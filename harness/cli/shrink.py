@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import typer
 from msgspec.structs import replace
 
-from harness import asked, typed
+from harness import asked, own_commands, typed
 from harness.cli import options as shared
 from harness.cli.carrying import new_record
 from harness.cli.options import Options
@@ -41,6 +41,7 @@ def register(app: typer.Typer) -> None:
 def shrink(
     trial: Trial,
     broker: Broker = None,
+    allow_command: shared.AllowCommand = False,
     anomaly: Annotated[
         str | None, typer.Option(help="What is to stay of what was found; else what is found most often.")
     ] = None,
@@ -73,6 +74,7 @@ def shrink(
     [spec] = plan.trials
     typed.again(shlex.split(command or ""), plan)
     asked.check(plan, world)
+    own_commands.allow((spec.client for spec in plan.trials), allow_command, say)
     wanted = _wanted(path, anomaly)
     # Before there is a folder: a version that does not exist should leave nothing behind.
     clients = install([spec.client]) if world == "live" else {}

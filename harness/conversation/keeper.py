@@ -1,12 +1,16 @@
 """Keeps one client process: whatever descends from it ends with it, however far away it has forked.
 
-The harness runs ``python -I -S keeper.py FD``; FD holds one JSON document (:func:`main`). The keeper is the subreaper
-of all that descends from it (prctl(2)), so a double fork leads back here and not to init, whatever the environment of
-the process is. It ends with the exit code, or by the signal, of the client.
+The harness runs ``python -I -S keeper.py FD``; FD holds one JSON document (:func:`main`). The keeper ends with the
+exit code, or by the signal, of the client.
 
 - SIGTERM: passed on to the client.
 - SIGHUP, or the end of the harness (PR_SET_PDEATHSIG): everything is killed.
 - The client ends: what is left of it is killed.
+
+Where the kernel allows it, the client lives in a PID namespace (pid_namespaces(7)): a second keeper is its init, whose
+death ends all in it at once, and what lives in it can name no process outside. Elsewhere the keeper is the subreaper
+of all that descends from it (prctl(2)), so that a double fork leads back here; what forks faster than it is killed
+can then stay ahead.
 
 Standard library only, and little of that: it is started for every client.
 """
@@ -22,30 +26,94 @@ import sys
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # importing typing would take as long as all the rest
+    from collections.abc import Callable
     from typing import Any
 
 PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36
+CLONE_NEWUSER, CLONE_NEWPID = 0x10000000, 0x20000000
+LAST_PID = "/proc/sys/kernel/ns_last_pid"
 HEARD = {signal.SIGCHLD, signal.SIGTERM, signal.SIGHUP}
 NOT_STARTED = 127
 
 
 def main(fd: int) -> None:
-    """``{"argv": [...], "env": {...}, "file_bytes": N, "oom_score": N, "parent": PID}`` in ``fd`` says what to run."""
+    """Keep what ``fd`` asks for.
+
+    ``{"argv": [...], "env": {...}, "file_bytes": N, "namespace": BOOL, "oom_score": N, "parent": PID}``
+    """
     with os.fdopen(fd, "rb") as file:
         file.seek(0)
         asked = json.loads(file.read())
     signal.pthread_sigmask(signal.SIG_BLOCK, HEARD)
-    prctl = ctypes.CDLL(None, use_errno=True).prctl
-    prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
-    prctl(PR_SET_PDEATHSIG, signal.SIGHUP, 0, 0, 0)
+    libc = ctypes.CDLL(None, use_errno=True)
+    libc.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    libc.prctl(PR_SET_PDEATHSIG, signal.SIGHUP, 0, 0, 0)
     if os.getppid() != asked["parent"]:  # it has ended before we could ask to be told
         return
+    numbers = opened(LAST_PID) if asked["namespace"] else None
+    if numbers is not None and has_own_namespace(libc):
+        leave(keep_namespace(libc, asked, numbers))
+    leave(keep(started(asked), end_descendants))
+
+
+def opened(path: str) -> int | None:
+    """A file to be written; None if that is not allowed."""
+    try:
+        return os.open(path, os.O_WRONLY)
+    except OSError:
+        return None
+
+
+def keep_namespace(libc: ctypes.CDLL, asked: dict[str, Any], numbers: int) -> int:
+    """Keep init of the namespace, which keeps the client; the client's wait status, or init's own if it was killed.
+
+    The client has our process id in there: files that programs name by their id (a JVM's in /tmp) stay apart.
+    """
+    told, id = os.memfd_create("status"), os.getpid()
+    init = os.fork()
+    if init == 0:
+        libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+        os.setsid()
+        os.write(numbers, str(id - 1).encode())
+        os.close(numbers)
+        status = keep(started(asked), lambda client: None)
+        os.write(told, str(status).encode())
+        os._exit(0)
+    close_pipes()
+    status = keep(init, end_namespace)
+    return int(os.pread(told, 16, 0) or status)
+
+
+def started(asked: dict[str, Any]) -> int:
+    """Start the client."""
     client = os.fork()
     if client == 0:
         become(asked)
-    for stream in (0, 1):  # the client's ends of its pipes are the client's alone
+    close_pipes()
+    return client
+
+
+def has_own_namespace(libc: ctypes.CDLL) -> bool:
+    """Whether the next child is init of a PID namespace; a plain user has a user namespace for it."""
+    user, group = os.geteuid(), os.getegid()
+    if libc.unshare(CLONE_NEWPID) == 0:
+        return True
+    if libc.unshare(CLONE_NEWUSER | CLONE_NEWPID) != 0:
+        return False
+    for name, line in (
+        ("setgroups", "deny"),
+        ("uid_map", f"{user} {user} 1"),
+        ("gid_map", f"{group} {group} 1"),
+    ):
+        with open(f"/proc/self/{name}", "w") as file:
+            file.write(line)
+    return True
+
+
+def close_pipes() -> None:
+    """The client's ends of its pipes are the client's alone."""
+    for stream in (0, 1):
         os.close(stream)
-    leave(keep(client))
 
 
 def become(asked: dict[str, Any]) -> None:
@@ -70,31 +138,40 @@ def become(asked: dict[str, Any]) -> None:
         os._exit(NOT_STARTED)
 
 
-def keep(client: int) -> int:
-    """Wait for the client's end, and see to it that nothing of it is left; its wait status."""
+def keep(kept: int, end: Callable[[int], int | None]) -> int:
+    """Wait for the end of a child, and ``end`` what is left of it; its wait status."""
     while True:
         heard = signal.sigwait(HEARD)
         if heard == signal.SIGTERM:
-            os.kill(client, signal.SIGTERM)  # not reaped yet: the id is still the client's
-        status = end(client) if heard == signal.SIGHUP else reaped(client)
+            os.kill(kept, signal.SIGTERM)  # not reaped yet: the id is still the child's
+        status = end(kept) if heard == signal.SIGHUP else reaped(kept)
         if status is not None:
-            end(client)
+            end(kept)
             return status
 
 
-def reaped(client: int) -> int | None:
-    """Collect all that have ended; the client's wait status if it is among them."""
+def reaped(kept: int) -> int | None:
+    """Collect all that have ended; the child's wait status if it is among them."""
     status = None
     try:
         while (ended := os.waitpid(-1, os.WNOHANG))[0]:
-            if ended[0] == client:
+            if ended[0] == kept:
                 status = ended[1]
     except ChildProcessError:
         pass
     return status
 
 
-def end(client: int) -> int | None:
+def end_namespace(init: int) -> int | None:
+    """Kill init, and wait until the kernel has killed all the rest; None: it had ended before."""
+    try:
+        os.kill(init, signal.SIGKILL)
+        return os.waitpid(init, 0)[1]
+    except (ProcessLookupError, ChildProcessError):
+        return None
+
+
+def end_descendants(client: int) -> int | None:
     """Kill everything below us. Stopped first, so that nothing forks away from the killing."""
     status = None
     while True:

@@ -20,12 +20,19 @@ OOM_SCORE: Final = 800
 
 
 async def start(
-    argv: Sequence[str], env: Mapping[str, str], log: Path, *, file_bytes: int, line_bytes: int
+    argv: Sequence[str],
+    env: Mapping[str, str],
+    log: Path,
+    *,
+    file_bytes: int,
+    line_bytes: int,
+    is_namespaced: bool = True,
 ) -> Child:
     """Start a client with pipes to its stdin and stdout; its stderr is appended to ``log``.
 
-    No file that it writes may be longer than ``file_bytes``, no line on stdout than ``line_bytes``. EnvironmentProblem:
-    there is no such program, or a file cannot be written.
+    No file that it writes may be longer than ``file_bytes``, no line on stdout than ``line_bytes``. It lives in a PID
+    namespace where the kernel allows one; with ``is_namespaced`` False, not even there. EnvironmentProblem: there is
+    no such program, or a file cannot be written.
     """
     if shutil.which(argv[0], path=env.get("PATH", os.defpath)) is None:
         raise EnvironmentProblem(f"{argv[0]} cannot be started: no such program")
@@ -34,6 +41,7 @@ async def start(
         "argv": list(argv),
         "env": {**env, processes.OWNER: mark},
         "file_bytes": file_bytes,
+        "namespace": is_namespaced,
         "oom_score": OOM_SCORE,
         "parent": os.getpid(),
     }

@@ -20,7 +20,7 @@ from harness.evidence import Evidence
 from harness.judge import judge
 from harness.outcome import Verdict
 from harness.rows import TrialVerdict
-from harness.spec import ClientRef
+from harness.spec import OWN, ClientRef
 from suites.perturbations.perturbation import Perturbation, Place, drawn
 
 PASSING = (Verdict.PASS, Verdict.DIFFERS)
@@ -76,7 +76,7 @@ def plain(evidence: Evidence) -> Evidence:
     """The evidence without trace and capture, as a client that tells nothing leaves it."""
     record = changed(evidence.record, capture=None)
     if evidence.trace:
-        client = ClientRef(TRACELESS, record.spec.client.version, (TRACELESS,))
+        client = ClientRef(TRACELESS, OWN, (TRACELESS,))
         features = record.client.get("features")
         told = [each for each in features if each != "trace"] if isinstance(features, list) else []
         record = changed(

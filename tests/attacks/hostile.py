@@ -16,6 +16,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -291,6 +292,27 @@ def forks_on_and_on(_: Any) -> None:
                 if os.fork() != 0:
                     os._exit(0)
             os._exit(0)
+
+
+@at("produce")
+def doubles(_: Any) -> None:
+    """256 processes in eight steps; the first one ends, the others stay."""
+    first = os.getpid()
+    for _ in range(8):
+        if os.fork() == 0:
+            os.setsid()
+    if os.getpid() == first:
+        os._exit(0)
+    time.sleep(ENOUGH_S)
+
+
+@at("produce")
+def kills_everybody(_: Any) -> None:
+    """All that it can name, and itself; only in a namespace of its own, for this may be somebody's desktop."""
+    if os.getppid() == 1:
+        with suppress(ProcessLookupError):
+            os.kill(-1, signal.SIGKILL)
+    os.kill(os.getpid(), signal.SIGKILL)
 
 
 @at("produce")

@@ -30,7 +30,7 @@ from harness.rows import (
     TrialVerdict,
 )
 from harness.spec import ClientRef, FaultSpec, FrameSeen, Plan, TrialSpec, Workload
-from harness.store import TCP, RunRecord, RunStore, write_whole
+from harness.store import TCP, VERDICT, RunRecord, RunStore, write_json, write_whole
 
 FAULT = FaultSpec("latency", FrameSeen("Produce", nth=3), 100, {"upstream_ms": 5})
 SPEC = TrialSpec(
@@ -108,6 +108,26 @@ def test_a_trial_is_finished_by_its_verdict_alone(tmp_path):
     store.write_verdict(verdict)
     assert store.finished("t-1")
     assert list(store.verdicts()) == [verdict]
+
+
+@pytest.mark.parametrize("foreign", [{"client": "confluent-kafka@2.16.1"}, {"trial": "t-2"}])
+def test_a_verdict_is_that_of_its_trial(tmp_path, foreign):
+    store = RunStore.create(tmp_path, record())
+    verdict = TrialVerdict("t-1", "c@1", "local:x", "produce/calm", "idempotent", 3, "pass", "")
+    write_json(store.trial_folder("t-1") / VERDICT, structs.replace(verdict, **foreign))
+
+    [verdict] = store.verdicts()
+    assert (verdict.verdict, verdict.trial, verdict.client) == ("harness-error", "t-1", "c@1")
+    assert "has 't-1' of c@1 there" in verdict.reason
+
+
+def test_a_record_is_that_of_its_trial(tmp_path):
+    store = RunStore.create(tmp_path, record())
+    store.write_evidence(EVIDENCE)
+    store.trial_folder("t-1").rename(store.trial_folder("t-2"))
+
+    with pytest.raises(UsageError, match="is of the trial 't-1'"):
+        store.read_evidence("t-2")
 
 
 def test_latest_leads_to_the_run(tmp_path):

@@ -6,6 +6,7 @@ import asyncio
 import sys
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ import psutil
 import pytest
 
 from harness.contract import Produce
-from harness.conversation import ConfigRefused, Conversation
+from harness.conversation import ConfigRefused, Conversation, kept
 from harness.conversation.limits import LOG_BYTES, Meter
 from harness.conversation.trace import read
 from harness.errors import ClientBroken, KafkaTrialError
@@ -129,7 +130,7 @@ def left(told: Attacked) -> list[psutil.Process]:
         ("traces_no_text", "not UTF-8"),
         ("dies_of_a_signal", "it ended by signal 11"),
         ("fills_the_disk", "File too large"),
-        ("kills_its_keeper", "it ended by signal 9"),
+        ("kills_everybody", "it ended by signal 9"),
         ("closes_its_ends", "broke the contract: expected"),
     ],
 )
@@ -149,8 +150,14 @@ def test_who_does_not_react_is_ended_and_nothing_is_left(attack, name):
     assert left(told) == []
 
 
-@pytest.mark.parametrize("name", ["leaves_a_daemon", "forks_on_and_on", "renames_itself"])
-def test_no_descendant_outlives_its_client(attack, name):
+@pytest.mark.parametrize("kept_by", ["namespace", "subreaper"])
+@pytest.mark.parametrize(
+    "name", ["leaves_a_daemon", "forks_on_and_on", "renames_itself", "doubles", "kills_its_keeper"]
+)
+def test_no_descendant_outlives_its_client(attack, monkeypatch, name, kept_by):
+    start = partial(kept.start, is_namespaced=kept_by == "namespace")
+    monkeypatch.setattr(kept, "start", start)
+
     told = attack(name)
 
     assert left(told) == []

@@ -55,7 +55,7 @@ def evidence_of(text: str) -> Evidence:
     fault = FaultSpec(text, Elapsed(1), 5, {text: 1})
     spec = TrialSpec(
         "t",
-        ClientRef(text, text, (text,)),
+        ClientRef(text, "own", (text,)),
         text,
         text,
         Guarantee.IDEMPOTENT,

@@ -1,0 +1,22 @@
+"""A log that another process is writing: what has come to it since the last look, in whole lines."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+
+class LogTail:
+    """The lines that come to ``log``; what it has already is not among them."""
+
+    def __init__(self, log: Path) -> None:
+        self._log = log
+        self._read_bytes = log.stat().st_size if log.exists() else 0
+
+    def new_lines(self) -> list[bytes]:
+        """The whole lines that came since the last call, without their ends."""
+        with self._log.open("rb") as file:
+            file.seek(self._read_bytes)
+            data = file.read()
+        whole = data[: data.rfind(b"\n") + 1]
+        self._read_bytes += len(whole)
+        return whole.splitlines()
