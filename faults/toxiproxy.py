@@ -239,16 +239,15 @@ def unlike(
         return f"the toxic {name} is {'of somebody else' if name in found else 'gone'}"
     for name, toxic in toxics.items():
         there = found[name]
-        # What was not said has its default, which is 0 for all of them.
-        values = {key: value for key, value in there["attributes"].items() if value or key in toxic.values}
-        if (there["type"], there["stream"], there["toxicity"], values) != (
-            toxic.kind,
-            toxic.stream,
-            toxic.toxicity,
-            toxic.values,
-        ):
+        here = (there["type"], there["stream"], there["toxicity"], _said(there["attributes"]))
+        if here != (toxic.kind, toxic.stream, toxic.toxicity, _said(toxic.values)):
             return f"the toxic {name} is changed"
     return None
+
+
+def _said(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Attributes without those that have their default, which is 0 for all of them."""
+    return {name: value for name, value in values.items() if value}
 
 
 class LaneProxy:
