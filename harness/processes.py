@@ -40,6 +40,7 @@ from typing import IO
 import psutil
 
 from harness.errors import EnvironmentProblem
+from harness.files import open_log
 
 __all__ = [
     "PIPE",
@@ -180,7 +181,7 @@ def _stream(target: int | Path | None, files: ExitStack) -> int | IO[bytes] | No
     if not isinstance(target, Path):
         return target
     try:
-        return files.enter_context(target.open("ab"))
+        return files.enter_context(open_log(target))
     except OSError as error:
         raise EnvironmentProblem(f"cannot write {target}: {error.strerror or error}") from error
 
