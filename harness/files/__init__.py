@@ -13,15 +13,17 @@ Folders get mode 700 and files mode 600, whatever the umask says.
 from __future__ import annotations
 
 from harness.files.named import must_be_file, read_named, write_named
-from harness.files.places import make_folder, present
+from harness.files.places import kind_of, make_folder, present
 from harness.files.reading import MOST_BYTES, names, open_stored, read_stored, tail
 from harness.files.removal import remove_tree
 from harness.files.swapping import built
-from harness.files.writing import new_file, open_log, remove_partials, unwritten, write_whole
+from harness.files.writing import create, new_file, open_log, remove_partials, unwritten, write_whole
 
 __all__ = [
     "MOST_BYTES",
     "built",
+    "create",
+    "kind_of",
     "make_folder",
     "must_be_file",
     "names",

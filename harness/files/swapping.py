@@ -16,6 +16,7 @@ from typing import Final
 
 from harness.files import places
 from harness.files.removal import remove_tree
+from harness.files.writing import unwritten
 
 #: How often another process may put its own folder in place between our two renames.
 PATIENCE: Final = 100
@@ -24,25 +25,31 @@ _SUFFIX: Final = ".building"
 
 @contextmanager
 def built(
-    final: Path, root: Path | None = None, may_replace: Callable[[Path], object] = lambda _: None
+    final: Path,
+    root: Path | None = None,
+    may_replace: Callable[[Path], object] = lambda _: None,
+    hint: str | None = None,
 ) -> Iterator[Path]:
     """A new folder, mode 700, which is ``final`` when the block ends; if the block raises, ``final`` stays as it was.
 
-    ``may_replace`` is asked before each replacement, and raises if what is at ``final`` has to stay. Raises OSError.
+    ``may_replace`` is asked before each replacement, and raises if what is at ``final`` has to stay.
+    EnvironmentProblem, with ``hint``: it cannot be written, or the block raised OSError.
     """
     root = root or final.parent
-    places.make_folder(final.parent, root)
-    _remove_leftovers(final, root)
     building = _beside(final)
-    with places.home(building, root) as parent:
-        os.mkdir(building.name, places.OWN_FOLDER, dir_fd=parent)
     try:
+        places.make_folder(final.parent, root)
+        _remove_leftovers(final, root)
+        with places.home(building, root) as parent:
+            os.mkdir(building.name, places.OWN_FOLDER, dir_fd=parent)
         with _locked(building, root):
             yield building
             retired = _swap(building, final, root, may_replace)
-    except BaseException:
+    except BaseException as error:
         with suppress(OSError):
             remove_tree(building, root)
+        if isinstance(error, OSError):
+            raise unwritten(final, error, hint) from error
         raise
     with suppress(OSError):  # what is left of it is removed by the next one
         for each in retired:

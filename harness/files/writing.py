@@ -40,6 +40,11 @@ def new_file(path: Path, root: Path | None = None, mode: int = OWN_FILE) -> Iter
             raise
 
 
+def create(path: Path) -> BinaryIO:
+    """A new file in a folder of ours that nobody sees yet. OSError: something is at ``path``."""
+    return os.fdopen(os.open(path, os.O_WRONLY | _NEW, OWN_FILE), "wb")
+
+
 def write_whole(path: Path, data: bytes, root: Path | None = None) -> None:
     """Write ``data`` to ``path``, completely or not at all. EnvironmentProblem if that fails, as on a full disk.
 
@@ -53,7 +58,7 @@ def write_whole(path: Path, data: bytes, root: Path | None = None) -> None:
 
 
 def unwritten(
-    path: Path, error: OSError, hint: str = "name a writable folder with --out-dir"
+    path: Path, error: OSError, hint: str | None = "name a writable folder with --out-dir"
 ) -> EnvironmentProblem:
     """The error for ``path`` that could not be written."""
     return EnvironmentProblem(f"cannot write {path}: {error.strerror or error}", hint=hint)
