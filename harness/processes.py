@@ -23,7 +23,6 @@ import itertools
 import os
 import re
 import select
-import shutil
 import signal
 import subprocess
 import sys
@@ -40,7 +39,7 @@ from typing import IO
 import psutil
 
 from harness.errors import EnvironmentProblem
-from harness.files import open_log
+from harness.files import open_log, remove_tree
 
 __all__ = [
     "PIPE",
@@ -238,7 +237,8 @@ def sweep(owner: str | None = None) -> list[str]:
     killed = _kill(belongs)
     folders = list(_scratch_dirs(belongs))
     for folder in folders:
-        shutil.rmtree(folder, ignore_errors=True)
+        with suppress(OSError):
+            remove_tree(folder)
     return [*killed, *(f"folder {folder}" for folder in folders if not folder.exists())]
 
 

@@ -119,8 +119,17 @@ class RunStore:
 
     @classmethod
     def create(cls, out_dir: Path, record: RunRecord) -> RunStore:
-        """A new folder for ``record`` under ``out_dir``, and the ``latest`` pointer to it."""
+        """A new folder for ``record`` under ``out_dir``, and the ``latest`` pointer to it.
+
+        UsageError: there is something of that name. EnvironmentProblem: it cannot be written.
+        """
         store = cls(out_dir / folder_name(record.run_id, "run"))
+        try:
+            files.new_folder(store.folder)
+        except FileExistsError:
+            raise UsageError(f"{store.folder} exists already, and another run does not replace it") from None
+        except OSError as error:
+            raise files.unwritten(store.folder, error) from error
         store._write(RUN, record)
         files.write_whole(out_dir / LATEST, f"{record.run_id}\n".encode())
         return store
@@ -128,11 +137,11 @@ class RunStore:
     @classmethod
     def open(cls, path: Path) -> RunStore:
         """The run at ``path``: its folder, or a folder of runs (then its ``latest``). UsageError for anything else."""
-        if not path.is_dir():
-            raise UsageError(
-                f"{path} is not a folder of a run", hint="kafka-trial run prints the folder of its run"
-            )
         with _looking(path):
+            if not path.is_dir():
+                raise UsageError(
+                    f"{path} is not a folder of a run", hint="kafka-trial run prints the folder of its run"
+                )
             if not files.present(path / RUN) and files.present(path / LATEST):
                 name = files.read_stored(path / LATEST, most_bytes=_NAME_BYTES).decode(errors="replace")
                 path, runs = path / folder_name(name.strip(), "run"), path

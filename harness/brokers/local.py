@@ -9,10 +9,9 @@ from __future__ import annotations
 import asyncio
 import base64
 import logging
-import shutil
 import uuid
 from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
 from kio.schema.errors import ErrorCode
@@ -31,7 +30,7 @@ from harness.brokers.readiness import assert_ready
 from harness.brokers.renewal import Renewal
 from harness.conversation.limits import Meter
 from harness.errors import BrokerDied, KafkaTrialError
-from harness.files import make_folder
+from harness.files import make_folder, remove_tree
 from harness.ports import Address, LaneAddress
 from harness.ports_block import port_block
 from harness.provision.java import find_java
@@ -304,7 +303,8 @@ async def _cluster(
             yield cluster
         finally:
             await cluster.close()
-            await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
+            with suppress(OSError):
+                await asyncio.to_thread(remove_tree, folder)
 
 
 async def _with_class_data(version: str) -> tuple[str, ...]:
@@ -327,7 +327,8 @@ async def _made(version: str, java: tuple[str, ...], place: Path) -> bool:
         log.warning("brokers start more slowly: no class data archive was made: %s", error)
         return False
     finally:
-        await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
+        with suppress(OSError):
+            await asyncio.to_thread(remove_tree, folder)
 
 
 def java_command(version: str) -> tuple[str, ...]:

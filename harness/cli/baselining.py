@@ -16,7 +16,7 @@ from harness.cli.options import AsJson
 from harness.cli.output import print_json
 from harness.cli.screen import answer, say
 from harness.errors import NothingSelected, UsageError
-from harness.files import write_named
+from harness.files import must_be_file, write_named
 from harness.fingerprint import causes, document, line
 from harness.outcome import Verdict
 from harness.rows import TrialVerdict
@@ -40,6 +40,7 @@ def update(run: Run, file: File, as_json: AsJson = False) -> int:
     """Add the least entries that cover what failed in a whole run; their reasons are then yours to write."""
     store = RunStore.open(run)
     verdicts = _whole(store)
+    must_be_file(file)
     text = read(str(file)) if file.exists() else ""
     added = missing(verdicts, in_force(parse(text, str(file))), f"found by run {store.record.run_id}")
     if added:

@@ -82,8 +82,14 @@ def replay(
 
 def located(trial: str, out_dir: Path) -> Path:
     """The file that holds what the user named: a trial's folder, a file, - for stdin, or a trial by its id."""
-    path = Path(trial)
-    if trial == "-" or path.is_file():
+    try:
+        return _located(trial, Path(trial), out_dir)
+    except OSError as error:
+        raise UsageError(f"{trial} holds no trial: {error.strerror or error}") from error
+
+
+def _located(trial: str, path: Path, out_dir: Path) -> Path:
+    if trial == "-" or (path.exists() and not path.is_dir()):
         return path
     if path.is_dir() and present(path / TRIAL):
         return path / TRIAL

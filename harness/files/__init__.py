@@ -13,7 +13,7 @@ Folders get mode 700 and files mode 600, whatever the umask says.
 from __future__ import annotations
 
 from harness.files.named import must_be_file, read_named, write_named
-from harness.files.places import kind_of, make_folder, present
+from harness.files.places import kind_of, make_folder, new_folder, present
 from harness.files.reading import MOST_BYTES, names, open_stored, read_stored, tail
 from harness.files.removal import remove_tree
 from harness.files.swapping import built
@@ -28,6 +28,7 @@ __all__ = [
     "must_be_file",
     "names",
     "new_file",
+    "new_folder",
     "open_log",
     "open_stored",
     "present",

@@ -26,8 +26,12 @@ ORDINARY: Final = 0o666
 
 
 def must_be_file(path: Path) -> None:
-    """UsageError if ``path`` is a folder, before a long run tries to write there."""
-    if path.is_dir():
+    """UsageError if ``path`` is a folder, or no path at all, before a long run tries to write there."""
+    try:
+        is_folder = path.is_dir()
+    except OSError as error:
+        raise UsageError(f"{path} cannot be a file: {error.strerror or error}") from error
+    if is_folder:
         raise UsageError(f"{path} is a folder", hint="name a file in it")
 
 

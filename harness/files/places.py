@@ -83,6 +83,12 @@ def make_folder(path: Path, root: Path | None = None) -> None:
         pass
 
 
+def new_folder(path: Path, root: Path | None = None) -> None:
+    """Create ``path``, with mode 700, in a folder that exists or is created. FileExistsError: something is there."""
+    with home(path, root, make=True) as fd:
+        os.mkdir(path.name, OWN_FOLDER, dir_fd=fd)
+
+
 def present(path: Path, root: Path | None = None) -> bool:
     """True if something is at ``path``: also a broken link, or a pipe. OSError: a link or a file is in the way."""
     try:

@@ -7,6 +7,7 @@ moved up to the top before it is emptied: three descriptors and no recursion are
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from pathlib import Path
 from secrets import token_hex
 from typing import Final
@@ -21,11 +22,8 @@ def remove_tree(path: Path, root: Path | None = None) -> None:
 
     OSError: something could not be removed.
     """
-    try:
-        with places.home(path, root) as parent:
-            _remove(parent, path.name)
-    except FileNotFoundError:
-        return
+    with suppress(FileNotFoundError), places.home(path, root) as parent:
+        _remove(parent, path.name)
 
 
 def _remove(parent: int, name: str) -> None:
@@ -34,7 +32,8 @@ def _remove(parent: int, name: str) -> None:
         try:
             while names := places.entries(top):
                 for each in names:
-                    _flatten(top, each)
+                    with suppress(FileNotFoundError):  # another process removes it as well
+                        _flatten(top, each)
         finally:
             os.close(top)
         os.rmdir(name, dir_fd=parent)

@@ -40,8 +40,7 @@ def built(
     try:
         places.make_folder(final.parent, root)
         _remove_leftovers(final, root)
-        with places.home(building, root) as parent:
-            os.mkdir(building.name, places.OWN_FOLDER, dir_fd=parent)
+        places.new_folder(building, root)
         with _locked(building, root):
             yield building
             retired = _swap(building, final, root, may_replace)

@@ -185,6 +185,36 @@ def test_a_stream_of_input_is_bounded() -> None:
         files.read_named(Path("/dev/zero"), 5_000_000)
 
 
+def test_a_plan_comes_through_a_pipe(run, trial, command, tmp_path) -> None:
+    plan = (trial / "trial.json").read_bytes()
+    os.mkfifo(tmp_path / "plan")
+    writer = threading.Thread(target=lambda: (tmp_path / "plan").write_bytes(plan))
+    writer.start()
+    assert command("replay", tmp_path / "plan", "--out-dir", tmp_path / "again", "-q").code == 0
+    writer.join()
+
+
+@pytest.mark.parametrize(
+    "argv",
+    [
+        ("judge", "LONG"),
+        ("diff", "LONG", "LONG"),
+        ("replay", "LONG"),
+        ("report", "LONG"),
+        ("report", "RUN", "--out", "LONG"),
+        ("baseline", "check", "RUN", "--file", "LONG"),
+        ("baseline", "update", "RUN", "--file", "LONG"),
+        ("run", "produce/calm", "--dry-run", "--junit", "LONG"),
+        ("run", "--resume", "LONG"),
+        ("campaign", "LONG"),
+    ],
+    ids=" ".join,
+)
+def test_a_path_that_is_too_long_is_one_sentence(run, command, argv) -> None:
+    told = command(*({"LONG": "x" * 5_000, "RUN": run.folder}.get(word, word) for word in argv))
+    assert told.code == 2 and "File name too long" in told.sentence
+
+
 @pytest.mark.parametrize("argv", [("campaign",), ("replay",), ("run", "produce/calm", "--baseline")])
 def test_a_sparse_file_of_input_is_one_sentence(tmp_path, outside, command, plant, argv) -> None:
     plant(tmp_path / "input.toml", "sparse file", outside)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import subprocess
 import sys
+import tempfile
+from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -12,7 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness import files
+from harness import files, processes
 
 DEEP = 3_000
 NOBODY = 65_534
@@ -77,6 +80,28 @@ def test_a_trial_with_deep_folders_can_be_begun_again(run, trial) -> None:
     dig(trial / "client", DEEP)
     run.begin(trial.name)
     assert not list(trial.iterdir())
+
+
+def test_scratch_folders_of_the_dead_are_swept_however_deep_they_are(tmp_path, monkeypatch) -> None:
+    """Left by a client, such a folder would otherwise stop every later command."""
+    with subprocess.Popen(["true"]) as dead:
+        pass
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    left = tmp_path / f"kafka-trial-{dead.pid}-1-{processes._namespace()}-x"
+    dig(left, DEEP)
+    assert f"folder {left}" in processes.sweep()
+    assert not left.exists()
+
+
+def test_several_may_remove_the_same(tmp_path) -> None:
+    top = tmp_path / "top"
+    for number in range(40):
+        dig(top / f"{number}" if top.exists() else top, 20)
+    context = multiprocessing.get_context("fork")
+    with ProcessPoolExecutor(4, context) as pool:
+        for done in [pool.submit(files.remove_tree, top) for _ in range(4)]:
+            done.result()
+    assert not top.exists()
 
 
 def test_a_user_s_own_folders_that_deny_everything_are_removed(tmp_path) -> None:

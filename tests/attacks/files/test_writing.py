@@ -15,7 +15,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from harness import files
+from harness import defects, files
 from harness.errors import EnvironmentProblem, UsageError
 from harness.files import writing
 from harness.spec import Plan
@@ -109,6 +109,22 @@ def test_a_log_is_not_appended_to_anything_but_a_file(tmp_path, outside, plant, 
     plant(tmp_path / "node-1.log", what, outside)
     with pytest.raises(OSError, match=r"Too many levels|not a regular file|Is a directory|No such device"):
         files.open_log(tmp_path / "node-1.log")
+
+
+@pytest.mark.parametrize("what", ["link to a folder", "broken link", "folder", "full folder", "file", "pipe"])
+def test_a_run_begins_in_a_folder_of_its_own(tmp_path, outside, plant, what) -> None:
+    """The name of a run can be guessed."""
+    (tmp_path / "new").mkdir()
+    plant(tmp_path / "new" / "run", what, outside)
+    with pytest.raises(UsageError, match="exists already"):
+        RunStore.create(tmp_path / "new", RunRecord("run", "", Plan(1, ()), 1, {}, []))
+    assert not (tmp_path / "new" / LATEST).exists()
+
+
+@pytest.mark.parametrize("what", ["link to a folder", "file"])
+def test_a_traceback_is_not_stored_elsewhere(run, trial, outside, plant, what) -> None:
+    plant(trial, what, outside)
+    assert "a defect of kafka-trial" in defects.told(ValueError("x"), trial)
 
 
 @pytest.fixture(params=[0o000, 0o022, 0o077])
