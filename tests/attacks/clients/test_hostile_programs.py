@@ -131,7 +131,7 @@ def left(told: Attacked) -> list[psutil.Process]:
         ("dies_of_a_signal", "it ended by signal 11"),
         ("fills_the_disk", "File too large"),
         ("kills_everybody", "it ended by signal 9"),
-        ("pipes_its_log", "it ended with exit code 3"),
+        ("pipes_its_log", "expected shutdown_complete, it exited with 3"),
         ("closes_its_ends", "broke the contract: expected"),
     ],
 )
