@@ -6,9 +6,10 @@ import os
 import shutil
 import signal
 import socket
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -94,6 +95,11 @@ class Ended:
         [found] = [line for line in self.err.splitlines() if line.startswith("error: ")]
         assert "defect" not in found and "Traceback" not in self.err, self.err
         return found
+
+
+def first(values: Iterable[str], many: int = 1) -> list[Any]:
+    """Parameters of which the fast tier has only the first: the others go the same way."""
+    return [pytest.param(each, marks=pytest.mark.long if n >= many else ()) for n, each in enumerate(values)]
 
 
 Command = Callable[..., Ended]

@@ -17,7 +17,8 @@ from hypothesis import strategies as st
 
 from harness import files, processes
 
-DEEP = 3_000
+#: Deeper than Python's stack.
+DEEP = 1_200
 NOBODY = 65_534
 NAMES = st.text(st.characters(exclude_characters="/\0", exclude_categories=["Cs"]), min_size=1, max_size=20)
 TREES = st.recursive(

