@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from harness.errors import EnvironmentProblem
-from harness.store import write_whole
+from harness.files import write_whole
 
 #: The code of a trial that ended so, and the file in its folder that says where.
 CODE: Final = "defect"
@@ -19,6 +19,10 @@ MOST_CHARS: Final = 400
 def told(error: BaseException, folder: Path) -> str:
     """A sentence about ``error``, whose traceback is written into ``folder``."""
     with suppress(EnvironmentProblem):  # a disk that is full is told by whatever is written next
-        write_whole(folder / TRACEBACK, "".join(traceback.format_exception(error)).encode(errors="replace"))
+        write_whole(
+            folder / TRACEBACK,
+            "".join(traceback.format_exception(error)).encode(errors="replace"),
+            folder.parents[1],
+        )
     said = " ".join(str(error).split())[:MOST_CHARS]
     return f"a defect of kafka-trial: {type(error).__name__}: {said} ({TRACEBACK} in its folder says where)"

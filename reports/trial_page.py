@@ -10,6 +10,7 @@ from typing import Any
 
 from msgspec.structs import asdict
 
+from harness import files
 from harness.contract import Configured
 from harness.evidence import Evidence
 from harness.rows import RequirementVerdict, TrialVerdict
@@ -151,7 +152,7 @@ def _applied(evidence: Evidence) -> list[tuple[str, str, str]]:
 
 
 def _files(folder: Path) -> list[str]:
-    names = {path.name for path in folder.iterdir() if path.is_file() and not path.name.startswith(".")}
+    names = {name for name in files.names(folder, folder.parents[1]) if not name.startswith(".")}
     return [name for name in FILES if name in names] + sorted(names.difference(FILES))
 
 

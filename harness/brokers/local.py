@@ -9,10 +9,9 @@ from __future__ import annotations
 import asyncio
 import base64
 import logging
-import shutil
 import uuid
 from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
 from kio.schema.errors import ErrorCode
@@ -32,6 +31,7 @@ from harness.brokers.readiness import assert_ready
 from harness.brokers.renewal import Renewal
 from harness.conversation.limits import Meter
 from harness.errors import BrokerDied, KafkaTrialError
+from harness.files import make_folder, remove_tree
 from harness.ports import Address, LaneAddress
 from harness.ports_block import port_block
 from harness.provision.java import find_java
@@ -295,7 +295,7 @@ class LocalKind:
         """
         wanted = ClusterId.parse(broker_id, VERSIONS)
         java = await _with_class_data(wanted.version)
-        await asyncio.to_thread(log_dir.mkdir, parents=True, exist_ok=True)
+        await asyncio.to_thread(make_folder, log_dir)
         async with _cluster(wanted, lanes, java, log_dir, config, is_guarded) as cluster:
             await cluster.start()
             yield cluster
@@ -319,7 +319,8 @@ async def _cluster(
             yield cluster
         finally:
             await cluster.close()
-            await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
+            with suppress(OSError):
+                await asyncio.to_thread(remove_tree, folder)
 
 
 async def _with_class_data(version: str) -> tuple[str, ...]:
@@ -342,7 +343,8 @@ async def _made(version: str, java: tuple[str, ...], place: Path) -> bool:
         log.warning("brokers start more slowly: no class data archive was made: %s", error)
         return False
     finally:
-        await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
+        with suppress(OSError):
+            await asyncio.to_thread(remove_tree, folder)
 
 
 def java_command(version: str) -> tuple[str, ...]:

@@ -194,6 +194,15 @@ def traces_into_a_pipe(_: Any) -> None:
 
 
 @at("produce")
+def pipes_its_log(_: Any) -> None:
+    """In the place of the log whose last line the harness quotes, then the end that makes it look."""
+    log = trace().parent.parent / "client.log"
+    log.rename(log.with_name("moved"))
+    os.mkfifo(log)
+    os._exit(3)
+
+
+@at("produce")
 def traces_through_a_link(_: Any) -> None:
     trace().symlink_to("/etc/passwd")
 

@@ -18,7 +18,7 @@ from msgspec.structs import asdict
 
 from harness.capture.rows import By, TcpFact, What
 from harness.contract import Configured
-from harness.errors import EnvironmentProblem
+from harness.errors import UsageError
 from harness.rows import CaptureRecord, Finding, RequirementVerdict
 from harness.spec import ClientRef
 from harness.store import RunStore
@@ -331,7 +331,6 @@ def test_an_unwritable_folder_is_one_sentence(
 ) -> None:
     store = run_of(small("one"))
     (tmp_path / "file").write_text("")
-    with pytest.raises(
-        EnvironmentProblem, match=re.escape(f"cannot write the report to {tmp_path / 'file'}")
-    ):
-        write_site(store, analysis_of(store), TEXTS, tmp_path / "file")
+    out = tmp_path / "file" / "report"
+    with pytest.raises(UsageError, match=re.escape(f"{out} cannot be a report: Not a directory")):
+        write_site(store, analysis_of(store), TEXTS, out)
