@@ -157,15 +157,15 @@ def test_what_does_not_compile_says_why_and_is_not_kept(machine, calls, sources)
     why = r"^the program for tiny-client 1\.1\.0 does not compile: The import gone is missing$"
     with pytest.raises(EnvironmentProblem, match=why):
         java_program([CLIENT], [sources])
-    assert [path for path in (machine.cache / "java").iterdir() if path.is_dir()] == []
+    assert [path for path in (machine.cache / "installed" / "java").iterdir() if path.is_dir()] == []
 
 
 def test_a_compiler_that_is_not_the_pinned_one_is_not_started(machine, calls, sources):
     has_java(machine)
     java_program([CLIENT], [sources])
-    (machine.cache / "ecj" / ECJ[2] / f"ecj-{ECJ[2]}.jar").write_text("another")
+    (machine.cache / "installed" / "ecj" / ECJ[2] / f"ecj-{ECJ[2]}.jar").write_text("another")
     calls.unlink()
-    with pytest.raises(EnvironmentProblem, match=r"the jars of ecj .* are not the ones that were pinned"):
+    with pytest.raises(EnvironmentProblem, match=r"ecj.* is damaged: .*jar was altered"):
         java_program([LOGGING], [sources])
     assert "-jar" not in calls.read_text()
 
@@ -174,7 +174,7 @@ def test_without_java_nothing_is_begun(machine, sources):
     with pytest.raises(EnvironmentProblem, match="Java 17 or later was not found") as caught:
         java_program([CLIENT], [sources])
     assert caught.value.hint
-    assert not (machine.cache / "java").exists()
+    assert not (machine.cache / "installed" / "java").exists()
 
 
 def test_the_compiler_is_pinned():
