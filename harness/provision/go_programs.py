@@ -32,6 +32,7 @@ LOCK = ("go.mod", "go.sum")
 _GO_MOD = "module adapter\n\ngo {go}\n\nrequire {module} v{version}\n"
 _NEWER_GO = re.compile(r"requires go >= (\S+)")
 _UNREACHABLE = ("dial tcp", "no such host", "i/o timeout")
+_NOT_LOCKED = ("checksum mismatch", "missing go.sum", "updates to go.mod needed")
 _OUR_CODE = re.compile(r"^\./\w+\.go:.*", re.MULTILINE)
 
 
@@ -188,7 +189,7 @@ def _explained(program: GoProgram, ended: Ended) -> KafkaTrialError:
 
 
 def _cause(said: str) -> str:
-    line = excerpt(said, *_UNREACHABLE, "error:", "cannot find", "fatal:")
+    line = excerpt(said, *_UNREACHABLE, *_NOT_LOCKED, "error:", "cannot find", "fatal:")
     if any(words in line for words in _UNREACHABLE):
         return f"Go's registry cannot be reached ({line.rsplit(': ', 1)[-1]})"
     return line

@@ -62,7 +62,7 @@ def read(place: Path) -> Manifest:
     """The manifest of an installation. EnvironmentProblem: it is damaged itself."""
     try:
         return msgspec.json.decode(_bytes(path_of(place)), type=Manifest)
-    except (msgspec.MsgspecError, UnicodeDecodeError, OSError) as error:
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, OSError) as error:
         raise EnvironmentProblem(f"the manifest of {place} cannot be read: {error}", hint=FIX) from error
 
 

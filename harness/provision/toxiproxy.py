@@ -61,7 +61,7 @@ def _build(folder: Path) -> None:
     words = ("-C", module, "-trimpath", says_its_version, "-o", folder / SERVER, f"{_MODULE}/cmd/server")
     ended = run_go(go, "build", *words)
     if ended.returncode != 0:
-        why = excerpt(ended.output, "SECURITY ERROR", "dial tcp", "error")
+        why = excerpt(ended.output, "checksum mismatch", "dial tcp", "error")
         raise EnvironmentProblem(
             f"Toxiproxy {VERSION} could not be built: {why}", hint="try again, or set TOXIPROXY_URL"
         )
