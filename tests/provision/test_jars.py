@@ -152,6 +152,19 @@ def test_other_sources_or_jars_are_another_program(machine, calls, sources):
     assert len({program.classpath.split(":")[0] for program in programs}) == 3
 
 
+def test_the_jars_of_a_locked_program_are_those_of_its_lock(machine, calls, sources, tmp_path):
+    has_java(machine)
+    lock = tmp_path / "jars.sha256"
+    jars.write_sums(Path(java_program([CLIENT, LOGGING], [sources]).classpath.split(":")[1]).parent, lock)
+    java_program([CLIENT, LOGGING], [sources], name="client@1.1.0", lock=lock)
+    lock.write_text(lock.read_text().replace("a", "b"))
+    with pytest.raises(EnvironmentProblem, match="was fetched, but is not what was pinned: .*jar was altered"):
+        java_program([CLIENT, LOGGING], [sources], name="client@1.1.0", lock=lock)
+    lock.write_text("")
+    with pytest.raises(EnvironmentProblem, match=r"is surplus \(and 1 more like it\)"):
+        java_program([CLIENT, LOGGING], [sources], name="client@1.1.0", lock=lock)
+
+
 def test_what_does_not_compile_says_why_and_is_not_kept(machine, calls, sources):
     has_java(machine, compile=f"printf %s '{BROKEN}' >&2; exit 1")
     why = r"^the program for tiny-client 1\.1\.0 does not compile: The import gone is missing$"

@@ -137,6 +137,6 @@ def test_leftovers_of_a_dead_run_are_named_with_the_command_that_removes_them(
         left.wait()
 
 
-def test_each_broker_version_has_its_line() -> None:
+def test_each_broker_version_has_its_line(machine: Any) -> None:
     assert {f"kafka {version}" for version in VERSIONS} <= checked().keys()
     assert prerequisites.DEFAULT_KAFKA == "4.3.1"
