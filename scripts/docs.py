@@ -17,6 +17,7 @@ from pages import (
     perturbations,
     registered,
     requirements,
+    supply_chain,
 )
 from pages.markdown import NOTE
 
@@ -36,6 +37,7 @@ def pages() -> dict[str, str]:
         machines,
         perturbations,
         requirements,
+        supply_chain,
     )
     return {name: text for page in made for name, text in page.pages().items()}
 
