@@ -71,15 +71,17 @@ def installations() -> Path:
 def installed(kind: str, name: str, build: Callable[[Path], None], *, is_locked: bool = True) -> Path:
     """The folder of an installation, as it was made; where there is none, ``build(folder)`` makes it.
 
-    A folder without its manifest was not finished: it is never used, and made anew. EnvironmentProblem: it is not
-    what its manifest says.
+    A folder without its manifest was not finished: it is never used, and made anew. ``is_locked`` False is told to the
+    user at each use. EnvironmentProblem: it is not what its manifest says.
     """
     place = installations() / kind / name
     if not is_finished(place):
         with locked(place):
             if not is_finished(place):
                 _make(place, build, is_locked)
-    manifest.verify(place)
+    if not manifest.verified(place).is_locked:
+        what = name.rpartition("-")[0]
+        log.warning("%s has no committed lock: only its registry's own sums say what it is", what)
     with suppress(OSError):
         os.utime(manifest.path_of(place))  # when it was last used
     return place

@@ -24,7 +24,6 @@ from typing import Any
 from harness.errors import EnvironmentProblem, UsageError
 from harness.provision.caches import installed
 from harness.provision.cargo import Cargo, find_cargo
-from harness.provision.locks import say_unlocked
 from harness.provision.tools import Ended, excerpt
 from harness.provision.versions import in_order
 
@@ -81,8 +80,6 @@ def built(program: CargoProgram) -> Path:
 
     def build(folder: Path) -> None:
         log.info("building %s %s (some minutes)", program.crate, program.version)
-        if program.lock is None:
-            say_unlocked(named)
         work = folder / "work"
         _write(files, work)
         if program.lock is None:

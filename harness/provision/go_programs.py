@@ -21,7 +21,6 @@ from harness.errors import EnvironmentProblem, KafkaTrialError, UsageError
 from harness.provision.caches import cache_dir, installed
 from harness.provision.environment import find_program
 from harness.provision.go import BORROWED, OLDEST, borrowed_go, find_go, go_tool, go_version, run_go
-from harness.provision.locks import say_unlocked
 from harness.provision.tools import Ended, excerpt
 from harness.provision.versions import in_order
 
@@ -83,8 +82,6 @@ def built(program: GoProgram) -> Path:
 
     def build(folder: Path) -> None:
         log.info("building %s %s", program.client, program.version)
-        if program.lock is None:
-            say_unlocked(named)
         module = folder / "module"
         _write(files, module)
         _compile(program, module, folder / program.client)

@@ -18,7 +18,6 @@ from harness.provision import jars
 from harness.provision.caches import installed
 from harness.provision.jars import Module
 from harness.provision.java import OLDEST, find_java
-from harness.provision.locks import say_unlocked
 from harness.provision.tools import attempt, excerpt
 
 ECJ = ("org.eclipse.jdt", "ecj", "3.46.0")
@@ -55,7 +54,6 @@ def java_program(
         if lock:
             jars.fetch_pinned(what, modules, libs, jars.sums_in(lock))
         else:
-            say_unlocked(what)
             jars.fetch(what, modules, libs)
         compile_into(classes, files, jars.classpath(libs), what=f"the program for {what}")
 

@@ -6,18 +6,10 @@ writes them. They hold no address. A version without a lock rests on its registr
 
 from __future__ import annotations
 
-import logging
 from pathlib import Path
-
-log = logging.getLogger(__name__)
 
 
 def lock_of(locks: Path, version: str, *names: str) -> Path | None:
     """The first file of a version's lock, if all of its files are there."""
     files = [locks / version / name for name in names]
     return files[0] if all(file.is_file() for file in files) else None
-
-
-def say_unlocked(what: str) -> None:
-    """Tell the user that what is being installed rests on the sums of its registry."""
-    log.warning("%s has no committed lock: only its registry's own sums say what it is", what)

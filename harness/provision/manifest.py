@@ -66,10 +66,12 @@ def read(place: Path) -> Manifest:
         raise EnvironmentProblem(f"the manifest of {place} cannot be read: {error}", hint=FIX) from error
 
 
-def verify(place: Path) -> None:
-    """EnvironmentProblem, with the first difference, unless an installation is what its manifest says."""
-    if wrong := differences(place, read(place)):
+def verified(place: Path) -> Manifest:
+    """The manifest of an installation. EnvironmentProblem, with the first difference: the installation is another."""
+    manifest = read(place)
+    if wrong := differences(place, manifest):
         raise EnvironmentProblem(f"{place} is damaged: {summary(wrong)}", hint=FIX)
+    return manifest
 
 
 def summary(wrong: list[str]) -> str:

@@ -22,7 +22,6 @@ from harness.errors import EnvironmentProblem, KafkaTrialError, UsageError
 from harness.names import made_of
 from harness.provision.caches import cache_dir, installed
 from harness.provision.environment import search_path
-from harness.provision.locks import say_unlocked
 from harness.provision.node import Node
 from harness.provision.tools import Ended, attempt, excerpt
 from harness.provision.versions import in_order, plain_version
@@ -79,8 +78,6 @@ def node_program(
 
     def build(folder: Path) -> None:
         log.info("installing %s", packages[0])
-        if lock is None:
-            say_unlocked(packages[0])
         for path, file in files:
             (folder / path).parent.mkdir(exist_ok=True)
             shutil.copyfile(file, folder / path)

@@ -21,7 +21,6 @@ import uv
 from harness.errors import EnvironmentProblem, KafkaTrialError, UsageError
 from harness.names import made_of
 from harness.provision.caches import installed
-from harness.provision.locks import say_unlocked
 from harness.provision.tools import Ended, attempt, excerpt
 
 log = logging.getLogger(__name__)
@@ -82,8 +81,6 @@ def _env(name: str, wanted: list[str], *, key: str, is_locked: bool = True) -> P
 
     def build(folder: Path) -> None:
         log.info("installing %s", name)
-        if not is_locked:
-            say_unlocked(name)
         # relocatable: it is made beside its place and then renamed into it
         python = folder / "bin" / "python"
         steps: list[list[str | Path]] = [

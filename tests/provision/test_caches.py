@@ -124,3 +124,11 @@ def test_what_has_no_manifest_is_made_anew(cache: Path) -> None:
     (place / "bad").touch()
     installed("kind", "name", lambda folder: (folder / "good").touch())
     assert held("name") == ["good"]
+
+
+def test_what_has_no_lock_is_told_at_each_use(cache: Path, caplog: pytest.LogCaptureFixture) -> None:
+    for _ in range(2):
+        installed("kind", "client@1.0-0123", lambda folder: (folder / "thing").touch(), is_locked=False)
+    installed("kind", "other@1.0-0123", lambda folder: (folder / "thing").touch())
+    sentence = "client@1.0 has no committed lock: only its registry's own sums say what it is"
+    assert [record.getMessage() for record in caplog.records] == [sentence] * 2
