@@ -48,6 +48,7 @@ TRUSTED = """\
 - Build scripts of the crates in a `Cargo.lock`: cargo runs them, and there is no way to build without. No other client
   runs anything while it is installed: npm's scripts are off, and no source package of Python is built.
 - Your own settings of a package client, in your home folder: they say where a registry is, and which password it wants.
+- `go/build` in the cache folder, where Go keeps what it compiled. Without it each program in Go would take a minute.
 - A Toxiproxy that `TOXIPROXY_URL` names.
 """
 
