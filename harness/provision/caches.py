@@ -10,6 +10,7 @@ import fcntl
 import logging
 import os
 import shutil
+import stat
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -76,15 +77,35 @@ def installed(kind: str, name: str, build: Callable[[Path], None], *, is_locked:
     """
     place = installations() / kind / name
     if not is_finished(place):
+        cache_dir()
+        with suppress(FileExistsError):
+            installations().mkdir(mode=0o700)
+        _refuse_shared()
         with locked(place):
             if not is_finished(place):
                 _make(place, build, is_locked)
+    _refuse_shared()
     if not manifest.verified(place).is_locked:
         what = name.rpartition("-")[0]
         log.warning("%s has no committed lock: only its registry's own sums say what it is", what)
     with suppress(OSError):
         os.utime(manifest.path_of(place))  # when it was last used
     return place
+
+
+def _refuse_shared() -> None:
+    """EnvironmentProblem: another user of this machine could replace what is installed, and so what runs here."""
+    us = os.geteuid()
+    for folder in (cache_path(), installations()):
+        found = folder.stat()
+        everyone = found.st_mode & stat.S_IWOTH and not found.st_mode & stat.S_ISVTX
+        if everyone or (us not in (0, found.st_uid) and found.st_uid != 0):
+            raise EnvironmentProblem(
+                f"other users of this machine can write in {folder}, and replace what would run from there",
+                hint=f"chmod go-w {folder}"
+                if found.st_uid == us
+                else "set KAFKA_TRIAL_CACHE to a folder of your own",
+            )
 
 
 def is_finished(place: Path) -> bool:

@@ -30,6 +30,7 @@ Everything that is installed or built is in `installed/KIND/NAME` in the cache f
   installs it again where a run or a registered client needs it.
 - An installation without a manifest was not finished. It is never used, and made anew by the next run.
 - Several processes that want the same installation make it once. One that is killed leaves nothing that is used.
+- A cache folder in which other users of the machine can write is refused.
 
 A manifest finds damage: by a disk, by a half copied cache, by a program that wrote where it should not. It is no
 defence against a program that runs with your rights and means harm, which could write the manifest too.
