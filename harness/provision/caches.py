@@ -55,13 +55,44 @@ def _not_writable(folder: Path, why: str) -> EnvironmentProblem:
 def locked(path: Path) -> Iterator[None]:
     """Hold the exclusive lock that belongs to a path in the cache, waiting for whoever holds it now."""
     writable(path.parent)
-    with path.with_name(f".{path.name}.lock").open("w") as lock:
+    lock = _lock_of(path, os.O_CREAT)
+    try:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             log.info("waiting for another kafka-trial that is installing %s", path.name)
             fcntl.flock(lock, fcntl.LOCK_EX)
         yield
+    finally:
+        os.close(lock)
+
+
+def is_held(path: Path) -> bool:
+    """Whether somebody holds the lock that belongs to a path in the cache."""
+    try:
+        lock = _lock_of(path, 0)
+    except FileNotFoundError:
+        return False
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(lock)
+    return False
+
+
+def _lock_of(path: Path, flags: int) -> int:
+    """The file that is locked for a path; its contents are nothing. EnvironmentProblem: it leads elsewhere."""
+    file = path.with_name(f".{path.name}.lock")
+    try:
+        return os.open(file, flags | os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, 0o600)
+    except FileNotFoundError:
+        raise
+    except OSError as error:
+        raise EnvironmentProblem(
+            f"{file} cannot be locked: {error.strerror}", hint=f"rm -rf {file}"
+        ) from error
 
 
 def installations() -> Path:

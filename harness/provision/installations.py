@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -10,7 +9,7 @@ from pathlib import Path
 
 from harness.errors import EnvironmentProblem
 from harness.provision import manifest
-from harness.provision.caches import installations, is_finished, locked, remove
+from harness.provision.caches import installations, is_finished, is_held, locked, remove
 
 _REF = re.compile(r"(?P<client>.+)@(?P<version>[^@]+)-[0-9a-f]{12}")
 _PARTIAL = re.compile(r"\.(.+)\.partial")
@@ -50,7 +49,7 @@ def survey() -> Iterator[Installation]:
     for kind in sorted(path for path in installations().glob("*") if path.is_dir()):
         for name in sorted(_names(kind)):
             place = kind / name
-            if is_finished(place) or not _is_held(place):
+            if is_finished(place) or not is_held(place):
                 yield _look(place)
 
 
@@ -62,18 +61,6 @@ def _names(kind: Path) -> set[str]:
     return {path.name for path in finished if not path.name.startswith(".")} | {
         one[1] for one in begun if one
     }
-
-
-def _is_held(place: Path) -> bool:
-    """Whether a process is making an installation at this moment."""
-    try:
-        with place.with_name(f".{place.name}.lock").open() as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except FileNotFoundError:
-        return False
-    except BlockingIOError:
-        return True
-    return False
 
 
 def _look(place: Path) -> Installation:

@@ -15,6 +15,7 @@ import stat
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Annotated
 
 import msgspec
 
@@ -22,12 +23,14 @@ from harness.errors import EnvironmentProblem
 
 FIX = "kafka-trial doctor --fix"
 _CHUNK_BYTES = 2**20
+#: Of a manifest. The largest of ours, a Go with its sources, takes 4 MB.
+_LONGEST_BYTES = 2**26
 
 
 class Entry(msgspec.Struct, frozen=True, omit_defaults=True):
     """A file (``digest`` is its SHA-256), a folder, or a link (``target``). ``stamp``: inode, mtime and ctime in ns."""
 
-    mode: int
+    mode: Annotated[int, msgspec.Meta(ge=0, lt=2**32)]
     size_bytes: int = 0
     digest: str = ""
     target: str = ""
@@ -153,7 +156,10 @@ def _digest(path: Path) -> str:
 
 def _bytes(path: Path) -> bytes:
     with os.fdopen(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb") as file:
-        return file.read()
+        content = file.read(_LONGEST_BYTES + 1)
+    if len(content) > _LONGEST_BYTES:
+        raise OSError(f"it has more than {_LONGEST_BYTES:,} bytes")
+    return content
 
 
 def _kind(mode: int) -> str:

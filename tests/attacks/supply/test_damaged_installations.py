@@ -135,6 +135,14 @@ HARMS: dict[str, tuple[Callable[[Path], object], str]] = {
         lambda p: manifest.path_of(p).write_bytes(b'{"x":' + b"[" * 100_000),
         "the manifest of .* cannot be read",
     ),
+    "record without an end": (
+        lambda p: os.truncate(manifest.path_of(p), 2**40),
+        "it has more than 67,108,864",
+    ),
+    "record of odd modes": (
+        lambda p: manifest.path_of(p).write_bytes(b'{"entries": {"bin": {"mode": %d}}}' % 2**70),
+        "the manifest of .* cannot be read",
+    ),
     "record is a fifo": (record_is_fifo, "the manifest of .* cannot be read"),
     "record is a link": (record_is_a_link, "the manifest of .* cannot be read"),
     "record of nothing": (
@@ -157,6 +165,47 @@ def test_what_is_damaged_is_refused_told_by_doctor_and_removed_by_it(cache: Path
     assert damaged.damage
     damaged.remove()
     assert installed("kind", "name", build) == place
+
+
+@given(data=st.data())
+def test_a_manifest_of_any_bytes_is_read_or_refused(data: st.DataObject) -> None:
+    with TemporaryDirectory() as folder:
+        place = Path(folder) / "place"
+        place.mkdir()
+        build(place)
+        manifest.write(place, manifest.taken(place))
+        valid = manifest.path_of(place).read_bytes()
+        at = data.draw(st.integers(0, len(valid)))
+        until = data.draw(st.integers(at, min(len(valid), at + 40)))
+        put = data.draw(
+            st.binary(max_size=8) | st.sampled_from((b"-1", b"9" * 25, b'"', b"{}", b"[[[", b"null"))
+        )
+        manifest.path_of(place).write_bytes(valid[:at] + put + valid[until:])
+        try:
+            manifest.verified(place)
+        except EnvironmentProblem as problem:
+            assert "\n" not in str(problem)
+
+
+@pytest.mark.parametrize("make", [os.mkfifo, lambda path: path.symlink_to("/dev/zero"), Path.mkdir])
+def test_a_lock_that_is_no_file_of_ours_holds_nobody_up(cache: Path, make: Callable[[Path], object]) -> None:
+    kind = installations() / "kind"
+    (kind / "name").mkdir(parents=True)
+    make(kind / ".name.lock")
+    try:
+        installed("kind", "name", build)
+    except EnvironmentProblem as problem:
+        assert ".name.lock cannot be locked" in str(problem)
+
+
+def test_a_lock_that_leads_elsewhere_alters_nothing_there(cache: Path, tmp_path: Path) -> None:
+    precious = tmp_path / "precious"
+    precious.write_text("precious")
+    (installations() / "kind").mkdir(parents=True)
+    (installations() / "kind" / ".name.lock").symlink_to(precious)
+    with pytest.raises(EnvironmentProblem, match=r"\.name\.lock cannot be locked"):
+        installed("kind", "name", build)
+    assert precious.read_text() == "precious"
 
 
 def test_what_is_as_it_was_made_is_not_made_again(cache: Path) -> None:
