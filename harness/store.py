@@ -2,8 +2,9 @@
 
 ``runs/<run>/run.json`` is the plan and what it ran on; ``trials/<trial>/`` holds the rows of one trial. A file
 is written under a temporary name and renamed when it is whole, ``verdict.json`` last of all: a trial is
-finished exactly if that file exists, however the run ended. ``runs/latest`` is a pointer file. Whoever carries a run
-out claims its folder, with a lock that ends with the process however that ends.
+finished exactly if that file exists, however the run ended. Rows are compressed (:mod:`harness.zstd`).
+``runs/latest`` is a pointer file. Whoever carries a run out claims its folder, with a lock that ends with the process
+however that ends.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from harness import own_commands
+from harness import own_commands, zstd
 from harness.baseline import Known
 from harness.capture.rows import TcpFact
 from harness.contract import AnyEvent
@@ -87,8 +88,8 @@ def write_json(path: Path, row: Any) -> None:
 
 
 def write_rows(path: Path, rows: Iterable[Any]) -> None:
-    """Structs as JSON lines."""
-    write_whole(path, msgspec.json.Encoder().encode_lines(list(rows)))
+    """Structs as JSON lines, compressed, under the name of :func:`harness.zstd.at_rest`."""
+    write_whole(zstd.at_rest(path), zstd.packed(msgspec.json.Encoder().encode_lines(list(rows))))
 
 
 class _Versioned(msgspec.Struct):
@@ -101,6 +102,8 @@ def _read(path: Path, kind: Any, lines: bool) -> Any:
         raise UsageError(f"cannot read {path}: it is not a file")
     try:
         data = path.read_bytes()
+        if path.suffix == zstd.SUFFIX:
+            data = zstd.unpacked(data)
         if (
             not lines
             and (found := msgspec.json.decode(data, type=_Versioned).schema_version) != SCHEMA_VERSION
@@ -111,7 +114,7 @@ def _read(path: Path, kind: Any, lines: bool) -> Any:
         return decoder.decode_lines(data) if lines else decoder.decode(data)
     except FileNotFoundError:
         raise UsageError(f"{path} does not exist: {path.parent} is not a complete folder of a run") from None
-    except (OSError, msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+    except (OSError, zstd.Damaged, msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise UsageError(f"cannot read {path}: {error}") from error
 
 
@@ -122,8 +125,8 @@ def read_json(path: Path, kind: type[T]) -> T:
 
 
 def read_rows(path: Path, kind: Any) -> tuple[Any, ...]:
-    """Structs from JSON lines."""
-    return tuple(_read(path, kind, lines=True))
+    """Structs from JSON lines, compressed or, of older runs, plain."""
+    return tuple(_read(zstd.found(path), kind, lines=True))
 
 
 class RunStore:
@@ -232,7 +235,7 @@ class RunStore:
             frames=frames,
             faults=read_rows(folder / FAULTS, FaultRow),
             log=read_rows(folder / LOG, LogRecord),
-            trace=read_rows(folder / TRACE, dict[str, Any]) if (folder / TRACE).exists() else (),
+            trace=read_rows(folder / TRACE, dict[str, Any]) if zstd.found(folder / TRACE).exists() else (),
             stopped=stopped,
             tcp=read_rows(folder / TCP, TcpFact) if captured else (),
         )

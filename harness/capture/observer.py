@@ -14,6 +14,7 @@ from pathlib import Path
 
 import msgspec
 
+from harness import zstd
 from harness.capture.rows import TcpFact
 from harness.errors import EnvironmentProblem
 from harness.ports import LaneAddress
@@ -82,7 +83,7 @@ class Observer:
                 self._unlink()
 
     def _unlink(self) -> None:
-        for path in (self._folder / CAPTURE, self._folder / TCP):
+        for path in (self._folder / CAPTURE, zstd.at_rest(self._folder / TCP)):
             path.unlink(missing_ok=True)
             partial_of(path).unlink(missing_ok=True)
 
