@@ -17,6 +17,7 @@ from pathlib import Path
 import platformdirs
 
 from harness.errors import EnvironmentProblem
+from harness.provision import uses
 
 log = logging.getLogger(__name__)
 
@@ -30,6 +31,11 @@ def cache_path() -> Path:
 def cache_dir() -> Path:
     """The cache folder, made where it was missing. EnvironmentProblem: it cannot be written."""
     return writable(cache_path())
+
+
+def lock_of(path: Path) -> Path:
+    """The lock that belongs to a path in the cache. It stays, so where one is, we have installed something."""
+    return path.with_name(f".{path.name}.lock")
 
 
 def writable(folder: Path) -> Path:
@@ -53,7 +59,7 @@ def _not_writable(folder: Path, why: str) -> EnvironmentProblem:
 def locked(path: Path) -> Iterator[None]:
     """Hold the exclusive lock that belongs to a path in the cache, waiting for whoever holds it now."""
     writable(path.parent)
-    with path.with_name(f".{path.name}.lock").open("w") as lock:
+    with lock_of(path).open("w") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -66,6 +72,7 @@ def installed(
     place: Path, build: Callable[[Path], None], *, whole: Callable[[Path], bool] = Path.exists
 ) -> Path:
     """What stands at ``place``; where it is not ``whole``, ``build(folder)`` makes it in an empty folder first."""
+    uses.hold(place)
     if whole(place):
         return place
     with locked(place):
