@@ -21,6 +21,9 @@ from harness.housekeeping import Decision, Found, Kind, Wanted, installed, plan,
 from harness.provision.caches import cache_path
 from harness.units import duration_s, some, told_bytes, told_s
 
+#: The last second that a calendar of four digits has: a file can say that it is younger.
+LAST_S = 253_402_300_799
+
 
 @dataclass(frozen=True)
 class Removed:
@@ -144,7 +147,7 @@ def _document(removed: Sequence[Removed], kept: Sequence[Decision], dry_run: boo
 
 
 def _row(thing: Found) -> dict[str, Any]:
-    used = datetime.fromtimestamp(thing.used_s, UTC).isoformat(timespec="seconds")
+    used = datetime.fromtimestamp(min(max(thing.used_s, 0), LAST_S), UTC).isoformat(timespec="seconds")
     return {"kind": thing.kind.value, "path": _shown(thing.path), "used_utc": used}
 
 

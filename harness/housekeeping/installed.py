@@ -31,7 +31,8 @@ INSTALLING = "something is being installed"
 
 def found(cache: Path) -> list[Found]:
     """Installations, what lies among them without being one, and caches; those that are in use stay."""
-    things = [_found(path) for kind in KINDS for path in _inside(cache / kind)]
+    cache = Path(os.path.realpath(cache))  # the cache itself may be a link of the user's, nothing in it
+    things = [_found(path) for kind in KINDS for path in _inside(cache, kind)]
     installing = INSTALLING if any(_is_installing(cache / kind) for kind in KINDS) else ""
     things += [Found(Kind.CACHE, path, path.stat().st_mtime, installing) for path in _caches(cache)]
     users = users_of(thing.path for thing in things if thing.kind is not Kind.STRANGER)
@@ -61,14 +62,22 @@ def _told(process: psutil.Process) -> list[str]:
     return told
 
 
-def _inside(folder: Path) -> Iterator[Path]:
-    """What lies in a folder, by name, hidden files and manifests aside; nothing where it is no folder of its own."""
+def _inside(cache: Path, kind: str) -> Iterator[Path]:
+    """What lies in a folder of the cache, by name, hidden files aside; nothing where a link leads there."""
+    folder = cache / kind
     with suppress(FileNotFoundError, NotADirectoryError, PermissionError):
-        if not folder.is_symlink():
+        if folder.resolve() == folder:
             yield from sorted(path for path in folder.iterdir() if not path.name.startswith("."))
 
 
 def _found(path: Path) -> Found:
+    try:
+        return _known(path)
+    except OSError as error:
+        return Found(Kind.STRANGER, path, 0, f"it cannot be read: {error.strerror or error}")
+
+
+def _known(path: Path) -> Found:
     status = path.lstat()
     if not stat.S_ISDIR(status.st_mode):
         what = "a link" if stat.S_ISLNK(status.st_mode) else "no folder"
@@ -81,18 +90,21 @@ def _found(path: Path) -> Found:
 def _is_installing(folder: Path) -> bool:
     """True if somebody holds the lock of an installation: what it builds may read any cache."""
     for path in folder.glob(".*.lock"):
-        with suppress(OSError), path.open() as lock:
+        with suppress(OSError):
+            lock = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
             try:
                 fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
             except BlockingIOError:
                 return True
+            finally:
+                os.close(lock)
     return False
 
 
 def _caches(cache: Path) -> Iterator[Path]:
     for name in CACHES:
         for path in (cache / name, aside(cache / name)):
-            if path.is_dir() and not path.is_symlink():
+            if path.is_dir() and path.resolve() == path:
                 yield path
 
 

@@ -17,17 +17,23 @@ from harness.housekeeping.plan import Found, Kind
 from harness.provision import uses
 from harness.store import RUN
 
+_Locked = Callable[[Path], AbstractContextManager[int]]
+
 
 def remove(thing: Found) -> str:
     """Remove a thing; why it stayed, or something of it did, and nothing if it went."""
     locked, removed = _WAYS[thing.kind]
+    if not os.access(
+        thing.path.parent, os.W_OK | os.X_OK, effective_ids=True
+    ):  # before anything is gone from it
+        return f"{thing.path.parent} cannot be written"
     try:
-        with locked(thing.path):
-            removed(thing.path)
+        with locked(thing.path) as lock:
+            removed(thing.path, lock)
     except BlockingIOError:
         return runs.IN_USE if thing.kind is Kind.RUN else installed.IN_USE
     except OSError as error:
-        return f"not all of it could be removed: {error.strerror or error}"
+        return f"it could not be removed whole: {error.strerror or error}"
     return ""
 
 
@@ -46,30 +52,36 @@ def size_bytes(path: Path) -> int:
     return total
 
 
-def _remove_run(folder: Path) -> None:
-    for path in folder.iterdir():
-        if path.name != RUN:
-            _remove_tree(path)
-    (folder / RUN).unlink()
-    folder.rmdir()
+def _remove_run(path: Path, folder: int) -> None:
+    """By the folder's descriptor: what is put in its place meanwhile is not touched."""
+    for name in os.listdir(folder):
+        if name != RUN:
+            _remove_in(folder, name)
+    os.unlink(RUN, dir_fd=folder)
+    path.rmdir()
 
 
-def _remove_cache(folder: Path) -> None:
-    if installed.aside(folder).exists():
-        _remove_tree(installed.aside(folder))
-    _remove_tree(folder.rename(installed.aside(folder)))
+def _remove_in(folder: int, name: str) -> None:
+    try:
+        os.unlink(name, dir_fd=folder)
+    except IsADirectoryError:
+        shutil.rmtree(name, dir_fd=folder)
 
 
-def _remove_tree(path: Path) -> None:
-    if path.is_dir() and not path.is_symlink():
-        shutil.rmtree(path)
-    else:
-        path.unlink()
+def _remove_installation(path: Path, _: int) -> None:
+    shutil.rmtree(path)
+
+
+def _remove_cache(path: Path, _: int) -> None:
+    aside = installed.aside(path)
+    shutil.rmtree(aside, ignore_errors=True)
+    path.rename(aside)
+    shutil.rmtree(aside)
 
 
 #: For each kind, whose lock it takes, and how it goes.
-_WAYS: Final[Mapping[Kind, tuple[Callable[[Path], AbstractContextManager[None]], Callable[[Path], None]]]] = {
+_WAYS: Final[Mapping[Kind, tuple[_Locked, Callable[[Path, int], None]]]] = {
     Kind.RUN: (runs.claimed, _remove_run),
-    Kind.INSTALLATION: (uses.alone, _remove_tree),
-    Kind.CACHE: (lambda _: nullcontext(), _remove_cache),
+    Kind.INSTALLATION: (uses.alone, _remove_installation),
+    Kind.CACHE: (lambda _: nullcontext(-1), _remove_cache),
 }

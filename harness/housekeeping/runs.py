@@ -5,6 +5,7 @@ The mark of a run is its ``run.json``. The process that carries a run out holds 
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
 import stat
@@ -20,6 +21,8 @@ from harness.names import folder_name
 from harness.store import RUN, write_whole
 
 LATEST = "latest"
+#: A pointer's name with its line break, and a plan of a hundred thousand trials.
+LONGEST, MOST_BYTES = 256, 2**28
 IN_USE = "another process is carrying it out"
 
 
@@ -47,12 +50,15 @@ def found(folder: Path) -> list[Found]:
 
 
 @contextmanager
-def claimed(run: Path) -> Iterator[None]:
-    """Keep everybody else from carrying a run out. BlockingIOError: somebody does; OSError: it is no folder."""
+def claimed(run: Path) -> Iterator[int]:
+    """A run's folder as a descriptor, which keeps everybody else from carrying the run out.
+
+    BlockingIOError: somebody does; OSError: it is no folder.
+    """
     folder = os.open(run, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
     try:
         fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        yield
+        yield folder
     finally:
         os.close(folder)
 
@@ -63,7 +69,7 @@ def mend_latest(folder: Path) -> None:
     EnvironmentProblem: it cannot be written.
     """
     latest = folder / LATEST
-    if latest.is_symlink() or not latest.is_file() or os.path.lexists(folder / _pointed_at(latest)):
+    if os.path.lexists(folder / _pointed_at(latest)):
         return
     runs = [each.path.name for each in found(folder) if each.kind is Kind.RUN]
     if runs:
@@ -101,19 +107,26 @@ def _stranger(path: Path, status: os.stat_result) -> str:
     except UsageError:
         return "no run of ours has such a name"
     try:
-        if not stat.S_ISREG((path / RUN).lstat().st_mode):
-            return f"its {RUN} is no file"
-        msgspec.json.decode((path / RUN).read_bytes(), type=_Mark)
+        msgspec.json.decode(_content(path / RUN, MOST_BYTES), type=_Mark)
     except FileNotFoundError:
         return f"it has no {RUN}"
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+    except (OSError, msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return f"its {RUN} is none of ours"
     return ""
 
 
 def _pointed_at(latest: Path) -> str:
-    """The name that the pointer holds; the pointer's own for what is no name, so that it is left as it is."""
+    """The name that the pointer holds; its own where it holds none, or is no file of ours: it is left as it is then."""
     try:
-        return folder_name(latest.read_text(errors="replace").strip(), "run")
-    except UsageError:
+        return folder_name(_content(latest, LONGEST).decode(errors="replace").strip(), "run")
+    except (UsageError, OSError):
         return latest.name
+
+
+def _content(path: Path, most_bytes: int) -> bytes:
+    """What a file holds. OSError: it is none, or holds more."""
+    with os.fdopen(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
+        status = os.fstat(file.fileno())
+        if not stat.S_ISREG(status.st_mode) or status.st_size > most_bytes:
+            raise OSError(errno.EINVAL, "it is no file, or too large")
+        return file.read(most_bytes)

@@ -37,12 +37,12 @@ def hold(place: Path) -> None:
 
 
 @contextmanager
-def alone(place: Path) -> Iterator[None]:
-    """Keep everybody else from beginning to use an installation. BlockingIOError: somebody uses it."""
+def alone(place: Path) -> Iterator[int]:
+    """The lock that keeps everybody else from beginning to use an installation. BlockingIOError: somebody uses it."""
     mark = _opened(place, os.O_CREAT)
     try:
         fcntl.flock(mark, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        yield
+        yield mark
     finally:
         os.close(mark)
 

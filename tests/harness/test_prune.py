@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+import shutil
 import subprocess
 import sys
 import time
@@ -244,7 +245,7 @@ def test_whoever_wants_what_is_being_removed_waits_and_makes_it_anew(cache) -> N
     with uses.alone(place):
         other = subprocess.Popen([sys.executable, "-c", program, str(place)], stdout=subprocess.PIPE)
         assert other.stdout is not None and other.stdout.readline() == b"asks\n"
-        removal._remove_tree(place)
+        shutil.rmtree(place)
     other.communicate()
     assert [path.name for path in place.iterdir()] == ["anew"]
 
