@@ -16,6 +16,7 @@ import pytest
 
 from harness.cli.main import call
 from harness.housekeeping import Found, Kind, installed, removal
+from harness.lab import Lab
 from harness.provision import uses
 from harness.provision.caches import installed as install
 from harness.rows import SCHEMA_VERSION
@@ -119,6 +120,13 @@ def test_a_run_that_is_carried_out_stays(run, runs, prune) -> None:
         code, told, said = prune("--keep", "0")
     assert (code, told["removed"]) == (0, [])
     assert "a: another process is carrying it out" in said
+    assert names(prune("--keep", "0")[1], "removed") == ["a"]
+
+
+def test_a_run_that_tests_write_stays(runs, prune) -> None:
+    record = RunRecord("a", "2026-01-01T00:00:00+00:00", Plan(1, ()), 1, {}, [])
+    with Lab(record, "local:4.3.1x1", runs):
+        assert names(prune("--keep", "0")[1], "kept") == ["a"]
     assert names(prune("--keep", "0")[1], "removed") == ["a"]
 
 
