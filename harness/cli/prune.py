@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any
@@ -75,10 +75,11 @@ def prune(
     where = folder or DEFAULT_OUT
     things = _found(where, folder is not None, wanted)
     decisions = plan(things, wanted, time.time())
-    removed = [_removed(each.found, dry_run) for each in decisions if each.goes]
+    tried = [_removed(each, dry_run) for each in decisions if each.goes]
+    removed = [each for each in tried if isinstance(each, Removed)]
+    kept = [each for each in (*decisions, *tried) if isinstance(each, Decision) and not each.goes]
     if wanted.runs and not dry_run and any(each.found.kind is Kind.RUN for each in removed):
         runs.mend_latest(where)
-    kept = [each for each in decisions if not each.goes]
     if as_json:
         print_json(_document(removed, kept, dry_run))
     elif removed:
@@ -102,9 +103,14 @@ def _found(folder: Path, is_named: bool, wanted: Wanted) -> list[Found]:
     return things
 
 
-def _removed(thing: Found, dry_run: bool) -> Removed:
+def _removed(decision: Decision, dry_run: bool) -> Removed | Decision:
+    """What became of a thing that was to go; another decision if somebody has begun to use it."""
+    thing = decision.found
     size = removal.size_bytes(thing.path)
-    return Removed(thing, size, "" if dry_run else removal.remove(thing))
+    try:
+        return Removed(thing, size, removal.look(thing) if dry_run else removal.remove(thing))
+    except removal.InUse as why:
+        return Decision(replace(thing, stays=str(why)), str(why))
 
 
 def _table(removed: Sequence[Removed]) -> Table:

@@ -32,7 +32,8 @@ INSTALLING = "something is being installed"
 def found(cache: Path) -> list[Found]:
     """Installations, what lies among them without being one, and caches; those that are in use stay."""
     cache = Path(os.path.realpath(cache))  # the cache itself may be a link of the user's, nothing in it
-    things = [_found(path) for kind in KINDS for path in _inside(cache, kind)]
+    there = (_found(path) for kind in KINDS for path in _inside(cache, kind))
+    things = [each for each in there if each is not None]
     installing = INSTALLING if any(_is_installing(cache / kind) for kind in KINDS) else ""
     things += [Found(Kind.CACHE, path, path.stat().st_mtime, installing) for path in _caches(cache)]
     users = users_of(thing.path for thing in things if thing.kind is not Kind.STRANGER)
@@ -70,9 +71,12 @@ def _inside(cache: Path, kind: str) -> Iterator[Path]:
             yield from sorted(path for path in folder.iterdir() if not path.name.startswith("."))
 
 
-def _found(path: Path) -> Found:
+def _found(path: Path) -> Found | None:
+    """What is there; None if it went meanwhile."""
     try:
         return _known(path)
+    except FileNotFoundError:
+        return None
     except OSError as error:
         return Found(Kind.STRANGER, path, 0, f"it cannot be read: {error.strerror or error}")
 

@@ -20,8 +20,12 @@ from harness.store import RUN
 _Locked = Callable[[Path], AbstractContextManager[int]]
 
 
+class InUse(Exception):
+    """Somebody has begun to use it since it was found; the sentence says who."""
+
+
 def remove(thing: Found) -> str:
-    """Remove a thing; why it stayed, or something of it did, and nothing if it went."""
+    """Remove a thing; why something of it stayed, or nothing if it is gone, by whomever. InUse: all of it stays."""
     locked, removed = _WAYS[thing.kind]
     if not os.access(
         thing.path.parent, os.W_OK | os.X_OK, effective_ids=True
@@ -31,9 +35,27 @@ def remove(thing: Found) -> str:
         with locked(thing.path) as lock:
             removed(thing.path, lock)
     except BlockingIOError:
-        return runs.IN_USE if thing.kind is Kind.RUN else installed.IN_USE
+        raise InUse(runs.IN_USE if thing.kind is Kind.RUN else installed.IN_USE) from None
     except OSError as error:
+        if not os.path.lexists(thing.path):
+            return ""
         return f"it could not be removed whole: {error.strerror or error}"
+    return ""
+
+
+def look(thing: Found) -> str:
+    """What would keep a thing from being removed, as far as that can be said without doing it. InUse as above.
+
+    Only a run is locked for it, and only one that would go: in that moment nobody else could begin with it.
+    """
+    try:
+        if thing.kind is Kind.RUN:
+            with runs.claimed(thing.path):
+                pass
+    except BlockingIOError:
+        raise InUse(runs.IN_USE) from None
+    except OSError as error:
+        return f"it cannot be removed: {error.strerror or error}"
     return ""
 
 

@@ -23,7 +23,7 @@ from harness.store import RUN, write_whole
 LATEST = "latest"
 #: A pointer's name with its line break, and a plan of a hundred thousand trials.
 LONGEST, MOST_BYTES = 256, 2**28
-IN_USE = "another process is carrying it out"
+IN_USE = "another process is working on it"
 
 
 class _Mark(msgspec.Struct):
@@ -46,7 +46,7 @@ def found(folder: Path) -> list[Found]:
             names = sorted(entry.name for entry in entries if not _is_aside(entry))
     except OSError as error:
         raise UsageError(f"cannot read the folder of runs {folder}: {error.strerror or error}") from None
-    return [_found(folder / name) for name in names]
+    return [each for name in names if (each := _found(folder / name)) is not None]
 
 
 @contextmanager
@@ -83,17 +83,16 @@ def _is_aside(entry: os.DirEntry[str]) -> bool:
     return hidden and entry.is_file(follow_symlinks=False)
 
 
-def _found(path: Path) -> Found:
+def _found(path: Path) -> Found | None:
+    """What is there; None if it went meanwhile."""
     try:
         status = path.lstat()
         why = _stranger(path, status)
         if why:
             return Found(Kind.STRANGER, path, status.st_mtime, why)
-        changed_s = max(status.st_mtime, (path / RUN).lstat().st_mtime)
-        with claimed(path):
-            return Found(Kind.RUN, path, changed_s)
-    except BlockingIOError:
-        return Found(Kind.RUN, path, changed_s, IN_USE)
+        return Found(Kind.RUN, path, max(status.st_mtime, (path / RUN).lstat().st_mtime))
+    except FileNotFoundError:
+        return None
     except OSError as error:
         return Found(Kind.STRANGER, path, 0, f"it cannot be read: {error.strerror or error}")
 

@@ -10,6 +10,8 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
 import pytest
@@ -117,10 +119,18 @@ def test_a_person_sees_a_table_and_a_sentence(run, runs, capsys) -> None:
 def test_a_run_that_is_carried_out_stays(run, runs, prune) -> None:
     run("a", 40)
     with RunStore(runs / "a").claimed():
-        code, told, said = prune("--keep", "0")
-    assert (code, told["removed"]) == (0, [])
-    assert "a: another process is carrying it out" in said
+        for is_dry in ("--dry-run",), ():
+            code, told, said = prune("--keep", "0", *is_dry)
+            assert (code, told["removed"]) == (0, [])
+            assert "a: another process is working on it" in said
     assert names(prune("--keep", "0")[1], "removed") == ["a"]
+
+
+def test_a_run_that_is_young_enough_is_not_even_locked(run, runs, prune, monkeypatch) -> None:
+    """A new run claims its folder when that is there, and would find it claimed."""
+    run("a")
+    monkeypatch.setattr(fcntl, "flock", lambda *_: pytest.fail("it was locked"))
+    assert names(prune("--keep", "1", "--older-than", "1d")[1], "kept") == ["a"]
 
 
 def test_a_run_that_tests_write_stays(runs, prune) -> None:
@@ -133,11 +143,42 @@ def test_a_run_that_tests_write_stays(runs, prune) -> None:
 def test_a_run_that_began_meanwhile_stays(run, runs) -> None:
     folder = run("a", 40)
     thing = Found(Kind.RUN, folder, 0)
-    with RunStore(folder).claimed():
-        assert removal.remove(thing) == "another process is carrying it out"
+    with RunStore(folder).claimed(), pytest.raises(removal.InUse, match="another process is working on it"):
+        removal.remove(thing)
     assert (folder / "run.json").exists()
     assert removal.remove(thing) == ""
     assert not folder.exists()
+
+
+def test_what_is_taken_into_use_between_looking_and_removing_is_left(run, runs, prune, monkeypatch) -> None:
+    run("a", 40), run("b", 40)
+    size_bytes, claims = removal.size_bytes, ExitStack()
+
+    def resumed(path: Path) -> int:
+        if path.name == "a":
+            claims.enter_context(RunStore(path).claimed())
+        return size_bytes(path)
+
+    monkeypatch.setattr(removal, "size_bytes", resumed)
+    with claims:
+        code, told, said = prune("--keep", "0")
+    assert (code, names(told, "removed"), names(told, "kept")) == (0, ["b"], ["a"])
+    assert "a: another process is working on it" in said
+
+
+def test_several_that_prune_at_a_time_remove_each_run_once(run, runs, prune) -> None:
+    things = [Found(Kind.RUN, run(f"r{number}", 40), 0) for number in range(20)]
+
+    def removed(_: int) -> list[str]:
+        told = []
+        for thing in things:
+            with suppress(removal.InUse):
+                told.append(removal.remove(thing))
+        return told
+
+    with ThreadPoolExecutor(8) as pool:
+        assert {why for told in pool.map(removed, range(8)) for why in told} == {""}
+    assert not [path for path in runs.iterdir() if path.is_dir()]
 
 
 def test_a_run_that_was_resumed_or_reported_is_as_young_as_that(run, runs, prune) -> None:
@@ -236,7 +277,8 @@ def test_an_installation_that_is_held_stays(cache, prune) -> None:
     try:
         code, told, said = prune("--unused-for", "90d")
         assert (code, told["removed"]) == (0, []) and "old: a running process uses it" in said
-        assert removal.remove(Found(Kind.INSTALLATION, place, 0)) == "a running process uses it"
+        with pytest.raises(removal.InUse, match="a running process uses it"):
+            removal.remove(Found(Kind.INSTALLATION, place, 0))
         assert (place / "library").exists()
     finally:
         os.close(uses._held.pop(place))
