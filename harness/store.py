@@ -126,7 +126,13 @@ def read_json(path: Path, kind: type[T]) -> T:
 
 def read_rows(path: Path, kind: Any) -> tuple[Any, ...]:
     """Structs from JSON lines, compressed or, of older runs, plain."""
-    return tuple(_read(zstd.found(path), kind, lines=True))
+    return tuple(_read(_kept(path), kind, lines=True))
+
+
+def _kept(path: Path) -> Path:
+    """Where the rows of ``path`` are: compressed, or plain where there is nothing under that name."""
+    compressed = zstd.at_rest(path)
+    return compressed if os.path.lexists(compressed) else path
 
 
 class RunStore:
@@ -235,7 +241,7 @@ class RunStore:
             frames=frames,
             faults=read_rows(folder / FAULTS, FaultRow),
             log=read_rows(folder / LOG, LogRecord),
-            trace=read_rows(folder / TRACE, dict[str, Any]) if zstd.found(folder / TRACE).exists() else (),
+            trace=read_rows(folder / TRACE, dict[str, Any]) if os.path.lexists(_kept(folder / TRACE)) else (),
             stopped=stopped,
             tcp=read_rows(folder / TCP, TcpFact) if captured else (),
         )

@@ -59,12 +59,6 @@ def at_rest(path: Path) -> Path:
     return path.with_name(path.name + SUFFIX)
 
 
-def found(path: Path) -> Path:
-    """Where the rows of ``path`` are: under that name, or where it is not there, plain."""
-    kept = at_rest(path)
-    return kept if kept.is_symlink() or kept.exists() else path
-
-
 def _assert_bounded(size: int, most_bytes: int) -> None:
     if size > most_bytes:
         raise Damaged(f"it holds {size:,} bytes; {most_bytes:,} can be read")

@@ -7,7 +7,7 @@ import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.zstd import MOST_BYTES, Damaged, at_rest, found, packed, unpacked
+from harness.zstd import MOST_BYTES, Damaged, packed, unpacked
 
 #: As rows are: much alike, and sometimes long.
 data = st.binary(max_size=500) | st.builds(
@@ -72,13 +72,6 @@ def test_the_limit_is_exact(pack, size: int) -> None:
 @given(data)
 def test_what_was_packed_by_hand_through_a_pipe_is_read(content: bytes) -> None:
     assert unpacked(piped(content)) == content
-
-
-def test_rows_are_looked_for_under_both_names(tmp_path) -> None:
-    plain = tmp_path / "log.jsonl"
-    assert found(plain) == plain
-    at_rest(plain).symlink_to(tmp_path / "nowhere")
-    assert found(plain) == at_rest(plain) == tmp_path / "log.jsonl.zst"
 
 
 def test_no_more_is_packed_than_can_be_unpacked(monkeypatch) -> None:
