@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from harness.errors import EnvironmentProblem
-from harness.store import write_whole
+from harness.files import write_whole
 
 #: The code of a trial that ended so, and the file in its folder that says where.
 CODE: Final = "defect"

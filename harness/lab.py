@@ -51,7 +51,7 @@ class Lab:
         self._plan, self._say = record.plan, say
         self._clients: dict[ClientRef, InstalledClient] = {}
         self._execution = Execution(self.store, self._clients, say)
-        logs = self.store.folder / "logs"
+        logs = self.store.make_folder(self.store.folder / "logs")
         self._pool = Pool(broker, record.jobs, logs / "shared", say)
         self._exclusive = Pool(broker, 1, logs / "exclusive", say, exclusive=True)
         self._up = threading.Event()

@@ -7,9 +7,8 @@ has all of its tables or none. The columns are those of :mod:`harness.tables`.
 
 from __future__ import annotations
 
-import shutil
-from collections.abc import Callable, Iterable, Mapping
-from contextlib import ExitStack
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -20,9 +19,10 @@ import msgspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from harness import files
 from harness.anomaly_rows import AnomalyRow, Finder, anomaly_rows
 from harness.capture.rows import TcpFact
-from harness.errors import EnvironmentProblem, KafkaTrialError
+from harness.errors import KafkaTrialError
 from harness.evidence import Evidence
 from harness.outcome import Verdict
 from harness.rows import SCHEMA_VERSION, Ending, Frame, FrameKind, LogRecord, ProducePart, TrialVerdict
@@ -36,6 +36,8 @@ ARROW_TYPES: Mapping[str, pa.DataType] = {
     "bool": pa.bool_(),
     "longs": pa.list_(pa.int64()),
 }
+
+TABLES_FOLDER = "tables"
 
 _NO_FINDERS: Mapping[str, Finder] = MappingProxyType({})
 ColumnData = dict[str, list[Any]]
@@ -72,35 +74,32 @@ SCHEMAS: Mapping[str, pa.Schema] = {table: arrow_schema(columns) for table, colu
 
 
 def pack(store: RunStore, finders: Mapping[str, Finder] = _NO_FINDERS) -> Path:
-    """Pack every finished trial of ``store``; returns ``runs/<run>/tables``.
+    """Pack every finished trial of ``store``; returns ``runs/<run>/tables``. See :func:`packed`."""
+    with packed(store, finders):
+        pass
+    return store.folder / TABLES_FOLDER
 
-    ``finders``: kind of anomaly -> what finds those that the views of :mod:`harness.delivery` do not know.
-    Raises UsageError for a file that is no evidence, KafkaTrialError for rows that no column can hold,
-    EnvironmentProblem where the folder cannot be written.
+
+@contextmanager
+def packed(store: RunStore, finders: Mapping[str, Finder] = _NO_FINDERS) -> Iterator[Path]:
+    """The tables of every finished trial of ``store``, to read; at the end of the block they are ``runs/<run>/tables``.
+
+    Until then nobody else replaces them. ``finders``: kind of anomaly -> what finds those that the views of
+    :mod:`harness.delivery` do not know. Raises UsageError for a file that is no evidence, KafkaTrialError for rows that
+    no column can hold, EnvironmentProblem where the folder cannot be written.
     """
-    final = store.folder / "tables"
-    partial = store.folder / ".tables.partial"
-    retired = store.folder / ".tables.retired"
-    try:
-        for leftover in (partial, retired):
-            shutil.rmtree(leftover, ignore_errors=True)
-        _write(store, partial, finders)
-        if final.exists():
-            final.rename(retired)
-        partial.rename(final)
-        shutil.rmtree(retired, ignore_errors=True)
-    except OSError as error:
-        raise EnvironmentProblem(f"cannot write {final}: {error.strerror or error}") from error
-    return final
+    with files.built(store.folder / TABLES_FOLDER, store.folder) as folder:
+        _write(store, folder, finders)
+        yield folder
 
 
 def _write(store: RunStore, folder: Path, finders: Mapping[str, Finder]) -> None:
     with ExitStack() as stack:
         writers = {}
         for table, schema in SCHEMAS.items():
-            (folder / table).mkdir(parents=True)
-            path = folder / table / "part-0.parquet"
-            writers[table] = stack.enter_context(pq.ParquetWriter(path, schema, compression="zstd"))
+            files.make_folder(folder / table, folder)
+            file = stack.enter_context(files.create(folder / table / "part-0.parquet"))
+            writers[table] = stack.enter_context(pq.ParquetWriter(file, schema, compression="zstd"))
         for verdict in store.verdicts():
             evidence = store.read_evidence(verdict.trial)
             trial = PackedTrial(evidence.record.run_id, evidence, verdict, _found(evidence, finders))

@@ -11,9 +11,9 @@ from typing import Final
 
 import zstandard
 
+from harness.files import MOST_BYTES
+
 SUFFIX: Final = ".zst"
-#: What one file may hold: some hundred times what a trial leaves, and no more than a machine has.
-MOST_BYTES: Final = 2**29
 #: A tenth of the size or less, in two milliseconds a trial; higher levels take five times as long for a sixth of that.
 _LEVEL: Final = 3
 

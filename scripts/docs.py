@@ -20,6 +20,8 @@ from pages import (
 )
 from pages.markdown import NOTE
 
+from harness.files import write_named
+
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 
 
@@ -60,8 +62,7 @@ def main(argv: list[str]) -> int:
         if text is None:
             path.unlink()
         else:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(text)
+            write_named(path, text.encode())
     return 0
 
 

@@ -31,6 +31,7 @@ from harness.brokers.readiness import assert_ready
 from harness.brokers.renewal import Renewal
 from harness.conversation.limits import Meter
 from harness.errors import BrokerDied, KafkaTrialError
+from harness.files import make_folder
 from harness.ports import Address, LaneAddress
 from harness.ports_block import port_block
 from harness.provision.java import find_java
@@ -281,7 +282,7 @@ class LocalKind:
         """
         wanted = ClusterId.parse(broker_id, VERSIONS)
         java = await _with_class_data(wanted.version)
-        await asyncio.to_thread(log_dir.mkdir, parents=True, exist_ok=True)
+        await asyncio.to_thread(make_folder, log_dir)
         async with _cluster(wanted, lanes, java, log_dir, config) as cluster:
             await cluster.start()
             yield cluster

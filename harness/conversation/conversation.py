@@ -43,6 +43,7 @@ from harness.conversation import environment, kept
 from harness.conversation.limits import EVENT_BYTES, FILE_BYTES, LINE_BYTES, LINES, Meter
 from harness.conversation.rules import Broken, Life, Rules, Unknown
 from harness.errors import ClientBroken, ClientCrashed, KafkaTrialError
+from harness.files import tail
 from harness.ports import Launch
 
 GRACE_S = 10.0
@@ -373,11 +374,6 @@ def _got(event: AnyEvent | None) -> str:
 
 def _last_words(log: Path) -> str:
     """The last line of a client's log, where there is one."""
-    try:
-        with log.open("rb") as file:
-            file.seek(max(0, log.stat().st_size - LOG_TAIL_BYTES))
-            lines = file.read().decode(errors="replace").split("\n")
-    except OSError:
-        return ""
+    lines = tail(log, LOG_TAIL_BYTES).split("\n")
     last = next((line.strip() for line in reversed(lines) if line.strip()), "")
     return f"; the last line of {log} is {last[:SHOWN_BYTES]!r}" if last else ""

@@ -9,8 +9,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from harness.exports import jsonl, junit, markdown
-from harness.rows import TrialRecord, TrialVerdict
-from harness.store import TRIAL, RunStore, read_json, write_whole
+from harness.files import write_whole
+from harness.rows import TrialVerdict
+from harness.store import RunStore
 
 RESULTS, JUNIT, SUMMARY, FINDINGS = "results.jsonl", "junit.xml", "summary.md", "findings.json"
 
@@ -33,7 +34,7 @@ def _seconds(store: RunStore, verdicts: Sequence[TrialVerdict]) -> dict[str, flo
     """How long each trial took from the beginning of load on; one that never got there is not among them."""
     took = {}
     for verdict in verdicts:
-        phases = read_json(store.trial_folder(verdict.trial) / TRIAL, TrialRecord).phases
+        phases = store.trial_record(verdict.trial).phases
         if phases.load_ns is not None and phases.end_ns is not None:
             took[verdict.trial] = (phases.end_ns - phases.load_ns) / 1e9
     return took

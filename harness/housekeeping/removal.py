@@ -6,12 +6,12 @@
 from __future__ import annotations
 
 import os
-import shutil
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Final
 
+from harness.files import remove_tree
 from harness.housekeeping import installed, runs
 from harness.housekeeping.plan import Found, Kind
 from harness.provision import uses
@@ -76,29 +76,23 @@ def size_bytes(path: Path) -> int:
 
 def _remove_run(path: Path, folder: int) -> None:
     """By the folder's descriptor: what is put in its place meanwhile is not touched."""
+    root = Path(f"/proc/self/fd/{folder}")
     for name in os.listdir(folder):
         if name != RUN:
-            _remove_in(folder, name)
+            remove_tree(root / name, root)
     os.unlink(RUN, dir_fd=folder)
     path.rmdir()
 
 
-def _remove_in(folder: int, name: str) -> None:
-    try:
-        os.unlink(name, dir_fd=folder)
-    except IsADirectoryError:
-        shutil.rmtree(name, dir_fd=folder)
-
-
 def _remove_installation(path: Path, _: int) -> None:
-    shutil.rmtree(path)
+    remove_tree(path, path.parent)
 
 
 def _remove_cache(path: Path, _: int) -> None:
     aside = installed.aside(path)
-    shutil.rmtree(aside, ignore_errors=True)
+    remove_tree(aside, aside.parent)
     path.rename(aside)
-    shutil.rmtree(aside)
+    remove_tree(aside, aside.parent)
 
 
 #: For each kind, whose lock it takes, and how it goes.

@@ -5,7 +5,6 @@ The mark of a run is its ``run.json``. The process that carries a run out holds 
 
 from __future__ import annotations
 
-import errno
 import fcntl
 import os
 import stat
@@ -15,14 +14,14 @@ from pathlib import Path
 
 import msgspec
 
+from harness import files
 from harness.errors import UsageError
 from harness.housekeeping.plan import Found, Kind
 from harness.names import folder_name
-from harness.store import RUN, write_whole
+from harness.store import LATEST, RUN
 
-LATEST = "latest"
-#: A pointer's name with its line break, and a plan of a hundred thousand trials.
-LONGEST, MOST_BYTES = 256, 2**28
+#: A pointer's name with its line break.
+LONGEST = 256
 IN_USE = "another process is working on it"
 
 
@@ -73,7 +72,7 @@ def mend_latest(folder: Path) -> None:
         return
     runs = [each.path.name for each in found(folder) if each.kind is Kind.RUN]
     if runs:
-        write_whole(latest, f"{max(runs)}\n".encode(), writer=f".{os.getpid()}")
+        files.write_whole(latest, f"{max(runs)}\n".encode(), folder)
     else:
         latest.unlink(missing_ok=True)
 
@@ -106,7 +105,7 @@ def _stranger(path: Path, status: os.stat_result) -> str:
     except UsageError:
         return "no run of ours has such a name"
     try:
-        msgspec.json.decode(_content(path / RUN, MOST_BYTES), type=_Mark)
+        msgspec.json.decode(files.read_stored(path / RUN, path), type=_Mark)
     except FileNotFoundError:
         return f"it has no {RUN}"
     except (OSError, msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
@@ -117,15 +116,8 @@ def _stranger(path: Path, status: os.stat_result) -> str:
 def _pointed_at(latest: Path) -> str:
     """The name that the pointer holds; its own where it holds none, or is no file of ours: it is left as it is then."""
     try:
-        return folder_name(_content(latest, LONGEST).decode(errors="replace").strip(), "run")
+        return folder_name(
+            files.read_stored(latest, latest.parent, LONGEST).decode(errors="replace").strip(), "run"
+        )
     except (UsageError, OSError):
         return latest.name
-
-
-def _content(path: Path, most_bytes: int) -> bytes:
-    """What a file holds. OSError: it is none, or holds more."""
-    with os.fdopen(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
-        status = os.fstat(file.fileno())
-        if not stat.S_ISREG(status.st_mode) or status.st_size > most_bytes:
-            raise OSError(errno.EINVAL, "it is no file, or too large")
-        return file.read(most_bytes)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 from collections.abc import Callable
 from pathlib import Path
 from random import Random
@@ -13,6 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 from pyspark.sql.pandas.types import to_arrow_schema
 
+import harness.pack
 from harness import zstd
 from harness.capture.rows import By, TcpFact, What
 from harness.errors import EnvironmentProblem, UsageError
@@ -220,8 +223,17 @@ def test_evidence_that_is_missing_or_garbled_is_one_sentence(
         pack(store)
 
 
-def test_a_folder_that_cannot_be_written_is_one_sentence(story: Stories, run_of: Runs) -> None:
+def test_a_folder_that_cannot_be_written_is_one_sentence(
+    story: Stories, run_of: Runs, monkeypatch: pytest.MonkeyPatch
+) -> None:
     store = run_of(story("one"))
-    (store.folder / ".tables.partial").write_text("in the way")
-    with pytest.raises(EnvironmentProblem, match="cannot write"):
+    before = rows(pack(store), "trials")
+
+    def full(*_: Any) -> Any:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(harness.pack, "_batch", full)
+    with pytest.raises(EnvironmentProblem, match=r"cannot write .*tables: No space left on device"):
         pack(store)
+    assert rows(store.folder / "tables", "trials") == before
+    assert [path.name for path in store.folder.iterdir() if path.name.startswith(".")] == []

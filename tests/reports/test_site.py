@@ -342,7 +342,5 @@ def test_an_unwritable_folder_is_one_sentence(
 ) -> None:
     store = run_of(small("one"))
     (tmp_path / "file").write_text("")
-    with pytest.raises(
-        EnvironmentProblem, match=re.escape(f"cannot write the report to {tmp_path / 'file'}")
-    ):
-        write_site(store, analysis_of(store), TEXTS, tmp_path / "file")
+    with pytest.raises(EnvironmentProblem, match=re.escape(f"cannot write {tmp_path / 'file' / 'report'}")):
+        write_site(store, analysis_of(store), TEXTS, tmp_path / "file" / "report")

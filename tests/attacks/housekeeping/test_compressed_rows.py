@@ -71,5 +71,5 @@ def test_the_bomb_is_one() -> None:
 
 def test_a_pipe_in_the_place_of_rows_is_not_waited_for(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "log.jsonl.zst")
-    with pytest.raises(UsageError, match="it is not a file"):
+    with pytest.raises(UsageError, match="it is a pipe, not a regular file"):
         read_rows(tmp_path / "log.jsonl", LogRecord)

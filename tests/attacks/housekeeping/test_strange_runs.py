@@ -96,6 +96,21 @@ def test_links_in_a_run_go_and_what_they_lead_to_stays(runs_folder, outside, pru
     assert not folder.exists()
 
 
+def test_folders_that_are_deeper_than_any_path_or_deny_everything_go(runs_folder, prune) -> None:
+    folder = run(runs_folder, "20260101")
+    at = os.open(folder, os.O_RDONLY)
+    for _ in range(DEPTH):
+        os.mkdir("deeper", dir_fd=at)
+        inner = os.open("deeper", os.O_RDONLY, dir_fd=at)
+        os.close(at)
+        at = inner
+    os.close(at)
+    (folder / "trials" / "t").chmod(0)
+    (folder / "trials").chmod(0o500)
+    assert prune()[:2] == (0, ["20260101"])
+    assert not folder.exists()
+
+
 def test_what_is_no_folder_is_no_run(runs_folder, prune) -> None:
     run(runs_folder, "20260101")
     (runs_folder / "20260102").write_text("a file")
