@@ -17,6 +17,7 @@ from pages import (
     perturbations,
     registered,
     requirements,
+    supply_chain,
 )
 from pages.markdown import NOTE
 
@@ -38,6 +39,7 @@ def pages() -> dict[str, str]:
         machines,
         perturbations,
         requirements,
+        supply_chain,
     )
     return {name: text for page in made for name, text in page.pages().items()}
 

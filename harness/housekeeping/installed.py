@@ -21,10 +21,12 @@ from harness.housekeeping.plan import Found, Kind
 from harness.provision import uses
 from harness.provision.caches import lock_of
 
-#: Folders of the cache that hold installations, one folder each.
-KINDS: Final = ("ecj", "go/programs", "java", "kafka", "node", "python", "rust", "toxiproxy")
+#: Folders of the cache in which older versions have their installations.
+OLDER: Final = ("ecj", "go/programs", "java", "kafka", "node", "python", "rust", "toxiproxy")
 #: What is made anew, or fetched anew, when it is wanted.
 CACHES: Final = ("class-data", "go/build", "go/modules", "go/path", "npm")
+#: Where they are now, by kind, each with a manifest beside it.
+INSTALLED, MANIFEST = "installed", ".manifest"
 IN_USE = "a running process uses it"
 INSTALLING = "something is being installed"
 
@@ -32,9 +34,10 @@ INSTALLING = "something is being installed"
 def found(cache: Path) -> list[Found]:
     """Installations, what lies among them without being one, and caches; those that are in use stay."""
     cache = Path(os.path.realpath(cache))  # the cache itself may be a link of the user's, nothing in it
-    there = (_found(path) for kind in KINDS for path in _inside(cache, kind))
+    kinds = [*OLDER, *(f"{INSTALLED}/{path.name}" for path in _inside(cache, INSTALLED))]
+    there = (_found(path) for kind in kinds for path in _inside(cache, kind))
     things = [each for each in there if each is not None]
-    installing = INSTALLING if any(_is_installing(cache / kind) for kind in KINDS) else ""
+    installing = INSTALLING if any(_is_installing(cache / kind) for kind in kinds) else ""
     things += [Found(Kind.CACHE, path, path.stat().st_mtime, installing) for path in _caches(cache)]
     users = users_of(thing.path for thing in things if thing.kind is not Kind.STRANGER)
     return [_unless_used(thing, users) for thing in things]
@@ -64,11 +67,15 @@ def _told(process: psutil.Process) -> list[str]:
 
 
 def _inside(cache: Path, kind: str) -> Iterator[Path]:
-    """What lies in a folder of the cache, by name, hidden files aside; nothing where a link leads there."""
+    """What lies in a folder of the cache but hidden files and manifests; nothing where a link leads there."""
     folder = cache / kind
     with suppress(FileNotFoundError, NotADirectoryError, PermissionError):
         if folder.resolve() == folder:
-            yield from sorted(path for path in folder.iterdir() if not path.name.startswith("."))
+            yield from sorted(path for path in folder.iterdir() if not _is_aside(path))
+
+
+def _is_aside(path: Path) -> bool:
+    return path.name.startswith(".") or (path.name.endswith(MANIFEST) and path.is_file())
 
 
 def _found(path: Path) -> Found | None:

@@ -14,7 +14,7 @@ from typing import Final
 from harness.files import remove_tree
 from harness.housekeeping import installed, runs
 from harness.housekeeping.plan import Found, Kind
-from harness.provision import uses
+from harness.provision import manifest, uses
 from harness.store import RUN
 
 _Locked = Callable[[Path], AbstractContextManager[int]]
@@ -85,6 +85,8 @@ def _remove_run(path: Path, folder: int) -> None:
 
 
 def _remove_installation(path: Path, _: int) -> None:
+    """The manifest goes first: without one an installation is not used."""
+    manifest.path_of(path).unlink(missing_ok=True)
     remove_tree(path, path.parent)
 
 

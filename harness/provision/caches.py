@@ -1,6 +1,6 @@
 """The cache folder, and the one way anything comes into it: whole, once, under a lock.
 
-An installation is built beside its place and renamed into it, so what stands in its place is always complete.
+An installation is built beside its place and renamed into it; its manifest follows, and without one it is not used.
 The lock is an ``flock``: it ends with its process, so a killed installation blocks nobody.
 """
 
@@ -11,13 +11,13 @@ import logging
 import os
 import shutil
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import platformdirs
 
 from harness.errors import EnvironmentProblem
-from harness.provision import uses
+from harness.provision import manifest, uses
 
 log = logging.getLogger(__name__)
 
@@ -68,24 +68,61 @@ def locked(path: Path) -> Iterator[None]:
         yield
 
 
-def installed(
-    place: Path, build: Callable[[Path], None], *, whole: Callable[[Path], bool] = Path.exists
-) -> Path:
-    """What stands at ``place``; where it is not ``whole``, ``build(folder)`` makes it in an empty folder first."""
+def installations() -> Path:
+    """Where everything is that is installed or built: ``KIND/NAME`` below it, each with its manifest beside it."""
+    return cache_path() / "installed"
+
+
+def installed(kind: str, name: str, build: Callable[[Path], None], *, is_locked: bool = True) -> Path:
+    """The folder of an installation, as it was made; where there is none, ``build(folder)`` makes it.
+
+    A folder without its manifest was not finished: it is never used, and made anew. ``is_locked`` False is told to the
+    user at each use. EnvironmentProblem: it is not what its manifest says.
+    """
+    place = installations() / kind / name
     uses.hold(place)
-    if whole(place):
-        return place
-    with locked(place):
-        if whole(place):
-            return place
-        partial = place.with_name(f".{place.name}.partial")
-        shutil.rmtree(partial, ignore_errors=True)  # left by an installation that was killed
-        partial.mkdir()
-        try:
-            build(partial)
-            if place.exists():
-                shutil.rmtree(place)
-            partial.rename(place)
-        finally:
-            shutil.rmtree(partial, ignore_errors=True)
+    if not is_finished(place):
+        with locked(place):
+            if not is_finished(place):
+                _make(place, build, is_locked)
+    if not manifest.verified(place).is_locked:
+        what = name.rpartition("-")[0]
+        log.warning("%s has no committed lock: only its registry's own sums say what it is", what)
+    with suppress(OSError):
+        os.utime(manifest.path_of(place))  # when it was last used
     return place
+
+
+def is_finished(place: Path) -> bool:
+    """Whether an installation was made to its end; not whether it is still as it was made."""
+    return os.path.lexists(place) and os.path.lexists(manifest.path_of(place))
+
+
+def partial_of(place: Path) -> Path:
+    """Where an installation is until it is whole."""
+    return place.with_name(f".{place.name}.partial")
+
+
+def remove(place: Path) -> None:
+    """Remove an installation, finished or not. Its lock is the caller's."""
+    for path in (manifest.path_of(place), place, partial_of(place)):  # without a manifest it is not used
+        try:
+            if path.is_dir() and not path.is_symlink():
+                shutil.rmtree(path)
+            else:
+                path.unlink(missing_ok=True)
+        except OSError as error:
+            raise EnvironmentProblem(f"{path} cannot be removed: {error.strerror}") from error
+
+
+def _make(place: Path, build: Callable[[Path], None], is_locked: bool) -> None:
+    remove(place)
+    partial = partial_of(place)
+    partial.mkdir()
+    try:
+        build(partial)
+        made = manifest.taken(partial, is_locked=is_locked)
+        partial.rename(place)
+        manifest.write(place, made)
+    finally:
+        shutil.rmtree(partial, ignore_errors=True)

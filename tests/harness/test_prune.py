@@ -5,7 +5,6 @@ from __future__ import annotations
 import fcntl
 import json
 import os
-import shutil
 import subprocess
 import sys
 import time
@@ -19,8 +18,7 @@ import pytest
 from harness.cli.main import call
 from harness.housekeeping import Found, Kind, installed, removal
 from harness.lab import Lab
-from harness.provision import uses
-from harness.provision.caches import installed as install
+from harness.provision import caches, uses
 from harness.rows import SCHEMA_VERSION
 from harness.spec import Plan
 from harness.store import RunRecord, RunStore
@@ -244,9 +242,13 @@ def test_a_folder_of_runs_that_nobody_named_need_not_be_there(tmp_path, monkeypa
 # Installations and caches.
 
 
+def install(place: Path, build: Callable[[Path], None]) -> Path:
+    return caches.installed(place.parent.name, place.name, build)
+
+
 def put(cache: Path, name: str, days: float, held: bool = False) -> Path:
     """An installation that was last used so long ago."""
-    place = cache / name
+    place = cache / "installed" / name
     install(place, lambda folder: (folder / "library").write_bytes(bytes(50_000)))
     if not held:
         os.close(uses._held.pop(place))
@@ -257,12 +259,26 @@ def put(cache: Path, name: str, days: float, held: bool = False) -> Path:
 
 
 def test_installations_that_nothing_used_for_a_duration_go(cache, prune) -> None:
-    old, young = put(cache, "python/old", 100), put(cache, "go/programs/young", 10)
+    old, young = put(cache, "python/old", 100), put(cache, "go/young", 10)
     code, told, _ = prune("--unused-for", "90d")
     assert (code, names(told, "removed"), names(told, "kept")) == (0, ["old"], ["young"])
     assert not old.exists() and young.exists()
     assert install(old, lambda folder: (folder / "again").touch()) == old
     os.close(uses._held.pop(old))
+
+
+def test_what_an_older_version_installed_elsewhere_goes_as_well(cache, prune) -> None:
+    old = cache / "go" / "programs" / "old"
+    old.mkdir(parents=True)
+    old.with_name(".old.lock").touch()
+    age(old, 100)
+    assert names(prune("--unused-for", "90d")[1], "removed") == ["old"]
+
+
+def test_an_installation_goes_with_its_manifest(cache, prune) -> None:
+    place = put(cache, "python/old", 100)
+    prune("--unused-for", "90d")
+    assert sorted(path.name for path in place.parent.iterdir()) == [".old.lock", ".old.used"]
 
 
 def test_using_an_installation_is_remembered(cache, prune) -> None:
@@ -288,14 +304,14 @@ def test_whoever_wants_what_is_being_removed_waits_and_makes_it_anew(cache) -> N
     """The lock of the one who removes keeps the other from finding it whole."""
     place = put(cache, "python/old", 100)
     program = (
-        "import sys; from pathlib import Path; from harness.provision.caches import installed\n"
+        "from harness.provision.caches import installed\n"
         "print('asks', flush=True)\n"
-        "installed(Path(sys.argv[1]), lambda folder: (folder / 'anew').touch())"
+        "installed('python', 'old', lambda folder: (folder / 'anew').touch())"
     )
     with uses.alone(place):
-        other = subprocess.Popen([sys.executable, "-c", program, str(place)], stdout=subprocess.PIPE)
+        other = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE)
         assert other.stdout is not None and other.stdout.readline() == b"asks\n"
-        shutil.rmtree(place)
+        removal._remove_installation(place, -1)
     other.communicate()
     assert [path.name for path in place.iterdir()] == ["anew"]
 
@@ -305,7 +321,7 @@ def test_an_installation_that_a_program_runs_from_stays(cache, prune) -> None:
     program = [sys.executable, "-c", "input()", str(place / "program")]
     with subprocess.Popen(program, stdin=subprocess.PIPE) as started:
         assert f"old: process {started.pid} runs from it" in prune("--unused-for", "90d")[2]
-        assert list(installed.users_of([place, cache / "python" / "ol"])) == [place]
+        assert list(installed.users_of([place, cache / "installed" / "python" / "ol"])) == [place]
         started.communicate(b"\n")
     assert names(prune("--unused-for", "90d")[1], "removed") == ["old"]
 
@@ -316,24 +332,24 @@ def test_caches_go_when_they_are_asked_for_and_nothing_is_being_installed(cache,
         (cache / name / "some").mkdir(parents=True)
     (cache / "go" / ".modules.removed").mkdir()
     assert names(prune("--unused-for", "90d")[1], "removed") == []
-    with (cache / "python" / ".young.lock").open() as lock:
+    with (cache / "installed" / "python" / ".young.lock").open() as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         assert "npm: something is being installed" in prune("--caches")[2]
     code, told, said = prune("--caches")
     assert (code, names(told, "removed")) == (0, ["build", ".modules.removed", "npm"])
     assert "removed 3 caches" in said
-    assert not (cache / "npm").exists() and (cache / "python" / "young").exists()
+    assert not (cache / "npm").exists() and (cache / "installed" / "python" / "young").exists()
 
 
 def test_what_lies_in_the_cache_and_is_none_of_ours_stays(cache, prune) -> None:
     put(cache, "python/ours", 100)
-    (cache / "python" / "theirs").mkdir()
-    (cache / "python" / "link").symlink_to(cache / "python" / "ours")
+    (cache / "installed" / "python" / "theirs").mkdir()
+    (cache / "installed" / "python" / "link").symlink_to(cache / "installed" / "python" / "ours")
     (cache / "photos").mkdir()
     _, told, said = prune("--unused-for", "1s")
     assert names(told, "removed") == ["ours"]
     assert "theirs: we have not installed it" in said and "link: it is a link" in said
-    assert sorted(path.name for path in cache.iterdir()) == ["photos", "python"]
+    assert sorted(path.name for path in cache.iterdir()) == ["installed", "photos"]
 
 
 def test_without_a_cache_there_is_nothing_to_remove(cache, prune) -> None:

@@ -6,14 +6,14 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from harness.cli.main import call
 from harness.housekeeping import Kind, installed
-from harness.provision import uses
-from harness.provision.caches import installed as install
+from harness.provision import caches, uses
 from harness.provision.caches import lock_of
 
 
@@ -33,6 +33,10 @@ def victim(tmp_path: Path) -> Path:
     return folder
 
 
+def install(place: Path, build: Callable[[Path], None]) -> Path:
+    return caches.installed(place.parent.name, place.name, build)
+
+
 def put(place: Path) -> Path:
     """An installation that was not used since 1970."""
     install(place, lambda folder: (folder / "library").touch())
@@ -49,7 +53,9 @@ def prune(capsys: pytest.CaptureFixture[str]) -> tuple[int, list[str], str]:
     return code, [Path(row["path"]).name for row in json.loads(out)["removed"]], err
 
 
-@pytest.mark.parametrize("at", ["python", "go", "go/programs", "npm", "go/build"])
+@pytest.mark.parametrize(
+    "at", ["python", "go", "go/programs", "npm", "go/build", "installed", "installed/python"]
+)
 def test_no_link_in_the_cache_is_gone_through(cache, victim, capsys, at) -> None:
     """It would lead to folders that look like ours."""
     (cache / at).parent.mkdir(parents=True)
@@ -64,12 +70,12 @@ def test_no_link_in_the_cache_is_gone_through(cache, victim, capsys, at) -> None
 def test_a_cache_that_is_itself_a_link_is_the_user_s_own(cache, tmp_path, capsys) -> None:
     (tmp_path / "disk").mkdir()
     cache.symlink_to(tmp_path / "disk")
-    put(cache / "python" / "old")
+    put(cache / "installed" / "python" / "old")
     assert prune(capsys)[1] == ["old"]
 
 
 def test_links_in_an_installation_go_and_what_they_lead_to_stays(cache, victim, capsys) -> None:
-    place = put(cache / "node" / "old")
+    place = put(cache / "installed" / "node" / "old")
     (place / "to").symlink_to(victim)
     os.utime(place, (0, 0))
     assert prune(capsys)[1] == ["old"]
@@ -78,7 +84,7 @@ def test_links_in_an_installation_go_and_what_they_lead_to_stays(cache, victim, 
 
 @pytest.mark.parametrize("kind", ["link", "pipe", "folder"])
 def test_a_mark_that_is_no_file_harms_nothing(cache, victim, capsys, kind) -> None:
-    place = put(cache / "python" / "old")
+    place = put(cache / "installed" / "python" / "old")
     for path in (uses.mark_of(place), lock_of(place)):
         path.unlink()
         if kind == "link":
@@ -97,18 +103,18 @@ def test_a_mark_that_is_no_file_harms_nothing(cache, victim, capsys, kind) -> No
 
 
 def test_a_cache_that_cannot_be_written_can_be_used(cache, monkeypatch) -> None:
-    place = put(cache / "python" / "old")
+    place = put(cache / "installed" / "python" / "old")
 
     def refused(*_: object, **__: object) -> int:
         raise OSError(30, "Read-only file system")
 
-    monkeypatch.setattr(uses.os, "open", refused)
+    monkeypatch.setattr(uses, "_opened", refused)
     assert install(place, lambda _: pytest.fail("it is there")) == place
     assert place not in uses._held
 
 
 def test_a_process_of_any_name_is_told_by_its_number(cache) -> None:
-    place = put(cache / "python" / "old")
+    place = put(cache / "installed" / "python" / "old")
     argv = [sys.executable, "-c", "input()", f"{place}/\n::error::\x1b[2J"]
     with subprocess.Popen(argv, stdin=subprocess.PIPE) as started:
         [thing] = [each for each in installed.found(cache) if each.kind is Kind.INSTALLATION]
