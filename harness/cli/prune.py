@@ -145,8 +145,8 @@ def _document(removed: Sequence[Removed], kept: Sequence[Decision], dry_run: boo
     gone = [each for each in removed if not each.problem]
     return {
         "dry_run": dry_run,
-        "bytes": sum(each.size_bytes for each in gone),
-        "removed": [_row(each.found) | {"bytes": each.size_bytes} for each in gone],
+        "size_bytes": sum(each.size_bytes for each in gone),
+        "removed": [_row(each.found) | {"size_bytes": each.size_bytes} for each in gone],
         "failed": [_row(each.found) | {"why": each.problem} for each in removed if each.problem],
         "kept": [_row(each.found) | {"why": each.stays} for each in kept],
     }

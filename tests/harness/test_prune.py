@@ -78,7 +78,7 @@ def test_runs_older_than_a_duration_go(run, runs, prune) -> None:
         run(name, days)
     code, told, said = prune("--older-than", "30d")
     assert (code, names(told, "removed"), names(told, "kept")) == (0, ["a", "b"], ["c"])
-    assert told["bytes"] == sum(row["bytes"] for row in told["removed"]) > 200_000
+    assert told["size_bytes"] == sum(row["size_bytes"] for row in told["removed"]) > 200_000
     assert "removed 2 runs: " in said
     assert sorted(path.name for path in runs.iterdir()) == ["c", "latest"]
 
@@ -355,6 +355,6 @@ def test_what_lies_in_the_cache_and_is_none_of_ours_stays(cache, prune) -> None:
 def test_without_a_cache_there_is_nothing_to_remove(cache, prune) -> None:
     assert prune("--unused-for", "1s", "--caches")[:2] == (
         0,
-        {"dry_run": False, "bytes": 0, "removed": [], "failed": [], "kept": []},
+        {"dry_run": False, "size_bytes": 0, "removed": [], "failed": [], "kept": []},
     )
     assert not cache.exists()
