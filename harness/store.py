@@ -1,9 +1,9 @@
 """The run folder: crash-safe writing while a run goes on, and reading it back afterwards.
 
-``runs/<run>/run.json`` is the plan and what it ran on; ``trials/<trial>/`` holds the rows of one trial. Files are
-written and read by :mod:`harness.files`, ``verdict.json`` last of all: a trial is finished exactly if that file exists,
-however the run ended. ``runs/latest`` is a pointer file. The process that carries a run out claims its folder, with a
-lock that ends with the process however that ends.
+``runs/<run>/run.json`` is the plan and what it ran on; ``trials/<trial>/`` holds the rows of one trial, compressed
+(:mod:`harness.zstd`). Files are written and read by :mod:`harness.files`, ``verdict.json`` last of all: a trial is
+finished exactly if that file exists, however the run ended. ``runs/latest`` is a pointer file. The process that carries
+a run out claims its folder, with a lock that ends with the process however that ends.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from harness import files, own_commands
+from harness import files, own_commands, zstd
 from harness.baseline import Known
 from harness.capture.rows import TcpFact
 from harness.contract import AnyEvent
@@ -63,8 +63,9 @@ def write_json(path: Path, row: Any, root: Path | None = None) -> None:
 
 
 def write_rows(path: Path, rows: Iterable[Any], root: Path | None = None) -> None:
-    """Structs as JSON lines."""
-    files.write_whole(path, msgspec.json.Encoder().encode_lines(list(rows)), root)
+    """Structs as JSON lines, compressed, under the name of :func:`harness.zstd.at_rest`."""
+    data = msgspec.json.Encoder().encode_lines(list(rows))
+    files.write_whole(zstd.at_rest(path), zstd.packed(data), root)
 
 
 class _Versioned(msgspec.Struct):
@@ -75,6 +76,8 @@ def _read(path: Path, kind: Any, root: Path | None, *, lines: bool) -> Any:
     decoder = msgspec.json.Decoder(kind)
     try:
         data = files.read_stored(path, root)
+        if path.suffix == zstd.SUFFIX:
+            data = zstd.unpacked(data)
         if (
             not lines
             and (found := msgspec.json.decode(data, type=_Versioned).schema_version) != SCHEMA_VERSION
@@ -87,7 +90,7 @@ def _read(path: Path, kind: Any, root: Path | None, *, lines: bool) -> Any:
         raise UsageError(f"{path} does not exist: {path.parent} is not a complete folder of a run") from None
     except OSError as error:
         raise UsageError(f"cannot read {path}: {error.strerror or error}") from error
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+    except (zstd.Damaged, msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise UsageError(f"cannot read {path}: {error}") from error
 
 
@@ -98,8 +101,15 @@ def read_json(path: Path, kind: type[T], root: Path | None = None) -> T:
 
 
 def read_rows(path: Path, kind: Any, root: Path | None = None) -> tuple[Any, ...]:
-    """Structs from JSON lines."""
-    return tuple(_read(path, kind, root, lines=True))
+    """Structs from JSON lines, compressed or, of older runs, plain."""
+    return tuple(_read(_kept(path, root), kind, root, lines=True))
+
+
+def _kept(path: Path, root: Path | None) -> Path:
+    """Where the rows of ``path`` are: compressed, or plain where there is nothing under that name."""
+    compressed = zstd.at_rest(path)
+    with _looking(path.parent):
+        return compressed if files.present(compressed, root) else path
 
 
 @contextmanager
@@ -241,7 +251,7 @@ class RunStore:
         captured = record.capture is not None and record.capture.lacks is None
         frames, stopped = passed_and_stopped(read_rows(folder / FRAMES, Frame, self.folder))
         with _looking(folder):
-            traced = files.present(folder / TRACE, self.folder)
+            traced = files.present(_kept(folder / TRACE, self.folder), self.folder)
         return Evidence(
             record=record,
             history=read_rows(folder / HISTORY, AnyEvent, self.folder),

@@ -10,7 +10,7 @@ from typing import Any
 
 from msgspec.structs import asdict
 
-from harness import files
+from harness import files, zstd
 from harness.contract import Configured
 from harness.evidence import Evidence
 from harness.rows import RequirementVerdict, TrialVerdict
@@ -153,7 +153,8 @@ def _applied(evidence: Evidence) -> list[tuple[str, str, str]]:
 
 def _files(folder: Path) -> list[str]:
     names = {name for name in files.names(folder, folder.parents[1]) if not name.startswith(".")}
-    return [name for name in FILES if name in names] + sorted(names.difference(FILES))
+    places = {name: place for place, name in enumerate(FILES)}
+    return sorted(names, key=lambda name: (places.get(name.removesuffix(zstd.SUFFIX), len(FILES)), name))
 
 
 def _words(value: object) -> str:

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import msgspec
 
+from harness import zstd
 from harness.capture.rows import TcpFact
 from harness.errors import EnvironmentProblem
 from harness.files import make_folder, remove_partials, remove_tree
@@ -89,8 +90,8 @@ class Observer:
     def _unlink(self) -> None:
         with suppress(OSError):
             remove_partials(self._folder)
-            for name in (CAPTURE, TCP):
-                remove_tree(self._folder / name, self._folder)
+            for path in (self._folder / CAPTURE, zstd.at_rest(self._folder / TCP)):
+                remove_tree(path, self._folder)
 
     async def _line(self) -> bool:
         assert self._child is not None

@@ -26,6 +26,7 @@ from harness.cli import (
     explain,
     judging,
     listing,
+    prune,
     replay,
     running,
     schema,
@@ -58,6 +59,7 @@ COMMANDS = (
     listing,
     explain,
     doctor,
+    prune,
     schema,
 )
 for command in COMMANDS:

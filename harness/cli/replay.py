@@ -151,8 +151,9 @@ def _check(spec: TrialSpec, world: str) -> None:
 
 
 def _simulated(store: RunStore, options: Options) -> int:
-    asyncio.run(simulate(store, Budget()))
-    verdicts = publish(store, "completed", options)
+    with store.claimed():
+        asyncio.run(simulate(store, Budget()))
+        verdicts = publish(store, "completed", options)
     code = exit_code((Verdict(verdict.verdict) for verdict in verdicts), strict=options.strict)
     say(f"evidence: {store.folder}; exit {code}")
     return code

@@ -18,7 +18,7 @@ from pathlib import Path
 import platformdirs
 
 from harness.errors import EnvironmentProblem
-from harness.provision import manifest
+from harness.provision import manifest, uses
 
 log = logging.getLogger(__name__)
 
@@ -32,6 +32,11 @@ def cache_path() -> Path:
 def cache_dir() -> Path:
     """The cache folder, made where it was missing. EnvironmentProblem: it cannot be written."""
     return writable(cache_path())
+
+
+def lock_file_of(path: Path) -> Path:
+    """The lock that belongs to a path in the cache. It stays, so where one is, we have installed something."""
+    return path.with_name(f".{path.name}.lock")
 
 
 def writable(folder: Path) -> Path:
@@ -84,7 +89,7 @@ def is_held(path: Path) -> bool:
 
 def _lock_of(path: Path, flags: int) -> int:
     """The file that is locked for a path; its contents are nothing. EnvironmentProblem: it leads elsewhere."""
-    file = path.with_name(f".{path.name}.lock")
+    file = lock_file_of(path)
     try:
         return os.open(file, flags | os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, 0o600)
     except FileNotFoundError:
@@ -107,6 +112,7 @@ def installed(kind: str, name: str, build: Callable[[Path], None], *, is_locked:
     user at each use. EnvironmentProblem: it is not what its manifest says.
     """
     place = installations() / kind / name
+    uses.hold(place)
     if not is_finished(place):
         cache_dir()
         with suppress(FileExistsError):

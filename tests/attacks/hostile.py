@@ -249,7 +249,8 @@ def fills_the_disk(_: Any) -> None:
 def plants_links(_: Any) -> None:
     """In the place of everything that the harness is about to write in the trial's folder."""
     folder = trace().parent.parent
-    for name in ("history.jsonl", "frames.jsonl", "log.jsonl", "trial.json", "verdict.json", "traceback.txt"):
+    rows = (f"{name}.jsonl{end}" for name in ("history", "frames", "log") for end in ("", ".zst"))
+    for name in (*rows, "trial.json", "verdict.json", "traceback.txt"):
         for planted in (folder / name, folder / f".{name}.partial"):
             if not planted.exists():
                 planted.symlink_to(Path(os.environ["HOME"]) / f"taken-{name}")

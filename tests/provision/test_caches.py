@@ -105,7 +105,7 @@ def test_a_failed_installation_leaves_nothing_and_may_be_tried_again(cache: Path
 
     with pytest.raises(EnvironmentProblem):
         installed("kind", "name", fails)
-    assert [path.name for path in (installations() / "kind").iterdir()] == [".name.lock"]
+    assert sorted(path.name for path in (installations() / "kind").iterdir()) == [".name.lock", ".name.used"]
     installed("kind", "name", lambda folder: (folder / "whole").touch())
     assert held("name") == ["whole"]
 

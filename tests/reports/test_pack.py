@@ -16,6 +16,7 @@ import pytest
 from pyspark.sql.pandas.types import to_arrow_schema
 
 import harness.pack
+from harness import zstd
 from harness.capture.rows import By, TcpFact, What
 from harness.errors import EnvironmentProblem, UsageError
 from harness.pack import SCHEMAS, pack
@@ -206,15 +207,18 @@ def test_what_no_column_can_hold_is_one_sentence_and_leaves_the_old_tables(
     huge.send(2**70, 1)
     store.write_evidence(huge.evidence())
     with pytest.raises(
-        UsageError, match=r"cannot read .*history\.jsonl: Expected `int` <= 9223372036854775807"
+        UsageError, match=r"cannot read .*history\.jsonl\.zst: Expected `int` <= 9223372036854775807"
     ):
         pack(store)
     assert rows(store.folder / "tables", "trials") == before
 
 
-def test_evidence_that_is_missing_or_garbled_is_one_sentence(story: Stories, run_of: Runs) -> None:
+@pytest.mark.parametrize("content", [b"", b"{", zstd.packed(b"{")])
+def test_evidence_that_is_missing_or_garbled_is_one_sentence(
+    story: Stories, run_of: Runs, content: bytes
+) -> None:
     store = run_of(story("one"))
-    (store.trial_folder("one") / LOG).write_text("{")
+    zstd.at_rest(store.trial_folder("one") / LOG).write_bytes(content)
     with pytest.raises(UsageError, match=r"cannot read .*log\.jsonl"):
         pack(store)
 

@@ -17,7 +17,8 @@ from harness.store import RUN, TRIAL, VERDICT, RunStore
 
 from .conftest import first
 
-EVIDENCE = (VERDICT, "history.jsonl", "frames.jsonl", "faults.jsonl", "log.jsonl", "trace.jsonl", TRIAL)
+ROWS = tuple(f"{name}.jsonl.zst" for name in ("history", "frames", "faults", "log", "trace"))
+EVIDENCE = (VERDICT, *ROWS, TRIAL)
 ODD = {
     "pipe": "it is a pipe, not a regular file",
     "link": "it is a link, not a regular file",
