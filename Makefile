@@ -22,7 +22,7 @@ $(READY): requirements.lock pyproject.toml scripts/setup.sh
 	@touch $@
 
 $(PROVISIONED): $(READY)
-	@$(BIN)/kafka-trial doctor --mend
+	@$(BIN)/kafka-trial doctor --fix
 	@touch $@
 
 setup: $(PROVISIONED)  ## the Python environment, Java, Kafka's jars, Toxiproxy

@@ -175,7 +175,7 @@ async def main() -> None:
     options = parse()
     clients = tuple(each for each in CLIENTS if each.name in options.clients)
     with TemporaryDirectory() as logs:
-        async with LOCAL.cluster(BROKER, lanes=1, log_dir=Path(logs)) as cluster:
+        async with LOCAL.cluster(BROKER, lanes=1, log_dir=Path(logs), is_guarded=False) as cluster:
             rows = await measure(cluster, clients, options)
     if options.json:
         print(json.dumps(rows, indent=2))  # noqa: T201

@@ -29,6 +29,7 @@ from faults.toxiproxy_api import READ_TIMEOUT_S, ControlledProxy, ControlledServ
 from faults.toxiproxy_errors import ControlPlaneWedged, NotFound, PortInUse, ServerGone, ToxiproxyError
 from faults.toxiproxy_log import Requests
 from harness.errors import EnvironmentProblem, UsageError
+from harness.files import make_folder, tail
 from harness.ports import Address, LaneAddress, Proxy, ProxyKind, ProxyServer
 from harness.ports_block import port_block
 from harness.processes import Child, spawn, stop
@@ -44,6 +45,8 @@ START_TIMEOUT_S = 10.0
 POLL_S = 0.02
 #: A socket that refuses tells of an end a little earlier than the process table does.
 EXIT_TIMEOUT_S = 1.0
+#: Of its log, for its last words.
+TAIL_BYTES = 4_096
 #: What a change of toxics lets go of leaves within this time, or finds that nobody takes it and ends its connection.
 #: Another change meanwhile would wait for it inside the server, with the proxy locked, and might wait for ever.
 DRAIN_S = 0.05
@@ -72,7 +75,7 @@ TOXIPROXY: ProxyKind = Toxiproxy()
 @asynccontextmanager
 async def _started(log_dir: Path, timeout_s: float) -> AsyncIterator[ProxyServer]:
     binary = await asyncio.to_thread(toxiproxy_server)
-    await asyncio.to_thread(log_dir.mkdir, parents=True, exist_ok=True)
+    await asyncio.to_thread(make_folder, log_dir)
     log = log_dir / "toxiproxy.log"
     with port_block(1) as ports:
         process = await spawn(
@@ -199,7 +202,7 @@ class Server:
             await asyncio.wait_for(self._process.wait(), EXIT_TIMEOUT_S)
         except TimeoutError:
             return error
-        said = (await asyncio.to_thread(self._log.read_text, errors="replace")).splitlines()[-3:]
+        said = (await asyncio.to_thread(tail, self._log, TAIL_BYTES)).splitlines()[-3:]
         return ServerGone(
             f"toxiproxy-server (pid {self._process.pid}) has ended by itself, exit code {self._process.returncode}; "
             f"its log {self._log} ends with: {' | '.join(said)}"
@@ -239,16 +242,15 @@ def unlike(
         return f"the toxic {name} is {'of somebody else' if name in found else 'gone'}"
     for name, toxic in toxics.items():
         there = found[name]
-        # What was not said has its default, which is 0 for all of them.
-        values = {key: value for key, value in there["attributes"].items() if value or key in toxic.values}
-        if (there["type"], there["stream"], there["toxicity"], values) != (
-            toxic.kind,
-            toxic.stream,
-            toxic.toxicity,
-            toxic.values,
-        ):
+        here = (there["type"], there["stream"], there["toxicity"], _said(there["attributes"]))
+        if here != (toxic.kind, toxic.stream, toxic.toxicity, _said(toxic.values)):
             return f"the toxic {name} is changed"
     return None
+
+
+def _said(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Attributes without those that have their default, which is 0 for all of them."""
+    return {name: value for name, value in values.items() if value}
 
 
 class LaneProxy:

@@ -28,7 +28,7 @@ class Requests:
         told: list[str] = []
         for line in self._log.new_lines():
             row = _row(line)
-            if "method" in row and row.get("user_agent", "") != self._user_agent and len(told) < MOST:
+            if "request_id" in row and row.get("user_agent", "") != self._user_agent and len(told) < MOST:
                 told.append(" ".join(str(row.get(key))[:TEXT_CHARS] for key in ("method", "url")))
                 told[-1] += f" from {str(row.get('client'))[:TEXT_CHARS]}"
         return told

@@ -160,7 +160,7 @@ class Campaign:
     def _logs(self, broker: str, trials: list[Numbered]) -> Path:
         """Named after the first of the trials, for a resumed run has clusters of its own."""
         first, _ = trials[0]
-        return self.store.folder / "logs" / f"{broker.replace(':', '-')}-{first}"
+        return self.store.make_folder(self.store.folder / "logs" / f"{broker.replace(':', '-')}-{first}")
 
     def _job(self, trial: Numbered) -> Job:
         async def job(cluster: Cluster, lane: Lane) -> float:

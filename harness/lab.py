@@ -12,7 +12,7 @@ import math
 import threading
 from collections.abc import Callable, Coroutine, Iterator
 from concurrent.futures import Future
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from functools import partial
 from itertools import count
 from pathlib import Path
@@ -51,7 +51,7 @@ class Lab:
         self._plan, self._say = record.plan, say
         self._clients: dict[ClientRef, InstalledClient] = {}
         self._execution = Execution(self.store, self._clients, say)
-        logs = self.store.folder / "logs"
+        logs = self.store.make_folder(self.store.folder / "logs")
         self._pool = Pool(broker, record.jobs, logs / "shared", say)
         self._exclusive = Pool(broker, 1, logs / "exclusive", say, exclusive=True)
         self._up = threading.Event()
@@ -60,8 +60,10 @@ class Lab:
         self._submitted: dict[str, Future[TrialVerdict]] = {}
         self._pending: set[Future[Any]] = set()
         self._error: BaseException | None = None
+        self._claim = ExitStack()
 
     def __enter__(self) -> Self:
+        self._claim.enter_context(self.store.claimed())
         self._thread.start()
         self._up.wait()
         return self
@@ -71,7 +73,8 @@ class Lab:
     ) -> None:
         self._loop.call_soon_threadsafe(self._over.set)
         self._thread.join()
-        self.store.stop(self.stop_reason if error is None else "interrupted")
+        with self._claim:
+            self.store.stop(self.stop_reason if error is None else "interrupted")
 
     def named_anew(self, spec: TrialSpec) -> TrialSpec:
         """The spec as the next attempt where a trial of its name was submitted before."""

@@ -10,7 +10,6 @@ and the log is read back over INTERNAL. A trial that cannot be finished has an e
 from __future__ import annotations
 
 import asyncio
-import shutil
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
@@ -27,6 +26,7 @@ from harness.conversation.limits import LOG_BYTES, REQUEST_BYTES, ROWS, Meter, O
 from harness.conversation.trace import read as read_trace
 from harness.errors import BrokerDied, ClientBroken, ClientCrashed, KafkaTrialError, code_of, first_of
 from harness.evidence import PRODUCER, Evidence, passed_and_stopped
+from harness.files import make_folder, remove_tree
 from harness.inject import Injector, sleep_until
 from harness.lane import Lane, LiveLane
 from harness.liveness import CLOSE_TIMEOUT_MS, Patience, flush_timeout_ms
@@ -115,7 +115,8 @@ class LiveTrial:
             ending, code, reason = self._ended_by(error)
         finally:
             self._lane.witness.record(None)
-            shutil.rmtree(self._folder / OWN, ignore_errors=True)
+            with suppress(OSError):
+                await asyncio.to_thread(remove_tree, self._folder / OWN)
         self._mark(end_ns=time.monotonic_ns())
         return self._evidence(ending, code, reason)
 
@@ -181,7 +182,7 @@ class LiveTrial:
 
     def _own_folder(self) -> Path:
         own = self._folder / OWN
-        own.mkdir(mode=0o700, parents=True)
+        make_folder(own)
         return own
 
     @property

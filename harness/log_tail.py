@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
+
+from harness.files import open_stored
 
 
 class LogTail:
@@ -14,7 +17,7 @@ class LogTail:
 
     def new_lines(self) -> list[bytes]:
         """The whole lines that came since the last call, without their ends."""
-        with self._log.open("rb") as file:
+        with os.fdopen(open_stored(self._log), "rb") as file:
             file.seek(self._read_bytes)
             data = file.read()
         whole = data[: data.rfind(b"\n") + 1]

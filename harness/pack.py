@@ -7,9 +7,8 @@ has all of its tables or none. The columns are those of :mod:`harness.tables`.
 
 from __future__ import annotations
 
-import shutil
-from collections.abc import Callable, Iterable, Mapping
-from contextlib import ExitStack
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -20,10 +19,10 @@ import msgspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from harness import spoiled
+from harness import files, spoiled
 from harness.anomaly_rows import AnomalyRow, Finder, anomaly_rows
 from harness.capture.rows import TcpFact
-from harness.errors import EnvironmentProblem, KafkaTrialError
+from harness.errors import KafkaTrialError
 from harness.evidence import Evidence
 from harness.outcome import Verdict
 from harness.rows import SCHEMA_VERSION, Ending, Frame, FrameKind, LogRecord, ProducePart, TrialVerdict
@@ -37,6 +36,8 @@ ARROW_TYPES: Mapping[str, pa.DataType] = {
     "bool": pa.bool_(),
     "longs": pa.list_(pa.int64()),
 }
+
+TABLES_FOLDER = "tables"
 
 _NO_FINDERS: Mapping[str, Finder] = MappingProxyType({})
 ColumnData = dict[str, list[Any]]
@@ -73,33 +74,29 @@ SCHEMAS: Mapping[str, pa.Schema] = {table: arrow_schema(columns) for table, colu
 
 
 class Packed(NamedTuple):
-    """Where the tables are, ``runs/<run>/tables``, and why trials are in them as harness-errors without evidence."""
+    """Where the tables are, and why trials are in them as harness-errors without evidence."""
 
     folder: Path
     spoiled: Mapping[str, str]
 
 
 def pack(store: RunStore, finders: Mapping[str, Finder] = _NO_FINDERS) -> Packed:
-    """Pack every finished trial of ``store``.
+    """Pack every finished trial of ``store``; the tables are ``runs/<run>/tables``. See :func:`packed`."""
+    with packed(store, finders) as made:
+        pass
+    return made._replace(folder=store.folder / TABLES_FOLDER)
 
-    ``finders``: kind of anomaly -> what finds those that the views of :mod:`harness.delivery` do not know.
-    A trial whose files are no evidence, or whose rows no column can hold, is packed as a harness-error.
-    Raises EnvironmentProblem where the folder cannot be written.
+
+@contextmanager
+def packed(store: RunStore, finders: Mapping[str, Finder] = _NO_FINDERS) -> Iterator[Packed]:
+    """The tables of every finished trial of ``store``, to read; at the end of the block they are ``runs/<run>/tables``.
+
+    Until then nobody else replaces them. ``finders``: kind of anomaly -> what finds those that the views of
+    :mod:`harness.delivery` do not know. A trial whose files are no evidence, or whose rows no column can hold, is
+    packed as a harness-error. Raises EnvironmentProblem where the folder cannot be written.
     """
-    final = store.folder / "tables"
-    partial = store.folder / ".tables.partial"
-    retired = store.folder / ".tables.retired"
-    try:
-        for leftover in (partial, retired):
-            shutil.rmtree(leftover, ignore_errors=True)
-        spoilt = _write(store, partial, finders)
-        if final.exists():
-            final.rename(retired)
-        partial.rename(final)
-        shutil.rmtree(retired, ignore_errors=True)
-    except OSError as error:
-        raise EnvironmentProblem(f"cannot write {final}: {error.strerror or error}") from error
-    return Packed(final, spoilt)
+    with files.built(store.folder / TABLES_FOLDER, store.folder) as folder:
+        yield Packed(folder, _write(store, folder, finders))
 
 
 def _write(store: RunStore, folder: Path, finders: Mapping[str, Finder]) -> dict[str, str]:
@@ -109,9 +106,9 @@ def _write(store: RunStore, folder: Path, finders: Mapping[str, Finder]) -> dict
     with ExitStack() as stack:
         writers = {}
         for table, schema in SCHEMAS.items():
-            (folder / table).mkdir(parents=True)
-            path = folder / table / "part-0.parquet"
-            writers[table] = stack.enter_context(pq.ParquetWriter(path, schema, compression="zstd"))
+            files.make_folder(folder / table, folder)
+            file = stack.enter_context(files.create(folder / table / "part-0.parquet"))
+            writers[table] = stack.enter_context(pq.ParquetWriter(file, schema, compression="zstd"))
         for verdict in store.verdicts():
             try:
                 evidence = store.read_evidence(verdict.trial)

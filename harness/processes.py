@@ -23,7 +23,6 @@ import itertools
 import os
 import re
 import select
-import shutil
 import signal
 import subprocess
 import sys
@@ -40,6 +39,7 @@ from typing import IO
 import psutil
 
 from harness.errors import EnvironmentProblem
+from harness.files import open_log, remove_tree
 
 __all__ = [
     "PIPE",
@@ -58,6 +58,8 @@ OWNER = "KAFKA_TRIAL_OWNER"
 SWEEP_TIMEOUT_S = KEEPER_S = 10.0
 LINE_LIMIT_BYTES = 2**26
 EXEC_PATIENCE_MS = 200
+#: What a child writes into a run is for its user alone, like what we write.
+OWN_UMASK = 0o077
 _SCRATCH = re.compile(r"kafka-trial-(\d+)-(\d+)-(\d+)-\w+")
 
 _warden: tuple[int, subprocess.Popen[bytes], int] | None = None  # our pid, the process, the pipe's write end
@@ -168,6 +170,7 @@ async def spawn(
                 stderr=_stream(stderr, files),
                 start_new_session=True,
                 pass_fds=pass_fds,
+                umask=OWN_UMASK,
             )
         except OSError as error:
             raise EnvironmentProblem(f"{argv[0]} cannot be started: {error.strerror or error}") from error
@@ -180,7 +183,7 @@ def _stream(target: int | Path | None, files: ExitStack) -> int | IO[bytes] | No
     if not isinstance(target, Path):
         return target
     try:
-        return files.enter_context(target.open("ab"))
+        return files.enter_context(open_log(target))
     except OSError as error:
         raise EnvironmentProblem(f"cannot write {target}: {error.strerror or error}") from error
 
@@ -234,7 +237,8 @@ def sweep(owner: str | None = None) -> list[str]:
     killed = _kill(belongs)
     folders = list(_scratch_dirs(belongs))
     for folder in folders:
-        shutil.rmtree(folder, ignore_errors=True)
+        with suppress(OSError):
+            remove_tree(folder)
     return [*killed, *(f"folder {folder}" for folder in folders if not folder.exists())]
 
 

@@ -1,28 +1,27 @@
 """The run folder: crash-safe writing while a run goes on, and reading it back afterwards.
 
-``runs/<run>/run.json`` is the plan and what it ran on; ``trials/<trial>/`` holds the rows of one trial. A file
-is written under a temporary name and renamed when it is whole, ``verdict.json`` last of all: a trial is
-finished exactly if that file exists, however the run ended. ``runs/latest`` is a pointer file. Whoever carries a run
-out claims its folder, with a lock that ends with the process however that ends.
+``runs/<run>/run.json`` is the plan and what it ran on; ``trials/<trial>/`` holds the rows of one trial, compressed
+(:mod:`harness.zstd`). Files are written and read by :mod:`harness.files`, ``verdict.json`` last of all: a trial is
+finished exactly if that file exists, however the run ended. ``runs/latest`` is a pointer file. The process that carries
+a run out claims its folder, with a lock that ends with the process however that ends.
 """
 
 from __future__ import annotations
 
 import fcntl
 import os
-import shutil
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
 import msgspec
 
-from harness import own_commands, spoiled, typed
+from harness import files, own_commands, spoiled, typed, zstd
 from harness.baseline import Known
 from harness.capture.rows import TcpFact
 from harness.contract import AnyEvent
-from harness.errors import EnvironmentProblem, UsageError
+from harness.errors import UsageError
 from harness.evidence import Evidence, passed_and_stopped
 from harness.names import component, folder_name
 from harness.outcome import Verdict
@@ -37,6 +36,9 @@ TRACE = "trace.jsonl"
 #: What the capture leaves where one was asked for; its own process writes both (:mod:`harness.capture`).
 CAPTURE, TCP = "capture.pcapng", "tcp.jsonl"
 TRIAL, VERDICT, RUN = "trial.json", "verdict.json", "run.json"
+#: In a folder of runs: the name of the newest.
+LATEST = "latest"
+_NAME_BYTES = 1_024
 
 
 class RunRecord(msgspec.Struct, frozen=True):
@@ -57,52 +59,27 @@ class RunRecord(msgspec.Struct, frozen=True):
     schema_version: int = SCHEMA_VERSION
 
 
-def partial_of(path: Path) -> Path:
-    """Under which name ``path`` is written until it is whole."""
-    return path.with_name(f".{path.name}.partial")
-
-
-def write_whole(path: Path, data: bytes, writer: str = "") -> None:
-    """Write ``data`` to ``path`` so that it is there whole or not at all. EnvironmentProblem if it cannot be.
-
-    Where several processes write the same path, each needs a ``writer`` of its own.
-    """
-    partial = partial_of(path.with_name(path.name + writer))
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with partial.open("wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        partial.replace(path)
-    except OSError as error:
-        with suppress(OSError):
-            partial.unlink(missing_ok=True)
-        raise EnvironmentProblem(
-            f"cannot write {path}: {error.strerror or error}", hint="name a writable folder with --out-dir"
-        ) from error
-
-
-def write_json(path: Path, row: Any) -> None:
+def write_json(path: Path, row: Any, root: Path | None = None) -> None:
     """One struct as one JSON document."""
-    write_whole(path, msgspec.json.format(msgspec.json.encode(row), indent=1) + b"\n")
+    files.write_whole(path, msgspec.json.format(msgspec.json.encode(row), indent=1) + b"\n", root)
 
 
-def write_rows(path: Path, rows: Iterable[Any]) -> None:
-    """Structs as JSON lines."""
-    write_whole(path, msgspec.json.Encoder().encode_lines(list(rows)))
+def write_rows(path: Path, rows: Iterable[Any], root: Path | None = None) -> None:
+    """Structs as JSON lines, compressed, under the name of :func:`harness.zstd.at_rest`."""
+    data = msgspec.json.Encoder().encode_lines(list(rows))
+    files.write_whole(zstd.at_rest(path), zstd.packed(data), root)
 
 
 class _Versioned(msgspec.Struct):
     schema_version: int = SCHEMA_VERSION
 
 
-def _read(path: Path, kind: Any, lines: bool) -> Any:
+def _read(path: Path, kind: Any, root: Path | None, *, lines: bool) -> Any:
     decoder = msgspec.json.Decoder(kind)
-    if path.exists() and not path.is_file():
-        raise UsageError(f"cannot read {path}: it is not a file")
     try:
-        data = path.read_bytes()
+        data = files.read_stored(path, root)
+        if path.suffix == zstd.SUFFIX:
+            data = zstd.unpacked(data)
         if (
             not lines
             and (found := msgspec.json.decode(data, type=_Versioned).schema_version) != SCHEMA_VERSION
@@ -113,19 +90,37 @@ def _read(path: Path, kind: Any, lines: bool) -> Any:
         return decoder.decode_lines(data) if lines else decoder.decode(data)
     except FileNotFoundError:
         raise UsageError(f"{path} does not exist: {path.parent} is not a complete folder of a run") from None
-    except (OSError, msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+    except OSError as error:
+        raise UsageError(f"cannot read {path}: {error.strerror or error}") from error
+    except (zstd.Damaged, msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise UsageError(f"cannot read {path}: {error}") from error
 
 
-def read_json(path: Path, kind: type[T]) -> T:
+def read_json(path: Path, kind: type[T], root: Path | None = None) -> T:
     """One struct from one JSON document; UsageError with the file and the place if it does not fit."""
-    row: T = _read(path, kind, lines=False)
+    row: T = _read(path, kind, root, lines=False)
     return row
 
 
-def read_rows(path: Path, kind: Any) -> tuple[Any, ...]:
-    """Structs from JSON lines."""
-    return tuple(_read(path, kind, lines=True))
+def read_rows(path: Path, kind: Any, root: Path | None = None) -> tuple[Any, ...]:
+    """Structs from JSON lines, compressed or, of older runs, plain."""
+    return tuple(_read(_kept(path, root), kind, root, lines=True))
+
+
+def _kept(path: Path, root: Path | None) -> Path:
+    """Where the rows of ``path`` are: compressed, or plain where there is nothing under that name."""
+    compressed = zstd.at_rest(path)
+    with _looking(path.parent):
+        return compressed if files.present(compressed, root) else path
+
+
+@contextmanager
+def _looking(folder: Path) -> Iterator[None]:
+    """What cannot be looked at in a run's folder, as UsageError."""
+    try:
+        yield
+    except OSError as error:
+        raise UsageError(f"cannot read {folder}: {error.strerror or error}") from error
 
 
 def _assert_text(path: Path) -> None:
@@ -133,8 +128,7 @@ def _assert_text(path: Path) -> None:
         raise UsageError(f"{str(path)!r} is not UTF-8, which the files of a run are: use another folder")
 
 
-def _verdict_of(spec: TrialSpec, path: Path) -> TrialVerdict:
-    verdict = read_json(path, TrialVerdict)
+def _assert_of(spec: TrialSpec, verdict: TrialVerdict, path: Path) -> TrialVerdict:
     if (verdict.trial, verdict.client) != (spec.trial, str(spec.client)):
         raise UsageError(
             f"{path} is of the trial {verdict.trial!r} of {verdict.client}; "
@@ -153,27 +147,42 @@ class RunStore:
 
     @classmethod
     def create(cls, out_dir: Path, record: RunRecord) -> RunStore:
-        """A new folder for ``record`` under ``out_dir``, and the ``latest`` pointer to it."""
+        """A new folder for ``record`` under ``out_dir``, and the ``latest`` pointer to it.
+
+        UsageError: there is something of that name. EnvironmentProblem: it cannot be written.
+        """
         _assert_text(out_dir)
         store = cls(out_dir / folder_name(record.run_id, "run"))
-        write_json(store.folder / RUN, msgspec.structs.replace(record, plan=typed.stored_plan(record.plan)))
-        write_whole(out_dir / "latest", f"{record.run_id}\n".encode(), writer=f".{os.getpid()}")
+        try:
+            files.new_folder(store.folder)
+        except FileExistsError:
+            raise UsageError(f"{store.folder} exists already, and another run does not replace it") from None
+        except OSError as error:
+            raise files.unwritten(store.folder, error) from error
+        store._write(RUN, msgspec.structs.replace(record, plan=typed.stored_plan(record.plan)))
+        files.write_whole(out_dir / LATEST, f"{record.run_id}\n".encode())
         return store
 
     @classmethod
     def open(cls, path: Path) -> RunStore:
         """The run at ``path``: its folder, or a folder of runs (then its ``latest``). UsageError for anything else."""
         _assert_text(path)
-        if not path.is_dir():
-            raise UsageError(
-                f"{path} is not a folder of a run", hint="kafka-trial run prints the folder of its run"
-            )
-        if not (path / RUN).exists() and (path / "latest").is_file():
-            path = path / folder_name((path / "latest").read_text(errors="replace").strip(), "run")
-        if not (path / RUN).exists():
-            raise UsageError(
-                f"{path} is not a run: it has no {RUN}", hint="kafka-trial run prints the folder of its run"
-            )
+        with _looking(path):
+            if not path.is_dir():
+                raise UsageError(
+                    f"{path} is not a folder of a run", hint="kafka-trial run prints the folder of its run"
+                )
+            if not files.present(path / RUN) and files.present(path / LATEST):
+                name = files.read_stored(path / LATEST, most_bytes=_NAME_BYTES).decode(errors="replace")
+                path, runs = path / folder_name(name.strip(), "run"), path
+                # The user named the folder of runs: a link in it is not the user's word.
+                if not files.present(path / RUN, runs):
+                    raise UsageError(f"{runs / LATEST} names {path.name}, and there is no such run")
+            if not files.present(path / RUN):
+                raise UsageError(
+                    f"{path} is not a run: it has no {RUN}",
+                    hint="kafka-trial run prints the folder of its run",
+                )
         return cls(path)
 
     @contextmanager
@@ -192,82 +201,110 @@ class RunStore:
     @property
     def record(self) -> RunRecord:
         """What was planned, and how the run ended."""
-        record = read_json(self.folder / RUN, RunRecord)
+        record = read_json(self.folder / RUN, RunRecord, self.folder)
         folder_name(record.run_id, "run")
         own_commands.check(spec.client for spec in record.plan.trials)
         return record
 
     def replace_plan(self, plan: Plan) -> None:
         """Write down another plan: of a run that keeps only some of its trials, what it kept."""
-        write_json(self.folder / RUN, msgspec.structs.replace(self.record, plan=typed.stored_plan(plan)))
+        self._write(RUN, msgspec.structs.replace(self.record, plan=typed.stored_plan(plan)))
 
     def stop(self, reason: str) -> None:
         """Write down why the run ended."""
-        write_json(self.folder / RUN, msgspec.structs.replace(self.record, stop_reason=reason))
+        self._write(RUN, msgspec.structs.replace(self.record, stop_reason=reason))
 
     def trial_folder(self, trial: str) -> Path:
         """Where a trial's files are. UsageError for a name that leads elsewhere."""
         return self.folder / "trials" / component(trial, "trial")
 
+    def make_folder(self, folder: Path) -> Path:
+        """``folder``, somewhere in the run, created if it is missing. EnvironmentProblem if it cannot be."""
+        try:
+            files.make_folder(folder, self.folder)
+        except OSError as error:
+            raise files.unwritten(folder, error) from error
+        return folder
+
     def begin(self, trial: str) -> None:
         """An empty folder for a trial: what an unfinished one has left is removed."""
         folder = self.trial_folder(trial)
         try:
-            if folder.is_symlink():
-                folder.unlink()
-            elif folder.exists():
-                shutil.rmtree(folder)
-            folder.mkdir(mode=0o700, parents=True)
+            files.remove_tree(folder, self.folder)
         except OSError as error:
-            raise EnvironmentProblem(f"cannot write {folder}: {error.strerror or error}") from error
+            raise files.unwritten(folder, error) from error
+        self.make_folder(folder)
 
     def finished(self, trial: str) -> bool:
         """True if the trial was collected and judged."""
-        return (self.trial_folder(trial) / VERDICT).exists()
+        folder = self.trial_folder(trial)
+        with _looking(folder):
+            return files.present(folder / VERDICT, self.folder)
 
     def write_evidence(self, evidence: Evidence) -> None:
         """All files of a trial but its verdict."""
         folder = self.trial_folder(evidence.record.spec.trial)
-        write_rows(folder / HISTORY, evidence.history)
-        write_rows(folder / FRAMES, sorted((*evidence.frames, *evidence.stopped), key=lambda row: row.t_ns))
-        write_rows(folder / FAULTS, evidence.faults)
-        write_rows(folder / LOG, evidence.log)
+        frames = sorted((*evidence.frames, *evidence.stopped), key=lambda row: row.t_ns)
+        write_rows(folder / HISTORY, evidence.history, self.folder)
+        write_rows(folder / FRAMES, frames, self.folder)
+        write_rows(folder / FAULTS, evidence.faults, self.folder)
+        write_rows(folder / LOG, evidence.log, self.folder)
         if evidence.trace:
-            write_rows(folder / TRACE, evidence.trace)
+            write_rows(folder / TRACE, evidence.trace, self.folder)
         if evidence.tcp:
-            write_rows(folder / TCP, evidence.tcp)
+            write_rows(folder / TCP, evidence.tcp, self.folder)
         spec = typed.stored_spec(evidence.record.spec)
-        write_json(folder / TRIAL, msgspec.structs.replace(evidence.record, spec=spec))
+        write_json(folder / TRIAL, msgspec.structs.replace(evidence.record, spec=spec), self.folder)
+
+    def trial_record(self, trial: str) -> TrialRecord:
+        """What a trial was, and how it ended."""
+        path = self.trial_folder(trial) / TRIAL
+        record = read_json(path, TrialRecord, self.folder)
+        if record.spec.trial != trial:
+            raise UsageError(f"{path} is of the trial {record.spec.trial!r}")
+        own_commands.check([record.spec.client])
+        return record
 
     def read_evidence(self, trial: str) -> Evidence:
         """What :meth:`write_evidence` wrote."""
         folder = self.trial_folder(trial)
-        record = read_json(folder / TRIAL, TrialRecord)
-        if record.spec.trial != trial:
-            raise UsageError(f"{folder / TRIAL} is of the trial {record.spec.trial!r}")
-        own_commands.check([record.spec.client])
+        record = self.trial_record(trial)
         captured = record.capture is not None and record.capture.lacks is None
-        frames, stopped = passed_and_stopped(read_rows(folder / FRAMES, Frame))
+        frames, stopped = passed_and_stopped(read_rows(folder / FRAMES, Frame, self.folder))
+        with _looking(folder):
+            traced = files.present(_kept(folder / TRACE, self.folder), self.folder)
         return Evidence(
             record=record,
-            history=read_rows(folder / HISTORY, AnyEvent),
+            history=read_rows(folder / HISTORY, AnyEvent, self.folder),
             frames=frames,
-            faults=read_rows(folder / FAULTS, FaultRow),
-            log=read_rows(folder / LOG, LogRecord),
-            trace=read_rows(folder / TRACE, dict[str, Any]) if (folder / TRACE).exists() else (),
+            faults=read_rows(folder / FAULTS, FaultRow, self.folder),
+            log=read_rows(folder / LOG, LogRecord, self.folder),
+            trace=read_rows(folder / TRACE, dict[str, Any], self.folder) if traced else (),
             stopped=stopped,
-            tcp=read_rows(folder / TCP, TcpFact) if captured else (),
+            tcp=read_rows(folder / TCP, TcpFact, self.folder) if captured else (),
         )
 
     def write_verdict(self, verdict: TrialVerdict) -> None:
         """The last file of a trial: it makes it finished."""
-        write_json(self.trial_folder(verdict.trial) / VERDICT, verdict)
+        write_json(self.trial_folder(verdict.trial) / VERDICT, verdict, self.folder)
+
+    def verdict(self, trial: str) -> TrialVerdict:
+        """The verdict of a finished trial."""
+        return read_json(self.trial_folder(trial) / VERDICT, TrialVerdict, self.folder)
 
     def verdicts(self) -> Iterator[TrialVerdict]:
         """The verdicts of the finished trials, in the plan's order; a harness-error where one cannot be read."""
         for spec in self.record.plan.trials:
             if self.finished(spec.trial):
                 try:
-                    yield _verdict_of(spec, self.trial_folder(spec.trial) / VERDICT)
+                    yield _assert_of(spec, self.verdict(spec.trial), self.trial_folder(spec.trial) / VERDICT)
                 except UsageError as error:
                     yield spoiled.verdict(spec, spoiled.why(error))
+
+    def export(self, name: str) -> bytes:
+        """A file that :mod:`harness.exports` wrote. UsageError: it is not there."""
+        with _looking(self.folder / name):
+            return files.read_stored(self.folder / name, self.folder)
+
+    def _write(self, name: str, row: Any) -> None:
+        write_json(self.folder / name, row, self.folder)

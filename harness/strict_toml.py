@@ -13,6 +13,7 @@ from typing import Annotated, Any, TypeVar, get_args, get_origin, get_type_hints
 import msgspec
 
 from harness.errors import KafkaTrialError, UsageError, unknown
+from harness.files import read_named
 
 T = TypeVar("T")
 
@@ -40,7 +41,7 @@ def read(path: Path, wanted: type[T]) -> T:
     """The file as a ``wanted``. UsageError for one that cannot be read, is no TOML, or has what is not meant."""
     with at(str(path)):
         try:
-            raw = tomllib.loads(path.read_bytes().decode())
+            raw = tomllib.loads(read_named(path).decode())
         except OSError as error:
             raise UsageError(error.strerror or str(error)) from None
         except UnicodeDecodeError as error:

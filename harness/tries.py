@@ -18,7 +18,7 @@ from harness.outcome import Verdict
 from harness.rows import TrialVerdict
 from harness.simulated.judged import try_spec
 from harness.spec import TrialSpec
-from harness.store import VERDICT, RunStore, read_json
+from harness.store import RunStore
 
 #: What says nothing of the client, neither that it fails nor that it does not.
 NOTHING_TOLD = frozenset({Verdict.INCONCLUSIVE, Verdict.HARNESS_ERROR})
@@ -53,7 +53,7 @@ class GrowingRun:
         """What came of a trial, None if it was not run to its end."""
         if not self.store.finished(spec.trial):
             return None
-        return read_json(self.store.trial_folder(spec.trial) / VERDICT, TrialVerdict)
+        return self.store.verdict(spec.trial)
 
 
 async def simulate(store: RunStore, budget: Budget) -> None:

@@ -13,12 +13,13 @@ from harness import registry
 from harness.cli.output import print_json
 from harness.cli.screen import say
 from harness.errors import NothingSelected
-from harness.pack import pack
+from harness.pack import packed
 from harness.store import RunStore
 from reports.analysis import Row, analyse
 from reports.doubts import contested, strays
+from reports.place import report_place
 from reports.session import spark_session
-from reports.site import Texts, agreement_sentence, make_folders, write_site
+from reports.site import Texts, agreement_sentence, fill
 
 
 @dataclass(frozen=True)
@@ -45,21 +46,18 @@ class ReportResult:
 def build_report(run: Path, master: str | None = None, out: Path | None = None) -> ReportResult:
     """Pack ``run``, analyse it on ``master`` (default: here) and write the report to ``out`` (default: in the run).
 
-    Raises UsageError for what is no run, NothingSelected for a run without a finished trial, EnvironmentProblem
-    where Java or Spark cannot start or the report cannot be written.
+    Raises UsageError for what is no run, and for an ``out`` that holds anything but a report; NothingSelected for a run
+    without a finished trial; EnvironmentProblem where Java or Spark cannot start or the report cannot be written.
     """
     store = RunStore.open(run.resolve())
     finished = sum(store.finished(spec.trial) for spec in store.record.plan.trials)
     if not finished:
         raise NothingSelected(f"{store.folder} has no finished trial")
-    folder = (out or store.folder / "report").resolve()
-    make_folders(
-        folder
-    )  # before the long work: to learn at its end that nothing can be written would be late
-    packed = pack(store, registry.table("anomalies"))
-    with spark_session(master, finished) as spark:
-        analysis = analyse(spark, packed.folder.as_uri())
-    path = write_site(store, analysis, _texts(), folder, packed.spoiled)
+    # The place comes before the long work: to learn at its end that nothing can be written would be late.
+    with report_place(store, out) as place:
+        with packed(store, registry.table("anomalies")) as made, spark_session(master, finished) as spark:
+            analysis = analyse(spark, made.folder.as_uri())
+        path = fill(place, store, analysis, _texts(), made.spoiled)
     return ReportResult(
         path,
         analysis.compared,
@@ -68,7 +66,7 @@ def build_report(run: Path, master: str | None = None, out: Path | None = None) 
         analysis.compared_identities,
         strays(analysis),
         contested(analysis),
-        packed.spoiled,
+        made.spoiled,
     )
 
 

@@ -7,11 +7,9 @@ relative, so a run's folder can be moved or zipped as a whole.
 from __future__ import annotations
 
 import os
-import shutil
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import dataclass
-from importlib.resources import files
+from importlib.resources import files as resources
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -21,9 +19,8 @@ import jinja2
 import pyarrow.parquet as pq
 from markupsafe import Markup
 
-from harness import exports, spoiled
+from harness import exports, files, spoiled
 from harness.availability import share_told
-from harness.errors import EnvironmentProblem
 from harness.evidence import Evidence
 from harness.rows import SCHEMA_VERSION, TrialVerdict
 from harness.safe_text import safe_line
@@ -32,6 +29,7 @@ from harness.units import some
 from reports import overview
 from reports.analysis import Analysis, Row
 from reports.doubts import contested, doubts
+from reports.place import Place, report_place
 from reports.published import published
 from reports.trial_page import TrialPage, TrialRows, trial_page
 from reports.words import BADGES, COUNTS, GUARANTEES, PHASES
@@ -48,26 +46,6 @@ class Texts:
     scenarios: Mapping[str, str]
 
 
-@contextmanager
-def writing(out: Path) -> Iterator[None]:
-    """Errors of writing to ``out`` as EnvironmentProblem."""
-    try:
-        yield
-    except OSError as error:
-        raise EnvironmentProblem(
-            f"cannot write the report to {out}: {error.strerror or error}",
-            hint="name a writable folder with --out",
-        ) from error
-
-
-def make_folders(out: Path) -> None:
-    """Empty folders for a report in ``out``; what stood there of an older report goes. EnvironmentProblem as above."""
-    with writing(out):
-        for folder in ("assets", "trials", "tables"):
-            shutil.rmtree(out / folder, ignore_errors=True)
-            (out / folder).mkdir(parents=True)
-
-
 def write_site(
     store: RunStore,
     analysis: Analysis,
@@ -75,21 +53,25 @@ def write_site(
     out: Path,
     spoilt: Mapping[str, str] = MappingProxyType({}),
 ) -> Path:
-    """Write the report of ``store`` into ``out``; returns its first page. EnvironmentProblem: it cannot be written.
+    """Write the report of ``store`` into ``out``; returns its first page. Errors as of :func:`report_place`.
 
     ``spoilt``: trials whose evidence cannot be read, and why.
     """
-    make_folders(out)
-    with writing(out):
-        return _Site(store, analysis, texts, out, spoilt).write()
+    with report_place(store, out) as place:
+        return fill(place, store, analysis, texts, spoilt)
+
+
+def fill(place: Place, store: RunStore, analysis: Analysis, texts: Texts, spoilt: Mapping[str, str]) -> Path:
+    """Write all of the report; where its first page will be. Raises OSError and EnvironmentProblem."""
+    return _Site(store, analysis, texts, place, spoilt).write()
 
 
 class _Site:
     def __init__(
-        self, store: RunStore, analysis: Analysis, texts: Texts, out: Path, spoilt: Mapping[str, str]
+        self, store: RunStore, analysis: Analysis, texts: Texts, place: Place, spoilt: Mapping[str, str]
     ) -> None:
-        self._store, self._analysis, self._texts, self._out = store, analysis, texts, out
-        self._record = store.record
+        self._store, self._analysis, self._texts, self._place = store, analysis, texts, place
+        self._record, self._run = store.record, os.path.realpath(store.folder)
         self._doubts = doubts(analysis)
         self._spoilt = spoilt
         self._specs = {spec.trial: spec for spec in self._record.plan.trials}
@@ -102,15 +84,18 @@ class _Site:
         self._templates = _templates()
 
     def write(self) -> Path:
+        for folder in ("assets", "trials", "tables"):
+            self._place.folder(folder)
         self._assets()
         for verdict, page in self._pages():
             self._render(
                 "trial.html", f"trials/{verdict.trial}.html", page=page, siblings=self._siblings(verdict)
             )
         for name, table in self._analysis.tables.items():
-            pq.write_table(table, self._out / "tables" / f"{name}.parquet")
+            with files.create(self._place.building / "tables" / f"{name}.parquet") as file:
+                pq.write_table(table, file)
         agreement = agreement_sentence(self._analysis)
-        exports.write(self._store, self._verdicts, self._out, agreement)
+        exports.write(self._store, self._verdicts, self._place.building, agreement)
         return self._index(agreement)
 
     def _index(self, agreement: str) -> Path:
@@ -174,24 +159,19 @@ class _Site:
         up = "../" * path.count("/")
         text = self._templates.get_template(template).render(
             up=up,
-            run_folder=_url(os.path.relpath(self._store.folder, (self._out / path).parent)),
+            run_folder=_url(os.path.relpath(self._run, (self._place.final / path).parent)),
             texts=self._texts,
             schema_version=SCHEMA_VERSION,
             **values,
         )
-        return self._write(path, text.encode())
-
-    def _write(self, path: str, data: bytes) -> Path:
-        target = self._out / path
-        target.write_bytes(data)
-        return target
+        return self._place.write(path, text.encode())
 
     def _assets(self) -> None:
-        static = files("reports") / "static"
+        static = resources("reports") / "static"
         for name in ASSETS:
-            self._write(f"assets/{name}", (static / name).read_bytes())
-        plotly = files("plotly") / "package_data" / "plotly.min.js"
-        self._write("assets/plotly.min.js", plotly.read_bytes())
+            self._place.write(f"assets/{name}", (static / name).read_bytes())
+        plotly = resources("plotly") / "package_data" / "plotly.min.js"
+        self._place.write("assets/plotly.min.js", plotly.read_bytes())
 
 
 def agreement_sentence(analysis: Analysis) -> str:

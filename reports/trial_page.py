@@ -10,6 +10,7 @@ from typing import Any
 
 from msgspec.structs import asdict
 
+from harness import files, zstd
 from harness.contract import Configured
 from harness.evidence import Evidence
 from harness.rows import RequirementVerdict, TrialVerdict
@@ -151,8 +152,9 @@ def _applied(evidence: Evidence) -> list[tuple[str, str, str]]:
 
 
 def _files(folder: Path) -> list[str]:
-    names = {path.name for path in folder.iterdir() if path.is_file() and not path.name.startswith(".")}
-    return [name for name in FILES if name in names] + sorted(names.difference(FILES))
+    names = {name for name in files.names(folder, folder.parents[1]) if not name.startswith(".")}
+    places = {name: place for place, name in enumerate(FILES)}
+    return sorted(names, key=lambda name: (places.get(name.removesuffix(zstd.SUFFIX), len(FILES)), name))
 
 
 def _words(value: object) -> str:

@@ -16,6 +16,7 @@ import msgspec
 
 from harness import registry
 from harness.errors import EnvironmentProblem
+from harness.files import write_named
 from suites.contract.asking import Told, ask
 
 ADAPTERS = Path(__file__).parents[1] / "clients" / "adapters"
@@ -39,7 +40,7 @@ def main(names: list[str]) -> int:
             sys.stderr.write(f"{name}@{version}: {', '.join(told[version].features)}\n")
         if len(told) == len(kind.versions):
             path = ADAPTERS / name.replace("-", "_") / "told.json"
-            path.write_bytes(msgspec.json.format(msgspec.json.encode(told), indent=1) + b"\n")
+            write_named(path, msgspec.json.format(msgspec.json.encode(told), indent=1) + b"\n")
     return 1 if missing else 0
 
 

@@ -17,8 +17,11 @@ from pages import (
     perturbations,
     registered,
     requirements,
+    supply_chain,
 )
 from pages.markdown import NOTE
+
+from harness.files import write_named
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 
@@ -36,6 +39,7 @@ def pages() -> dict[str, str]:
         machines,
         perturbations,
         requirements,
+        supply_chain,
     )
     return {name: text for page in made for name, text in page.pages().items()}
 
@@ -60,8 +64,7 @@ def main(argv: list[str]) -> int:
         if text is None:
             path.unlink()
         else:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(text)
+            write_named(path, text.encode())
     return 0
 
 

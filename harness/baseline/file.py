@@ -22,6 +22,7 @@ import msgspec
 from harness import registry
 from harness.baseline.known import Known
 from harness.errors import UsageError, unknown
+from harness.files import read_named
 from harness.outcome import Guarantee, Level
 
 TABLE = "known"
@@ -55,7 +56,7 @@ def read(source: str) -> str:
     named = registry.names("baselines")
     path = registry.table("baselines")[source] if source in named else Path(source)
     try:
-        text: str = path.read_text(encoding="utf-8")
+        text: str = read_named(path).decode()
     except FileNotFoundError:
         names = f"; by name there is {', '.join(named)}" if named else ""
         raise UsageError(f"there is no file {source} of known failures{names}") from None

@@ -25,6 +25,7 @@ from kio.schema.types import BrokerId, TopicName
 from kio.static.primitive import i8, i16, i32, i32Timedelta, i64
 
 from harness.brokers.connection import Connection, NotYet, require
+from harness.brokers.credentials import Credentials
 from harness.brokers.deadline import insist
 from harness.errors import KafkaTrialError
 from harness.ports import Address
@@ -41,10 +42,12 @@ _CONSUMER, _DEBUGGING = BrokerId(-1), BrokerId(-2)
 
 
 class Admin:
-    """Asks the nodes that ``nodes()`` names at the moment: node id -> INTERNAL address."""
+    """Asks the nodes that ``nodes()`` names at the moment: node id -> INTERNAL address, which ``credentials`` open."""
 
-    def __init__(self, nodes: Callable[[], Mapping[int, Address]]) -> None:
-        self._nodes = nodes
+    def __init__(
+        self, nodes: Callable[[], Mapping[int, Address]], credentials: Credentials | None = None
+    ) -> None:
+        self._nodes, self._credentials = nodes, credentials
         self._connections: dict[int, Connection] = {}
 
     def close(self) -> None:
@@ -186,7 +189,7 @@ class Admin:
         address = self._nodes().get(node_id)
         if address is None:
             raise NotYet(f"broker {node_id} is not up")
-        return self._connections.setdefault(node_id, Connection(address))
+        return self._connections.setdefault(node_id, Connection(address, credentials=self._credentials))
 
 
 def metadata_request(topic: str | None) -> MetadataRequest:

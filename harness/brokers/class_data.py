@@ -14,8 +14,8 @@ import os
 from pathlib import Path
 
 from harness.errors import EnvironmentProblem
+from harness.files import write_whole
 from harness.provision.caches import cache_path
-from harness.store import write_whole
 
 log = logging.getLogger(__name__)
 
@@ -40,7 +40,7 @@ def leaving(java: tuple[str, ...], archive: Path) -> tuple[str, ...]:
 def keep(made: Path, place: Path) -> bool:
     """Put an archive in its place, whole or not at all; False, with a warning, if there is none or no room for it."""
     try:
-        write_whole(place, made.read_bytes(), writer=f".{os.getpid()}")
+        write_whole(place, made.read_bytes())
     except (OSError, EnvironmentProblem) as error:
         log.warning("brokers start more slowly: no class data archive was made: %s", error)
         return False

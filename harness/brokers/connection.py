@@ -11,7 +11,10 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 from kio.schema.api_versions.v0 import ApiVersionsRequest, ApiVersionsResponse
+from kio.schema.sasl_authenticate.v2 import SaslAuthenticateRequest, SaslAuthenticateResponse
+from kio.schema.sasl_handshake.v1 import SaslHandshakeRequest, SaslHandshakeResponse
 
+from harness.brokers.credentials import MECHANISM, Credentials
 from harness.dial import dial
 from harness.errors import KafkaTrialError
 from harness.ports import Address
@@ -35,12 +38,17 @@ class NotYet(KafkaTrialError):
 class Connection:
     """Speaks to the broker at ``address`` in messages of ``kio``, each class at the version it is made for.
 
-    ``told`` hears the port of every connection before it is made.
+    ``told`` hears the port of every connection before it is made. With ``credentials`` each begins with SASL/PLAIN.
     """
 
-    def __init__(self, address: Address, told: Callable[[int], object] = lambda _: None) -> None:
+    def __init__(
+        self,
+        address: Address,
+        told: Callable[[int], object] = lambda _: None,
+        credentials: Credentials | None = None,
+    ) -> None:
         self.address = address
-        self._told = told
+        self._told, self._credentials = told, credentials
         self._streams: tuple[asyncio.StreamReader, asyncio.StreamWriter] | None = None
         self._versions: Mapping[int, tuple[int, int]] = {}
         self._correlation_id = 0
@@ -73,6 +81,13 @@ class Connection:
         require(answer.error_code, "ApiVersions")
         return {api.api_key: (api.min_version, api.max_version) for api in answer.api_keys}
 
+    async def streams(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        """A connection that is open, for who writes frames of his own. OSError, EOFError, WireError: it cannot be."""
+        if self._streams is None:
+            await self._open()
+        assert self._streams is not None
+        return self._streams
+
     def close(self) -> None:
         """Drop the connection, if there is one."""
         if self._streams is not None:
@@ -81,9 +96,18 @@ class Connection:
 
     async def _open(self) -> None:
         self._streams = await asyncio.open_connection(sock=await dial(self.address, self._told))
+        if self._credentials is not None:
+            await self._authenticate(self._credentials)
         answer = await self._exchange(ApiVersionsRequest(), ApiVersionsResponse)
         require(answer.error_code, "ApiVersions")
         self._versions = {api.api_key: (api.min_version, api.max_version) for api in answer.api_keys}
+
+    async def _authenticate(self, credentials: Credentials) -> None:
+        handshake = await self._exchange(SaslHandshakeRequest(mechanism=MECHANISM), SaslHandshakeResponse)
+        require(handshake.error_code, "SaslHandshake")
+        token = SaslAuthenticateRequest(auth_bytes=credentials.token)
+        answer = await self._exchange(token, SaslAuthenticateResponse)
+        require(answer.error_code, "SaslAuthenticate")
 
     async def _exchange(self, message: Any, answer: type[Answer]) -> Answer:
         assert self._streams is not None

@@ -9,10 +9,9 @@ from __future__ import annotations
 import asyncio
 import base64
 import logging
-import shutil
 import uuid
 from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
 from kio.schema.errors import ErrorCode
@@ -23,6 +22,7 @@ from harness.brokers.accepts import Accepts
 from harness.brokers.admin import TIMEOUT_S, Admin
 from harness.brokers.alterations import Alterations
 from harness.brokers.connection import require
+from harness.brokers.credentials import Credentials
 from harness.brokers.deadline import insist
 from harness.brokers.layout import ClusterId, Layout
 from harness.brokers.log_reader import read_log
@@ -31,6 +31,7 @@ from harness.brokers.readiness import assert_ready
 from harness.brokers.renewal import Renewal
 from harness.conversation.limits import Meter
 from harness.errors import BrokerDied, KafkaTrialError
+from harness.files import make_folder, remove_tree
 from harness.ports import Address, LaneAddress
 from harness.ports_block import port_block
 from harness.provision.java import find_java
@@ -56,10 +57,14 @@ class LocalCluster:
         folder: Path,
         log_dir: Path,
         config: Mapping[str, str] | None = None,
+        *,
+        is_guarded: bool = True,
     ) -> None:
         self.version = cluster_id.version
         self.cluster_id = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
         self._layout = layout
+        #: What INTERNAL asks for; None: nothing.
+        self.credentials = Credentials.drawn() if is_guarded else None
         self._java = java
         self._folder = folder
         self._config = config or {}
@@ -73,7 +78,7 @@ class LocalCluster:
         }
         self._accepts = Accepts(node.log for node in self._nodes.values())
         self._probes: set[int] = set()
-        self.admin = Admin(self._internal)
+        self.admin = Admin(self._internal, self.credentials)
         self.alterations = Alterations(self.admin)
         self._renewal = Renewal(self.admin, self.alterations, self.node_ids, self._until_ready)
 
@@ -174,7 +179,7 @@ class LocalCluster:
         for node in self._layout.nodes:
             folder = self._node_folder(node.node_id)
             folder.mkdir()
-            properties = settings.server_properties(self._layout, node, folder / "data")
+            properties = settings.server_properties(self._layout, node, folder / "data", self.credentials)
             self._properties(node.node_id).write_text(settings.render(properties | dict(self._config)))
         _, name, text = settings.logging(self.version, self._folder)
         (self._folder / name).write_text(text)
@@ -222,6 +227,7 @@ class LocalCluster:
     async def _until_ready(self) -> None:
         up = self._internal().keys()
         nodes = [node for node in self._layout.nodes if node.node_id in up]
+        internal = {node.internal for node in nodes}
         waiting = [at for node in nodes for at in (node.internal, *(lane.listener for lane in node.lanes))]
 
         async def ready() -> None:
@@ -230,7 +236,8 @@ class LocalCluster:
             while waiting:
                 told = self._layout.told(waiting[0])
                 named = {node_id: told[node_id] for node_id in up}
-                await assert_ready(waiting[0], self.cluster_id, named, self._probes.add)
+                guarded = self.credentials if waiting[0] in internal else None
+                await assert_ready(waiting[0], self.cluster_id, named, self._probes.add, guarded)
                 del waiting[0]
 
         try:
@@ -273,16 +280,23 @@ class LocalKind:
 
     @asynccontextmanager
     async def cluster(
-        self, broker_id: str, lanes: int, log_dir: Path, config: Mapping[str, str] | None = None
+        self,
+        broker_id: str,
+        lanes: int,
+        log_dir: Path,
+        config: Mapping[str, str] | None = None,
+        *,
+        is_guarded: bool = True,
     ) -> AsyncIterator[LocalCluster]:
         """A cluster with ``lanes`` lanes, ready, and gone afterwards; its logs are ``log_dir/node-N.log``.
 
-        ``config`` goes before our own settings (:mod:`harness.brokers.settings`).
+        ``config`` goes before our own settings (:mod:`harness.brokers.settings`). With ``is_guarded`` False, INTERNAL
+        is open to any client, for who measures without a lane.
         """
         wanted = ClusterId.parse(broker_id, VERSIONS)
         java = await _with_class_data(wanted.version)
-        await asyncio.to_thread(log_dir.mkdir, parents=True, exist_ok=True)
-        async with _cluster(wanted, lanes, java, log_dir, config) as cluster:
+        await asyncio.to_thread(make_folder, log_dir)
+        async with _cluster(wanted, lanes, java, log_dir, config, is_guarded) as cluster:
             await cluster.start()
             yield cluster
 
@@ -294,16 +308,19 @@ async def _cluster(
     java: tuple[str, ...],
     log_dir: Path,
     config: Mapping[str, str] | None = None,
+    is_guarded: bool = True,
 ) -> AsyncIterator[LocalCluster]:
     """One that is yet to be started, with ports and a folder of its own."""
     with port_block(Layout.ports_needed(wanted.nodes, lanes)) as ports:
         folder = processes.scratch_dir()
-        cluster = LocalCluster(wanted, Layout.deal(ports, wanted.nodes, lanes), java, folder, log_dir, config)
+        layout = Layout.deal(ports, wanted.nodes, lanes)
+        cluster = LocalCluster(wanted, layout, java, folder, log_dir, config, is_guarded=is_guarded)
         try:
             yield cluster
         finally:
             await cluster.close()
-            await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
+            with suppress(OSError):
+                await asyncio.to_thread(remove_tree, folder)
 
 
 async def _with_class_data(version: str) -> tuple[str, ...]:
@@ -326,7 +343,8 @@ async def _made(version: str, java: tuple[str, ...], place: Path) -> bool:
         log.warning("brokers start more slowly: no class data archive was made: %s", error)
         return False
     finally:
-        await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
+        with suppress(OSError):
+            await asyncio.to_thread(remove_tree, folder)
 
 
 def java_command(version: str) -> tuple[str, ...]:

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from harness import processes
 from harness.errors import BrokerDied, KafkaTrialError
+from harness.files import tail
 
 TAIL_LINES = 20
 TAIL_BYTES = 16_384
@@ -67,10 +68,7 @@ class Node:
 
     def tail(self) -> str:
         """The last lines of the log."""
-        with self.log.open("rb") as file:
-            file.seek(max(0, self.log.stat().st_size - TAIL_BYTES))
-            lines = file.read().decode(errors="backslashreplace").splitlines()
-        return "\n".join(lines[-TAIL_LINES:])
+        return "\n".join(tail(self.log, TAIL_BYTES).splitlines()[-TAIL_LINES:])
 
     async def start(self) -> None:
         """Start the process; whether it is ready is for others to ask."""

@@ -13,6 +13,7 @@ from kio.schema.metadata.v12 import MetadataResponse
 
 from harness.brokers.admin import metadata_request
 from harness.brokers.connection import Connection, NotYet
+from harness.brokers.credentials import Credentials
 from harness.errors import KafkaTrialError
 from harness.ports import Address
 
@@ -22,13 +23,14 @@ async def assert_ready(
     cluster_id: str,
     told: Mapping[int, Address],
     came_from: Callable[[int], object] = lambda _: None,
+    credentials: Credentials | None = None,
 ) -> None:
     """Ask ``listener`` for ApiVersions and Metadata; ``told`` are the nodes it must name, at these addresses.
 
     ``came_from`` hears our own port before we connect. NotYet: no answer, or a node is missing. KafkaTrialError: the
     answer of another cluster, or a wrong address.
     """
-    connection = Connection(listener, came_from)
+    connection = Connection(listener, came_from, credentials)
     try:
         answer = await connection.request(metadata_request(None), MetadataResponse)
     finally:

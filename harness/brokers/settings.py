@@ -6,10 +6,11 @@ moves to balance load, nothing in a log is deleted before it has been read back.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from harness.brokers.accepts import LOGGER
+from harness.brokers.credentials import GUARDED, Credentials
 from harness.brokers.layout import Layout, NodeLayout
 from harness.ports import Address
 from harness.wire.frames import REQUEST_LIMIT_BYTES
@@ -46,12 +47,19 @@ log4j.logger.{LOGGER} = DEBUG
 """
 
 
-def server_properties(layout: Layout, node: NodeLayout, data: Path) -> dict[str, str]:
-    """The settings of ``node`` (KRaft, broker and controller in one), with its log in ``data``."""
-    return _addresses(layout, node) | _durability(len(layout.nodes)) | _QUIET | {"log.dirs": str(data)}
+def server_properties(
+    layout: Layout, node: NodeLayout, data: Path, credentials: Credentials | None
+) -> dict[str, str]:
+    """The settings of ``node`` (KRaft, broker and controller in one), with its log in ``data``.
+
+    Without ``credentials`` all its listeners are open.
+    """
+    addresses = _addresses(layout, node, GUARDED if credentials else ())
+    guard = credentials.properties() if credentials else {}
+    return addresses | guard | _durability(len(layout.nodes)) | _QUIET | {"log.dirs": str(data)}
 
 
-def _addresses(layout: Layout, node: NodeLayout) -> dict[str, str]:
+def _addresses(layout: Layout, node: NodeLayout, guarded: Sequence[str]) -> dict[str, str]:
     lanes = {f"LANE{address.lane}": address for address in node.lanes}
     bound = {"CONTROLLER": node.controller, "INTERNAL": node.internal}
     bound |= {name: address.listener for name, address in lanes.items()}
@@ -62,7 +70,9 @@ def _addresses(layout: Layout, node: NodeLayout) -> dict[str, str]:
         "controller.quorum.voters": ",".join(f"{n.node_id}@{_authority(n.controller)}" for n in layout.nodes),
         "listeners": _listeners(bound),
         "advertised.listeners": _listeners(told),
-        "listener.security.protocol.map": ",".join(f"{name}:PLAINTEXT" for name in bound),
+        "listener.security.protocol.map": ",".join(
+            f"{name}:{'SASL_PLAINTEXT' if name in guarded else 'PLAINTEXT'}" for name in bound
+        ),
         "inter.broker.listener.name": "INTERNAL",
         "controller.listener.names": "CONTROLLER",
     }

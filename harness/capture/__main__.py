@@ -13,35 +13,37 @@ import sys
 import time
 from collections.abc import Mapping
 from pathlib import Path
+from typing import BinaryIO
 
 import msgspec
 
 from harness.capture.connections import connections, facts
-from harness.capture.pcapng import Writer, read
+from harness.capture.pcapng import Writer, parsed
 from harness.capture.rows import What
 from harness.capture.tap import LACKS_RIGHT, Tap, wall_ahead_ns
+from harness.files import new_file
 from harness.rows import CaptureRecord
-from harness.store import CAPTURE, TCP, partial_of, write_rows
+from harness.store import CAPTURE, TCP, write_rows
 
 CAPTURING = "capturing"
 
 
 def main(folder: Path, brokers: Mapping[int, int]) -> CaptureRecord:
     """Capture until standard input ends."""
-    partial = partial_of(folder / CAPTURE)
     try:
         tap = Tap(tuple(brokers))
     except PermissionError:
         return CaptureRecord(lacks=LACKS_RIGHT)
-    try:
-        _write(tap, partial, brokers)
-    finally:
-        tap.close()
-    recording = read(partial)
-    followed = connections(recording)
-    told = facts(followed)
-    write_rows(folder / TCP, told)
-    partial.rename(folder / CAPTURE)
+    with new_file(folder / CAPTURE, folder.parent) as file:
+        try:
+            _write(tap, file, brokers)
+        finally:
+            tap.close()
+        file.seek(0)
+        recording = parsed(file.read(), CAPTURE)
+        followed = connections(recording)
+        told = facts(followed)
+        write_rows(folder / TCP, told, folder.parent)
     (begin, end) = recording.ahead_ns
     return CaptureRecord(
         packets=len(recording.packets),
@@ -53,20 +55,19 @@ def main(folder: Path, brokers: Mapping[int, int]) -> CaptureRecord:
     )
 
 
-def _write(tap: Tap, path: Path, brokers: Mapping[int, int]) -> None:
-    with path.open("wb") as file:
-        writer = Writer(file, brokers, time.time_ns(), wall_ahead_ns())
-        _say(CAPTURING)
-        poll = select.poll()
-        for one in (tap, sys.stdin):
-            poll.register(one, select.POLLIN | select.POLLHUP)
-        is_over = False
-        while not is_over:
-            is_over = any(ready == sys.stdin.fileno() for ready, _ in poll.poll())
-            while (packet := tap.read()) is not None:
-                writer.packet(packet)
-        tap.count()
-        writer.end(time.time_ns(), wall_ahead_ns(), tap.seen, tap.dropped)
+def _write(tap: Tap, file: BinaryIO, brokers: Mapping[int, int]) -> None:
+    writer = Writer(file, brokers, time.time_ns(), wall_ahead_ns())
+    _say(CAPTURING)
+    poll = select.poll()
+    for one in (tap, sys.stdin):
+        poll.register(one, select.POLLIN | select.POLLHUP)
+    is_over = False
+    while not is_over:
+        is_over = any(ready == sys.stdin.fileno() for ready, _ in poll.poll())
+        while (packet := tap.read()) is not None:
+            writer.packet(packet)
+    tap.count()
+    writer.end(time.time_ns(), wall_ahead_ns(), tap.seen, tap.dropped)
 
 
 def _say(line: str) -> None:

@@ -14,12 +14,14 @@ from pathlib import Path
 
 import msgspec
 
+from harness import zstd
 from harness.capture.rows import TcpFact
 from harness.errors import EnvironmentProblem
+from harness.files import make_folder, remove_partials, remove_tree
 from harness.ports import LaneAddress
 from harness.processes import PIPE, Child, spawn, stop
 from harness.rows import CaptureRecord
-from harness.store import CAPTURE, TCP, partial_of, read_rows
+from harness.store import CAPTURE, TCP, read_rows
 
 START_TIMEOUT_S = 20.0
 #: What was captured is then read once more, for the facts.
@@ -38,7 +40,7 @@ class Observer:
 
     async def start(self) -> None:
         """Returns when no packet can be missed, or when it is clear that there will be none."""
-        self._folder.mkdir(parents=True, exist_ok=True)
+        make_folder(self._folder)
         self._unlink()  # what the same trial left, in a run that was killed
         argv: list[str | Path] = [sys.executable, "-P", "-m", "harness.capture", self._folder, *self._ports]
         try:
@@ -69,7 +71,11 @@ class Observer:
 
     def told(self) -> tuple[TcpFact, ...]:
         """What the capture tells, once it has ended; nothing where there is none."""
-        return () if self.record.lacks is not None else read_rows(self._folder / TCP, TcpFact)
+        return (
+            ()
+            if self.record.lacks is not None
+            else read_rows(self._folder / TCP, TcpFact, self._folder.parent)
+        )
 
     async def _stop(self) -> None:
         """The process is gone, and with it whatever it wrote, unless that is a capture."""
@@ -82,9 +88,10 @@ class Observer:
                 self._unlink()
 
     def _unlink(self) -> None:
-        for path in (self._folder / CAPTURE, self._folder / TCP):
-            path.unlink(missing_ok=True)
-            partial_of(path).unlink(missing_ok=True)
+        with suppress(OSError):
+            remove_partials(self._folder)
+            for path in (self._folder / CAPTURE, zstd.at_rest(self._folder / TCP)):
+                remove_tree(path, self._folder)
 
     async def _line(self) -> bool:
         assert self._child is not None

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from harness.capture.tap import Packet
+from harness.files import read_stored
 
 _SECTION, _INTERFACE, _STATISTICS, _ENHANCED_PACKET = 0x0A0D0D0A, 1, 5, 6
 _BYTE_ORDER_MAGIC = 0x1A2B3C4D
@@ -93,11 +94,16 @@ class Writer:
 
 
 def read(path: Path) -> Recording:
-    """A capture that :class:`Writer` wrote. ValueError: it is another file, or it was not ended."""
+    """The capture in a file. ValueError as in :func:`parsed`, OSError if it cannot be read."""
+    return parsed(read_stored(path), str(path))
+
+
+def parsed(data: bytes, where: str) -> Recording:
+    """A capture that :class:`Writer` wrote. ValueError, with ``where``: it is another file, or it was not ended."""
     packets: list[Packet] = []
     interface: Options = {}
     statistics: Options = {}
-    for kind, body in _blocks(path.read_bytes()):
+    for kind, body in _blocks(data):
         if kind == _ENHANCED_PACKET:
             kept, size_bytes = struct.unpack_from("=II", body, 12)
             packets.append(Packet(_ns(body[4:12]), body[20 : 20 + kept], size_bytes))
@@ -106,7 +112,7 @@ def read(path: Path) -> Recording:
         elif kind == _STATISTICS:
             statistics = _options(body[12:])
     if not interface or not statistics:
-        raise ValueError(f"{path} is no capture of a trial, or it was broken off")
+        raise ValueError(f"{where} is no capture of a trial, or it was broken off")
     return Recording(
         packets=tuple(packets),
         brokers={

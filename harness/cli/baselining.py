@@ -15,10 +15,11 @@ from harness.cli.options import AsJson
 from harness.cli.output import print_json
 from harness.cli.screen import answer, say
 from harness.errors import NothingSelected, UsageError
+from harness.files import must_be_file, write_named
 from harness.fingerprint import causes, document, line
 from harness.outcome import Verdict
 from harness.rows import TrialVerdict
-from harness.store import RunStore, write_whole
+from harness.store import RunStore
 from harness.units import some
 
 Run = Annotated[Path, typer.Argument(help="A run's folder, or a folder of runs (its latest).")]
@@ -38,10 +39,11 @@ def update(run: Run, file: File, as_json: AsJson = False) -> int:
     """Add the least entries that cover what failed in a whole run; their reasons are then yours to write."""
     store = RunStore.open(run)
     verdicts = _whole(store)
+    must_be_file(file)
     text = read(str(file)) if file.exists() else ""
     added = missing(verdicts, in_force(parse(text, str(file))), f"found by run {store.record.run_id}")
     if added:
-        write_whole(file, appended(text, added).encode())
+        write_named(file, appended(text, added).encode())
     _tell(file, "added", added, as_json)
     return 0
 
@@ -53,7 +55,7 @@ def prune(run: Run, file: File, as_json: AsJson = False) -> int:
     known = parse(text, str(file))
     places = unneeded(verdicts, known)
     if places:
-        write_whole(file, without(text, places, str(file)).encode())
+        write_named(file, without(text, places, str(file)).encode())
     _tell(file, "removed", [known[place] for place in places], as_json)
     return 0
 

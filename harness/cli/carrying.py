@@ -21,12 +21,13 @@ from harness.cli.output import print_json, run_document
 from harness.cli.screen import answer, say, summary
 from harness.conversation import environment
 from harness.errors import KafkaTrialError, NothingSelected
+from harness.files import write_named
 from harness.installing import Installed, install_what_can_be
 from harness.outcome import Verdict, exit_code
 from harness.rows import TrialVerdict
 from harness.safe_text import safe_line, visible
 from harness.spec import Plan, TrialSpec
-from harness.store import RunRecord, RunStore, write_whole
+from harness.store import RunRecord, RunStore
 
 
 def start(plan: Plan, options: Options, about: Sequence[str] = ()) -> int:
@@ -99,7 +100,7 @@ def publish(store: RunStore, reason: str, options: Options) -> list[TrialVerdict
     exports.write(store, verdicts)
     for path, name in ((options.junit, exports.JUNIT), (options.summary, exports.SUMMARY)):
         if path is not None:
-            write_whole(path, (store.folder / name).read_bytes())
+            write_named(path, store.export(name))
     if options.as_json:
         print_json(run_document(store.folder, store.record.plan.seed, verdicts))
     return verdicts

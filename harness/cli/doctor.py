@@ -1,4 +1,4 @@
-"""``kafka-trial doctor``: each prerequisite with its state, and the one command that mends what is missing."""
+"""``kafka-trial doctor``: each prerequisite with its state, and the command that fixes what is missing or damaged."""
 
 from __future__ import annotations
 
@@ -10,10 +10,12 @@ from typing import Annotated
 import typer
 from rich.text import Text
 
+from harness import registry
 from harness.capture.tap import lacking
 from harness.cli.output import print_json
 from harness.cli.screen import answer, say
-from harness.provision.prerequisites import Prerequisite, State, check_all, mend_all
+from harness.errors import KafkaTrialError
+from harness.provision.prerequisites import Prerequisite, State, check_all, fix_all
 from harness.safe_text import safe_line
 
 GLYPHS = {
@@ -29,23 +31,34 @@ def register(app: typer.Typer) -> None:
 
 
 def doctor(
-    mend: Annotated[
-        bool, typer.Option("--mend", help="Get what is missing, where that is possible.")
+    fix: Annotated[
+        bool, typer.Option("--fix", help="Get what is missing, and install anew what is damaged.")
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="An array of objects on stdout.")] = False,
 ) -> int:
     """Say what this machine has and lacks; exit 3 if a run could not work."""
-    if mend:
-        mend_all(say)
+    if fix:
+        for name, version in fix_all(say):
+            _install_again(name, version)
     found = [*check_all(), _capture()]
     if as_json:
         print_json(found)
     else:
         for one in found:
             answer(Text.from_markup(GLYPHS[one.state]).append(safe_line(f" {one.name}: {one.detail}")))
-            if one.state is not State.OK and one.mend:
-                answer(f"    mend: {one.mend}")
+            if one.state is not State.OK and one.fix:
+                answer(f"    fix: {one.fix}")
     return 3 if any(one.required and one.state is not State.OK for one in found) else 0
+
+
+def _install_again(name: str, version: str) -> None:
+    """A client of which an installation was removed; not one that is no longer registered, or never was."""
+    if name in registry.names("clients"):
+        say(f"installing {name}@{version} again")
+        try:
+            registry.client(name).install(version)
+        except KafkaTrialError as error:
+            say(f"{name}@{version} is not there any more: {error}")
 
 
 def _capture() -> Prerequisite:
@@ -53,5 +66,5 @@ def _capture() -> Prerequisite:
     if lacks is None:
         return Prerequisite("capture", State.OK, "packets on loopback can be captured", required=False)
     detail = f"{lacks}; a run works without"
-    mend = f"sudo setcap cap_net_raw+ep {shlex.quote(str(Path(sys.executable).resolve()))}"
-    return Prerequisite("capture", State.MISSING, detail, mend, required=False)
+    fix = f"sudo setcap cap_net_raw+ep {shlex.quote(str(Path(sys.executable).resolve()))}"
+    return Prerequisite("capture", State.MISSING, detail, fix, required=False)

@@ -27,6 +27,7 @@ from harness.cli import (
     explain,
     judging,
     listing,
+    prune,
     replay,
     running,
     schema,
@@ -59,6 +60,7 @@ COMMANDS = (
     listing,
     explain,
     doctor,
+    prune,
     schema,
 )
 for command in COMMANDS:

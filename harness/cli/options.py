@@ -15,6 +15,7 @@ import typer
 
 from harness import needs
 from harness.errors import UsageError
+from harness.files import must_be_file
 from harness.machine import this_machine
 from harness.needs import MAX_JOBS
 from harness.units import duration_s
@@ -125,6 +126,9 @@ class Given:
         partial: bool = False,
     ) -> Options:
         """What it comes to; the arguments stand for what was not typed. UsageError for what cannot be."""
+        for path in (self.junit, self.summary):
+            if path is not None:
+                must_be_file(path)
         return Options(
             jobs=jobs_of(self.jobs or AUTO) if self.jobs or jobs is None else jobs,
             out_dir=self.out_dir,

@@ -6,6 +6,7 @@ import asyncio
 import shlex
 import sys
 from collections import defaultdict
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -21,6 +22,7 @@ from harness.cli.carrying import carry_out, new_record, publish
 from harness.cli.options import Options
 from harness.cli.screen import say
 from harness.errors import UsageError, unknown
+from harness.files import present, read_named, read_stored
 from harness.installing import Installed, install
 from harness.outcome import Verdict, exit_code
 from harness.simulated.judged import is_simulated
@@ -88,22 +90,26 @@ def replay(
 
 def located(trial: str, out_dir: Path) -> Path:
     """The file that holds what the user named: a trial's folder, a file, - for stdin, or a trial by its id."""
-    path = Path(trial)
     try:
-        if trial == "-" or path.is_file():
-            return path
+        return _located(trial, Path(trial), out_dir)
     except OSError as error:
-        raise UsageError(f"cannot look for trial {trial}: {error.strerror}") from None
-    if (path / TRIAL).is_file():
+        raise UsageError(f"{trial} holds no trial: {error.strerror or error}") from error
+
+
+def _located(trial: str, path: Path, out_dir: Path) -> Path:
+    if trial == "-" or (path.exists() and not path.is_dir()):
+        return path
+    if path.is_dir() and present(path / TRIAL):
         return path / TRIAL
-    if (path / RUN).is_file():
+    if path.is_dir() and present(path / RUN):
         raise UsageError(f"{trial} is a run; name one of its trials, which are in {path / 'trials'}")
     if "/" in trial or path.is_dir():
         raise UsageError(f"{trial} holds no trial: there is no {TRIAL}")
     runs = sorted((file.parent for file in out_dir.glob(f"*/{RUN}")), reverse=True)
     for run in runs:
-        if (found := run / "trials" / trial / TRIAL).is_file():
-            return found
+        with suppress(OSError):  # a run with a link or a file in the place of a folder has no such trial
+            if present(found := run / "trials" / trial / TRIAL, run):
+                return found
     known = {file.parent.name for run in runs for file in run.glob(f"trials/*/{TRIAL}")}
     if not known:
         raise UsageError(f"{trial} holds no trial: it is no file, and there is no trial in {out_dir}")
@@ -113,14 +119,19 @@ def located(trial: str, out_dir: Path) -> Path:
 def read_plan(path: Path) -> Plan:
     """The trials in a file or on stdin: ``trial.json``, a spec, or a plan. UsageError for anything else."""
     try:
-        data = sys.stdin.buffer.read() if path == STDIN else path.read_bytes()
+        if path == STDIN:
+            data = sys.stdin.buffer.read()
+        else:
+            data = read_stored(path) if path.name == TRIAL else read_named(path)
         document: Any = msgspec.json.decode(data)
         if not isinstance(document, dict):
             raise UsageError(f"{path} holds no trial: not a JSON object")
         if "trials" in document:
             return msgspec.convert(document, Plan)
         spec = msgspec.convert(document.get("spec", document), TrialSpec)
-    except (OSError, msgspec.MsgspecError) as error:
+    except OSError as error:
+        raise UsageError(f"{path} holds no trial: {error.strerror or error}") from error
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise UsageError(f"{path} holds no trial: {error}") from error
     return Plan(spec.seed, (spec,))
 
@@ -148,8 +159,9 @@ def _check(spec: TrialSpec, world: str) -> None:
 
 
 def _simulated(store: RunStore, options: Options) -> int:
-    asyncio.run(simulate(store, Budget()))
-    verdicts = publish(store, "completed", options)
+    with store.claimed():
+        asyncio.run(simulate(store, Budget()))
+        verdicts = publish(store, "completed", options)
     code = exit_code((Verdict(verdict.verdict) for verdict in verdicts), strict=options.strict)
     say(f"evidence: {store.folder}; exit {code}")
     return code

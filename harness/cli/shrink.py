@@ -20,6 +20,7 @@ from harness.cli.replay import Again, Broker, Trial, located, moved, read_plan
 from harness.cli.screen import say
 from harness.cli.searching import carry_out, live_run, simulated_run
 from harness.errors import UsageError, unknown
+from harness.files import present
 from harness.hunt import STARTS, Hunt, Rate
 from harness.installing import install
 from harness.names import made_of
@@ -92,7 +93,7 @@ def shrink(
 def _wanted(path: Path, anomaly: str | None) -> list[str]:
     """The anomalies that are looked for. UsageError for a trial that is known not to have failed, or not by that."""
     verdict_path = path.with_name(VERDICT)
-    if path.name != TRIAL or not verdict_path.exists():
+    if path.name != TRIAL or not present(verdict_path):
         return [anomaly] if anomaly else []
     verdict = read_json(verdict_path, TrialVerdict)
     if not (found := anomalies(verdict)):

@@ -44,6 +44,7 @@ from harness.conversation.discreet import discreet, rewrite
 from harness.conversation.limits import EVENT_BYTES, FILE_BYTES, LINE_BYTES, LINES, LOG_BYTES, Meter
 from harness.conversation.rules import Broken, Life, Rules, Unknown
 from harness.errors import ClientBroken, ClientCrashed, KafkaTrialError
+from harness.files import tail
 from harness.ports import Launch
 from harness.safe_text import visible
 
@@ -379,14 +380,9 @@ def _got(event: AnyEvent | None) -> str:
 
 def _last_words(log: Path) -> str:
     """The last line of a client's log, where there is one."""
-    try:
-        with log.open("rb") as file:
-            file.seek(max(0, log.stat().st_size - LOG_TAIL_BYTES))
-            lines = file.read().split(b"\n")
-    except OSError:
-        return ""
-    last = next((line for line in reversed(lines) if line.strip()), b"")
-    return f"; the last line of {log} is {_quoted(last)}" if last else ""
+    lines = tail(log, LOG_TAIL_BYTES).split("\n")
+    last = next((line for line in reversed(lines) if line.strip()), "")
+    return f"; the last line of {log} is {_quoted(last.encode(errors='surrogateescape'))}" if last else ""
 
 
 def _quoted(line: bytes) -> str:

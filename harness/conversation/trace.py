@@ -7,7 +7,6 @@ would wait for ever, a file that says it is larger than the disk.
 from __future__ import annotations
 
 import os
-import stat
 from pathlib import Path
 from typing import Any, Final
 
@@ -18,6 +17,7 @@ from harness.conversation.bounds import UNREADABLE, cut, depth, why
 from harness.conversation.discreet import discreet_row
 from harness.conversation.limits import LINE_BYTES, NESTING, TEXT_CHARS, TRACE_BYTES, Meter
 from harness.errors import ClientBroken
+from harness.files import open_stored
 
 _decoder: Final = msgspec.json.Decoder(dict[str, Any])
 
@@ -25,18 +25,15 @@ _decoder: Final = msgspec.json.Decoder(dict[str, Any])
 def read(path: Path, meter: Meter) -> tuple[dict[str, Any], ...]:
     """Its lines, none where there is no file. ClientBroken: it is no file, too large, or no JSON objects in lines."""
     try:
-        fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        fd = open_stored(path, path.parents[1])
     except FileNotFoundError:
         return ()
     except OSError as error:
-        raise _broken(meter, f"it cannot be opened: {error.strerror}") from None
-    status = os.fstat(fd)
-    if not stat.S_ISREG(status.st_mode):
-        os.close(fd)
-        raise _broken(meter, "it is not a regular file")
+        raise _broken(meter, error.strerror or str(error)) from None
     with os.fdopen(fd, "rb") as file:
-        meter.hold(TRACE_BYTES, status.st_size)
-        lines = file.read(status.st_size).split(b"\n")
+        size_bytes = os.fstat(fd).st_size
+        meter.hold(TRACE_BYTES, size_bytes)
+        lines = file.read(size_bytes).split(b"\n")
     return tuple(_row(line, number, meter) for number, line in enumerate(lines, 1) if line)
 
 

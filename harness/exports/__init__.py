@@ -10,8 +10,9 @@ from pathlib import Path
 
 from harness.errors import UsageError
 from harness.exports import jsonl, junit, markdown
-from harness.rows import TrialRecord, TrialVerdict
-from harness.store import TRIAL, RunStore, read_json, write_whole
+from harness.files import write_whole
+from harness.rows import TrialVerdict
+from harness.store import RunStore
 
 RESULTS, JUNIT, SUMMARY, FINDINGS = "results.jsonl", "junit.xml", "summary.md", "findings.json"
 
@@ -35,7 +36,7 @@ def _seconds(store: RunStore, verdicts: Sequence[TrialVerdict]) -> dict[str, flo
     took = {}
     for verdict in verdicts:
         try:
-            phases = read_json(store.trial_folder(verdict.trial) / TRIAL, TrialRecord).phases
+            phases = store.trial_record(verdict.trial).phases
         except UsageError:  # which the verdict says
             continue
         if phases.load_ns is not None and phases.end_ns is not None:

@@ -1,6 +1,6 @@
 """The cache folder, and the one way anything comes into it: whole, once, under a lock.
 
-An installation is built beside its place and renamed into it, so what stands in its place is always complete.
+An installation is built beside its place and renamed into it; its manifest follows, and without one it is not used.
 The lock is an ``flock``: it ends with its process, so a killed installation blocks nobody.
 """
 
@@ -10,13 +10,15 @@ import fcntl
 import logging
 import os
 import shutil
+import stat
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import platformdirs
 
 from harness.errors import EnvironmentProblem
+from harness.provision import manifest, uses
 
 log = logging.getLogger(__name__)
 
@@ -30,6 +32,11 @@ def cache_path() -> Path:
 def cache_dir() -> Path:
     """The cache folder, made where it was missing. EnvironmentProblem: it cannot be written."""
     return writable(cache_path())
+
+
+def lock_file_of(path: Path) -> Path:
+    """The lock that belongs to a path in the cache. It stays, so where one is, we have installed something."""
+    return path.with_name(f".{path.name}.lock")
 
 
 def writable(folder: Path) -> Path:
@@ -53,32 +60,121 @@ def _not_writable(folder: Path, why: str) -> EnvironmentProblem:
 def locked(path: Path) -> Iterator[None]:
     """Hold the exclusive lock that belongs to a path in the cache, waiting for whoever holds it now."""
     writable(path.parent)
-    with path.with_name(f".{path.name}.lock").open("w") as lock:
+    lock = _lock_of(path, os.O_CREAT)
+    try:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             log.info("waiting for another kafka-trial that is installing %s", path.name)
             fcntl.flock(lock, fcntl.LOCK_EX)
         yield
+    finally:
+        os.close(lock)
 
 
-def installed(
-    place: Path, build: Callable[[Path], None], *, whole: Callable[[Path], bool] = Path.exists
-) -> Path:
-    """What stands at ``place``; where it is not ``whole``, ``build(folder)`` makes it in an empty folder first."""
-    if whole(place):
-        return place
-    with locked(place):
-        if whole(place):
-            return place
-        partial = place.with_name(f".{place.name}.partial")
-        shutil.rmtree(partial, ignore_errors=True)  # left by an installation that was killed
-        partial.mkdir()
-        try:
-            build(partial)
-            if place.exists():
-                shutil.rmtree(place)
-            partial.rename(place)
-        finally:
-            shutil.rmtree(partial, ignore_errors=True)
+def is_held(path: Path) -> bool:
+    """Whether somebody holds the lock that belongs to a path in the cache."""
+    try:
+        lock = _lock_of(path, 0)
+    except FileNotFoundError:
+        return False
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(lock)
+    return False
+
+
+def _lock_of(path: Path, flags: int) -> int:
+    """The file that is locked for a path; its contents are nothing. EnvironmentProblem: it leads elsewhere."""
+    file = lock_file_of(path)
+    try:
+        return os.open(file, flags | os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, 0o600)
+    except FileNotFoundError:
+        raise
+    except OSError as error:
+        raise EnvironmentProblem(
+            f"{file} cannot be locked: {error.strerror}", hint=f"rm -rf {file}"
+        ) from error
+
+
+def installations() -> Path:
+    """Where everything is that is installed or built: ``KIND/NAME`` below it, each with its manifest beside it."""
+    return cache_path() / "installed"
+
+
+def installed(kind: str, name: str, build: Callable[[Path], None], *, is_locked: bool = True) -> Path:
+    """The folder of an installation, as it was made; where there is none, ``build(folder)`` makes it.
+
+    A folder without its manifest was not finished: it is never used, and made anew. ``is_locked`` False is told to the
+    user at each use. EnvironmentProblem: it is not what its manifest says.
+    """
+    place = installations() / kind / name
+    uses.hold(place)
+    if not is_finished(place):
+        cache_dir()
+        with suppress(FileExistsError):
+            installations().mkdir(mode=0o700)
+        _refuse_shared()
+        with locked(place):
+            if not is_finished(place):
+                _make(place, build, is_locked)
+    _refuse_shared()
+    if not manifest.verified(place).is_locked:
+        what = name.rpartition("-")[0]
+        log.warning("%s has no committed lock: only its registry's own sums say what it is", what)
+    with suppress(OSError):
+        os.utime(manifest.path_of(place))  # when it was last used
     return place
+
+
+def _refuse_shared() -> None:
+    """EnvironmentProblem: another user of this machine could replace what is installed, and so what runs here."""
+    us = os.geteuid()
+    for folder in (cache_path(), installations()):
+        found = folder.stat()
+        everyone = found.st_mode & stat.S_IWOTH and not found.st_mode & stat.S_ISVTX
+        if everyone or (us not in (0, found.st_uid) and found.st_uid != 0):
+            raise EnvironmentProblem(
+                f"other users of this machine can write in {folder}, and replace what would run from there",
+                hint=f"chmod go-w {folder}"
+                if found.st_uid == us
+                else "set KAFKA_TRIAL_CACHE to a folder of your own",
+            )
+
+
+def is_finished(place: Path) -> bool:
+    """Whether an installation was made to its end; not whether it is still as it was made."""
+    return os.path.lexists(place) and os.path.lexists(manifest.path_of(place))
+
+
+def partial_of(place: Path) -> Path:
+    """Where an installation is until it is whole."""
+    return place.with_name(f".{place.name}.partial")
+
+
+def remove(place: Path) -> None:
+    """Remove an installation, finished or not. Its lock is the caller's."""
+    for path in (manifest.path_of(place), place, partial_of(place)):  # without a manifest it is not used
+        try:
+            if path.is_dir() and not path.is_symlink():
+                shutil.rmtree(path)
+            else:
+                path.unlink(missing_ok=True)
+        except OSError as error:
+            raise EnvironmentProblem(f"{path} cannot be removed: {error.strerror}") from error
+
+
+def _make(place: Path, build: Callable[[Path], None], is_locked: bool) -> None:
+    remove(place)
+    partial = partial_of(place)
+    partial.mkdir()
+    try:
+        build(partial)
+        made = manifest.taken(partial, is_locked=is_locked)
+        partial.rename(place)
+        manifest.write(place, made)
+    finally:
+        shutil.rmtree(partial, ignore_errors=True)

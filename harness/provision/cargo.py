@@ -1,24 +1,28 @@
-"""Cargo, and the compilers that it builds with: the machine's own, under the user's settings of them.
+"""Cargo, and the compilers that it builds with: the machine's own.
 
 A crate that bundles a C library is built with a C compiler, a C++ compiler and make besides. None of them is borrowed.
+Each build has a home of its own for what cargo fetches: cargo checks a crate when it downloads it, and never again.
+The user's settings of cargo (where crates come from, and the password for it) are linked into that home.
 """
 
 from __future__ import annotations
 
 import os
 import re
-import shutil
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from shutil import which
 
 from harness.errors import EnvironmentProblem
-from harness.provision.caches import cache_dir
+from harness.provision.environment import find_program, search_path
 from harness.provision.tools import Ended, attempt, excerpt
 
 #: Debian 13's, and the rust-version of our packages: cargo then takes no crate that asks for a later one.
 OLDEST = (1, 85)
 TIMEOUT_S = 3_600  # a build takes minutes, and far more on a machine that does much else
+
+_SETTINGS = ("config.toml", "credentials.toml")
 
 #: Each tool that a build calls, and Debian's package of it.
 _PACKAGES = {"cargo": "cargo", "rustc": "cargo", "cc": "gcc", "c++": "g++", "make": "make"}
@@ -31,9 +35,14 @@ class Cargo:
     path: Path
     builds_with: str
 
-    def run(self, folder: Path, *words: str | Path, env: Mapping[str, str] | None = None) -> Ended:
-        """Run it to its end in a folder of ours: it would obey the settings of whatever project it is started in."""
-        return _run_in(folder, self.path, *words, env=env)
+    def run(self, home: Path, *words: str | Path, env: Mapping[str, str] | None = None) -> Ended:
+        """Run it to its end, with ``home`` to keep things in."""
+        home.mkdir(exist_ok=True)
+        for name in _SETTINGS:
+            theirs, ours = cargo_home() / name, home / name
+            if theirs.is_file() and not ours.is_symlink():
+                ours.symlink_to(theirs.absolute())
+        return _run(self.path, *words, env={**(env or {}), "CARGO_HOME": str(home)})
 
 
 def find_cargo() -> Cargo:
@@ -41,7 +50,7 @@ def find_cargo() -> Cargo:
 
     EnvironmentProblem: it is missing, too old or broken, or another of the tools is missing.
     """
-    found = {tool: shutil.which(tool, path=_search_path()) for tool in _PACKAGES}
+    found = {tool: which(tool, path=_search_path()) for tool in _PACKAGES}
     missing = [tool for tool, path in found.items() if path is None]
     if missing:
         raise EnvironmentProblem(
@@ -49,8 +58,8 @@ def find_cargo() -> Cargo:
             f" {cargo_home() / 'bin'}",
             hint=install_hint(missing),
         )
-    rust = _run_in(cache_dir(), str(found["rustc"]), "-vV")
-    c = _run_in(cache_dir(), str(found["cc"]), "--version")
+    rust = _run(str(found["rustc"]), "-vV")
+    c = _run(str(found["cc"]), "--version")
     release = re.search(r"^release: (\d+)\.(\d+)", rust.output, re.MULTILINE)
     if release is None:
         why = excerpt(rust.output, "error")
@@ -66,7 +75,7 @@ def find_cargo() -> Cargo:
 
 def install_hint(tools: Iterable[str]) -> str:
     """The one command that brings some of the tools, or what to do where we do not know one."""
-    if not shutil.which("apt-get"):
+    if not find_program("apt-get"):
         return f"install Rust {_dotted(OLDEST)}, a C++ compiler and make with this system's package manager"
     packages = {_rust_package() if _PACKAGES[tool] == "cargo" else _PACKAGES[tool] for tool in tools}
     return f"{'' if os.geteuid() == 0 else 'sudo '}apt-get install -y {' '.join(sorted(packages))}"
@@ -83,21 +92,17 @@ def _rust_package() -> str:
     return "cargo-web" if too_old else "cargo"
 
 
-def _run_in(folder: Path, *words: str | Path, env: Mapping[str, str] | None = None) -> Ended:
+def _run(*words: str | Path, env: Mapping[str, str] | None = None) -> Ended:
     # rustup's own rustc is found beside its cargo
-    return attempt(
-        ["/usr/bin/env", "-C", folder, *words],
-        env={"PATH": _search_path()} | dict(env or {}),
-        timeout_s=TIMEOUT_S,
-    )
+    return attempt(words, tool="cargo", env={"PATH": _search_path(), **(env or {})}, timeout_s=TIMEOUT_S)
 
 
 def _search_path() -> str:
-    return os.pathsep.join([os.environ.get("PATH", os.defpath), str(cargo_home() / "bin")])
+    return os.pathsep.join([search_path(), str(cargo_home() / "bin")])
 
 
 def cargo_home() -> Path:
-    """Where the user's cargo keeps its settings and what it fetched."""
+    """Where the user's cargo keeps its settings."""
     return Path(os.environ.get("CARGO_HOME") or Path.home() / ".cargo")
 
 

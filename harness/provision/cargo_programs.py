@@ -1,10 +1,11 @@
 """Programs in Rust: built once from our sources and one version of a client's crate, and kept in the cache.
 
-A program's manifest leaves the version of the crate open, and cargo pins it in the lock file. A crate that bundles a
-C library is pinned with the oldest bundle that it asks for, which is the one that it was published with: cargo would
-take the newest, and every version of the client would stand on the same library, another one next year.
+A program's manifest leaves the version of the crate open, and its committed ``Cargo.lock`` pins it. Where there is
+none, cargo makes one, and a crate that bundles a C library is pinned with the oldest bundle that it asks for, which is
+the one that it was published with: cargo would take the newest, and every version of the client would stand on the
+same library, another one next year.
 
-What is compiled on the way (a third of a gigabyte) is removed; what is fetched, cargo keeps in the user's own home.
+What is fetched, and what is compiled on the way (a third of a gigabyte), is removed.
 """
 
 from __future__ import annotations
@@ -14,19 +15,21 @@ import json
 import logging
 import re
 import shutil
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
 from harness.errors import EnvironmentProblem, UsageError
-from harness.provision.caches import cache_dir, installed
-from harness.provision.cargo import Cargo, cargo_home, find_cargo
+from harness.provision.caches import installed
+from harness.provision.cargo import Cargo, find_cargo
 from harness.provision.tools import Ended, excerpt
 from harness.provision.versions import in_order
 
 log = logging.getLogger(__name__)
 
+LOCK = "Cargo.lock"
 #: What belongs to a package; what somebody's own build left beside it does not.
 _SOURCES = ("Cargo.toml", "build.rs", "src/**/*.rs")
 #: A package in which anything will do, so that cargo has to be told of every version.
@@ -50,10 +53,12 @@ class CargoProgram:
     package: str
     libraries: tuple[str, ...]
     bundle: str | None = None
+    lock: Path | None = None
 
     def files(self) -> dict[str, bytes]:
         """What is built, by its path from the root."""
-        return {
+        lock = {f"{self.package}/{LOCK}": self.lock.read_bytes()} if self.lock else {}
+        return lock | {
             str(path.relative_to(self.root)): path.read_bytes()
             for name in (self.package, *self.libraries)
             for pattern in _SOURCES
@@ -71,19 +76,34 @@ def built(program: CargoProgram) -> Path:
     digest = hashlib.sha256(cargo.builds_with.encode())
     for name, content in files.items():
         digest.update(f"{name} {len(content)} ".encode() + content)
-    place = cache_dir() / "rust" / f"{program.crate}-{program.version}-{digest.hexdigest()[:12]}"
+    named, binary = f"{program.crate}@{program.version}", f"verifiable-{program.crate}"
 
     def build(folder: Path) -> None:
         log.info("building %s %s (some minutes)", program.crate, program.version)
         work = folder / "work"
-        for name, content in files.items():
-            (work / name).parent.mkdir(parents=True, exist_ok=True)
-            (work / name).write_bytes(content)
-        _pin(cargo, program, work / program.package)
-        _compile(cargo, program, work / program.package, folder)
+        _write(files, work)
+        if program.lock is None:
+            _pin(cargo, program, work)
+        _compile(cargo, program, work).rename(folder / binary)
         shutil.rmtree(work)
 
-    return installed(place, build) / "bin" / f"verifiable-{program.crate}"
+    is_locked = program.lock is not None
+    return installed("rust", f"{named}-{digest.hexdigest()[:12]}", build, is_locked=is_locked) / binary
+
+
+def write_lock(program: CargoProgram, lock: Path) -> None:
+    """Have cargo resolve a program as it would today, into the lock file of a folder."""
+    with TemporaryDirectory() as folder:
+        work = Path(folder)
+        _write(replace(program, lock=None).files(), work)
+        _pin(find_cargo(), program, work)
+        shutil.copyfile(work / program.package / LOCK, lock / LOCK)
+
+
+def _write(files: Mapping[str, bytes], work: Path) -> None:
+    for name, content in files.items():
+        (work / name).parent.mkdir(parents=True, exist_ok=True)
+        (work / name).write_bytes(content)
 
 
 def published(crate: str) -> list[str]:
@@ -99,7 +119,7 @@ def published(crate: str) -> list[str]:
         (folder / "src").mkdir()
         (folder / "src" / "lib.rs").touch()
         (folder / "Cargo.toml").write_text(_ANY.format(crate=crate))
-        ended = cargo.run(folder, "generate-lockfile", *_users_settings(), env={"CARGO_HOME": str(home)})
+        ended = cargo.run(home, "generate-lockfile", "--manifest-path", folder / "Cargo.toml")
         if ended.returncode != 0:
             raise EnvironmentProblem(f"cargo could not list the versions of {crate}: {_cause(ended.output)}")
         kept = [path.read_bytes() for path in home.glob(f"registry/index/*/.cache/**/{crate}")]
@@ -111,20 +131,21 @@ def published(crate: str) -> list[str]:
     return in_order(str(json.loads(document)["vers"]) for document in documents)
 
 
-def _users_settings() -> list[str | Path]:
-    """The settings in the user's own home, among which may be where crates come from here."""
-    settings = cargo_home() / "config.toml"
-    return ["--config", settings] if settings.exists() else []
-
-
-def _pin(cargo: Cargo, program: CargoProgram, package: Path) -> None:
+def _pin(cargo: Cargo, program: CargoProgram, work: Path) -> None:
     """Have cargo write the lock file with the program's version, and what was published with it."""
-    _done(program, cargo.run(package, "update", "--package", program.crate, "--precise", program.version))
+    home, manifest = work / "home", ("--manifest-path", work / program.package / "Cargo.toml")
+
+    def pin(crate: str, version: str) -> None:
+        _done(program, cargo.run(home, "update", *manifest, "--package", crate, "--precise", version))
+
+    pin(program.crate, program.version)
     if program.bundle is None:
         return
-    said = _done(program, cargo.run(package, "metadata", "--format-version", "1", "--quiet"))
-    oldest = _oldest_asked_for(json.JSONDecoder().raw_decode(said)[0], program.crate, program.bundle)
-    _done(program, cargo.run(package, "update", "--package", program.bundle, "--precise", oldest))
+    said = _done(program, cargo.run(home, "metadata", *manifest, "--format-version", "1", "--quiet"))
+    pin(
+        program.bundle,
+        _oldest_asked_for(json.JSONDecoder().raw_decode(said)[0], program.crate, program.bundle),
+    )
 
 
 def _oldest_asked_for(metadata: dict[str, Any], crate: str, dependency: str) -> str:
@@ -134,12 +155,16 @@ def _oldest_asked_for(metadata: dict[str, Any], crate: str, dependency: str) -> 
     return str(wanted).lstrip("^=~> ")
 
 
-def _compile(cargo: Cargo, program: CargoProgram, package: Path, folder: Path) -> None:
-    """Install the program into a folder; unoptimised, which is quick enough to say what a client does."""
-    words = ("--path", package, "--root", folder, "--target-dir", folder / "work" / "target")
+def _compile(cargo: Cargo, program: CargoProgram, work: Path) -> Path:
+    """The program, built unoptimised, which is quick enough to say what a client does."""
+    target = work / "target"
+    words = ("--locked", "--manifest-path", work / program.package / "Cargo.toml", "--target-dir", target)
     # zlib is built along rather than taken from the machine, which may have it, or its headers, or neither
-    env = {"LIBZ_SYS_STATIC": "1"}
-    _done(program, cargo.run(package, "install", "--debug", "--locked", "--no-track", *words, env=env))
+    _done(program, cargo.run(work / "home", "build", *words, env={"LIBZ_SYS_STATIC": "1"}))
+    name = f"debug/verifiable-{program.crate}"
+    # a user's settings may name the machine to build for, which is then a folder in between
+    [binary] = [*target.glob(name), *target.glob(f"*/{name}")]
+    return binary
 
 
 def _done(program: CargoProgram, ended: Ended) -> str:

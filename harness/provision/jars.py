@@ -1,6 +1,7 @@
 """Jars from Maven's central repository, by the Ivy that PySpark ships: it needs a JVM and knows the way by itself.
 
-Ivy checks what it fetches against the repository's own sums. What we pin is held against a committed list as well.
+Ivy checks what it fetches against the repository's own sums. What we pin is held against a committed list as well:
+Kafka's jars, the compiler, and those of each version of the client that was tried.
 """
 
 from __future__ import annotations
@@ -14,8 +15,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from harness.errors import EnvironmentProblem, UsageError
-from harness.provision.caches import cache_dir, installed
+from harness.provision.caches import installed
 from harness.provision.java import find_java
+from harness.provision.manifest import FIX, summary
 from harness.provision.tools import Ended, attempt, excerpt
 from harness.provision.versions import in_order
 
@@ -60,19 +62,19 @@ def published(organisation: str, name: str) -> list[str]:
     return revisions
 
 
-def pinned(what: str, modules: Sequence[Module], place: Path, sums: Mapping[str, str]) -> Path:
-    """``place`` in the cache with exactly the jars in ``sums``, fetched where they are missing, checked at every use.
+def fetch_pinned(what: str, modules: Sequence[Module], folder: Path, sums: Mapping[str, str]) -> None:
+    """The same, and EnvironmentProblem unless that gave exactly the jars in ``sums``."""
+    fetch(what, modules, folder)
+    if wrong := differences(folder, sums):
+        raise EnvironmentProblem(f"{what} was fetched, but is not what was pinned: {summary(wrong)}")
+
+
+def pinned(what: str, modules: Sequence[Module], kind: str, name: str, sums: Mapping[str, str]) -> Path:
+    """An installation with exactly the jars in ``sums``, fetched where they are missing, all read at every use.
 
     EnvironmentProblem: no Java, not fetched, or a jar that is not the committed one.
     """
-
-    def build(folder: Path) -> None:
-        fetch(what, modules, folder)
-        if wrong := differences(folder, sums):
-            raise EnvironmentProblem(f"{what} was fetched, but is not what was pinned: {wrong[0]}")
-
-    cache_dir()
-    installed(place, build)
+    place = installed(kind, name, lambda folder: fetch_pinned(what, modules, folder, sums))
     check(what, place, sums)
     return place
 
@@ -80,17 +82,25 @@ def pinned(what: str, modules: Sequence[Module], place: Path, sums: Mapping[str,
 def check(what: str, libs: Path, sums: Mapping[str, str]) -> None:
     """EnvironmentProblem unless the folder holds exactly the jars of the committed list, byte for byte."""
     if wrong := differences(libs, sums):
-        more = f" (and {len(wrong) - 1} more like it)" if len(wrong) > 1 else ""
         raise EnvironmentProblem(
-            f"the jars of {what} in {libs} are not the ones that were pinned: {wrong[0]}{more}",
-            hint=f"rm -rf {libs}",
+            f"the jars of {what} in {libs} are not the ones that were pinned: {summary(wrong)}", hint=FIX
         )
 
 
 def read_sums(name: str) -> dict[str, str]:
     """A committed list: jar name to SHA-256, from ``shasum``'s format."""
-    text = Path(__file__).with_name("sums").joinpath(f"{name}.sha256").read_text()
-    return {jar: digest for digest, jar in (line.split() for line in text.splitlines())}
+    return sums_in(Path(__file__).with_name("sums") / f"{name}.sha256")
+
+
+def sums_in(file: Path) -> dict[str, str]:
+    """A list of jars in a file, as :func:`write_sums` wrote it."""
+    return {jar: digest for digest, jar in (line.split() for line in file.read_text().splitlines())}
+
+
+def write_sums(folder: Path, file: Path) -> None:
+    """Write down the jars of a folder with their SHA-256."""
+    lines = [f"{_sha256(jar)}  {jar.name}\n" for jar in sorted(folder.glob("*.jar"))]
+    file.write_text("".join(lines))
 
 
 def differences(libs: Path, sums: Mapping[str, str]) -> list[str]:
@@ -139,7 +149,7 @@ def _ivy(work: Path, words: Sequence[str]) -> Ended:
         "org.apache.ivy.Main",
         *words,
     ]
-    return attempt(ivy, timeout_s=900)
+    return attempt(ivy, tool="java", timeout_s=900)
 
 
 def _description(modules: Sequence[Module]) -> str:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import logging
 import os
 import re
-import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from harness.errors import EnvironmentProblem
+from harness.provision.environment import find_program
 from harness.provision.tools import attempt, excerpt
 
 OLDEST = 17
@@ -46,15 +46,15 @@ def find_java() -> Java:
 
 def _launchers() -> Iterator[Path]:
     home = os.environ.get("JAVA_HOME")
-    if home and (Path(home) / "bin" / "java").exists():
+    if home and Path(home).is_absolute() and (Path(home) / "bin" / "java").exists():
         yield Path(home) / "bin" / "java"
-    if on_path := shutil.which("java"):
-        yield Path(on_path)
+    if on_path := find_program("java"):
+        yield on_path
 
 
 def _version(java: Path) -> int | None:
     try:
-        said = attempt([java, "-version"], timeout_s=30).output
+        said = attempt([java, "-version"], tool="java", timeout_s=30).output
     except EnvironmentProblem:
         return None
     number = re.search(r'version "(?:1\.)?(\d+)', said)
@@ -63,7 +63,7 @@ def _version(java: Path) -> int | None:
 
 def install_hint() -> str:
     """The one command that brings Java, or what to do where we do not know one."""
-    if shutil.which("apt-get"):
+    if find_program("apt-get"):
         return f"{'' if os.geteuid() == 0 else 'sudo '}apt-get install -y {_package()}"
     return "install a Java 17 runtime with this system's package manager, or let JAVA_HOME name one"
 
@@ -85,7 +85,7 @@ def ensure_java() -> Java:
     try:
         return find_java()
     except EnvironmentProblem:
-        if not shutil.which("apt-get") or (as_root := _as_root()) is None:
+        if not find_program("apt-get") or (as_root := _as_root()) is None:
             raise
     quiet, env = [*as_root, "apt-get", "-qq"], {"DEBIAN_FRONTEND": "noninteractive"}
     attempt([*quiet, "update"], env=env, timeout_s=300)
@@ -101,5 +101,5 @@ def ensure_java() -> Java:
 def _as_root() -> list[str] | None:
     if os.geteuid() == 0:
         return []
-    may = shutil.which("sudo") and attempt(["sudo", "-n", "true"], timeout_s=10).returncode == 0
+    may = find_program("sudo") and attempt(["sudo", "-n", "true"], timeout_s=10).returncode == 0
     return ["sudo", "-n"] if may else None

@@ -1,7 +1,7 @@
 """Java programs for a machine that has a runtime and no JDK: their jars by Ivy, their sources by Eclipse's compiler.
 
-The compiler is a jar itself, pinned by its sum. A program stands in the cache once for each set of jars and sources,
-under a name that holds the digest of all that it is made of.
+The compiler is a jar itself, pinned by its sum, and so are the jars of a program that has a committed list. A program
+stands in the cache once for each set of jars and sources, under a name that holds the digest of all that it is made of.
 """
 
 from __future__ import annotations
@@ -11,10 +11,11 @@ import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from harness.errors import EnvironmentProblem
 from harness.provision import jars
-from harness.provision.caches import cache_dir, cache_path, installed
+from harness.provision.caches import installed
 from harness.provision.jars import Module
 from harness.provision.java import OLDEST, find_java
 from harness.provision.tools import attempt, excerpt
@@ -32,35 +33,50 @@ class JavaProgram:
     classpath: str
 
 
-def java_program(modules: Sequence[Module], sources: Sequence[Path]) -> JavaProgram:
-    """The program in the folders ``sources``, compiled against ``modules``; it is named after the first of them.
+def java_program(
+    modules: Sequence[Module], sources: Sequence[Path], *, name: str | None = None, lock: Path | None = None
+) -> JavaProgram:
+    """The program in the folders ``sources``, compiled against ``modules``, of which ``lock`` is the list of sums.
 
-    UsageError: the first module is not published at that revision. EnvironmentProblem: no Java, or no program.
+    It is called ``name``, or as the first module. UsageError: the first module is not published at that revision.
+    EnvironmentProblem: no Java, or no program.
     """
     java = find_java().path
-    _, name, revision = modules[0]
+    _, client, revision = modules[0]
+    what = f"{client} {revision}"
     files = [file for folder in sources for file in sorted(folder.rglob("*.java"))]
-    place = cache_path() / "java" / f"{name}-{revision}-{_digest(modules, files)}"
+    made_of = [*files, lock] if lock else files
 
     def build(folder: Path) -> None:
-        log.info("installing %s %s", name, revision)
+        log.info("installing %s", what)
         libs, classes = folder / LIBS, folder / CLASSES
         libs.mkdir()
-        jars.fetch(f"{name} {revision}", modules, libs)
-        compile_into(classes, files, jars.classpath(libs), what=f"the program for {name} {revision}")
+        if lock:
+            jars.fetch_pinned(what, modules, libs, jars.sums_in(lock))
+        else:
+            jars.fetch(what, modules, libs)
+        compile_into(classes, files, jars.classpath(libs), what=f"the program for {what}")
 
-    cache_dir()
-    folder = installed(place, build)
+    named = f"{name or f'{client}@{revision}'}-{_digest(modules, made_of)}"
+    folder = installed("java", named, build, is_locked=lock is not None)
     return JavaProgram(java, f"{folder / CLASSES}:{jars.classpath(folder / LIBS)}")
+
+
+def write_lock(modules: Sequence[Module], lock: Path) -> None:
+    """Fetch the jars of ``modules`` and write down their sums."""
+    with TemporaryDirectory() as folder:
+        jars.fetch(modules[0][1], modules, Path(folder))
+        jars.write_sums(Path(folder), lock)
 
 
 def compile_into(classes: Path, files: Sequence[Path], classpath: str, *, what: str) -> None:
     """Compile for the oldest Java that we run on. EnvironmentProblem: ``what`` does not compile, and why."""
     _, _, revision = ECJ
-    place, sums = cache_path() / "ecj" / revision, jars.read_sums(f"ecj-{revision}")
-    compiler = jars.pinned(f"ecj {revision}", [ECJ], place, sums) / f"ecj-{revision}.jar"
+    sums = jars.read_sums(f"ecj-{revision}")
+    compiler = jars.pinned(f"ecj {revision}", [ECJ], "ecj", revision, sums) / f"ecj-{revision}.jar"
     options = (f"-{OLDEST}", "-encoding", "UTF-8", "-nowarn", "-cp", classpath, "-d", classes)
-    ended = attempt([find_java().path, *jars.BRIEFLY, "-jar", compiler, *options, *files], timeout_s=300)
+    argv: list[str | Path] = [find_java().path, *jars.BRIEFLY, "-jar", compiler, *options, *files]
+    ended = attempt(argv, tool="java", timeout_s=300)
     if ended.returncode != 0:
         raise EnvironmentProblem(f"{what} does not compile: {_first_error(ended.output)}")
 

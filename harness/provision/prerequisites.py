@@ -1,6 +1,6 @@
-"""What a run needs of this machine: each thing with its state, and where it is missing, the one command that mends it.
+"""What a run needs of this machine: each thing with its state, and where it is missing, the one command that fixes it.
 
-The checks only look; :func:`mend_all` fetches.
+The checks only look; :func:`fix_all` removes what is damaged, and fetches.
 """
 
 from __future__ import annotations
@@ -21,11 +21,13 @@ import requests
 from harness.errors import EnvironmentProblem
 from harness.ports_block import port_block
 from harness.processes import leftovers
-from harness.provision import go, toxiproxy
+from harness.provision import go, kafka, toxiproxy
 from harness.provision.caches import cache_dir, cache_path
 from harness.provision.cargo import find_cargo
+from harness.provision.installations import Installation, survey
 from harness.provision.java import ensure_java, find_java
 from harness.provision.kafka import VERSIONS, check, kafka_jars, libs_path
+from harness.provision.manifest import FIX
 from harness.provision.node import find_node
 from harness.provision.python_env import find_uv
 from harness.provision.tools import attempt, excerpt
@@ -35,7 +37,6 @@ OLDEST_PYTHON = (3, 11)
 DISK_BYTES_MIN = 2 * 2**30
 OPEN_FILES_MIN = 1024
 PORTS_MIN = 256
-MEND = "kafka-trial doctor --mend"
 
 
 class State(StrEnum):
@@ -47,24 +48,26 @@ class State(StrEnum):
 
 
 class Prerequisite(msgspec.Struct, frozen=True):
-    """One line of ``kafka-trial doctor``. A run needs what is ``required``; ``mend`` is one command for a shell."""
+    """One line of ``kafka-trial doctor``. A run needs what is ``required``; ``fix`` is one command for a shell."""
 
     name: str
     state: State
     detail: str
-    mend: str | None = None
+    fix: str | None = None
     required: bool = True
 
 
 def check_all() -> list[Prerequisite]:
-    """Every prerequisite, in the order in which they build on each other."""
+    """Every prerequisite, in the order in which they build on each other. All that is installed is read to its end."""
+    there = list(survey())
     return [
         _python(),
         _java(),
         _uv(),
         _cache(),
-        *(_kafka(version) for version in VERSIONS),
-        _toxiproxy(),
+        *(_kafka(version, there) for version in VERSIONS),
+        _toxiproxy(there),
+        *_others(there),
         _go(),
         _node(),
         _cargo(),
@@ -75,9 +78,17 @@ def check_all() -> list[Prerequisite]:
     ]
 
 
-def mend_all(say: Callable[[str], None]) -> None:
-    """Get each required thing that is missing and can be fetched; ``say`` is told what. Errors: as the getters'."""
+def fix_all(say: Callable[[str], None]) -> list[tuple[str, str]]:
+    """Remove what is damaged, and get each required thing that is missing and can be fetched; ``say`` is told what.
+
+    Returns the clients, with their versions, whose installations were removed. Errors: as the getters'.
+    """
+    damaged = [one for one in survey() if one.damage]
+    for one in damaged:
+        say(f"removing {one.kind}/{one.name}: {one.damage}")
+        one.remove()
     missing = {one.name for one in check_all() if one.state is State.MISSING and one.required}
+    missing |= {f"kafka {one.name}" for one in damaged if one.kind == kafka.KIND}
     if "java" in missing:
         say("installing Java")
         ensure_java()
@@ -90,8 +101,9 @@ def mend_all(say: Callable[[str], None]) -> None:
         if "toxiproxy" in missing:
             say(f"building Toxiproxy {toxiproxy.VERSION}")
             getting.append(together.submit(toxiproxy.toxiproxy_server))
-    for one in getting:
-        one.result()
+    for got in getting:
+        got.result()
+    return [one.client for one in damaged if one.client]
 
 
 def _python() -> Prerequisite:
@@ -115,7 +127,7 @@ def _java() -> Prerequisite:
 
 def _uv() -> Prerequisite:
     try:
-        said = attempt([find_uv(), "--version"], timeout_s=30)
+        said = attempt([find_uv(), "--version"], tool="uv", timeout_s=30)
     except EnvironmentProblem as problem:
         return Prerequisite("uv", State.BROKEN, str(problem), "make setup")
     if said.returncode != 0:
@@ -132,26 +144,49 @@ def _cache() -> Prerequisite:
         )
 
 
-def _kafka(version: str) -> Prerequisite:
+def _kafka(version: str, there: list[Installation]) -> Prerequisite:
     name, libs, required = f"kafka {version}", libs_path(version), version == DEFAULT_KAFKA
+    damage = next((one.damage for one in there if (one.kind, one.name) == (kafka.KIND, version)), None)
+    if damage:
+        return Prerequisite(name, State.BROKEN, f"{libs} is damaged: {damage}", FIX, required)
     if not libs.is_dir():
         later = "" if required else " (it is fetched when a run names it)"
         return Prerequisite(
-            name, State.MISSING, f"no jars in {libs}{later}", MEND if required else None, required
+            name, State.MISSING, f"no jars in {libs}{later}", FIX if required else None, required
         )
     try:
         check(version, libs)
     except EnvironmentProblem as problem:
-        return Prerequisite(name, State.BROKEN, str(problem), problem.hint, required)
+        return Prerequisite(name, State.BROKEN, str(problem), f"rm -rf {libs}; {FIX}", required)
     return Prerequisite(name, State.OK, f"all jars as pinned, in {libs}", required=required)
 
 
-def _toxiproxy() -> Prerequisite:
+def _toxiproxy(there: list[Installation]) -> Prerequisite:
     if url := os.environ.get("TOXIPROXY_URL"):
         return _toxiproxy_elsewhere(url)
+    foreign = toxiproxy.foreign_server()
+    unused = f"; {foreign} on PATH is not ours, and is not used" if foreign else ""
+    damage = next((one.damage for one in there if one.place == toxiproxy.place()), None)
+    if damage:
+        detail = f"{toxiproxy.place()} is damaged: {damage}{unused}"
+        return Prerequisite("toxiproxy", State.BROKEN, detail, FIX)
     if server := toxiproxy.find_server():
-        return Prerequisite("toxiproxy", State.OK, f"{toxiproxy.VERSION} at {server}")
-    return Prerequisite("toxiproxy", State.MISSING, f"no toxiproxy-server {toxiproxy.VERSION}", MEND)
+        return Prerequisite("toxiproxy", State.OK, f"{toxiproxy.VERSION} at {server}{unused}")
+    detail = f"no toxiproxy-server {toxiproxy.VERSION} that was built here{unused}"
+    return Prerequisite("toxiproxy", State.MISSING, detail, FIX)
+
+
+def _others(there: list[Installation]) -> list[Prerequisite]:
+    """The environments of clients and of tools: a line for each that is damaged, and one for all that are not."""
+    others = [one for one in there if one.kind != kafka.KIND and one.place != toxiproxy.place()]
+    broken = [one for one in others if one.damage]
+    unlocked = sum(not one.is_locked for one in others)
+    detail = f"{len(others) - len(broken)} installed, as they were made" + (
+        f"; {unlocked} without a committed lock, by their registry's own sums" if unlocked else ""
+    )
+    return [Prerequisite("clients", State.OK, detail, required=False)] + [
+        Prerequisite(f"{one.kind}/{one.name}", State.BROKEN, f"damaged: {one.damage}", FIX) for one in broken
+    ]
 
 
 def _toxiproxy_elsewhere(url: str) -> Prerequisite:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 from harness.errors import EnvironmentProblem
-from harness.provision.python_env import python_env
+from harness.provision.python_env import pinned_env
 from harness.provision.tools import attempt, excerpt
 from harness.provision.versions import in_order
 
-PIP = "pip==25.3"
+PIP = Path(__file__).with_name("pip.txt")
 _UNREACHABLE = "connection broken by"
 
 
@@ -19,7 +20,7 @@ def published(package: str) -> list[str]:
     EnvironmentProblem: PyPI cannot be asked, or has no such package.
     """
     ask = ["-m", "pip", "index", "versions", "--json", "--retries", "1", package]
-    ended = attempt([python_env(PIP), *ask], timeout_s=120)
+    ended = attempt([pinned_env("pip", PIP), *ask], tool="pip", timeout_s=120)
     if ended.returncode != 0:
         said = excerpt(ended.output, "ERROR").removeprefix("ERROR: ")
         why = "it cannot be reached" if _UNREACHABLE in ended.output else said

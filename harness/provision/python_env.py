@@ -1,41 +1,71 @@
 """A Python environment of its own for each client, made by uv once and kept in the cache.
 
-The environment is named after what it holds and the interpreter it stands on, so no two requirements share one.
+The environment is named after what it holds and the interpreter it stands on, so no two requirements share one. Only
+wheels are installed: to build a source package runs a program of its own. With a lock, every file has its committed
+hash; without one, its hash is what the registry says. Nothing comes from uv's cache, which is not checked again.
 """
 
 from __future__ import annotations
 
 import hashlib
 import logging
+import platform
 import re
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import uv
 
 from harness.errors import EnvironmentProblem, KafkaTrialError, UsageError
-from harness.provision.caches import cache_dir, installed
+from harness.names import made_of
+from harness.provision.caches import installed
 from harness.provision.tools import Ended, attempt, excerpt
 
 log = logging.getLogger(__name__)
 
 _NOT_THERE = ("there is no version of", "there are no versions of", "was not found in the package registry")
 _OFFLINE = "network was disabled"
+_NO_WHEEL = re.compile(r"no (usable )?wheels|building source distributions is disabled", re.IGNORECASE)
+_WHEELS = ("--only-binary", ":all:")
+#: The oldest Python that a lock is for.
+OLDEST = "3.11"
 
 
-def python_env(*requirements: str) -> Path:
+def python_env(*requirements: str, lock: Path | None = None) -> Path:
     """The interpreter of an environment that holds ``requirements`` (``"confluent-kafka==2.16.1"``) and no more.
 
-    It is named after the first of them. UsageError: no such requirement. EnvironmentProblem: it cannot be fetched, or
-    does not install here.
+    It is named after the first of them; ``lock`` is a requirements file that pins them, and all that they ask for, by
+    hash. UsageError: no such requirement. EnvironmentProblem: it cannot be fetched, has no wheel, or does not install
+    here.
     """
-    return _env(requirements[0], list(requirements), key=" ".join(sorted(requirements)))
+    if lock:
+        return pinned_env(requirements[0], lock)
+    return _env(requirements[0], list(requirements), key=" ".join(sorted(requirements)), is_locked=False)
 
 
 def pinned_env(name: str, pins: Path) -> Path:
     """The interpreter of an environment that holds what a requirements file pins by hash. Errors: as python_env."""
-    return _env(name, ["--require-hashes", "-r", str(pins)], key=pins.read_text())
+    return _env(name, ["--require-hashes", "--no-deps", "-r", str(pins.absolute())], key=pins.read_text())
+
+
+def write_lock(requirements: Iterable[str], lock: Path) -> None:
+    """Resolve requirements into a file that pins all of them by hash, for any machine; it holds no address."""
+    with TemporaryDirectory() as folder:
+        wanted = Path(folder) / "requirements.in"
+        wanted.write_text("\n".join(requirements))
+        words = (
+            "--universal",
+            "--generate-hashes",
+            "--no-header",
+            "--no-annotate",
+            "--python-version",
+            OLDEST,
+        )
+        ended = _uv("pip", "compile", "--quiet", *_WHEELS, *words, "-o", lock.absolute(), wanted)
+    if ended.returncode != 0:
+        raise _explained(" ".join(requirements), ended.output)
 
 
 def find_uv() -> Path:
@@ -46,10 +76,8 @@ def find_uv() -> Path:
         raise EnvironmentProblem(f"uv is not where its package says: {error}") from error
 
 
-def _env(name: str, wanted: list[str], *, key: str) -> Path:
-    slug = re.sub(r"[^\w.=-]+", "-", name)[:60].strip("-")
+def _env(name: str, wanted: list[str], *, key: str, is_locked: bool = True) -> Path:
     digest = hashlib.sha256(f"{key} {sys.version} {sys.base_prefix}".encode()).hexdigest()[:12]
-    place = cache_dir() / "python" / f"{slug}-{digest}"
 
     def build(folder: Path) -> None:
         log.info("installing %s", name)
@@ -57,23 +85,18 @@ def _env(name: str, wanted: list[str], *, key: str) -> Path:
         python = folder / "bin" / "python"
         steps: list[list[str | Path]] = [
             ["venv", "--relocatable", "--allow-existing", "--python", sys.executable, folder],
-            ["pip", "install", "--compile-bytecode", "--python", python, *wanted],
+            ["pip", "install", *_WHEELS, "--compile-bytecode", "--python", python, *wanted],
         ]
         for ended in (_uv(*words) for words in steps):
             if ended.returncode != 0:
                 raise _explained(name, ended.output)
 
-    def is_whole(folder: Path) -> bool:
-        return (
-            folder / "bin" / "python"
-        ).exists()  # false as well where the Python that it stands on is gone
-
-    return installed(place, build, whole=is_whole) / "bin" / "python"
+    slug = made_of(name.replace("==", "@"))[:60]
+    return installed("python", f"{slug}-{digest}", build, is_locked=is_locked) / "bin" / "python"
 
 
 def _uv(*words: str | Path) -> Ended:
-    # in a folder of ours: uv would obey the settings of whatever project it is started in
-    return attempt([find_uv(), "--no-progress", "--directory", cache_dir(), *words], timeout_s=900)
+    return attempt([find_uv(), "--no-progress", *words], tool="uv", timeout_s=900)
 
 
 def _explained(name: str, said: str) -> KafkaTrialError:
@@ -83,6 +106,14 @@ def _explained(name: str, said: str) -> KafkaTrialError:
         absent = re.search(r"no versions? of (\S+)", said)
         missing = absent[1] if absent else name
         return UsageError(f"{missing} does not exist{_newest(missing)}")
+    if _NO_WHEEL.search(said) and _OFFLINE not in said:
+        here = (
+            f"Python {sys.version_info[0]}.{sys.version_info[1]} on {platform.system()} {platform.machine()}"
+        )
+        return EnvironmentProblem(
+            f"{name} has no wheel for {here}, and source packages are not built here",
+            hint="name another version",
+        )
     hint = re.search(r"^hint: (.+)$", said, re.MULTILINE)
     why = excerpt(said, "cause:").removeprefix("cause: ")
     return EnvironmentProblem(f"{name} could not be installed: {why}", hint=hint[1] if hint else None)

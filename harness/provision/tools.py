@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -10,6 +9,10 @@ from pathlib import Path
 
 from harness.errors import EnvironmentProblem
 from harness.processes import owner_env
+from harness.provision.environment import tool_env
+
+#: A tool obeys the settings of whatever project it is started in, and of all folders above; here are none.
+NOBODYS = Path("/")
 
 
 @dataclass(frozen=True)
@@ -20,13 +23,24 @@ class Ended:
     output: str
 
 
-def attempt(argv: Iterable[str | Path], *, env: Mapping[str, str] | None = None, timeout_s: float) -> Ended:
-    """Run a program to its end, with ``env`` added to ours. EnvironmentProblem: it cannot start, or takes too long."""
+def attempt(
+    argv: Iterable[str | Path],
+    *,
+    tool: str = "",
+    env: Mapping[str, str] | None = None,
+    cwd: Path = NOBODYS,
+    timeout_s: float,
+) -> Ended:
+    """Run a program to its end, in the environment of ``tool`` with ``env`` added.
+
+    EnvironmentProblem: it cannot start, or takes too long.
+    """
     words = [str(word) for word in argv]
     try:
         ended = subprocess.run(
             words,
-            env={**os.environ, **(env or {}), **owner_env()},
+            env={**tool_env(tool), **(env or {}), **owner_env()},
+            cwd=cwd,
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,

@@ -93,10 +93,11 @@ def simulate(
     job = Job(chosen.name, chosen.guarantees, refs, broker, keep, store.folder)
     say(f"run {store.folder}: {trials} seeds from {seed} of {chosen.name}, {jobs} processes")
     tally, began = Tally(), time.monotonic()
-    with signals_as_interrupts() as received:
-        stopped = _carry_out(job, range(seed, seed + trials), jobs, tally, max_time, quiet)
-    seconds = time.monotonic() - began
-    _conclude(store, seed, tally, stopped)
+    with store.claimed():
+        with signals_as_interrupts() as received:
+            stopped = _carry_out(job, range(seed, seed + trials), jobs, tally, max_time, quiet)
+        seconds = time.monotonic() - began
+        _conclude(store, seed, tally, stopped)
     if as_json:
         print_json(_document(store, seed, tally, seconds))
     found = exit_code((Verdict(each) for each in tally.counts), strict=strict)

@@ -194,6 +194,15 @@ def traces_into_a_pipe(_: Any) -> None:
 
 
 @at("produce")
+def pipes_its_log(_: Any) -> None:
+    """In the place of the log whose last line the harness quotes, then the end that makes it look."""
+    log = trace().parent.parent / "client.log"
+    log.rename(log.with_name("moved"))
+    os.mkfifo(log)
+    os._exit(3)
+
+
+@at("produce")
 def traces_through_a_link(_: Any) -> None:
     trace().symlink_to("/etc/passwd")
 
@@ -240,7 +249,8 @@ def fills_the_disk(_: Any) -> None:
 def plants_links(_: Any) -> None:
     """In the place of everything that the harness is about to write in the trial's folder."""
     folder = trace().parent.parent
-    for name in ("history.jsonl", "frames.jsonl", "log.jsonl", "trial.json", "verdict.json", "traceback.txt"):
+    rows = (f"{name}.jsonl{end}" for name in ("history", "frames", "log") for end in ("", ".zst"))
+    for name in (*rows, "trial.json", "verdict.json", "traceback.txt"):
         for planted in (folder / name, folder / f".{name}.partial"):
             if not planted.exists():
                 planted.symlink_to(Path(os.environ["HOME"]) / f"taken-{name}")

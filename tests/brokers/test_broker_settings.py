@@ -7,9 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.brokers import settings
+from harness.brokers.credentials import Credentials
 from harness.brokers.layout import Layout
 
 DATA = Path("/data/node-1")
+CREDENTIALS = Credentials("hunter2")
 
 
 def layout(nodes: int, lanes: int) -> Layout:
@@ -18,7 +20,7 @@ def layout(nodes: int, lanes: int) -> Layout:
 
 def test_one_node_with_two_lanes() -> None:
     one = layout(1, 2)
-    told = settings.server_properties(one, one.nodes[0], DATA)
+    told = settings.server_properties(one, one.nodes[0], DATA, CREDENTIALS)
     assert told["process.roles"] == "broker,controller"
     assert told["node.id"] == "1"
     assert told["controller.quorum.voters"] == "1@127.0.0.1:20000"
@@ -30,7 +32,7 @@ def test_one_node_with_two_lanes() -> None:
         "INTERNAL://127.0.0.1:20001,LANE0://127.0.0.1:20002,LANE1://127.0.0.1:20005"
     )
     assert told["listener.security.protocol.map"] == (
-        "CONTROLLER:PLAINTEXT,INTERNAL:PLAINTEXT,LANE0:PLAINTEXT,LANE1:PLAINTEXT"
+        "CONTROLLER:SASL_PLAINTEXT,INTERNAL:SASL_PLAINTEXT,LANE0:PLAINTEXT,LANE1:PLAINTEXT"
     )
     assert told["log.dirs"] == "/data/node-1"
     assert told["auto.create.topics.enable"] == "false"
@@ -42,7 +44,7 @@ def test_internal_topics_have_as_many_replicas_as_there_are_nodes(
 ) -> None:
     cluster = layout(nodes, 1)
     for node in cluster.nodes:
-        told = settings.server_properties(cluster, node, DATA)
+        told = settings.server_properties(cluster, node, DATA, CREDENTIALS)
         for topic in ("offsets.topic", "transaction.state.log", "share.coordinator.state.topic"):
             assert told[f"{topic}.replication.factor"] == replicas
         assert told["default.replication.factor"] == replicas
@@ -52,7 +54,7 @@ def test_internal_topics_have_as_many_replicas_as_there_are_nodes(
 @given(st.sampled_from([1, 3]), st.integers(0, 5))
 def test_nodes_agree_on_their_voters_and_differ_in_their_addresses(nodes: int, lanes: int) -> None:
     cluster = layout(nodes, lanes)
-    told = [settings.server_properties(cluster, node, DATA) for node in cluster.nodes]
+    told = [settings.server_properties(cluster, node, DATA, CREDENTIALS) for node in cluster.nodes]
     assert len({each["controller.quorum.voters"] for each in told}) == 1
     assert len({each["listeners"] for each in told}) == nodes
     for each in told:
@@ -77,3 +79,14 @@ def test_each_version_is_configured_for_the_logger_that_it_has(version: str, opt
     found_option, found_file, text = settings.logging(version, Path("/run"))
     assert (found_option, found_file) == (option, file)
     assert "INFO" in text
+
+
+def test_without_credentials_every_listener_is_open() -> None:
+    one = layout(1, 1)
+    told = settings.server_properties(one, one.nodes[0], DATA, None)
+    assert "SASL" not in str(told)
+
+
+def test_nobody_reads_the_password_in_a_message() -> None:
+    assert "hunter2" not in repr(CREDENTIALS)
+    assert Credentials.drawn() != Credentials.drawn()

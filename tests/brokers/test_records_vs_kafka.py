@@ -143,7 +143,7 @@ def version(request: pytest.FixtureRequest) -> str:
 def kafka(
     loop: asyncio.Runner, version: str, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[LocalCluster]:
-    context = LOCAL.cluster(version, lanes=0, log_dir=tmp_path_factory.mktemp("logs"))
+    context = LOCAL.cluster(version, lanes=0, log_dir=tmp_path_factory.mktemp("logs"), is_guarded=False)
     cluster = loop.run(context.__aenter__())
     try:
         yield cluster

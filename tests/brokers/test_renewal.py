@@ -140,7 +140,9 @@ def test_what_brokers_measured_is_gone_after_the_time_that_the_fault_names(lab: 
             timeout=i32Timedelta.parse(timedelta(seconds=5)),
             topic_data=(TopicProduceData(name=TopicName("t"), partition_data=(part,)),),
         )
-        connection = Connection(cluster.internal_addresses[1])  # a throttled one is not read for as long
+        connection = Connection(
+            cluster.internal_addresses[1], credentials=cluster.credentials
+        )  # a throttled one is not read for as long
         try:
             answer = await connection.request(request, ProduceResponse)
         finally:

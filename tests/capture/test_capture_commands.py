@@ -36,7 +36,7 @@ def test_doctor_says_whether_there_can_be_one(capsys, monkeypatch, lacks, state)
     call(["doctor", "--json"])
     [found] = [one for one in json.loads(capsys.readouterr().out) if one["name"] == "capture"]
     assert (found["state"], found["required"]) == (state, False)
-    assert bool(found["mend"]) == (lacks is not None)
+    assert bool(found["fix"]) == (lacks is not None)
 
 
 @pytest.mark.jvm

@@ -71,7 +71,7 @@ def test_it_sees_all_that_happened_meanwhile(tmp_path):
     assert recording.brokers == {port: 1}
     assert observer.record.packets == recording.seen == len(recording.packets)
     assert (observer.record.dropped, observer.record.cut, observer.record.lacks) == (0, 0, None)
-    assert sorted(path.name for path in (tmp_path / "trial").iterdir()) == [CAPTURE, TCP]
+    assert sorted(path.name for path in (tmp_path / "trial").iterdir()) == [CAPTURE, f"{TCP}.zst"]
     assert not _capturing()
 
 
@@ -112,7 +112,7 @@ def test_one_that_does_not_end_leaves_nothing(tmp_path, monkeypatch):
 
     async def endless() -> Observer:
         async with observed(tmp_path, addresses(9)) as observer:
-            assert [path.name for path in tmp_path.iterdir()] == [f".{CAPTURE}.partial"]
+            assert [path.suffix for path in tmp_path.iterdir()] == [".partial"]
         return observer
 
     assert asyncio.run(endless()).record.lacks == "it did not end within 0 s"
@@ -152,7 +152,7 @@ def test_a_trial_that_is_interrupted_takes_its_capture_along(tmp_path):
 
 @pytest.mark.usefixtures("may_capture")
 def test_what_an_earlier_attempt_left_is_gone(tmp_path):
-    for name in (CAPTURE, TCP, f".{CAPTURE}.partial", f".{TCP}.partial"):
+    for name in (CAPTURE, f"{TCP}.zst", ".0.partial", ".1.partial"):
         (tmp_path / name).write_bytes(b"old")
 
     async def begun() -> None:

@@ -32,7 +32,7 @@ def installed(monkeypatch):
     """What is asked for, instead of being installed."""
     asked: list[str] = []
 
-    def python_env(*requirements: str) -> Path:
+    def python_env(*requirements: str, lock: Path | None) -> Path:
         asked.extend(requirements)
         return Path("/cache/bin/python")
 

@@ -20,7 +20,7 @@ def pip(tmp_path, monkeypatch):
         path = tmp_path / "pip"
         path.write_text(f'#!/bin/sh\necho "$@" > {tmp_path}/asked\n{script}\n')
         path.chmod(0o755)
-        monkeypatch.setattr(pypi, "python_env", lambda *_: path)
+        monkeypatch.setattr(pypi, "pinned_env", lambda *_: path)
 
     return says
 

@@ -35,17 +35,25 @@ def test_a_shard():
 def test_durations_are_read_as_they_are_written(hours, minutes, seconds):
     assert duration_s(f"{hours}h{minutes}m{seconds}s") == hours * 3600 + minutes * 60 + seconds
     assert duration_s(f"{seconds}s") == seconds
+    assert duration_s(f"{hours}d") == hours * 86_400
 
 
 @pytest.mark.parametrize("text", ["", "10", "10x", "1s1m", "-1s", "1.5h", "1h 5m"])
 def test_no_duration(text):
-    with pytest.raises(UsageError, match="is not a duration; write it as 90s, 10m or 1h30m"):
+    with pytest.raises(UsageError, match="is not a duration; write it as 90s, 10m, 1h30m or 30d"):
         duration_s(text)
 
 
 @pytest.mark.parametrize(
     ("seconds", "words"),
-    [(0, "0 s"), (59.4, "59 s"), (59.6, "1 min 0 s"), (125, "2 min 5 s"), (7_500, "2 h 5 min")],
+    [
+        (0, "0 s"),
+        (59.4, "59 s"),
+        (59.6, "1 min 0 s"),
+        (125, "2 min 5 s"),
+        (7_500, "2 h 5 min"),
+        (40 * 86_400, "40 d"),
+    ],
 )
 def test_durations_are_told_in_two_units_at_most(seconds, words):
     assert told_s(seconds) == words

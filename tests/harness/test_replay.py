@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from harness import exports
+from harness import exports, zstd
 from harness.cli.main import call
 from harness.cli.replay import located
 from harness.errors import UsageError
-from harness.store import RUN, TRIAL, VERDICT
+from harness.store import LOG, RUN, TRIAL, VERDICT
 
 MUTANT = "mutant-gives_up_on_disconnect"
 
@@ -92,7 +92,7 @@ def test_how_often_it_failed_is_told(trial: Path, tmp_path: Path, capsys) -> Non
     assert f"{trial.name} failed in 3 of 3 attempts" in err
     assert [verdict["attempt"] for verdict in document["verdicts"]] == [1, 2, 3]
     folders = Path(document["run"]) / "trials"
-    assert len({(folder / "log.jsonl").read_bytes() for folder in folders.iterdir()}) == 1
+    assert len({zstd.at_rest(folder / LOG).read_bytes() for folder in folders.iterdir()}) == 1
     assert all((folder / VERDICT).exists() for folder in folders.iterdir())
 
 

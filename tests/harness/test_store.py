@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 from msgspec import structs
@@ -30,7 +29,8 @@ from harness.rows import (
     TrialVerdict,
 )
 from harness.spec import ClientRef, FaultSpec, FrameSeen, Plan, TrialSpec, Workload
-from harness.store import TCP, VERDICT, RunRecord, RunStore, write_json, write_whole
+from harness.store import LOG, TCP, VERDICT, RunRecord, RunStore, write_json
+from harness.zstd import at_rest, unpacked
 
 FAULT = FaultSpec("latency", FrameSeen("Produce", nth=3), 100, {"upstream_ms": 5})
 SPEC = TrialSpec(
@@ -61,6 +61,26 @@ def test_evidence_survives_the_folder(tmp_path):
     assert store.read_evidence("t-1") == EVIDENCE
 
 
+def test_rows_that_an_older_version_left_plain_are_read(tmp_path):
+    store = RunStore.create(tmp_path, record())
+    store.write_evidence(EVIDENCE)
+    for path in store.trial_folder("t-1").glob("*.zst"):
+        path.with_suffix("").write_bytes(unpacked(path.read_bytes()))
+        path.unlink()
+    assert store.read_evidence("t-1") == EVIDENCE
+
+
+def test_what_lies_under_the_name_of_compressed_rows_is_what_is_read(tmp_path):
+    store = RunStore.create(tmp_path, record())
+    store.write_evidence(EVIDENCE)
+    compressed = at_rest(store.trial_folder("t-1") / LOG)
+    (store.trial_folder("t-1") / LOG).write_bytes(unpacked(compressed.read_bytes()))
+    compressed.unlink()
+    compressed.symlink_to("nowhere")
+    with pytest.raises(UsageError, match=r"log\.jsonl\.zst"):
+        store.read_evidence("t-1")
+
+
 def test_what_a_fault_stopped_is_kept_apart(tmp_path):
     store = RunStore.create(tmp_path, record())
     passed, stopped = (
@@ -78,7 +98,7 @@ def test_what_a_capture_told_is_evidence_and_must_be_there(tmp_path):
     captured = structs.replace(EVIDENCE.record, capture=CaptureRecord(packets=1, frames=1))
     store.write_evidence(replace(EVIDENCE, record=captured, tcp=tcp))
     assert store.read_evidence("t-1").tcp == tcp
-    (store.trial_folder("t-1") / TCP).unlink()
+    at_rest(store.trial_folder("t-1") / TCP).unlink()
     with pytest.raises(UsageError, match=r"tcp\.jsonl does not exist"):
         store.read_evidence("t-1")
 
@@ -182,24 +202,9 @@ def test_an_unwritable_folder_is_one_sentence(tmp_path):
         RunStore.create(tmp_path / "out", record())
 
 
-def test_writers_of_one_path_do_not_take_each_other_s_file(tmp_path, monkeypatch):
-    """As two processes that begin runs in one folder: between writing and renaming, the other one renames."""
-    path, replace_file, others = tmp_path / "latest", Path.replace, [b"second"]
-
-    def interrupted(partial, target):
-        if others:
-            write_whole(path, others.pop(), writer=".2")
-        return replace_file(partial, target)
-
-    monkeypatch.setattr(Path, "replace", interrupted)
-    write_whole(path, b"first", writer=".1")
-    assert path.read_bytes() == b"first"
-    assert list(tmp_path.iterdir()) == [path]
-
-
 def test_what_is_no_file_is_not_waited_for(tmp_path):
     store = RunStore.create(tmp_path, record())
     (store.folder / "run.json").unlink()
     os.mkfifo(store.folder / "run.json")
-    with pytest.raises(UsageError, match="it is not a file"):
+    with pytest.raises(UsageError, match="it is a pipe, not a regular file"):
         _ = store.record

@@ -60,6 +60,12 @@ def test_the_same_seed_gives_the_same_verdicts(line, matrix):
     assert {v["trial"]: v["verdict"] for v in document["verdicts"]} == first
 
 
+def test_the_evidence_of_sixteen_trials_takes_less_than_five_megabytes(line, matrix):
+    trials = line.folder / matrix["run"] / "trials"
+    assert len(list(trials.iterdir())) == 16
+    assert sum(path.stat().st_size for path in trials.rglob("*") if path.is_file()) < 5_000_000
+
+
 def test_spark_agrees_and_the_report_is_there(line, matrix):
     document = line.json("report", matrix["run"])
     assert document["agreement"]["trials"] == 16

@@ -12,7 +12,11 @@ from pathlib import Path
 import pytest
 
 from harness.errors import EnvironmentProblem
-from harness.provision.caches import cache_dir, installed, locked
+from harness.provision.caches import cache_dir, installations, installed, locked
+
+
+def held(name: str) -> list[str]:
+    return [path.name for path in (installations() / "kind" / name).iterdir()]
 
 
 def test_the_cache_is_where_one_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -32,7 +36,13 @@ def test_a_cache_that_cannot_be_is_one_sentence(tmp_path: Path, monkeypatch: pyt
     assert "KAFKA_TRIAL_CACHE" in str(caught.value.hint)
 
 
-def test_two_that_want_the_same_thing_build_it_once(tmp_path: Path) -> None:
+@pytest.fixture
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("KAFKA_TRIAL_CACHE", str(tmp_path / "cache"))
+    return tmp_path / "cache"
+
+
+def test_two_that_want_the_same_thing_build_it_once(cache: Path) -> None:
     building, second_is_there = threading.Event(), threading.Event()
     built = []
 
@@ -45,10 +55,10 @@ def test_two_that_want_the_same_thing_build_it_once(tmp_path: Path) -> None:
     def second() -> None:
         assert building.wait(20)
         second_is_there.set()
-        installed(tmp_path / "place", build)
+        installed("kind", "name", build)
 
     threads = [
-        threading.Thread(target=installed, args=(tmp_path / "place", build)),
+        threading.Thread(target=installed, args=("kind", "name", build)),
         threading.Thread(target=second),
     ]
     for thread in threads:
@@ -56,7 +66,7 @@ def test_two_that_want_the_same_thing_build_it_once(tmp_path: Path) -> None:
     for thread in threads:
         thread.join()
     assert len(built) == 1
-    assert [path.name for path in (tmp_path / "place").iterdir()] == ["thing"]
+    assert held("name") == ["thing"]
 
 
 def test_the_lock_holds_between_processes_and_ends_with_them(tmp_path: Path) -> None:
@@ -88,30 +98,37 @@ def test_the_lock_holds_between_processes_and_ends_with_them(tmp_path: Path) -> 
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
-def test_a_failed_installation_leaves_nothing_and_may_be_tried_again(tmp_path: Path) -> None:
+def test_a_failed_installation_leaves_nothing_and_may_be_tried_again(cache: Path) -> None:
     def fails(folder: Path) -> None:
         (folder / "half").touch()
         raise EnvironmentProblem("no network")
 
     with pytest.raises(EnvironmentProblem):
-        installed(tmp_path / "place", fails)
-    assert [path.name for path in tmp_path.iterdir()] == [".place.lock"]
-    assert installed(tmp_path / "place", lambda folder: (folder / "whole").touch()) == tmp_path / "place"
-    assert (tmp_path / "place" / "whole").exists()
+        installed("kind", "name", fails)
+    assert sorted(path.name for path in (installations() / "kind").iterdir()) == [".name.lock", ".name.used"]
+    installed("kind", "name", lambda folder: (folder / "whole").touch())
+    assert held("name") == ["whole"]
 
 
-def test_what_a_killed_installation_left_is_not_taken_for_ours(tmp_path: Path) -> None:
-    (tmp_path / ".place.partial").mkdir()
-    (tmp_path / ".place.partial" / "stale").touch()
-    installed(tmp_path / "place", lambda folder: (folder / "fresh").touch())
-    assert [path.name for path in (tmp_path / "place").iterdir()] == ["fresh"]
+def test_what_a_killed_installation_left_is_not_taken_for_ours(cache: Path) -> None:
+    partial = installations() / "kind" / ".name.partial"
+    partial.mkdir(parents=True)
+    (partial / "stale").touch()
+    installed("kind", "name", lambda folder: (folder / "fresh").touch())
+    assert held("name") == ["fresh"]
 
 
-def test_what_is_there_but_not_whole_is_replaced(tmp_path: Path) -> None:
-    def is_whole(folder: Path) -> bool:
-        return (folder / "good").exists()
+def test_what_has_no_manifest_is_made_anew(cache: Path) -> None:
+    place = installations() / "kind" / "name"
+    place.mkdir(parents=True)
+    (place / "bad").touch()
+    installed("kind", "name", lambda folder: (folder / "good").touch())
+    assert held("name") == ["good"]
 
-    (tmp_path / "place").mkdir()
-    (tmp_path / "place" / "bad").touch()
-    installed(tmp_path / "place", lambda folder: (folder / "good").touch(), whole=is_whole)
-    assert [path.name for path in (tmp_path / "place").iterdir()] == ["good"]
+
+def test_what_has_no_lock_is_told_at_each_use(cache: Path, caplog: pytest.LogCaptureFixture) -> None:
+    for _ in range(2):
+        installed("kind", "client@1.0-0123", lambda folder: (folder / "thing").touch(), is_locked=False)
+    installed("kind", "other@1.0-0123", lambda folder: (folder / "thing").touch())
+    sentence = "client@1.0 has no committed lock: only its registry's own sums say what it is"
+    assert [record.getMessage() for record in caplog.records] == [sentence] * 2

@@ -16,15 +16,16 @@ NO_NETWORK = "warning: spurious network error (3 tries remaining): [6] Could not
 
 #: What cargo does of each command: it writes down what it was asked, and plays a registry that has LISTED.
 CARGO = """
-echo "$*" >> "$CALLS"
-case "$1 $5" in
-    "update 1.0.0" | "update 4.7.0") echo version > Cargo.lock ;;
+manifest=$3
+echo "$1 $4 $5 $6 $7" >> "CALLS"
+case "$1 $7" in
+    "update 1.0.0" | "update 4.7.0") echo version > "$(dirname "$manifest")/Cargo.lock" ;;
     update*) echo 'error: no matching package' >&2; exit 101 ;;
     metadata*) echo '{"packages": [{"name": "tiny", "dependencies": [{"name": "tiny-sys", "req": "^4.7.0"}]}]}' ;;
-    install*)
-        while [ "$1" != --root ]; do shift; done
-        mkdir -p "$2/bin" "$4"
-        echo 'a program' > "$2/bin/verifiable-tiny" ;;
+    build*)
+        while [ "$1" != --target-dir ]; do shift; done
+        mkdir -p "$2/debug"
+        echo 'a program' > "$2/debug/verifiable-tiny" ;;
     generate-lockfile*)
         kept="$CARGO_HOME/registry/index/somewhere/.cache/ti/ny"
         mkdir -p "$kept"
@@ -34,14 +35,17 @@ esac
 
 
 @pytest.fixture
-def cargo(machine: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
+def cargo(machine: Any) -> Any:
     """A machine with a cargo and all that it calls; ``cargo.calls()`` is what it was asked."""
-    monkeypatch.setenv("CALLS", str(machine.cache.parent / "calls"))
-    machine.has("cargo", CARGO.replace("LISTED", " ".join(LISTED)))
+    machine.has("cargo", cargo_script(machine, " ".join(LISTED)))
     machine.has("rustc", "echo rustc 1.95.0; echo release: 1.95.0")
     for tool in ("cc", "c++", "make"):
         machine.has(tool, f"echo {tool} 12.2.0")
     return machine
+
+
+def cargo_script(machine: Any, listed: str) -> str:
+    return CARGO.replace("LISTED", listed).replace("CALLS", str(machine.cache.parent / "calls"))
 
 
 def calls(machine: Any) -> list[str]:
@@ -72,7 +76,7 @@ def test_only_the_sources_are_taken(tiny: CargoProgram) -> None:
 def test_it_is_built_once_and_only_the_binary_is_kept(cargo: Any, tiny: CargoProgram) -> None:
     binary = built(tiny)
     assert binary.read_text() == "a program\n"
-    assert [path.name for path in binary.parent.parent.iterdir()] == ["bin"]
+    assert [path.name for path in binary.parent.iterdir()] == ["verifiable-tiny"]
     before = calls(cargo)
     assert built(tiny) == binary
     assert calls(cargo) == before
@@ -86,7 +90,7 @@ def test_the_bundle_is_the_oldest_that_the_crate_asks_for(cargo: Any, tiny: Carg
 
 def test_a_crate_without_a_bundle_is_pinned_alone(cargo: Any, tiny: CargoProgram) -> None:
     built(CargoProgram("tiny", "1.0.0", tiny.root, "tiny", ("lib",)))
-    assert [call.split()[0] for call in calls(cargo)] == ["update", "install"]
+    assert [call.split()[0] for call in calls(cargo)] == ["update", "build"]
 
 
 def test_other_sources_or_compilers_make_another_program(cargo: Any, tiny: CargoProgram) -> None:
@@ -102,7 +106,7 @@ def test_other_sources_or_compilers_make_another_program(cargo: Any, tiny: Cargo
 def test_a_version_that_is_not_there_names_the_newest(cargo: Any, tiny: CargoProgram) -> None:
     with pytest.raises(UsageError, match=r"^tiny 7\.0\.0 does not exist; the newest tiny is 1\.2\.0$"):
         built(CargoProgram("tiny", "7.0.0", tiny.root, "tiny", ("lib",)))
-    assert [path for path in (cargo.cache / "rust").iterdir() if path.is_dir()] == []
+    assert [path for path in (cargo.cache / "installed" / "rust").iterdir() if path.is_dir()] == []
 
 
 def test_no_network_is_not_the_users_mistake(cargo: Any, tiny: CargoProgram) -> None:
@@ -119,8 +123,8 @@ def test_no_network_is_not_the_users_mistake(cargo: Any, tiny: CargoProgram) -> 
 
 def test_a_failed_build_says_why(cargo: Any, tiny: CargoProgram) -> None:
     said = "error[E0432]: unresolved import `tiny::Producer`"
-    refuses = f'[ "$1" = install ] && {{ echo "Compiling tiny" >&2; echo "{said}" >&2; exit 101; }}'
-    cargo.has("cargo", f"{refuses.replace('`', '')}\n{CARGO.replace('LISTED', '1.0.0')}")
+    refuses = f'[ "$1" = build ] && {{ echo "Compiling tiny" >&2; echo "{said}" >&2; exit 101; }}'
+    cargo.has("cargo", f"{refuses.replace('`', '')}\n{cargo_script(cargo, '1.0.0')}")
     with pytest.raises(EnvironmentProblem, match=r"could not be built: error\[E0432\]: unresolved import"):
         built(tiny)
 
@@ -131,11 +135,12 @@ def test_every_version_that_the_registry_lists_oldest_first(cargo: Any) -> None:
 
 def test_the_registry_is_asked_under_the_users_settings(cargo: Any) -> None:
     settings = cargo.cache.parent / "cargo" / "config.toml"
-    published("tiny")
     settings.parent.mkdir()
-    settings.write_text("[net]\nretry = 1\n")
+    settings.write_text("[net]")
+    seen = cargo.cache.parent / "seen"
+    cargo.has("cargo", f'cat "$CARGO_HOME/config.toml" > {seen}\n{cargo_script(cargo, "1.0.0")}')
     published("tiny")
-    assert calls(cargo) == ["generate-lockfile", f"generate-lockfile --config {settings}"]
+    assert seen.read_text() == "[net]"
 
 
 def test_news_in_an_unknown_form_are_not_made_up(cargo: Any) -> None:

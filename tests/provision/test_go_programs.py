@@ -127,7 +127,7 @@ def test_a_failed_build_leaves_nothing(program: GoProgram, go_that: Any, machine
     go_that(failing("disk full"))
     with pytest.raises(EnvironmentProblem, match=r"client 1\.2\.0 could not be built: disk full"):
         built(program)
-    assert [each.name for each in (machine.cache / "go" / "programs").iterdir() if each.is_dir()] == []
+    assert [each.name for each in (machine.cache / "installed" / "go").iterdir() if each.is_dir()] == []
 
 
 def test_a_client_that_asks_for_a_newer_go_gets_the_borrowed_one(

@@ -152,20 +152,35 @@ def test_other_sources_or_jars_are_another_program(machine, calls, sources):
     assert len({program.classpath.split(":")[0] for program in programs}) == 3
 
 
+def test_the_jars_of_a_locked_program_are_those_of_its_lock(machine, calls, sources, tmp_path):
+    has_java(machine)
+    lock = tmp_path / "jars.sha256"
+    jars.write_sums(Path(java_program([CLIENT, LOGGING], [sources]).classpath.split(":")[1]).parent, lock)
+    java_program([CLIENT, LOGGING], [sources], name="client@1.1.0", lock=lock)
+    lock.write_text("".join(f"{'0' * 64}  {name}\n" for name in jars.sums_in(lock)))
+    with pytest.raises(
+        EnvironmentProblem, match=r"but is not what was pinned: .*jar was altered \(and 1 more"
+    ):
+        java_program([CLIENT, LOGGING], [sources], name="client@1.1.0", lock=lock)
+    lock.write_text("")
+    with pytest.raises(EnvironmentProblem, match=r"is surplus \(and 1 more like it\)"):
+        java_program([CLIENT, LOGGING], [sources], name="client@1.1.0", lock=lock)
+
+
 def test_what_does_not_compile_says_why_and_is_not_kept(machine, calls, sources):
     has_java(machine, compile=f"printf %s '{BROKEN}' >&2; exit 1")
     why = r"^the program for tiny-client 1\.1\.0 does not compile: The import gone is missing$"
     with pytest.raises(EnvironmentProblem, match=why):
         java_program([CLIENT], [sources])
-    assert [path for path in (machine.cache / "java").iterdir() if path.is_dir()] == []
+    assert [path for path in (machine.cache / "installed" / "java").iterdir() if path.is_dir()] == []
 
 
 def test_a_compiler_that_is_not_the_pinned_one_is_not_started(machine, calls, sources):
     has_java(machine)
     java_program([CLIENT], [sources])
-    (machine.cache / "ecj" / ECJ[2] / f"ecj-{ECJ[2]}.jar").write_text("another")
+    (machine.cache / "installed" / "ecj" / ECJ[2] / f"ecj-{ECJ[2]}.jar").write_text("another")
     calls.unlink()
-    with pytest.raises(EnvironmentProblem, match=r"the jars of ecj .* are not the ones that were pinned"):
+    with pytest.raises(EnvironmentProblem, match=r"ecj.* is damaged: .*jar was altered"):
         java_program([LOGGING], [sources])
     assert "-jar" not in calls.read_text()
 
@@ -174,7 +189,7 @@ def test_without_java_nothing_is_begun(machine, sources):
     with pytest.raises(EnvironmentProblem, match="Java 17 or later was not found") as caught:
         java_program([CLIENT], [sources])
     assert caught.value.hint
-    assert not (machine.cache / "java").exists()
+    assert not (machine.cache / "installed" / "java").exists()
 
 
 def test_the_compiler_is_pinned():

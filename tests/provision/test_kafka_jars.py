@@ -16,6 +16,7 @@ from harness.errors import EnvironmentProblem, UsageError
 from harness.provision import kafka
 from harness.provision.jars import differences
 from harness.provision.kafka import VERSIONS, kafka_jars
+from harness.provision.manifest import FIX
 
 Jars = dict[str, bytes]
 jars = st.dictionaries(st.sampled_from("abcd").map(lambda letter: f"{letter}.jar"), st.binary(max_size=3))
@@ -37,7 +38,7 @@ def test_each_difference_is_named_and_nothing_else(pinned: Jars, present: Jars) 
 def test_jars_are_fetched_once(machine: Any) -> None:
     machine.has_java("17.0.1")
     dist = kafka_jars("4.3.1")
-    assert dist.libs == machine.cache / "kafka" / "4.3.1"
+    assert dist.libs == machine.cache / "installed" / "kafka" / "4.3.1"
     assert {jar.name: jar.read_bytes() for jar in dist.libs.iterdir()} == machine.jars
     assert dist.classpath.split(":") == sorted(str(dist.libs / name) for name in machine.jars)
     (machine.bin / "java").unlink()
@@ -62,7 +63,7 @@ def test_every_use_checks_the_jars(machine: Any, harm: Any, sentence: str) -> No
     harm(libs)
     with pytest.raises(EnvironmentProblem, match=sentence) as caught:
         kafka_jars("4.3.1")
-    assert caught.value.hint == f"rm -rf {libs}"
+    assert caught.value.hint == FIX
 
 
 def test_what_was_fetched_is_checked_before_it_is_kept(machine: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -70,7 +71,7 @@ def test_what_was_fetched_is_checked_before_it_is_kept(machine: Any, monkeypatch
     monkeypatch.setattr(kafka, "read_sums", lambda version: dict.fromkeys(machine.jars, "0" * 64))
     with pytest.raises(EnvironmentProblem, match=r"was fetched, but is not what was pinned: .* was altered"):
         kafka_jars("4.3.1")
-    assert not (machine.cache / "kafka" / "4.3.1").exists()
+    assert not (machine.cache / "installed" / "kafka" / "4.3.1").exists()
 
 
 def test_a_failed_fetch_says_why(machine: Any) -> None:
@@ -78,7 +79,7 @@ def test_a_failed_fetch_says_why(machine: Any) -> None:
     machine.has("java", f"""[ "$1" = -version ] && {{ echo 'openjdk version "17"'; exit; }}; {says}""")
     with pytest.raises(EnvironmentProblem, match=r"could not be fetched: Server access error .*refused"):
         kafka_jars("4.3.1")
-    assert not (machine.cache / "kafka" / "4.3.1").exists()
+    assert not (machine.cache / "installed" / "kafka" / "4.3.1").exists()
 
 
 def test_an_unknown_version_is_the_users_mistake() -> None:

@@ -17,7 +17,7 @@ INSTALL = """
     mkdir "$2/node_modules"
     echo "$words" > "$2/node_modules/words"
     command -v node > "$2/node_modules/node"
-    echo once >> "$CALLS" """
+    [ "$1" = --prefix ] && echo once >> "$0.calls" """
 GONE = "npm error code ETARGET\nnpm error notarget No matching version found for tiny@9.9.9."
 NO_NETWORK = "npm error code EAI_AGAIN\nnpm error request to somewhere failed, reason: getaddrinfo EAI_AGAIN"
 WRONG_NODE = """npm error code EBADENGINE
@@ -38,9 +38,8 @@ def sources(tmp_path: Path) -> tuple[Path, Path]:
 
 
 @pytest.fixture
-def node(machine: Any, monkeypatch: pytest.MonkeyPatch) -> Node:
+def node(machine: Any) -> Node:
     """A Node that is not on PATH, with an npm that has every package."""
-    monkeypatch.setenv("CALLS", str(machine.cache.parent / "calls"))
     path = machine.has("node", "exit 1", machine.cache.parent / "elsewhere")
     return Node(path, (24, 0, 0), (_npm(machine, INSTALL),))
 
@@ -80,7 +79,7 @@ def test_npm_finds_the_node_that_will_run_the_program(node: Node, sources: tuple
 def test_it_is_installed_once(node: Node, sources: tuple[Path, Path], machine: Any) -> None:
     first = node_program(node, ["tiny@1.0.0"], sources)
     assert node_program(node, ["tiny@1.0.0"], sources) == first
-    assert (machine.cache.parent / "calls").read_text() == "once\n"
+    assert (machine.bin / "npm.calls").read_text() == "once\n"
 
 
 def test_another_version_source_or_node_is_another_program(node: Node, sources: tuple[Path, Path]) -> None:
@@ -93,7 +92,7 @@ def test_another_version_source_or_node_is_another_program(node: Node, sources: 
 
 def test_the_name_of_a_scope_is_no_folder(node: Node, sources: tuple[Path, Path], machine: Any) -> None:
     folder = node_program(node, ["@scope/tiny@1.0.0"], sources)
-    assert folder.parent == machine.cache / "node"
+    assert folder.parent == machine.cache / "installed" / "node"
 
 
 def test_a_version_that_is_not_there_names_the_newest(
@@ -120,7 +119,9 @@ def test_what_cannot_be_installed_says_why(
     says(machine, said)
     with pytest.raises(EnvironmentProblem, match=rf"^tiny@1\.0\.0 could not be installed: .*{why}"):
         node_program(node, ["tiny@1.0.0"], sources)
-    assert not [path for path in (machine.cache / "node").iterdir() if not path.name.startswith(".")]
+    assert not [
+        path for path in (machine.cache / "installed" / "node").iterdir() if not path.name.startswith(".")
+    ]
 
 
 def test_versions_come_oldest_first(node: Node, machine: Any) -> None:

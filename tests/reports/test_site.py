@@ -16,9 +16,10 @@ import pytest
 from msgspec import structs
 from msgspec.structs import asdict
 
+from harness import zstd
 from harness.capture.rows import By, TcpFact, What
 from harness.contract import Configured
-from harness.errors import EnvironmentProblem
+from harness.errors import UsageError
 from harness.rows import CaptureRecord, Finding, RequirementVerdict
 from harness.spec import ClientRef
 from harness.store import RunStore
@@ -164,10 +165,20 @@ def small(whole_story: Stories) -> Stories:
     return lambda trial, **choices: whole_story(trial, records=120, **choices)
 
 
+def as_older_versions_left_them(store: RunStore) -> None:
+    """The rows, plain."""
+    for path in store.folder.rglob("*.zst"):
+        path.with_suffix("").write_bytes(zstd.unpacked(path.read_bytes()))
+        path.unlink()
+
+
+@pytest.mark.parametrize("is_old", [False, True])
 def test_every_link_leads_to_a_file_and_none_to_the_network(
-    small: Stories, run_of: Runs, analysis_of: Analyses
+    small: Stories, run_of: Runs, analysis_of: Analyses, is_old: bool
 ) -> None:
     store = run_of(small("calm", scenario="produce/calm"), small("odd #name?50%"))
+    if is_old:
+        as_older_versions_left_them(store)
     out = store.folder / "report"
     write_site(store, analysis_of(store), TEXTS, out)
     (store.folder / "tables").mkdir()
@@ -206,7 +217,7 @@ def test_a_page_shows_the_capture_where_there_was_one(
     found = pages(store.folder / "report" / "trials")
     assert "The capture has 3 packets of 1 connections." in found["captured.html"].text
     assert "refused by proxy" in found["captured.html"].text
-    assert any(link.endswith("/tcp.jsonl") for link in found["captured.html"].links)
+    assert any(link.endswith("/tcp.jsonl.zst") for link in found["captured.html"].links)
     assert not any(link.endswith("/capture.pcapng") for link in found["captured.html"].links)
     assert "capture" not in found["not.html"].text
 
@@ -331,7 +342,6 @@ def test_an_unwritable_folder_is_one_sentence(
 ) -> None:
     store = run_of(small("one"))
     (tmp_path / "file").write_text("")
-    with pytest.raises(
-        EnvironmentProblem, match=re.escape(f"cannot write the report to {tmp_path / 'file'}")
-    ):
-        write_site(store, analysis_of(store), TEXTS, tmp_path / "file")
+    out = tmp_path / "file" / "report"
+    with pytest.raises(UsageError, match=re.escape(f"{out} cannot be a report: Not a directory")):
+        write_site(store, analysis_of(store), TEXTS, out)

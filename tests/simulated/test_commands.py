@@ -53,12 +53,13 @@ def test_a_mutant_fails_and_what_failed_can_be_judged_and_replayed(
         v["trial"] for v in told["verdicts"]
     ]
     folder = run / "trials" / kept[0]["trial"]
-    assert (folder / "trace.jsonl").exists()
+    assert (folder / "trace.jsonl.zst").exists()
     assert call(["replay", str(folder), "--out-dir", str(tmp_path / "again"), "--json"]) == 1
     [again] = document(capsys)["verdicts"]
     assert again["reason"] == kept[0]["reason"]
     replayed = RunStore.open(tmp_path / "again").trial_folder(kept[0]["trial"])
-    for name in ("history.jsonl", "frames.jsonl", "faults.jsonl", "log.jsonl", "trace.jsonl", "trial.json"):
+    rows = (f"{name}.jsonl.zst" for name in ("history", "frames", "faults", "log", "trace"))
+    for name in (*rows, "trial.json"):
         assert (replayed / name).read_bytes() == (folder / name).read_bytes(), name
 
 

@@ -92,5 +92,5 @@ def test_the_client_is_the_one_that_was_asked_for():
     told = whole().record.client | {"client_version": "9.9"}
     assert code_of(with_record(whole(), client=told)) == "other-client"
     spec = whole().record.spec
-    own = restruct(spec, client=restruct(spec.client, command=("./mine",)))
+    own = restruct(spec, client=restruct(spec.client, version="own", command=("./mine",)))
     assert lacking(with_record(whole(), client=told, spec=own)) is None

@@ -10,7 +10,8 @@ from packaging.version import Version
 
 from harness.errors import UsageError
 from harness.ports import Launch
-from harness.provision.go_programs import GoProgram, built, published
+from harness.provision.go_programs import LOCK, GoProgram, built, published, write_lock
+from harness.provision.locks import lock_of
 from harness.provision.versions import plain_version
 
 VERIFIABLE = Path(__file__).parent / "verifiable"
@@ -42,6 +43,15 @@ class GoClient:
         """The program, built with that version of the client; see :class:`harness.ports.ClientKind`."""
         return Launch(argv=(str(built(self.program(version))),), env={})
 
+    @property
+    def locks(self) -> Path:
+        """Where its committed locks are."""
+        return self.folder / "locks"
+
+    def lock(self, version: str, folder: Path) -> None:
+        """Write the lock of a version into a folder."""
+        write_lock(self.program(version), folder)
+
     def published(self) -> list[str]:
         """Every version that is listed; see :class:`harness.ports.ClientKind`."""
         return published(*(module for module, _ in self.modules))
@@ -65,4 +75,5 @@ class GoClient:
                 f"since_{first.replace('.', '_')}" for first in self.since if number >= Version(first)
             ),
             cgo=self.cgo,
+            lock=lock_of(self.locks, version, *LOCK),
         )

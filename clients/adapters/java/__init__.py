@@ -8,13 +8,15 @@ from __future__ import annotations
 from pathlib import Path
 
 from harness.ports import Launch
-from harness.provision.jars import published
-from harness.provision.java_programs import java_program
+from harness.provision.jars import Module, published
+from harness.provision.java_programs import java_program, write_lock
+from harness.provision.locks import lock_of
 from harness.provision.versions import plain_version
 
 HERE = Path(__file__).parent
 SOURCES = (HERE.parent / "java_lib", HERE)
 
+LOCK = "jars.sha256"
 ORGANISATION, MODULE = "org.apache.kafka", "kafka-clients"
 #: JSON for the contract, from the family that Kafka's own tools use; and a logging binding, which writes to stderr.
 COMPANIONS = (
@@ -43,18 +45,27 @@ class KafkaClients:
     summary = "Apache Kafka's own client for Java, kafka-clients"
     language = "java"
     default_version = "4.3.1"
+    locks = HERE / "locks"
     versions = ("2.1.1", "2.8.2", "3.4.1", "3.9.2", "4.3.1")
 
     def install(self, version: str) -> Launch:
         """The program, compiled against that version; see :class:`harness.ports.ClientKind`."""
-        client = (ORGANISATION, MODULE, plain_version(self.name, version, self.default_version))
-        program = java_program((client, *COMPANIONS), SOURCES)
+        modules, named = self._modules(version), f"{self.name}@{version}"
+        program = java_program(modules, SOURCES, name=named, lock=lock_of(self.locks, version, LOCK))
         argv = (str(program.java), *JVM_OPTIONS, "-cp", program.classpath, "kafkaclients.KafkaClients")
         return Launch(argv=argv, env={})
+
+    def lock(self, version: str, folder: Path) -> None:
+        """Write the lock of a version into a folder."""
+        write_lock(self._modules(version), folder / LOCK)
 
     def published(self) -> list[str]:
         """Every version that Maven's central repository lists; see :class:`harness.ports.ClientKind`."""
         return published(ORGANISATION, MODULE)
+
+    def _modules(self, version: str) -> tuple[Module, ...]:
+        plain = plain_version(self.name, version, self.default_version)
+        return ((ORGANISATION, MODULE, plain), *COMPANIONS)
 
 
 CLIENT = KafkaClients()

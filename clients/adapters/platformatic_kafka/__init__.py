@@ -6,8 +6,9 @@ from pathlib import Path
 
 from harness.ports import Launch
 from harness.provision import npm_packages
+from harness.provision.locks import lock_of
 from harness.provision.node import node_runtime
-from harness.provision.npm_packages import exact_version, node_program
+from harness.provision.npm_packages import LOCK, exact_version, node_program, write_lock
 
 HERE = Path(__file__).parent
 SOURCES = (HERE / "main.mjs", HERE / "settings.mjs", HERE.parent / "node_lib" / "verifiable")
@@ -23,20 +24,29 @@ class PlatformaticKafka:
     summary = "@platformatic/kafka for Node, in TypeScript"
     language = "javascript"
     default_version = "2.12.1"
+    locks = HERE / "locks"
     versions = ("1.16.0", "1.22.0", "1.35.0", "2.4.0", "2.12.1")
 
     def install(self, version: str) -> Launch:
         """The program in a cached folder that holds that version; see :class:`harness.ports.ClientKind`."""
-        package = f"{PACKAGE}@{exact_version(self.name, version, self.default_version)}"
-        runtime = node_runtime(OLDEST_NODE)
-        folder = node_program(runtime, [package], SOURCES)
+        runtime, packages = node_runtime(OLDEST_NODE), self._packages(version)
+        named, lock = f"{self.name}@{version}", lock_of(self.locks, version, *LOCK)
+        folder = node_program(runtime, packages, SOURCES, name=named, lock=lock)
         # what somebody has his Node load is none of the client's
         env = {"NODE_ENV": "production", "NODE_OPTIONS": ""}
         return Launch(argv=(str(runtime.path), str(folder / "main.mjs")), env=env)
 
+    def lock(self, version: str, folder: Path) -> None:
+        """Write the lock of a version into a folder."""
+        write_lock(node_runtime(OLDEST_NODE), self._packages(version), folder)
+
     def published(self) -> list[str]:
         """Every version that npm's registry lists, oldest first."""
         return npm_packages.published(node_runtime(OLDEST_NODE), PACKAGE)
+
+    def _packages(self, version: str) -> tuple[str, ...]:
+        exact = exact_version(self.name, version, self.default_version)
+        return (f"{PACKAGE}@{exact}",)
 
 
 CLIENT = PlatformaticKafka()

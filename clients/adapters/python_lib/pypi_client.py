@@ -8,10 +8,12 @@ from pathlib import Path
 
 from harness.ports import Launch
 from harness.provision import pypi
-from harness.provision.python_env import python_env
+from harness.provision.locks import lock_of
+from harness.provision.python_env import python_env, write_lock
 from harness.provision.versions import plain_version
 
 LIBRARY = Path(__file__).parent
+LOCK = "requirements.txt"
 
 
 def _alone(_version: str) -> tuple[str, ...]:
@@ -36,10 +38,22 @@ class PyPIClient:
     def install(self, version: str) -> Launch:
         """The program, in a cached environment that holds that version."""
         plain_version(self.name, version, self.default_version)
-        python = python_env(f"{self.name}=={version}", *self.beside(version))
+        python = python_env(*self._requirements(version), lock=lock_of(self.locks, version, LOCK))
         # No user site, and nobody's PYTHONPATH but the contract's library.
         return Launch(argv=(str(python), "-s", str(self.program)), env={"PYTHONPATH": str(LIBRARY)})
+
+    @property
+    def locks(self) -> Path:
+        """Where its committed locks are."""
+        return self.program.parent / "locks"
+
+    def lock(self, version: str, folder: Path) -> None:
+        """Write the lock of a version into a folder."""
+        write_lock(self._requirements(version), folder / LOCK)
 
     def published(self) -> list[str]:
         """Every release that PyPI lists for this Python, oldest first."""
         return pypi.published(self.name)
+
+    def _requirements(self, version: str) -> tuple[str, ...]:
+        return (f"{self.name}=={version}", *self.beside(version))

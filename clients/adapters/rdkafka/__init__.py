@@ -9,8 +9,11 @@ from pathlib import Path
 
 from harness.ports import Launch
 from harness.provision import cargo_programs
-from harness.provision.cargo_programs import CargoProgram, built
+from harness.provision.cargo_programs import LOCK, CargoProgram, built, write_lock
+from harness.provision.locks import lock_of
 from harness.provision.versions import plain_version
+
+HERE = Path(__file__).parent
 
 
 class Rdkafka:
@@ -20,23 +23,31 @@ class Rdkafka:
     summary = "rdkafka for Rust, on librdkafka"
     language = "rust/c"
     default_version = "0.39.0"
+    locks = HERE / "locks"
     versions = ("0.26.0", "0.29.0", "0.36.2", "0.39.0")
 
     def install(self, version: str) -> Launch:
         """The program built with that version, in the cache; see :class:`harness.ports.ClientKind`."""
-        program = CargoProgram(
-            crate="rdkafka",
-            version=plain_version(self.name, version, self.default_version),
-            root=Path(__file__).parent.parent,
-            package="rdkafka",
-            libraries=("rust_lib/verifiable",),
-            bundle="rdkafka-sys",
-        )
-        return Launch(argv=(str(built(program)),), env={})
+        return Launch(argv=(str(built(self._program(version))),), env={})
+
+    def lock(self, version: str, folder: Path) -> None:
+        """Write the lock of a version into a folder."""
+        write_lock(self._program(version), folder)
 
     def published(self) -> list[str]:
         """Every version that crates.io lists, oldest first."""
         return cargo_programs.published("rdkafka")
+
+    def _program(self, version: str) -> CargoProgram:
+        return CargoProgram(
+            crate="rdkafka",
+            version=plain_version(self.name, version, self.default_version),
+            root=HERE.parent,
+            package="rdkafka",
+            libraries=("rust_lib/verifiable",),
+            bundle="rdkafka-sys",
+            lock=lock_of(self.locks, version, LOCK),
+        )
 
 
 CLIENT = Rdkafka()

@@ -95,7 +95,7 @@ class RealSide:
             address = self.cluster.internal_addresses.get(node_id)
             if address is None:
                 raise ConnectionRefusedError
-            self._raw[node_id] = await asyncio.open_connection(*address)
+            self._raw[node_id] = await Connection(address, credentials=self.cluster.credentials).streams()
         return self._raw[node_id]
 
     def _drop(self, node_id: int) -> None:
@@ -298,7 +298,7 @@ class RealSide:
         version = _VERSIONS[api]
         where = await self.any_node() if node_id is None else node_id
         address = self.cluster.internal_addresses[where]
-        connection = self._admin.setdefault(where, Connection(address))
+        connection = self._admin.setdefault(where, Connection(address, credentials=self.cluster.credentials))
         message = make(message_class(api, version, "request"), **values)
         return await connection.request(message, message_class(api, version, "response"))
 

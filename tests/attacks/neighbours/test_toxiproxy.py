@@ -109,6 +109,19 @@ def test_whoever_looks_at_the_api_is_named(tmp_path: Path) -> None:
 
 
 @pytest.mark.long
+def test_who_says_no_name_is_named_as_well(tmp_path: Path) -> None:
+    async def work(proxy: Proxy, server: Server, other: Neighbour) -> None:
+        reader, writer = await asyncio.open_connection(*server._endpoint.address)
+        writer.write(b"GET /version HTTP/1.0\r\n\r\n")
+        await reader.read()
+        writer.close()
+        (told,) = await server.strangers()
+        assert told.startswith("GET /version from 127.0.0.1:")
+
+    with_neighbour(tmp_path, work)
+
+
+@pytest.mark.long
 def test_what_we_do_ourselves_is_as_it_was_set(tmp_path: Path) -> None:
     async def work(proxy: Proxy, server: Server, other: Neighbour) -> None:
         for change in (
@@ -178,12 +191,12 @@ def test_two_states_are_told_apart_exactly_if_they_differ(
         assert unlike(ADDRESS, enabled, toxics, row(enabled, toxics, default=1)) is not None
 
 
-@given(st.lists(st.one_of(st.binary(max_size=40), st.just(b"[]"), st.just(b'{"level":"info"}'))))
+@given(st.lists(st.one_of(st.binary(max_size=40), st.just(b"[]"), st.just(b'{"method":"write"}'))))
 def test_a_log_of_any_bytes_is_read(tmp_path_factory: pytest.TempPathFactory, lines: list[bytes]) -> None:
     log = tmp_path_factory.mktemp("log") / "toxiproxy.log"
     log.touch()
     requests = Requests(log, "me")
-    mine, his = (json.dumps({"method": "GET", "user_agent": who}).encode() for who in ("me", "you"))
+    mine, his = (json.dumps({"request_id": "x", "user_agent": who}).encode() for who in ("me", "you"))
     log.write_bytes(b"\n".join([*lines, mine, *[his] * 5, b"cut"]))
 
     assert len(requests.of_others()) == MOST

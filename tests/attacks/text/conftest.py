@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 from hypothesis import strategies as st
 
-from harness import redaction, typed
+from harness import redaction, typed, zstd
 from harness.rows import Availability, FaultVerdict, Finding, RequirementVerdict, TrialVerdict
 from harness.spec import Plan
 from harness.store import RunRecord
@@ -98,3 +99,17 @@ def verdict_of() -> Callable[..., TrialVerdict]:
 def record_of() -> Callable[[str], RunRecord]:
     """A run in which everything that can be any text is ``text``."""
     return lambda text: RunRecord(text, text, Plan(1, ()), 1, {text: text}, [text], text)
+
+
+@pytest.fixture(scope="session")
+def files_with() -> Callable[[Path, str], list[Path]]:
+    """The files below a folder that have a word in them, compressed ones included."""
+
+    def bytes_of(path: Path) -> bytes:
+        data = path.read_bytes()
+        return zstd.unpacked(data) if path.suffix == zstd.SUFFIX else data
+
+    def found(folder: Path, word: str) -> list[Path]:
+        return [path for path in folder.rglob("*") if path.is_file() and word.encode() in bytes_of(path)]
+
+    return found

@@ -30,13 +30,9 @@ def kafka_trial(folder: Path, *argv: str) -> subprocess.CompletedProcess[str]:
     return ended
 
 
-def of_hunter(folder: Path) -> list[Path]:
-    return [path for path in folder.rglob("*") if path.is_file() and HUNTER.encode() in path.read_bytes()]
-
-
 @pytest.mark.jvm
 @pytest.mark.long
-def test_neither_markup_nor_a_secret_gets_through(tmp_path):
+def test_neither_markup_nor_a_secret_gets_through(tmp_path, files_with):
     own = tmp_path / "own"
     own.mkdir()
     program = own / "[red]x"
@@ -54,11 +50,11 @@ def test_neither_markup_nor_a_secret_gets_through(tmp_path):
     told = json.loads(ended.stdout)
     verdicts = {each["client"]: each["verdict"] for each in told["verdicts"]}
     assert verdicts["reference@0.1.0"] == "pass" and "[red]x@own" in verdicts, ended.stderr
-    assert of_hunter(here) == []
+    assert files_with(here, HUNTER) == []
     folder = here / told["run"]
     ET.parse(folder / "junit.xml")
     kafka_trial(here, "report", told["run"])
-    assert of_hunter(here) == []
+    assert files_with(here, HUNTER) == []
     [trial] = [each["trial"] for each in told["verdicts"] if each["client"] == "[red]x@own"]
     page = (folder / "report" / "trials" / f"{trial}.html").read_text()
     assert "<b>d</b>" not in page and "--password" in page and "[redacted]" in page
@@ -67,4 +63,4 @@ def test_neither_markup_nor_a_secret_gets_through(tmp_path):
     assert refused.returncode == 2 and "was stored without the value of --password" in refused.stderr
     again = kafka_trial(here, "replay", trial, "--json", *given)
     assert [each["verdict"] for each in json.loads(again.stdout)["verdicts"]] == [verdicts["[red]x@own"]]
-    assert of_hunter(here) == []
+    assert files_with(here, HUNTER) == []

@@ -15,15 +15,26 @@ from typing import Any
 
 import pytest
 
+from harness import zstd
 from harness.cli.main import call
 from harness.store import RunStore
 
 Change = Callable[[Path], None]
 
 
+def plain(trial: Path, name: str) -> Path:
+    """The file as older runs have it."""
+    path = trial / name
+    if name.endswith(".jsonl"):
+        packed = zstd.at_rest(path)
+        path.write_bytes(zstd.unpacked(packed.read_bytes()))
+        packed.unlink()
+    return path
+
+
 def in_file(name: str, old: str, new: str) -> Change:
     def change(trial: Path) -> None:
-        path = trial / name
+        path = plain(trial, name)
         text = path.read_text()
         assert re.search(old, text), name
         path.write_text(re.sub(old, new, text, count=1))
@@ -32,11 +43,11 @@ def in_file(name: str, old: str, new: str) -> Change:
 
 
 def without(name: str) -> Change:
-    return lambda trial: (trial / name).unlink()
+    return lambda trial: plain(trial, name).unlink()
 
 
 def as_bytes(name: str, data: bytes) -> Change:
-    return lambda trial: (trial / name).write_bytes(data) and None
+    return lambda trial: plain(trial, name).write_bytes(data) and None
 
 
 LARGE = str(2**63)

@@ -81,12 +81,6 @@ def test_what_a_client_says_is_shown_as_words(when, tmp_path, capsys):
         assert r"\x1b]0;owned\x07" in log_line(str(told.error))
 
 
-def of_hunter(folder: Path) -> list[str]:
-    return [
-        str(path) for path in folder.rglob("*") if path.is_file() and HUNTER.encode() in path.read_bytes()
-    ]
-
-
 def test_a_client_that_echoes_its_secrets_tells_nobody(tmp_path):
     argv = (sys.executable, str(TALKER), "echoes", "--password", HUNTER)
     typed.stored_command(argv)

@@ -61,7 +61,7 @@ class Peer:
 
     async def internal(self, node_id: int) -> Any:
         """The versions that a broker says over INTERNAL, whatever the harness thinks of it. NotYet: nothing."""
-        connection = Connection(self.addresses[node_id])
+        connection = Connection(self.addresses[node_id], credentials=self.cluster.credentials)
         try:
             return await connection.versions()
         finally:

@@ -1,0 +1,43 @@
+"""Files on disk: every path on which the project writes and every stored file that it reads goes through here.
+
+Run folders come from other people, and clients under test can write wherever their user can. Three rules follow:
+
+- A file is written under a random name, by ``O_EXCL`` and ``O_NOFOLLOW``, and renamed when it is complete. A reader
+  sees the whole file or none, and a link that waits at a name is replaced, never written through.
+- ``root`` is a folder that the user named. Links on the way to it are the user's own; below it none is followed.
+- Only regular files are read, at most so many bytes of them. A pipe cannot block the reader.
+
+Folders get mode 700 and files mode 600, whatever the umask says.
+"""
+
+from __future__ import annotations
+
+from harness.files.named import must_be_file, read_named, write_named
+from harness.files.places import kind_of, make_folder, new_folder, present
+from harness.files.reading import MOST_BYTES, names, open_stored, read_stored, tail
+from harness.files.removal import remove_tree
+from harness.files.swapping import built
+from harness.files.writing import create, new_file, open_log, remove_partials, unwritten, write_whole
+
+__all__ = [
+    "MOST_BYTES",
+    "built",
+    "create",
+    "kind_of",
+    "make_folder",
+    "must_be_file",
+    "names",
+    "new_file",
+    "new_folder",
+    "open_log",
+    "open_stored",
+    "present",
+    "read_named",
+    "read_stored",
+    "remove_partials",
+    "remove_tree",
+    "tail",
+    "unwritten",
+    "write_named",
+    "write_whole",
+]

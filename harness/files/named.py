@@ -1,0 +1,113 @@
+"""Files that the user names: a link is the user's own, and a pipe or a device is meant as such.
+
+So ``--junit /dev/stdout``, ``--summary >(tee x)`` and a link into a shared folder work as in a shell. A regular file
+is still replaced in one step; it keeps its mode, and a link to it stays.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import select
+import stat
+import sys
+from contextlib import suppress
+from pathlib import Path
+from typing import Final
+
+from harness.errors import UsageError
+from harness.files.reading import MOST_BYTES
+from harness.files.writing import new_file, unwritten
+
+#: As many links as the kernel follows.
+MOST_LINKS: Final = 40
+#: The umask decides who else may read it.
+ORDINARY: Final = 0o666
+
+
+def must_be_file(path: Path) -> None:
+    """UsageError if ``path`` is a folder, or no path at all, before a long run tries to write there."""
+    try:
+        is_folder = path.is_dir()
+    except OSError as error:
+        raise UsageError(f"{path} cannot be a file: {error.strerror or error}") from error
+    if is_folder:
+        raise UsageError(f"{path} is a folder", hint="name a file in it")
+
+
+def write_named(path: Path, data: bytes) -> None:
+    """Write to what the user named. UsageError for a folder, EnvironmentProblem if it cannot be written."""
+    must_be_file(path)
+    try:
+        if (stream := _own_stream(path)) is not None:
+            _pour(stream, data)
+        elif _is_stream(path):
+            fd = os.open(path, os.O_WRONLY | os.O_NOCTTY | os.O_CLOEXEC)
+            try:
+                _pour(fd, data)
+            finally:
+                os.close(fd)
+        else:
+            _replace(Path(os.path.realpath(path)), data)
+    except OSError as error:
+        raise unwritten(path, error, hint="name another file") from error
+
+
+def read_named(path: Path, most_bytes: int = MOST_BYTES) -> bytes:
+    """The content of what the user named, a pipe too. OSError, also where there is more than ``most_bytes``."""
+    with path.open("rb") as file:
+        size_bytes = os.fstat(file.fileno()).st_size
+        # A pipe or a device has no size to ask for; a chunk at a time takes no more memory than is there.
+        chunks, read_bytes = [], 0
+        while size_bytes <= most_bytes and (chunk := file.read(2**20)):
+            chunks.append(chunk)
+            if (read_bytes := read_bytes + len(chunk)) > most_bytes:
+                size_bytes = read_bytes
+    if size_bytes > most_bytes:
+        raise OSError(errno.EFBIG, f"it is longer than {most_bytes:,} bytes")
+    return b"".join(chunks)
+
+
+def _replace(path: Path, data: bytes) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with new_file(path, mode=ORDINARY) as file:
+        with suppress(FileNotFoundError):
+            os.fchmod(file.fileno(), stat.S_IMODE(path.stat().st_mode))
+        file.write(data)
+
+
+def _own_stream(path: Path) -> int | None:
+    """The descriptor of this process that ``path`` stands for, as ``/dev/stdout`` does; None for any other path.
+
+    Written to as it is: opening it anew would begin at the start of a file to which stdout is redirected.
+    """
+    at = Path.cwd() / path
+    for _ in range(MOST_LINKS):
+        folder = Path(os.path.realpath(at.parent))
+        if folder == Path(f"/proc/{os.getpid()}/fd") and at.name.isdecimal():
+            return int(at.name)
+        at = folder / at.name
+        if not at.is_symlink():
+            return None
+        at = folder / at.readlink()
+    return None
+
+
+def _is_stream(path: Path) -> bool:
+    try:
+        return not stat.S_ISREG(path.stat().st_mode)
+    except FileNotFoundError:
+        return False
+
+
+def _pour(fd: int, data: bytes) -> None:
+    sys.stdout.flush()
+    sys.stderr.flush()
+    left = memoryview(data)
+    while left:
+        try:
+            left = left[os.write(fd, left) :]
+        except BlockingIOError:
+            ready = select.poll()
+            ready.register(fd, select.POLLOUT)
+            ready.poll()

@@ -1,0 +1,66 @@
+"""Reads stored files: regular ones alone, of bounded size, without following a link below ``root``.
+
+A run folder may come from anywhere: a pipe in the place of a file would block its reader, a device or a link would
+read something else, and a sparse file of a terabyte fits on any disk.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from pathlib import Path
+from typing import Final
+
+from harness.files import places
+
+#: No stored file of ours is larger: 100 times the evidence of an ordinary trial.
+MOST_BYTES: Final = 512 * 2**20
+
+
+def open_stored(path: Path, root: Path | None = None) -> int:
+    """A descriptor to read the regular file ``path``. OSError, with what is there instead of a regular file."""
+    with places.home(path, root) as folder:
+        # Asked before it is opened, since opening a device can do something.
+        _must_be_regular(os.stat(path.name, dir_fd=folder, follow_symlinks=False))
+        flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
+        fd = os.open(path.name, flags, dir_fd=folder)
+    try:
+        _must_be_regular(os.fstat(fd))
+    except OSError:
+        os.close(fd)
+        raise
+    return fd
+
+
+def read_stored(path: Path, root: Path | None = None, most_bytes: int = MOST_BYTES) -> bytes:
+    """The content of a stored file. OSError: it is missing, not a regular file, too large, or growing."""
+    with os.fdopen(open_stored(path, root), "rb") as file:
+        size_bytes = os.fstat(file.fileno()).st_size
+        if size_bytes > most_bytes:
+            raise OSError(errno.EFBIG, f"it has {size_bytes:,} bytes, and at most {most_bytes:,} are read")
+        data = file.read(size_bytes + 1)
+    if len(data) > size_bytes:
+        raise OSError(errno.EBUSY, "it grew while it was read")
+    return data
+
+
+def tail(path: Path, most_bytes: int, root: Path | None = None) -> str:
+    """The end of a stored text; empty if there is no readable file."""
+    try:
+        with os.fdopen(open_stored(path, root), "rb") as file:
+            file.seek(max(0, os.fstat(file.fileno()).st_size - most_bytes))
+            return file.read(most_bytes).decode(errors="backslashreplace")
+    except OSError:
+        return ""
+
+
+def names(folder: Path, root: Path | None = None) -> list[str]:
+    """The names of the regular files in a folder, sorted. OSError if it cannot be listed."""
+    with places.listed(folder, root) as fd, os.scandir(fd) as entries:
+        return sorted(entry.name for entry in entries if entry.is_file(follow_symlinks=False))
+
+
+def _must_be_regular(status: os.stat_result) -> None:
+    if not stat.S_ISREG(status.st_mode):
+        raise OSError(errno.EINVAL, f"it is {places.kind_of(status.st_mode)}, not a regular file")

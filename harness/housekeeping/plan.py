@@ -1,0 +1,102 @@
+"""Which of the things that were found go: a pure function of what they are, what was asked for, and the time.
+
+A thing goes only if everything that was asked of its kind agrees: a run that is older than ``--older-than`` stays if it
+is among the last ``--keep``. What nothing was asked of stays, and so does what has a reason of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+
+from harness.units import some, told_s
+
+
+class Kind(StrEnum):
+    """What a thing is; a ``STRANGER`` lies among ours without their marks."""
+
+    RUN = "run"
+    INSTALLATION = "installation"
+    CACHE = "cache"
+    STRANGER = "stranger"
+
+
+@dataclass(frozen=True)
+class Found:
+    """One thing: when it was used last (seconds since 1970), and why it ``stays`` whatever is asked for, if it does."""
+
+    kind: Kind
+    path: Path
+    used_s: float
+    stays: str = ""
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What was asked for; None and False: nothing of that kind."""
+
+    older_than_s: float | None = None
+    keep: int | None = None
+    unused_for_s: float | None = None
+    caches: bool = False
+
+    @property
+    def runs(self) -> bool:
+        """True if runs were asked for."""
+        return self.older_than_s is not None or self.keep is not None
+
+    @property
+    def anything(self) -> bool:
+        """True if there is something to look for."""
+        return self.runs or self.unused_for_s is not None or self.caches
+
+
+@dataclass(frozen=True)
+class Decision:
+    """A thing, and why it stays; empty: it goes."""
+
+    found: Found
+    stays: str
+
+    @property
+    def goes(self) -> bool:
+        """True if it is to be removed."""
+        return not self.stays
+
+
+def plan(things: Iterable[Found], wanted: Wanted, now_s: float) -> list[Decision]:
+    """A decision on each thing, in the order in which they came. Runs that have to stay count among the last ones."""
+    things = list(things)
+    runs = sorted(
+        (thing for thing in things if thing.kind is Kind.RUN), key=lambda run: (run.used_s, run.path.name)
+    )
+    last = set() if wanted.keep is None else {run.path for run in runs[max(0, len(runs) - wanted.keep) :]}
+    return [
+        Decision(thing, thing.stays or _wanted_to_stay(thing, wanted, now_s, thing.path in last))
+        for thing in things
+    ]
+
+
+def _wanted_to_stay(thing: Found, wanted: Wanted, now_s: float, is_last: bool) -> str:
+    unused_s = max(0.0, now_s - thing.used_s)
+    match thing.kind:
+        case Kind.RUN if not wanted.runs:
+            return "no runs were asked for"
+        case Kind.RUN if is_last:
+            return f"it is among the last {some(wanted.keep or 0, 'run')}"
+        case Kind.RUN:
+            return _too_young("changed", unused_s, wanted.older_than_s)
+        case Kind.INSTALLATION if wanted.unused_for_s is None:
+            return "no installations were asked for"
+        case Kind.INSTALLATION:
+            return _too_young("used", unused_s, wanted.unused_for_s)
+        case Kind.CACHE:
+            return "" if wanted.caches else "no caches were asked for"
+        case _:
+            return "it is not ours"
+
+
+def _too_young(verb: str, unused_s: float, limit_s: float | None) -> str:
+    return "" if limit_s is None or unused_s > limit_s else f"it was {verb} {told_s(unused_s)} ago"

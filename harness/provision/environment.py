@@ -1,0 +1,154 @@
+"""The environment of each tool that fetches or builds: what it needs to reach its registry from here, and nothing else.
+
+A user's shell, or CI, can tell a package client to skip its sums, to build with another program, or to run code:
+``GOFLAGS``, ``RUSTC_WRAPPER``, ``UV_NO_BINARY``, ``JAVA_TOOL_OPTIONS`` with an agent. So each tool gets the variables
+of these tables alone. They say *where* a registry is and how to get there. *What* comes from it is compared with
+committed sums, whichever mirror delivers it. ``docs/supply_chain.md`` shows the tables.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+from types import MappingProxyType
+from typing import Final
+
+_PROXIES = ("http_proxy", "https_proxy", "no_proxy", "all_proxy")
+
+#: Name -> what for. A name that ends with ``*`` stands for all that begin so.
+EVERY_TOOL: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "HOME": "where the tool's own settings are",
+        "LANG": "the language of messages",
+        "LC_*": "the same",
+        "LOGNAME": "who runs it",
+        "PATH": "where programs are; relative folders are left out",
+        "TMPDIR": "where temporary files go",
+        "TZ": "the time zone of messages",
+        "USER": "who runs it",
+        "XDG_CONFIG_HOME": "where the tool's own settings are",
+        **{name: "the way to the network" for each in _PROXIES for name in (each, each.upper())},
+        "SSL_CERT_FILE": "whom to trust on the network",
+        "SSL_CERT_DIR": "the same",
+    }
+)
+
+#: Tool -> what it sees besides.
+KEPT: Final[Mapping[str, Mapping[str, str]]] = MappingProxyType(
+    {
+        "uv": {
+            "UV_DEFAULT_INDEX": "where packages come from",
+            "UV_INDEX_URL": "the same",
+            "UV_INDEX": "the same",
+            "UV_EXTRA_INDEX_URL": "the same",
+            "UV_FIND_LINKS": "the same",
+            "UV_INDEX_*": "names and passwords for these",
+            "UV_KEYRING_PROVIDER": "the same",
+            "UV_NO_INDEX": "whether there is a registry",
+            "UV_OFFLINE": "whether there is a network",
+            "UV_HTTP_TIMEOUT": "how long to wait for it",
+            "UV_NATIVE_TLS": "whom to trust on it",
+            "UV_SYSTEM_CERTS": "the same",
+        },
+        "pip": {
+            "PIP_INDEX_URL": "where packages come from",
+            "PIP_EXTRA_INDEX_URL": "the same",
+            "PIP_FIND_LINKS": "the same",
+            "PIP_NO_INDEX": "whether there is a registry",
+            "PIP_PROXY": "the way to the network",
+            "PIP_CERT": "whom to trust on it",
+            "PIP_DEFAULT_TIMEOUT": "how long to wait for it",
+            "REQUESTS_CA_BUNDLE": "whom to trust on it",
+        },
+        "npm": {
+            "npm_config_registry": "where packages come from",
+            "NPM_CONFIG_REGISTRY": "the same",
+            "npm_config_userconfig": "where npm's own settings are",
+            "NPM_CONFIG_USERCONFIG": "the same",
+            "npm_config_cafile": "whom to trust on the network",
+            "NPM_CONFIG_CAFILE": "the same",
+            "NODE_EXTRA_CA_CERTS": "the same",
+        },
+        "go": {
+            "GOPROXY": "where modules come from",
+            "CC": "the C compiler, for clients that wrap a C library",
+        },
+        "cargo": {
+            "RUSTUP_HOME": "where rustup keeps its compilers",
+            "RUSTUP_TOOLCHAIN": "which of them is the user's",
+            "CARGO_HTTP_PROXY": "the way to the network",
+            "CARGO_HTTP_CAINFO": "whom to trust on it",
+            "CARGO_NET_OFFLINE": "whether there is one",
+        },
+        "java": {
+            "JAVA_HOME": "which Java there is",
+            "JAVA_TOOL_OPTIONS": "of its options those that lead to the network, and no other",
+        },
+    }
+)
+
+#: Tool -> what is set for it, whatever the user's environment or settings say.
+SET: Final[Mapping[str, Mapping[str, str]]] = MappingProxyType(
+    {
+        "uv": {"UV_NO_CACHE": "1", "UV_LINK_MODE": "copy", "UV_PYTHON_DOWNLOADS": "never"},
+        "pip": {"PIP_NO_INPUT": "1"},
+        "npm": {"npm_config_ignore_scripts": "true"},
+        "go": {
+            "GO111MODULE": "on",
+            "GOENV": "off",
+            "GOINSECURE": "",
+            "GONOPROXY": "",
+            "GONOSUMDB": "",
+            "GOPRIVATE": "",
+            "GOSUMDB": "registry",
+            "GOTOOLCHAIN": "local",
+            "GOWORK": "off",
+        },
+        "cargo": {"CARGO_BUILD_RUSTC_WRAPPER": "", "CARGO_BUILD_RUSTC_WORKSPACE_WRAPPER": ""},
+    }
+)
+
+_JAVA_NETWORK = (
+    "-Dhttp.proxy",
+    "-Dhttps.proxy",
+    "-Dhttp.nonProxyHosts=",
+    "-Djava.net.useSystemProxies=",
+    "-Djavax.net.ssl.trustStore",
+)
+
+
+def tool_env(tool: str = "", environ: Mapping[str, str] = os.environ) -> dict[str, str]:
+    """What ``tool`` sees of ``environ``, and what is set for it; a tool without a table sees what every tool sees."""
+    kept = (*EVERY_TOOL, *KEPT.get(tool, ()))
+    env = {name: value for name, value in environ.items() if _is_among(name, kept)}
+    env["PATH"] = search_path(environ)
+    if options := env.pop("JAVA_TOOL_OPTIONS", ""):
+        env |= _network_options(options)
+    return {**env, **SET.get(tool, {})}
+
+
+def search_path(environ: Mapping[str, str] = os.environ) -> str:
+    """PATH without its relative folders, which would find a program in whatever folder the harness is started in."""
+    folders = environ.get("PATH", os.defpath).split(os.pathsep)
+    return os.pathsep.join(folder for folder in folders if Path(folder).is_absolute())
+
+
+def find_program(name: str) -> Path | None:
+    """A program of the machine, by its name."""
+    found = shutil.which(name, path=search_path())
+    return Path(found) if found else None
+
+
+def _is_among(name: str, kept: tuple[str, ...]) -> bool:
+    return name in kept or any(name.startswith(each[:-1]) for each in kept if each.endswith("*"))
+
+
+def _network_options(options: str) -> dict[str, str]:
+    try:
+        words = [word for word in shlex.split(options) if word.startswith(_JAVA_NETWORK)]
+    except ValueError:  # an open quotation mark, which no Java understands either
+        return {}
+    return {"JAVA_TOOL_OPTIONS": shlex.join(words)} if words else {}

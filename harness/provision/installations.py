@@ -1,0 +1,75 @@
+"""All that is installed or built in the cache, and the state of each: as it was made, damaged, or never finished."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from harness.errors import EnvironmentProblem
+from harness.provision import manifest
+from harness.provision.caches import installations, is_finished, is_held, locked, remove
+
+_REF = re.compile(r"(?P<client>.+)@(?P<version>[^@]+)-[0-9a-f]{12}")
+_PARTIAL = re.compile(r"\.(.+)\.partial")
+
+
+@dataclass(frozen=True)
+class Installation:
+    """One folder below ``installed/KIND``; ``damage`` is None where it is as it was made.
+
+    ``is_locked`` is as in :class:`harness.provision.manifest.Manifest`.
+    """
+
+    kind: str
+    name: str
+    damage: str | None
+    is_locked: bool = True
+
+    @property
+    def place(self) -> Path:
+        """Where it is."""
+        return installations() / self.kind / self.name
+
+    @property
+    def client(self) -> tuple[str, str] | None:
+        """The client and the version that it is named after, if it is."""
+        found = _REF.fullmatch(self.name)
+        return (found["client"], found["version"]) if found else None
+
+    def remove(self) -> None:
+        """Remove it, once no other process is making it. EnvironmentProblem: it cannot be."""
+        with locked(self.place):
+            remove(self.place)
+
+
+def survey() -> Iterator[Installation]:
+    """Every installation, read to its last byte; not those that somebody is making at this moment."""
+    for kind in sorted(path for path in installations().glob("*") if path.is_dir()):
+        for name in sorted(_names(kind)):
+            place = kind / name
+            if is_finished(place) or not is_held(place):
+                yield _look(place)
+
+
+def _names(kind: Path) -> set[str]:
+    """The names of what is there, and of what was begun."""
+    there = list(kind.iterdir())
+    begun = (_PARTIAL.fullmatch(path.name) for path in there)
+    finished = (path for path in there if path.is_dir() or path.is_symlink())
+    return {path.name for path in finished if not path.name.startswith(".")} | {
+        one[1] for one in begun if one
+    }
+
+
+def _look(place: Path) -> Installation:
+    kind, name = place.parent.name, place.name
+    if not is_finished(place):
+        return Installation(kind, name, "it was begun, and never finished")
+    try:
+        written = manifest.read(place)
+    except EnvironmentProblem as problem:
+        return Installation(kind, name, str(problem))
+    wrong = manifest.differences(place, written, every_byte=True)
+    return Installation(kind, name, manifest.summary(wrong) if wrong else None, written.is_locked)

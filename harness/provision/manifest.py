@@ -1,0 +1,167 @@
+"""What an installation held when it was made: each file with its SHA-256, size and mode, each link with its target.
+
+The manifest is written beside the installation when that is whole, and compared with it before each use. The list of
+files is compared every time. Contents are read again only where a file's stamp (inode, times of change) is another
+than when it was written down; ``doctor`` reads all of them. So damage is found: a truncated library, a file that
+something added, a folder that was half copied. It is no defence against a program with the user's own rights, which
+could write another manifest as well.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import stat
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated
+
+import msgspec
+
+from harness.errors import EnvironmentProblem
+
+FIX = "kafka-trial doctor --fix"
+_CHUNK_BYTES = 2**20
+#: Of a manifest. The largest of ours, a Go with its sources, takes 4 MB.
+_LONGEST_BYTES = 2**26
+
+
+class Entry(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A file (``digest`` is its SHA-256), a folder, or a link (``target``). ``stamp``: inode, mtime and ctime in ns."""
+
+    mode: Annotated[int, msgspec.Meta(ge=0, lt=2**32)]
+    size_bytes: int = 0
+    digest: str = ""
+    target: str = ""
+    stamp: tuple[int, int, int] = (0, 0, 0)
+
+
+class Manifest(msgspec.Struct, frozen=True):
+    """The entries below a folder by their path; ``is_locked`` False: no committed lock says what belongs there."""
+
+    entries: dict[str, Entry]
+    is_locked: bool = True
+
+
+def taken(folder: Path, *, is_locked: bool = True) -> Manifest:
+    """The manifest of a folder as it is now. EnvironmentProblem: something in it is no file, folder or link."""
+    return Manifest({name: _entry(name, path) for name, path in _below(folder)}, is_locked)
+
+
+def path_of(place: Path) -> Path:
+    """Where the manifest of an installation is."""
+    return place.with_name(f"{place.name}.manifest")
+
+
+def write(place: Path, manifest: Manifest) -> None:
+    """Put the manifest beside its installation, whole."""
+    with tempfile.NamedTemporaryFile(dir=place.parent, prefix=".manifest-", delete=False) as file:
+        file.write(msgspec.json.encode(manifest))
+    Path(file.name).rename(path_of(place))
+
+
+def read(place: Path) -> Manifest:
+    """The manifest of an installation. EnvironmentProblem: it is damaged itself."""
+    try:
+        return msgspec.json.decode(_bytes(path_of(place)), type=Manifest)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, OSError) as error:
+        raise EnvironmentProblem(f"the manifest of {place} cannot be read: {error}", hint=FIX) from error
+
+
+def verified(place: Path) -> Manifest:
+    """The manifest of an installation. EnvironmentProblem, with the first difference: the installation is another."""
+    manifest = read(place)
+    if wrong := differences(place, manifest):
+        raise EnvironmentProblem(f"{place} is damaged: {summary(wrong)}", hint=FIX)
+    return manifest
+
+
+def summary(wrong: list[str]) -> str:
+    """The first of some differences, and how many more there are."""
+    more = f" (and {len(wrong) - 1} more like it)" if len(wrong) > 1 else ""
+    return f"{wrong[0]}{more}"
+
+
+def differences(folder: Path, manifest: Manifest, *, every_byte: bool = False) -> list[str]:
+    """Each thing that is missing, altered or surplus, in a few words; ``every_byte`` True: no stamp is believed."""
+    if folder.is_symlink() or not folder.is_dir():
+        return ["it is not a folder"]
+    there = dict(_below(folder))
+    wanted = manifest.entries
+    wrong = [f"{name} is missing" for name in sorted(wanted.keys() - there.keys())]
+    for name in sorted(wanted.keys() & there.keys()):
+        if difference := _difference(there[name], wanted[name], every_byte):
+            wrong.append(f"{name} {difference}")
+    return wrong + [f"{name} is surplus" for name in sorted(there.keys() - wanted.keys())]
+
+
+def _difference(path: Path, wanted: Entry, every_byte: bool) -> str | None:
+    try:
+        found = path.lstat()
+        if stat.S_IFMT(found.st_mode) != stat.S_IFMT(wanted.mode):
+            return f"was replaced by a {_kind(found.st_mode)}"
+        if stat.S_ISLNK(found.st_mode):
+            return None if str(path.readlink()) == wanted.target else "leads elsewhere"
+        if found.st_mode != wanted.mode:
+            return (
+                f"has mode {stat.S_IMODE(found.st_mode):o}, and was written with"
+                f" {stat.S_IMODE(wanted.mode):o}"
+            )
+        if stat.S_ISDIR(found.st_mode):
+            return None
+        if found.st_size != wanted.size_bytes:
+            return f"was altered: it has {found.st_size:,} bytes, and had {wanted.size_bytes:,}"
+        if (every_byte or _stamp(found) != wanted.stamp) and _digest(path) != wanted.digest:
+            return "was altered"
+    except OSError as error:
+        return f"cannot be read: {error.strerror}"
+    return None
+
+
+def _entry(name: str, path: Path) -> Entry:
+    found = path.lstat()
+    if stat.S_ISLNK(found.st_mode):
+        return Entry(found.st_mode, target=str(path.readlink()))
+    if stat.S_ISDIR(found.st_mode):
+        return Entry(found.st_mode)
+    if not stat.S_ISREG(found.st_mode):
+        raise EnvironmentProblem(f"what was installed holds a {_kind(found.st_mode)}: {name}")
+    return Entry(found.st_mode, found.st_size, _digest(path), stamp=_stamp(found))
+
+
+def _below(folder: Path, prefix: str = "") -> Iterator[tuple[str, Path]]:
+    """Everything below a folder, by its path from there; no link is followed."""
+    with os.scandir(folder) as entries:
+        found = list(entries)
+    for entry in found:
+        # names are bytes to the file system: what is no text, or would act on a terminal, is shown as escapes
+        name = prefix + entry.name.encode(errors="surrogateescape").decode(errors="backslashreplace")
+        yield "".join(c if c.isprintable() else ascii(c)[1:-1] for c in name), Path(entry.path)
+        if entry.is_dir(follow_symlinks=False):
+            yield from _below(Path(entry.path), f"{name}/")
+
+
+def _stamp(found: os.stat_result) -> tuple[int, int, int]:
+    return found.st_ino, found.st_mtime_ns, found.st_ctime_ns
+
+
+def _digest(path: Path) -> str:
+    digest = hashlib.sha256()
+    with os.fdopen(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb") as file:
+        while chunk := file.read(_CHUNK_BYTES):
+            digest.update(chunk)
+    return digest.hexdigest()
+
+
+def _bytes(path: Path) -> bytes:
+    with os.fdopen(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb") as file:
+        content = file.read(_LONGEST_BYTES + 1)
+    if len(content) > _LONGEST_BYTES:
+        raise OSError(f"it has more than {_LONGEST_BYTES:,} bytes")
+    return content
+
+
+def _kind(mode: int) -> str:
+    kinds = {stat.S_IFREG: "file", stat.S_IFDIR: "folder", stat.S_IFLNK: "link"}
+    return kinds.get(stat.S_IFMT(mode), "special file")

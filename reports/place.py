@@ -1,0 +1,112 @@
+"""Where a report goes: built beside its place and swapped in, and what may be there already.
+
+A report replaces a report of ours or an empty folder, nothing else. A manifest in it lists its files: a folder that
+holds anything else, or a run, is refused, so a mistyped ``--out`` deletes nothing.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+
+from harness import files
+from harness.errors import UsageError
+from harness.store import RUN, RunStore
+
+MANIFEST = ".kafka-trial-report"
+OWN = "report"
+_HINT = "name a new or empty folder with --out"
+
+
+@dataclass(frozen=True)
+class Place:
+    """A report under construction in ``building``, which will be ``final``."""
+
+    final: Path
+    building: Path
+
+    def write(self, path: str, data: bytes) -> Path:
+        """Write one file of the report; where it will be. Raises OSError."""
+        with files.create(self.building / path) as file:
+            file.write(data)
+        return self.final / path
+
+    def folder(self, name: str) -> None:
+        """Create a folder of the report. Raises OSError."""
+        files.make_folder(self.building / name, self.building)
+
+
+@contextmanager
+def report_place(store: RunStore, out: Path | None = None) -> Iterator[Place]:
+    """The place of a report of ``store``: ``out``, or the run's own. It is replaced when the block ends without error.
+
+    UsageError: something is there that is not a report, or a run. EnvironmentProblem: it cannot be written.
+    """
+    final = _final(store, out)
+    _must_be_free(final)
+    with files.built(final, may_replace=_must_be_free, hint="name a writable folder with --out") as building:
+        place = Place(final, building)
+        yield place
+        place.write(MANIFEST, msgspec.json.encode(sorted(_found(building))))
+
+
+def _final(store: RunStore, out: Path | None) -> Path:
+    run = Path(os.path.realpath(store.folder))
+    at = (out or run / OWN).absolute()
+    # A link at the last name is refused, not followed.
+    final = Path(os.path.realpath(at)) if at.name == ".." else Path(os.path.realpath(at.parent)) / at.name
+    if run.is_relative_to(final):
+        raise UsageError(f"{final} is or contains the run {run}", hint=_HINT)
+    for parent in final.parents:
+        if final != run / OWN and (parent / RUN).exists():
+            raise UsageError(f"{final} is inside the run {parent}", hint=_HINT)
+    return final
+
+
+def _must_be_free(final: Path) -> None:
+    """UsageError unless ``final`` is missing, empty, or a report that nobody added anything to."""
+    try:
+        if not files.present(final):
+            return
+        if not stat.S_ISDIR(mode := final.lstat().st_mode):
+            raise UsageError(f"{final} is {files.kind_of(mode)}, not the folder of a report", hint=_HINT)
+        if files.present(final / RUN):
+            raise UsageError(f"{final} is a run", hint=_HINT)
+        found = _found(final)
+        if (first := next(found, None)) is None:
+            return
+        ours = _manifest(final)
+        if ours is None:
+            raise UsageError(f"{final} is not empty, and not a report of kafka-trial", hint=_HINT)
+        for name in (first, *found):
+            if name not in ours:
+                raise UsageError(f"{final} has {name!r}, which is not part of the report there", hint=_HINT)
+    except OSError as error:
+        raise UsageError(f"{final} cannot be a report: {error.strerror or error}", hint=_HINT) from error
+
+
+def _manifest(folder: Path) -> frozenset[str] | None:
+    """The files of a report of ours; None for any other folder."""
+    try:
+        listed = msgspec.json.decode(files.read_stored(folder / MANIFEST), type=frozenset[str])
+    except (OSError, msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return None
+    return listed | {MANIFEST}
+
+
+def _found(folder: Path) -> Iterator[str]:
+    """The path of everything below ``folder`` that is not a folder, relative to it. No link is followed."""
+    left = [folder]
+    while left:
+        with os.scandir(left.pop()) as entries:
+            for entry in entries:
+                if entry.is_dir(follow_symlinks=False):
+                    left.append(Path(entry.path))
+                else:
+                    yield str(Path(entry.path).relative_to(folder))

@@ -1,0 +1,45 @@
+"""Resolve clients as their registries would today, and write down with hashes what each version then consists of.
+
+``python scripts/lock_clients.py NAME...`` (all of ours without a name) locks the versions that were tried, where there
+is no lock yet; ``--again`` locks the others anew too. Look at what changed before it is committed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import shutil
+import sys
+
+from harness import registry
+from harness.errors import KafkaTrialError
+
+
+def main() -> int:
+    """Lock what is asked for; 3 if some of it could not be."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("names", nargs="*")
+    parser.add_argument("--again", action="store_true")
+    options = parser.parse_args()
+    logging.basicConfig(level=logging.INFO, format="%(message)s")
+    kinds = {name: kind for name, kind in registry.table("clients").items() if hasattr(kind, "lock")}
+    failed = False
+    for name in options.names or kinds:
+        kind = kinds[name]
+        for version in kind.versions:
+            folder = kind.locks / version
+            if folder.exists() and not options.again:
+                continue
+            logging.info("locking %s %s", name, version)
+            folder.mkdir(parents=True, exist_ok=True)
+            try:
+                kind.lock(version, folder)
+            except KafkaTrialError as error:
+                shutil.rmtree(folder)
+                logging.error("%s %s: %s", name, version, error)
+                failed = True
+    return 3 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,239 @@
+"""Where a report may go: what is no report of ours is never replaced, and nothing of it is deleted."""
+
+from __future__ import annotations
+
+import errno
+import os
+from pathlib import Path
+
+import pytest
+
+from harness import files
+from harness.errors import EnvironmentProblem, UsageError
+from harness.files import swapping
+from harness.store import RUN, RunStore
+from reports import command as report_command
+from reports.place import MANIFEST, report_place
+
+from .conftest import seen
+
+
+@pytest.fixture(autouse=True)
+def no_spark(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A place is refused before anything else is done."""
+
+    def started(*_: object) -> None:
+        raise AssertionError("the long work began")
+
+    monkeypatch.setattr(report_command, "packed", started)
+
+
+def write_report(store: RunStore, out: Path | None = None, **more: bytes) -> Path:
+    with report_place(store, out) as place:
+        place.folder("trials")
+        for name, data in {"index.html": b"index", "trials/one.html": b"one", **more}.items():
+            place.write(name, data)
+    return place.final
+
+
+PLACES = {
+    "the run": (".", "is or contains the run"),
+    "the trials": ("trials", "is inside the run"),
+    "a trial": ("trials/TRIAL", "is inside the run"),
+    "a new folder in a trial": ("trials/TRIAL/report", "is inside the run"),
+    "a new folder in the run": ("other", "is inside the run"),
+    "in the run's own report": ("report/again", "is inside the run"),
+    "the folder of runs": ("..", "is or contains the run"),
+    "the folder of runs, by name": ("../../runs", "is or contains the run"),
+    "above": ("../..", "is or contains the run"),
+    "the root": ("/", "is or contains the run"),
+    "around": ("trials/../../RUN/trials", "is inside the run"),
+}
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_no_report_goes_where_evidence_is(run, trial, command, place) -> None:
+    where, sentence = PLACES[place]
+    out = run.folder / where.replace("TRIAL", trial.name).replace("RUN", run.folder.name)
+    before = seen(run.folder)
+    told = command("report", run.folder, "--out", out)
+    assert told.code == 2 and sentence in told.sentence
+    assert seen(run.folder) == before
+
+
+def test_no_report_goes_where_evidence_is_by_a_relative_path(run, command, monkeypatch) -> None:
+    before = seen(run.folder)
+    for here, out in ((run.folder, "."), (run.folder / "trials", ".."), (run.folder.parent, run.folder.name)):
+        monkeypatch.chdir(here)
+        told = command("report", run.folder, "--out", out)
+        assert told.code == 2 and "is or contains the run" in told.sentence
+    assert seen(run.folder) == before
+
+
+def test_no_report_goes_where_evidence_is_by_a_link(run, command, tmp_path) -> None:
+    (tmp_path / "link").symlink_to(run.folder)
+    before = seen(run.folder)
+    assert command("report", run.folder, "--out", tmp_path / "link").code == 2
+    assert (
+        "is inside the run" in command("report", run.folder, "--out", tmp_path / "link" / "trials").sentence
+    )
+    assert command("report", tmp_path / "link", "--out", run.folder).code == 2
+    assert seen(run.folder) == before
+
+
+def test_no_report_goes_into_another_run(run, evidence, command) -> None:
+    for out in (evidence, evidence / "report", evidence / "trials", evidence.parent):
+        before = seen(evidence.parent)
+        told = command("report", run.folder, "--out", out)
+        assert told.code == 2 and told.sentence
+        assert seen(evidence.parent) == before
+
+
+IN_THE_WAY = {
+    "link to a folder": "is a link, not the folder of a report",
+    "broken link": "is a link, not the folder of a report",
+    "link": "is a link, not the folder of a report",
+    "link to itself": "is a link, not the folder of a report",
+    "full folder": "is not empty, and not a report of kafka-trial",
+    "file": "is a file, not the folder of a report",
+    "pipe": "is a pipe, not the folder of a report",
+    "socket": "is a socket, not the folder of a report",
+}
+
+
+@pytest.mark.parametrize("where", ["own", "named"])
+@pytest.mark.parametrize("what", IN_THE_WAY)
+def test_what_is_no_report_is_not_replaced(run, outside, command, plant, what, where, tmp_path) -> None:
+    out = run.folder / "report" if where == "own" else tmp_path / "out"
+    plant(out, what, outside)
+    before = seen(tmp_path)
+    told = command("report", run.folder, *(() if where == "own" else ("--out", out)))
+    assert told.code == 2 and IN_THE_WAY[what] in told.sentence
+    assert seen(tmp_path) == before
+
+
+@pytest.mark.parametrize("name", ["assets", "trials", "tables"])
+def test_folders_of_common_names_are_not_emptied(run, command, tmp_path, name) -> None:
+    (tmp_path / "home" / name).mkdir(parents=True)
+    (tmp_path / "home" / name / "precious").write_bytes(b"precious")
+    assert command("report", run.folder, "--out", tmp_path / "home").code == 2
+    assert (tmp_path / "home" / name / "precious").read_bytes() == b"precious"
+
+
+def test_a_report_replaces_a_report_and_an_empty_folder(run, tmp_path) -> None:
+    for out in (None, tmp_path / "new" / "place", tmp_path / "empty"):
+        if out and out.name == "empty":
+            out.mkdir()
+        write_report(run, out, **{"trials/old.html": b"old"})
+        final = write_report(run, out)
+        names = {str(path.relative_to(final)) for path in final.rglob("*")}
+        assert names == {MANIFEST, "index.html", "trials", "trials/one.html"}
+        assert final.stat().st_mode & 0o777 == 0o700
+        assert all(path.stat().st_mode & 0o077 == 0 for path in final.rglob("*"))
+        assert sorted(path.name for path in final.parent.iterdir() if path.name.startswith(".")) == []
+
+
+@pytest.mark.parametrize("added", ["notes.md", "trials/notes.md", "deep/er/notes.md", "run.json", ".hidden"])
+def test_a_report_with_something_added_is_kept(run, command, tmp_path, added) -> None:
+    final = write_report(run, tmp_path / "out")
+    (final / added).parent.mkdir(parents=True, exist_ok=True)
+    (final / added).write_bytes(b"precious")
+    before = seen(final)
+    told = command("report", run.folder, "--out", final)
+    assert told.code == 2 and ("is not part of the report" in told.sentence or "is a run" in told.sentence)
+    assert seen(final) == before
+
+
+@pytest.mark.parametrize("listed", [b"", b"{", b"[1]", b"[" * 100_000, b'["other"]', b"\xff"])
+def test_a_manifest_that_says_something_else_is_none(run, command, tmp_path, listed) -> None:
+    final = write_report(run, tmp_path / "out")
+    (final / MANIFEST).write_bytes(listed)
+    assert command("report", run.folder, "--out", final).code == 2
+    assert (final / "index.html").exists()
+
+
+@pytest.mark.parametrize("what", ["pipe", "link", "folder", "sparse file", "socket"])
+def test_a_manifest_is_a_file(run, command, tmp_path, outside, plant, what) -> None:
+    final = write_report(run, tmp_path / "out")
+    plant(final / MANIFEST, what, outside)
+    assert command("report", run.folder, "--out", final).code == 2
+
+
+def test_links_in_an_old_report_are_removed_and_not_what_they_lead_to(run, outside, tmp_path) -> None:
+    """A foreign run brings a report whose manifest lists links."""
+    final = run.folder / "report"
+    final.mkdir()
+    (final / "trials").symlink_to(outside)
+    (final / "index.html").symlink_to(outside / "file")
+    (final / MANIFEST).write_text('["trials", "index.html"]')
+    write_report(run)
+    assert (final / "trials" / "one.html").read_bytes() == b"one" and not (final / "trials").is_symlink()
+
+
+def test_a_report_that_fails_leaves_the_one_before(run) -> None:
+    final = write_report(run, **{"index.html": b"before"})
+    before = seen(run.folder)
+    for error in (KeyboardInterrupt(), ZeroDivisionError(), OSError(errno.ENOSPC, "No space left on device")):
+        with pytest.raises((type(error), EnvironmentProblem)), report_place(run) as place:
+            place.write("index.html", b"half")
+            raise error
+        assert seen(run.folder) == before
+    assert (final / "index.html").read_bytes() == b"before"
+
+
+def test_what_comes_in_the_way_meanwhile_is_not_replaced(run, outside) -> None:
+    with pytest.raises(UsageError, match="is a link"), report_place(run):
+        (run.folder / "report").symlink_to(outside)
+    (run.folder / "report").unlink()
+    with pytest.raises(UsageError, match="not empty"), report_place(run):
+        (run.folder / "report").mkdir()
+        (run.folder / "report" / "precious").touch()
+    assert (run.folder / "report" / "precious").exists()
+
+
+def test_the_one_before_comes_back_if_the_new_one_cannot_take_its_place(run, monkeypatch) -> None:
+    final = write_report(run, **{"index.html": b"before"})
+    true, calls = os.rename, []
+
+    def refuses(old, new, **more):
+        calls.append(new)
+        if len(calls) == 2:
+            raise OSError(errno.EIO, os.strerror(errno.EIO))
+        true(old, new, **more)
+
+    monkeypatch.setattr(swapping.os, "rename", refuses)
+    with pytest.raises(EnvironmentProblem, match="Input/output error"):
+        write_report(run)
+    assert (final / "index.html").read_bytes() == b"before"
+
+
+def test_two_reports_at_a_time_are_both_whole_and_one_of_them_stays(run) -> None:
+    with report_place(run) as first:
+        first.write("index.html", b"first")
+        with report_place(run) as second:
+            second.write("index.html", b"second")
+        assert (second.final / "index.html").read_bytes() == b"second"
+    assert (first.final / "index.html").read_bytes() == b"first"
+    assert not list(run.folder.glob(".*"))
+
+
+def test_what_a_dead_process_left_is_removed_and_nothing_else(run, outside) -> None:
+    left = run.folder / f".report.0{swapping._SUFFIX}"
+    left.mkdir()
+    (left / "half").touch()
+    (run.folder / f".report.1{swapping._SUFFIX}").symlink_to(outside)
+    (run.folder / f".report.2{swapping._SUFFIX}").touch()
+    (run.folder / ".report.mine").mkdir()
+    write_report(run)
+    names = {path.name for path in run.folder.glob(".*")}
+    assert names == {f".report.1{swapping._SUFFIX}", f".report.2{swapping._SUFFIX}", ".report.mine"}
+
+
+@pytest.mark.parametrize("what", ["link to a folder", "broken link", "file", "pipe", "full folder"])
+def test_tables_are_never_written_through_what_is_there(run, outside, plant, what) -> None:
+    plant(run.folder / "tables", what, outside)
+    with files.built(run.folder / "tables", run.folder) as building:
+        files.create(building / "new").close()
+    assert [path.name for path in (run.folder / "tables").iterdir()] == ["new"]
+    assert not (run.folder / "tables").is_symlink()
+    assert (run.folder / RUN).exists()

@@ -1,0 +1,275 @@
+"""Links, pipes and folders at the names that we write, full disks, wide umasks, and many writers of one name."""
+
+from __future__ import annotations
+
+import errno
+import multiprocessing
+import os
+import resource
+import subprocess
+from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from harness import defects, files
+from harness.errors import EnvironmentProblem, UsageError
+from harness.files import writing
+from harness.spec import Plan
+from harness.store import LATEST, RUN, VERDICT, RunRecord, RunStore
+
+from .conftest import first
+
+PROCESSES = 16
+PLANTED = ("pipe", "link", "broken link", "link to a folder", "socket", "hard link", "sparse file")
+BY_JUDGE = ("results.jsonl", "findings.json", "junit.xml", "summary.md")
+
+
+@pytest.mark.parametrize("what", PLANTED)
+@pytest.mark.parametrize("name", first(BY_JUDGE))
+def test_what_is_at_a_name_is_replaced_and_not_written_through(
+    run, outside, command, plant, name, what
+) -> None:
+    plant(run.folder / name, what, outside)
+    assert command("judge", run.folder).code == 0
+    assert (run.folder / name).lstat().st_mode == 0o100600
+    assert (run.folder / name).lstat().st_nlink == 1
+
+
+@pytest.mark.parametrize("what", PLANTED)
+@pytest.mark.parametrize("name", first([*BY_JUDGE, RUN]))
+def test_nothing_is_written_at_a_name_that_can_be_guessed(run, outside, command, plant, name, what) -> None:
+    for guess in (f".{name}.partial", f".{name}.tmp", f"{name}~"):
+        plant(run.folder / guess, what, outside)
+    assert command("judge", run.folder).code == 0
+
+
+@pytest.mark.parametrize("what", PLANTED)
+def test_a_verdict_is_replaced_and_not_written_through(run, trial, outside, command, plant, what) -> None:
+    plant(trial / VERDICT, what, outside)
+    assert command("judge", run.folder).code == 0
+    assert (trial / VERDICT).lstat().st_mode == 0o100600
+
+
+@pytest.mark.parametrize("what", ["folder", "full folder"])
+@pytest.mark.parametrize("name", first(BY_JUDGE))
+def test_a_folder_at_a_name_is_one_sentence_and_stays(run, outside, command, plant, name, what) -> None:
+    plant(run.folder / name, what, outside)
+    told = command("judge", run.folder)
+    assert told.code == 3 and f"cannot write {run.folder / name}: Is a directory" in told.sentence
+    assert (run.folder / name).is_dir() and not partials(run.folder)
+
+
+@pytest.mark.parametrize("what", ["link to a folder", "file", "pipe"])
+def test_a_trial_is_not_begun_elsewhere(run, trial, outside, plant, what) -> None:
+    plant(trial, what, outside)
+    run.begin(trial.name)
+    assert trial.lstat().st_mode == 0o40700 and not list(trial.iterdir())
+
+
+@pytest.mark.parametrize("what", ["link to a folder", "file", "pipe"])
+@pytest.mark.parametrize("name", ["trials", "logs"])
+def test_nothing_is_made_through_a_link_in_the_run(run, trial, outside, plant, name, what) -> None:
+    plant(run.folder / name, what, outside)
+    with pytest.raises(EnvironmentProblem, match=rf"{name} is a (link|file|pipe), not a folder"):
+        run.begin(trial.name) if name == "trials" else run.make_folder(run.folder / "logs" / "brokers")
+
+
+def test_nothing_is_made_outside_of_the_run(run) -> None:
+    with pytest.raises(EnvironmentProblem, match="leads out of its folder"):
+        run.make_folder(run.folder / "logs" / ".." / ".." / "else")
+
+
+def test_a_folder_that_becomes_a_link_while_it_is_written_to_leads_nowhere(run, trial, outside) -> None:
+    """Between the beginning of a file and its rename, somebody puts a link in the folder's place."""
+    with files.new_file(trial / "new", run.folder) as file:
+        trial.rename(trial.with_name("away"))
+        trial.symlink_to(outside)
+        file.write(b"evidence")
+    assert (trial.with_name("away") / "new").read_bytes() == b"evidence"
+
+
+def test_a_link_that_is_quicker_than_the_rename_is_replaced(tmp_path, outside) -> None:
+    with files.new_file(tmp_path / "new") as file:
+        (tmp_path / "new").symlink_to(outside / "file")
+        file.write(b"ours")
+    assert not (tmp_path / "new").is_symlink() and (tmp_path / "new").read_bytes() == b"ours"
+
+
+def test_a_random_name_that_is_taken_is_not_written_to(tmp_path, outside, monkeypatch) -> None:
+    monkeypatch.setattr(writing, "token_hex", lambda _: "known")
+    (tmp_path / ".known.partial").symlink_to(outside / "file")
+    with pytest.raises(EnvironmentProblem, match="File exists"):
+        files.write_whole(tmp_path / "new", b"ours")
+
+
+@pytest.mark.parametrize("what", ["pipe", "link", "broken link", "folder", "device"])
+def test_a_log_is_not_appended_to_anything_but_a_file(tmp_path, outside, plant, what) -> None:
+    plant(tmp_path / "node-1.log", what, outside)
+    with pytest.raises(OSError, match=r"Too many levels|not a regular file|Is a directory|No such device"):
+        files.open_log(tmp_path / "node-1.log")
+
+
+@pytest.mark.parametrize("what", ["link to a folder", "broken link", "folder", "full folder", "file", "pipe"])
+def test_a_run_begins_in_a_folder_of_its_own(tmp_path, outside, plant, what) -> None:
+    """The name of a run can be guessed."""
+    (tmp_path / "new").mkdir()
+    plant(tmp_path / "new" / "run", what, outside)
+    with pytest.raises(UsageError, match="exists already"):
+        RunStore.create(tmp_path / "new", RunRecord("run", "", Plan(1, ()), 1, {}, []))
+    assert not (tmp_path / "new" / LATEST).exists()
+
+
+@pytest.mark.parametrize("what", ["link to a folder", "file"])
+def test_a_traceback_is_not_stored_elsewhere(run, trial, outside, plant, what) -> None:
+    plant(trial, what, outside)
+    assert "a defect of kafka-trial" in defects.told(ValueError("x"), trial)
+
+
+@pytest.fixture(params=[0o000, 0o022, 0o077])
+def umask(request: pytest.FixtureRequest) -> Iterator[None]:
+    before = os.umask(request.param)
+    yield
+    os.umask(before)
+
+
+@pytest.mark.usefixtures("umask")
+def test_runs_are_for_their_user_alone(tmp_path, evidence) -> None:
+    source = RunStore(evidence)
+    store = RunStore.create(tmp_path / "new" / "runs", source.record)
+    for verdict in source.verdicts():
+        store.begin(verdict.trial)
+        store.write_evidence(source.read_evidence(verdict.trial))
+        store.write_verdict(verdict)
+    store.make_folder(store.folder / "logs" / "brokers")
+    with files.open_log(store.folder / "logs" / "brokers" / "node-1.log") as log:
+        log.write(b"up\n")
+    for path in (tmp_path / "new", *(tmp_path / "new").rglob("*")):
+        assert path.stat().st_mode & 0o777 == (0o700 if path.is_dir() else 0o600), path
+
+
+def partials(folder: Path) -> list[Path]:
+    return [path for path in folder.rglob(".*") if path.suffix in (".partial", ".building")]
+
+
+@contextmanager
+def short_files(most_bytes: int) -> Iterator[None]:
+    """No file may be longer, as on a disk that is nearly full."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (most_bytes, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+
+def test_a_file_that_does_not_fit_leaves_the_one_before(run, command) -> None:
+    assert command("judge", run.folder).code == 0
+    before = {path: path.read_bytes() for path in run.folder.rglob("*") if path.is_file()}
+    with short_files(100):
+        told = command("judge", run.folder)
+    assert told.code == 3 and "cannot write" in told.sentence and "File too large" in told.sentence
+    assert {path: path.read_bytes() for path in run.folder.rglob("*") if path.is_file()} == before
+
+
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EIO])
+@pytest.mark.parametrize("call", first(["fsync", "rename", "open"]))
+def test_whatever_the_disk_refuses_is_one_sentence_and_leaves_no_part(
+    run, command, monkeypatch, call, number
+) -> None:
+    true = getattr(os, call)
+
+    def refuses(*args, **more):
+        if call != "open" or args[1] & os.O_CREAT:
+            raise OSError(number, os.strerror(number))
+        return true(*args, **more)
+
+    monkeypatch.setattr(writing.os, call, refuses)
+    told = command("judge", run.folder)
+    monkeypatch.undo()
+    assert told.code == 3 and os.strerror(number) in told.sentence
+    assert not partials(run.folder)
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", str(folder)]
+    if os.getuid() or subprocess.run(mount, check=False, capture_output=True).returncode:
+        pytest.skip("only root mounts a small disk")
+    yield folder
+    subprocess.run(["umount", "-l", str(folder)], check=True)
+
+
+def test_a_full_disk_is_one_sentence_and_keeps_what_was_there(
+    small_disk, evidence, command, tmp_path
+) -> None:
+    plan = tmp_path / "plan.json"
+    plan.write_bytes(msgspec.json.encode(RunStore(evidence).record.plan))
+    told = command("replay", plan, "--out-dir", small_disk, "-q")
+    assert told.code == 3 and "No space left on device" in told.sentence
+    assert not partials(small_disk)
+
+
+def test_a_disk_that_is_read_only_is_one_sentence(small_disk, evidence, command, tmp_path) -> None:
+    plan = tmp_path / "plan.json"
+    plan.write_bytes(msgspec.json.encode(RunStore(evidence).record.plan))
+    subprocess.run(["mount", "-o", "remount,ro", str(small_disk)], check=True)
+    told = command("replay", plan, "--out-dir", small_disk, "-q")
+    assert told.code == 3 and "Read-only file system" in told.sentence
+
+
+def begin_and_end(folder: Path, number: int, rounds: int) -> list[str]:
+    """One process of several: runs that begin, are looked up, and end; what went wrong."""
+    wrong = []
+    for turn in range(rounds):
+        name = f"run-{number}-{turn}"
+        try:
+            store = RunStore.create(
+                folder, RunRecord(name, "2026-01-01T00:00:00+00:00", Plan(1, ()), 1, {}, [])
+            )
+            latest = RunStore.open(folder).record
+            store.stop("completed")
+            if not latest.run_id.startswith("run-") or store.record.stop_reason != "completed":
+                wrong.append(f"{name}: {latest.run_id}")
+        except Exception as error:
+            wrong.append(f"{name}: {error!r}")
+    return wrong
+
+
+def all_at_once(work: Callable[..., list[str]], folder: Path, rounds: int) -> list[str]:
+    context = multiprocessing.get_context("fork")
+    with ProcessPoolExecutor(PROCESSES, context) as pool:
+        each = [pool.submit(work, folder, number, rounds) for number in range(PROCESSES)]
+        return [sentence for one in each for sentence in one.result()]
+
+
+@pytest.mark.parametrize("rounds", [5, pytest.param(200, marks=pytest.mark.long)])
+def test_sixteen_processes_begin_and_end_runs_in_one_folder(tmp_path, rounds) -> None:
+    folder = tmp_path / "runs"
+    assert all_at_once(begin_and_end, folder, rounds) == []
+    assert sum(path.is_dir() for path in folder.iterdir()) == PROCESSES * rounds
+    assert not partials(folder)
+    assert (folder / LATEST).read_text().startswith("run-")
+
+
+def rewrite(folder: Path, number: int, rounds: int) -> list[str]:
+    """The same file written by all, and whole whenever it is read."""
+    wrong = []
+    for _ in range(rounds):
+        try:
+            files.write_whole(folder / "summary.md", b"%d\n" % number * 10_000)
+            lines = set(files.read_stored(folder / "summary.md").splitlines())
+            wrong += [] if len(lines) == 1 else [f"{lines}"]
+        except (EnvironmentProblem, UsageError, OSError) as error:
+            wrong.append(repr(error))
+    return wrong
+
+
+def test_sixteen_processes_write_one_file(tmp_path) -> None:
+    assert all_at_once(rewrite, tmp_path, 10) == []
+    assert [path.name for path in tmp_path.iterdir()] == ["summary.md"]

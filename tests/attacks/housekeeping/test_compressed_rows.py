@@ -1,0 +1,75 @@
+"""Rows of a foreign run that were blown up, cut off or forged: one sentence each, and memory that stays bounded."""
+
+from __future__ import annotations
+
+import os
+import struct
+from pathlib import Path
+
+import pytest
+import zstandard
+
+from harness import zstd
+from harness.errors import UsageError
+from harness.rows import LogRecord
+from harness.store import read_rows
+
+GIB = 2**30
+MAGIC = zstandard.FRAME_HEADER
+
+
+def huge(size: int) -> bytes:
+    """A true frame of so many spaces, made of blocks that say "so often this byte"."""
+    most = 2**17
+    header = MAGIC + b"\xc0\x58" + struct.pack("<Q", size)  # eight bytes of length, a window of 2 MiB
+    block = struct.pack("<I", most << 3 | 1 << 1)[:3] + b" "
+    last = struct.pack("<I", most << 3 | 1 << 1 | 1)[:3] + b" "
+    return header + block * (size // most - 1) + last
+
+
+def claims(size: int) -> bytes:
+    """A frame that says it holds so much, and holds nothing."""
+    return MAGIC + b"\xc0\x58" + struct.pack("<Q", size) + b"\x01\x00\x00"
+
+
+#: A window of half a gigabyte for one byte.
+WIDE = MAGIC + b"\x00\x98" + b"\x09\x00\x00 "
+SKIPPED = b"\x50\x2a\x4d\x18" + struct.pack("<I", 3) + b"abc"
+
+ATTACKS = {
+    "a frame of 4 GiB": (huge(4 * GIB), r"it holds 4,294,967,296 bytes; 536,870,912 can be read"),
+    "one that claims an exabyte": (claims(2**60), "it holds 1,152,921,504,606,846,976 bytes"),
+    "one that claims what may be": (claims(2**28), "not one whole zstd frame"),
+    "a window of half a gigabyte": (WIDE, "not one whole zstd frame"),
+    "a frame to be skipped": (SKIPPED, "not one whole zstd frame"),
+    "an empty one, and rows behind it": (zstd.packed(b"") + zstd.packed(b"{}\n"), "it says that it is empty"),
+    "one that says it is empty": (huge(2**20).replace(struct.pack("<Q", 2**20), bytes(8)), "it says that"),
+    "two frames": (zstd.packed(b"") * 2, "not one whole zstd frame"),
+    "the half of one": (zstd.packed(b"{}" * 999)[:-9], "not one whole zstd frame"),
+    "nothing": (b"", "not one whole zstd frame"),
+    "plain rows": (b"{}\n", "not one whole zstd frame"),
+    "no rows in it": (zstd.packed(b"\xff\xfe"), "JSON is malformed"),
+    "depth": (zstd.packed(b"[" * 1_000_000), "recursion|JSON|array"),
+}
+
+
+@pytest.mark.parametrize("attack", ATTACKS)
+def test_it_is_refused_in_one_sentence(attack: str, tmp_path: Path) -> None:
+    content, sentence = ATTACKS[attack]
+    (tmp_path / "log.jsonl.zst").write_bytes(content)
+    (tmp_path / "log.jsonl").write_bytes(b"")
+    with pytest.raises(UsageError, match=rf"cannot read .*log\.jsonl\.zst: .*({sentence})") as refused:
+        read_rows(tmp_path / "log.jsonl", LogRecord)
+    assert "\n" not in str(refused.value)
+
+
+def test_the_bomb_is_one() -> None:
+    """Else the test above would show nothing."""
+    assert zstd.unpacked(huge(2**20)) == b" " * 2**20
+    assert zstandard.get_frame_parameters(huge(4 * GIB)).content_size == 4 * GIB
+
+
+def test_a_pipe_in_the_place_of_rows_is_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "log.jsonl.zst")
+    with pytest.raises(UsageError, match="it is a pipe, not a regular file"):
+        read_rows(tmp_path / "log.jsonl", LogRecord)

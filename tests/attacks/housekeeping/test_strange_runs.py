@@ -1,0 +1,312 @@
+"""Folders of runs in which somebody has left traps: each stays or goes by itself, and nothing outside is touched."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import socket
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harness.cli.main import call
+from harness.housekeeping import Found, Kind, removal, runs
+from harness.spec import Plan
+from harness.store import RunRecord, RunStore
+
+NOBODY = 65_534
+DEPTH = 3_000
+
+
+@pytest.fixture
+def runs_folder(tmp_path: Path) -> Path:
+    return tmp_path / "runs"
+
+
+@pytest.fixture
+def outside(tmp_path: Path) -> Iterator[Path]:
+    """A folder of somebody else's, which is afterwards as it was before."""
+    folder = tmp_path / "outside"
+    (folder / "photos").mkdir(parents=True)
+    (folder / "photos" / "one").write_text("one")
+    run(folder, "20250101")
+    before = looked_at(folder)
+    yield folder
+    assert looked_at(folder) == before
+
+
+def looked_at(folder: Path) -> dict[Path, Any]:
+    statuses = {path: path.lstat() for path in (folder, *folder.rglob("*"))}
+    return {path: (each.st_mode, each.st_size, each.st_mtime_ns) for path, each in statuses.items()}
+
+
+def run(folder: Path, name: str) -> Path:
+    store = RunStore.create(folder, RunRecord(name, "2026-01-01T00:00:00+00:00", Plan(1, ()), 1, {}, []))
+    (store.folder / "trials" / "t").mkdir(parents=True)
+    return store.folder
+
+
+@pytest.fixture
+def prune(runs_folder: Path, capsys: pytest.CaptureFixture[str]) -> Callable[..., tuple[int, list[str], str]]:
+    """Prune all there is: exit code, the names that went, what was said."""
+
+    def pruned() -> tuple[int, list[str], str]:
+        code = call(["prune", str(runs_folder), "--keep", "0", "--json"])
+        out, err = capsys.readouterr()
+        assert "defect" not in err
+        return code, [Path(row["path"]).name for row in json.loads(out)["removed"]], err
+
+    return pruned
+
+
+def test_a_link_is_no_run_whatever_it_leads_to(runs_folder, outside, prune) -> None:
+    run(runs_folder, "20260101")
+    for name, target in {
+        "20260102": "20250101",
+        "20260103": "photos",
+        "20260104": "nowhere",
+        "5": ".",
+    }.items():
+        (runs_folder / name).symlink_to(outside / target)
+    code, gone, said = prune()
+    assert (code, gone) == (0, ["20260101"])
+    assert said.count("it is a link") == 4
+
+
+def test_links_in_a_run_go_and_what_they_lead_to_stays(runs_folder, outside, prune) -> None:
+    folder = run(runs_folder, "20260101")
+    shutil.rmtree(folder / "trials")
+    (folder / "trials").symlink_to(outside)
+    for at, target in {
+        "a": outside / "photos",
+        "b": outside / "photos" / "one",
+        "c": folder,
+        "d": Path("/"),
+    }.items():
+        (folder / at).symlink_to(target)
+    (folder / "inner").mkdir()
+    (folder / "inner" / "up").symlink_to("../../../outside/photos")
+    os.link(outside / "photos" / "one", folder / "hard")
+    assert prune()[:2] == (0, ["20260101"])
+    assert not folder.exists()
+
+
+def test_folders_that_are_deeper_than_any_path_or_deny_everything_go(runs_folder, prune) -> None:
+    folder = run(runs_folder, "20260101")
+    at = os.open(folder, os.O_RDONLY)
+    for _ in range(DEPTH):
+        os.mkdir("deeper", dir_fd=at)
+        inner = os.open("deeper", os.O_RDONLY, dir_fd=at)
+        os.close(at)
+        at = inner
+    os.close(at)
+    (folder / "trials" / "t").chmod(0)
+    (folder / "trials").chmod(0o500)
+    assert prune()[:2] == (0, ["20260101"])
+    assert not folder.exists()
+
+
+def test_what_is_no_folder_is_no_run(runs_folder, prune) -> None:
+    run(runs_folder, "20260101")
+    (runs_folder / "20260102").write_text("a file")
+    os.mkfifo(runs_folder / "20260103")
+    with socket.socket(socket.AF_UNIX) as listening:
+        listening.bind(os.path.relpath(runs_folder / "20260104"))
+    code, gone, said = prune()
+    assert (code, gone) == (0, ["20260101"])
+    assert said.count("it is no folder") == 3
+
+
+MARKS: dict[str, Callable[[Path, Path], object]] = {
+    "none": lambda mark, outside: mark.unlink(),
+    "a pipe": lambda mark, outside: (mark.unlink(), os.mkfifo(mark)),
+    "a folder": lambda mark, outside: (mark.unlink(), mark.mkdir()),
+    "a link to one": lambda mark, outside: (
+        mark.unlink(),
+        mark.symlink_to(outside / "20250101" / "run.json"),
+    ),
+    "a loop": lambda mark, outside: (mark.unlink(), mark.symlink_to(mark)),
+    "a device": lambda mark, outside: (mark.unlink(), mark.symlink_to("/dev/zero")),
+    "terabytes": lambda mark, outside: os.truncate(mark, 2**40),
+    "nothing": lambda mark, outside: mark.write_text(""),
+    "another program's": lambda mark, outside: mark.write_text('{"run_id": 7, "name": "job"}'),
+    "depth": lambda mark, outside: mark.write_text('{"run_id":' + "[" * 100_000),
+    "no text": lambda mark, outside: mark.write_bytes(b'{"run_id": "\xff\xfe"}'),
+}
+
+
+@pytest.mark.parametrize("mark", MARKS)
+def test_a_folder_without_the_mark_of_a_run_stays(runs_folder, outside, prune, mark) -> None:
+    run(runs_folder, "20260101")
+    MARKS[mark](run(runs_folder, "20260102") / "run.json", outside)
+    code, gone, said = prune()
+    assert (code, gone) == (0, ["20260101"])
+    assert said.count("left: ") == 1 and "run.json" in said
+    assert (runs_folder / "20260102" / "trials" / "t").exists()
+
+
+STRANGE = (
+    "two\nlines",
+    "::error file=x::y",
+    "\x1b]0;title\x07",
+    "\x1b[2J",
+    "x[/]",
+    "[bold]",
+    "-rf",
+    "--keep=0",
+    ".hidden",
+    "a b",
+    "‮txt",
+    b"\xff\xfe".decode(errors="surrogateescape"),
+    "n" * 255,
+)
+
+
+@pytest.mark.parametrize("as_table", [True, False])
+def test_names_of_any_kind_are_shown_on_one_line_and_stay(runs_folder, capsys, as_table) -> None:
+    run(runs_folder, "20260101")
+    for name in STRANGE:
+        shutil.copytree(runs_folder / "20260101", runs_folder / name)
+    assert call(["prune", str(runs_folder), "--keep", "0", *([] if as_table else ["--json"])]) == 0
+    out, err = capsys.readouterr()
+    kept = len(STRANGE) - sum(name in ("-rf", "n" * 255) for name in STRANGE)  # which could be ours
+    assert len(err.splitlines()) == kept + 1
+    assert all(character.isprintable() or character == "\n" for character in out + err)
+    assert not any(line.startswith("::") for line in (out + err).splitlines())
+    assert sum(path.is_dir() for path in runs_folder.iterdir()) == kept
+
+
+@pytest.mark.parametrize("content", ["../../outside/20250101", "", "/etc/passwd", "a\nb", "x" * 5_000, "."])
+def test_a_pointer_that_leads_elsewhere_is_not_followed(runs_folder, outside, prune, content) -> None:
+    run(runs_folder, "20260101")
+    (runs_folder / "latest").write_text(content)
+    assert prune()[:2] == (0, ["20260101"])
+    assert (runs_folder / "latest").read_text() == content
+
+
+@pytest.mark.parametrize("kind", ["link", "pipe", "terabytes"])
+def test_a_pointer_that_is_no_file_of_ours_is_left(runs_folder, outside, prune, kind) -> None:
+    run(runs_folder, "20260101")
+    latest = runs_folder / "latest"
+    latest.unlink()
+    if kind == "link":
+        latest.symlink_to(outside / "photos" / "one")
+    elif kind == "pipe":
+        os.mkfifo(latest)
+    else:
+        latest.touch()
+        os.truncate(latest, 2**40)
+    before = latest.lstat().st_ino
+    assert prune()[1] == ["20260101"]
+    assert latest.lstat().st_ino == before
+
+
+def test_times_beyond_any_calendar_are_told(runs_folder, prune) -> None:
+    for name, at_s in {"20260101": 2**34, "20260102": -(2**31), "20260103": 10**17}.items():
+        folder = run(runs_folder, name)
+        try:
+            os.utime(folder, (at_s, at_s))
+        except OverflowError:
+            pass
+    assert prune()[:2] == (0, ["20260101", "20260102", "20260103"])
+
+
+def test_a_link_that_takes_a_run_s_place_meanwhile_is_not_followed(runs_folder, outside) -> None:
+    folder = run(runs_folder, "20260101")
+    thing = Found(Kind.RUN, folder, 0)
+    folder.rename(runs_folder / "moved")
+    folder.symlink_to(outside / "20250101")
+    assert "could not be removed whole" in removal.remove(thing)
+    assert folder.is_symlink()
+
+
+def test_nor_one_that_takes_it_while_the_run_is_being_removed(runs_folder, outside, monkeypatch) -> None:
+    folder, claimed = run(runs_folder, "20260101"), runs.claimed
+
+    @contextmanager
+    def swapped(path: Path) -> Iterator[int]:
+        with claimed(path) as descriptor:
+            folder.rename(runs_folder / "moved")
+            folder.symlink_to(outside / "20250101")
+            yield descriptor
+
+    monkeypatch.setitem(removal._WAYS, Kind.RUN, (swapped, removal._remove_run))
+    assert "could not be removed whole" in removal.remove(Found(Kind.RUN, folder, 0))
+    assert list((runs_folder / "moved").iterdir()) == []
+
+
+@pytest.fixture
+def anybodys() -> Iterator[Path]:
+    """A folder that everyone can reach: pytest's own are their user's."""
+    folder = Path(tempfile.mkdtemp(prefix="kafka-trial-test-"))
+    folder.chmod(0o755)
+    yield folder
+    shutil.rmtree(folder)
+
+
+@contextmanager
+def without_rights() -> Iterator[None]:
+    if os.geteuid() != 0:
+        pytest.skip("only root can be somebody else")
+    os.seteuid(NOBODY)
+    try:
+        yield
+    finally:
+        os.seteuid(0)
+
+
+def test_what_may_not_be_removed_stays_whole_and_is_told(anybodys) -> None:
+    folder = run(anybodys / "runs", "20260101")
+    (anybodys / "runs").chmod(0o755)
+    with without_rights():
+        assert removal.remove(Found(Kind.RUN, folder, 0)).endswith("runs cannot be written")
+    assert (folder / "run.json").exists() and (folder / "trials" / "t").exists()
+
+
+def test_a_run_of_which_something_may_not_be_removed_is_still_a_run(anybodys) -> None:
+    folder = run(anybodys / "runs", "20260101")
+    (folder / "trials" / "t" / "theirs").write_text("")
+    for path, mode in ((anybodys / "runs", 0o777), (folder, 0o777), (folder / "trials", 0o755)):
+        path.chmod(mode)
+    with without_rights():
+        assert "Permission denied" in removal.remove(Found(Kind.RUN, folder, 0))
+    assert (folder / "run.json").exists()
+    assert [each.kind for each in runs.found(anybodys / "runs")] == [Kind.RUN]
+
+
+def test_one_that_cannot_be_looked_at_does_not_keep_the_others(anybodys) -> None:
+    for name in ("20260101", "20260102"):
+        run(anybodys / "runs", name)
+    (anybodys / "runs").chmod(0o755)
+    for path in (anybodys / "runs" / "20260102", anybodys / "runs" / "20260102" / "run.json"):
+        path.chmod(0o755)
+    (anybodys / "runs" / "20260101").chmod(0)
+    with without_rights():
+        first, second = runs.found(anybodys / "runs")
+    assert (first.kind, second.kind) == (Kind.STRANGER, Kind.RUN)
+
+
+def test_one_that_fails_does_not_keep_the_others_and_is_exit_3(runs_folder, monkeypatch, prune) -> None:
+    for name in ("20260101", "20260102", "20260103"):
+        run(runs_folder, name)
+    unlink = os.unlink
+
+    def refused(path, *, dir_fd=None) -> None:
+        if (
+            path == "run.json"
+            and dir_fd is not None
+            and "20260102" in str(Path(f"/proc/self/fd/{dir_fd}").readlink())
+        ):
+            raise OSError(30, "Read-only file system")
+        unlink(path, dir_fd=dir_fd)
+
+    monkeypatch.setattr(os, "unlink", refused)
+    code, gone, said = prune()
+    assert (code, gone) == (3, ["20260101", "20260103"])
+    assert "20260102: it could not be removed whole: Read-only file system" in said
+    assert (runs_folder / "latest").read_text() == "20260102\n"

@@ -1,0 +1,79 @@
+"""Somebody else on this machine talks to a cluster's own listeners: they are not for him."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from kio.schema.describe_quorum.v0 import DescribeQuorumRequest, DescribeQuorumResponse
+
+from harness.brokers.connection import Connection, NotYet
+from harness.brokers.credentials import Credentials
+from harness.brokers.local import LOCAL, LocalCluster
+from harness.errors import KafkaTrialError
+from harness.ports import Address
+
+pytestmark = pytest.mark.jvm
+
+#: Brokers and controllers both know it.
+ASKED = DescribeQuorumRequest(topics=())
+
+
+@pytest.fixture(scope="module", params=["4.3.1", "3.9.2"])
+def cluster(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[tuple[asyncio.Runner, LocalCluster]]:
+    with asyncio.Runner() as loop:
+        started = LOCAL.cluster(request.param, 1, tmp_path_factory.mktemp("logs"))
+        yield loop, loop.run(started.__aenter__())
+        loop.run(started.__aexit__(None, None, None))
+
+
+def own_listeners(cluster: LocalCluster) -> dict[str, Address]:
+    [node] = cluster._layout.nodes
+    return {"INTERNAL": node.internal, "CONTROLLER": node.controller}
+
+
+@pytest.mark.parametrize("listener", ["INTERNAL", "CONTROLLER"])
+def test_who_has_no_password_is_not_answered(cluster, listener):
+    loop, kafka = cluster
+
+    async def asks() -> None:
+        with closing(Connection(own_listeners(kafka)[listener])) as connection:
+            await connection.request(ASKED, DescribeQuorumResponse)
+
+    with pytest.raises(NotYet, match="the broker closed the connection"):
+        loop.run(asks())
+
+
+@pytest.mark.parametrize("listener", ["INTERNAL", "CONTROLLER"])
+def test_who_has_another_password_is_refused(cluster, listener):
+    loop, kafka = cluster
+
+    async def asks() -> None:
+        with closing(
+            Connection(own_listeners(kafka)[listener], credentials=Credentials.drawn())
+        ) as connection:
+            await connection.request(ASKED, DescribeQuorumResponse)
+
+    with pytest.raises(KafkaTrialError, match="SASL_AUTHENTICATION_FAILED"):
+        loop.run(asks())
+
+
+def test_the_harness_comes_in(cluster):
+    loop, kafka = cluster
+
+    loop.run(kafka.create_topic("mine", 1))
+
+    assert loop.run(kafka.read_log("mine")) == []
+
+
+def test_the_password_is_in_a_folder_that_nobody_else_enters(cluster):
+    _, kafka = cluster
+    place: Path = kafka._properties(1)
+
+    assert kafka.credentials.password in place.read_text()
+    assert any(folder.stat().st_mode & 0o077 == 0 for folder in place.parents)

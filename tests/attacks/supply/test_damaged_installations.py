@@ -1,0 +1,243 @@
+"""What is installed is compared with what was made, before each use: nothing altered is ever started."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from harness.errors import EnvironmentProblem
+from harness.provision import manifest
+from harness.provision.caches import installations, installed
+from harness.provision.installations import survey
+from harness.provision.manifest import FIX
+
+Tree = dict[str, bytes]
+names = st.sampled_from(("a", "b", "c/d", "c/e", "f/g/h"))
+trees = st.dictionaries(names, st.binary(max_size=4), min_size=1)
+
+
+def planted(folder: Path, tree: Tree) -> None:
+    for name, content in tree.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes(content)
+
+
+@given(made=trees, now=trees, every_byte=st.booleans())
+def test_each_file_that_is_missing_altered_or_surplus_is_named(
+    made: Tree, now: Tree, every_byte: bool
+) -> None:
+    with TemporaryDirectory() as first, TemporaryDirectory() as second:
+        planted(Path(first), made)
+        planted(Path(second), now)
+        wrong = manifest.differences(Path(second), manifest.taken(Path(first)), every_byte=every_byte)
+    named = {sentence.split()[0] for sentence in wrong if "." not in sentence}
+    files = {name for name in made.keys() | now.keys() if made.get(name) != now.get(name)}
+    folders = {str(Path(name).parents[n]) for name in files for n in range(len(Path(name).parents) - 1)}
+    assert files <= {name.split()[0] for name in wrong} <= files | folders
+    assert not named - files - folders
+
+
+def build(folder: Path) -> None:
+    planted(folder, {"bin/program": b"#!/bin/sh\n", "lib/library.so": b"\x7fELF and more", "lib/empty": b""})
+    (folder / "bin" / "program").chmod(0o755)
+    (folder / "lib" / "link").symlink_to("library.so")
+
+
+def same_size_and_time(place: Path) -> None:
+    file = place / "lib" / "library.so"
+    before = file.stat()
+    file.write_bytes(b"\x7fELF and m0re")
+    os.utime(file, ns=(before.st_atime_ns, before.st_mtime_ns))
+
+
+def swapped(place: Path) -> None:
+    (place / "lib" / "library.so").rename(place.parent / "library.so")
+    (place / "lib" / "library.so").symlink_to(place.parent / "library.so")
+
+
+def replaced_by_fifo(place: Path) -> None:
+    (place / "bin" / "program").unlink()
+    os.mkfifo(place / "bin" / "program")
+
+
+def place_is_a_link(place: Path) -> None:
+    place.rename(place.with_name("moved"))
+    place.symlink_to(place.with_name("moved"))
+
+
+def retargeted(place: Path) -> None:
+    (place / "lib" / "link").unlink()
+    (place / "lib" / "link").symlink_to("/bin/sh")
+
+
+def a_folder_for_a_file(place: Path) -> None:
+    (place / "lib" / "empty").unlink()
+    (place / "lib" / "empty").mkdir()
+
+
+def record_is_fifo(place: Path) -> None:
+    manifest.path_of(place).unlink()
+    os.mkfifo(manifest.path_of(place))
+
+
+def record_is_a_link(place: Path) -> None:
+    record = manifest.path_of(place)
+    record.rename(place.with_name("record"))
+    record.symlink_to(place.with_name("record"))
+
+
+def surplus_name(place: Path) -> None:
+    (place / "lib" / "\x1b]0;title\x07\n::error::").touch()
+
+
+def name_of_no_text(place: Path) -> None:
+    (place / "lib" / os.fsdecode(b"\xff\xfe")).touch()
+
+
+HARMS: dict[str, tuple[Callable[[Path], object], str]] = {
+    "truncated": (lambda p: os.truncate(p / "lib/library.so", 4), r"library\.so was altered: it has 4 bytes"),
+    "emptied": (lambda p: os.truncate(p / "lib/library.so", 0), r"library\.so was altered: it has 0 bytes"),
+    "altered": (
+        lambda p: (p / "lib/library.so").write_bytes(b"\x7fELF and m0re"),
+        r"library\.so was altered",
+    ),
+    "altered in secret": (same_size_and_time, r"library\.so was altered"),
+    "added": (lambda p: (p / "lib/sitecustomize.py").write_text("evil"), r"sitecustomize\.py is surplus"),
+    "added folder": (lambda p: (p / "evil").mkdir(), "evil is surplus"),
+    "removed": (lambda p: (p / "lib/empty").unlink(), "lib/empty is missing"),
+    "emptied folder": (lambda p: shutil.rmtree(p / "bin"), r"bin is missing \(and 1 more like it\)"),
+    "mode": (
+        lambda p: (p / "bin/program").chmod(0o777),
+        "bin/program has mode 777, and was written with 755",
+    ),
+    "setuid": (lambda p: (p / "bin/program").chmod(0o4755), "bin/program has mode 4755"),
+    "folder mode": (lambda p: (p / "lib").chmod(0o777), "lib has mode 777"),
+    "link for a file": (swapped, r"lib/library\.so was replaced by a link"),
+    "link elsewhere": (retargeted, "lib/link leads elsewhere"),
+    "fifo": (replaced_by_fifo, "bin/program was replaced by a special file"),
+    "folder for a file": (a_folder_for_a_file, "lib/empty was replaced by a folder"),
+    "link for the whole": (place_is_a_link, "it is not a folder"),
+    "escapes": (surplus_name, r"lib/\\x1b\]0;title\\x07\\n::error:: is surplus"),
+    "no text": (name_of_no_text, r"lib/\\xff\\xfe is surplus"),
+    "record emptied": (lambda p: manifest.path_of(p).write_bytes(b""), "the manifest of .* cannot be read"),
+    "record nested": (
+        lambda p: manifest.path_of(p).write_bytes(b"[" * 100_000),
+        "the manifest of .* cannot be",
+    ),
+    "record nested deeper": (
+        lambda p: manifest.path_of(p).write_bytes(b'{"x":' + b"[" * 100_000),
+        "the manifest of .* cannot be read",
+    ),
+    "record without an end": (
+        lambda p: os.truncate(manifest.path_of(p), 2**40),
+        "it has more than 67,108,864",
+    ),
+    "record of odd modes": (
+        lambda p: manifest.path_of(p).write_bytes(b'{"entries": {"bin": {"mode": %d}}}' % 2**70),
+        "the manifest of .* cannot be read",
+    ),
+    "record is a fifo": (record_is_fifo, "the manifest of .* cannot be read"),
+    "record is a link": (record_is_a_link, "the manifest of .* cannot be read"),
+    "record of nothing": (
+        lambda p: manifest.path_of(p).write_bytes(b'{"entries": {}}'),
+        r"bin is surplus \(and 5 more like it\)",
+    ),
+}
+
+
+@pytest.mark.parametrize("harm", HARMS)
+def test_what_is_damaged_is_refused_told_by_doctor_and_removed_by_it(cache: Path, harm: str) -> None:
+    do, sentence = HARMS[harm]
+    place = installed("kind", "name", build)
+    do(place)
+    with pytest.raises(EnvironmentProblem, match=sentence) as caught:
+        installed("kind", "name", build)
+    assert caught.value.hint == FIX
+    assert "\n" not in str(caught.value) and "\x1b" not in str(caught.value)
+    damaged = next(one for one in survey() if one.name == "name")
+    assert damaged.damage
+    damaged.remove()
+    assert installed("kind", "name", build) == place
+
+
+@given(data=st.data())
+def test_a_manifest_of_any_bytes_is_read_or_refused(data: st.DataObject) -> None:
+    with TemporaryDirectory() as folder:
+        place = Path(folder) / "place"
+        place.mkdir()
+        build(place)
+        manifest.write(place, manifest.taken(place))
+        valid = manifest.path_of(place).read_bytes()
+        at = data.draw(st.integers(0, len(valid)))
+        until = data.draw(st.integers(at, min(len(valid), at + 40)))
+        put = data.draw(
+            st.binary(max_size=8) | st.sampled_from((b"-1", b"9" * 25, b'"', b"{}", b"[[[", b"null"))
+        )
+        manifest.path_of(place).write_bytes(valid[:at] + put + valid[until:])
+        try:
+            manifest.verified(place)
+        except EnvironmentProblem as problem:
+            assert "\n" not in str(problem)
+
+
+@pytest.mark.parametrize("make", [os.mkfifo, lambda path: path.symlink_to("/dev/zero"), Path.mkdir])
+def test_a_lock_that_is_no_file_of_ours_holds_nobody_up(cache: Path, make: Callable[[Path], object]) -> None:
+    kind = installations() / "kind"
+    (kind / "name").mkdir(parents=True)
+    make(kind / ".name.lock")
+    try:
+        installed("kind", "name", build)
+    except EnvironmentProblem as problem:
+        assert ".name.lock cannot be locked" in str(problem)
+
+
+def test_a_lock_that_leads_elsewhere_alters_nothing_there(cache: Path, tmp_path: Path) -> None:
+    precious = tmp_path / "precious"
+    precious.write_text("precious")
+    (installations() / "kind").mkdir(parents=True)
+    (installations() / "kind" / ".name.lock").symlink_to(precious)
+    with pytest.raises(EnvironmentProblem, match=r"\.name\.lock cannot be locked"):
+        installed("kind", "name", build)
+    assert precious.read_text() == "precious"
+
+
+def test_what_is_as_it_was_made_is_not_made_again(cache: Path) -> None:
+    place = installed("kind", "name", build)
+    os.utime(place / "lib" / "library.so")  # a backup, a copy of the cache: the contents decide
+    assert installed("kind", "name", lambda folder: pytest.fail("built again")) == place
+    assert [one.damage for one in survey()] == [None]
+
+
+def test_removing_what_was_swapped_for_a_link_leaves_alone_what_it_leads_to(
+    cache: Path, tmp_path: Path
+) -> None:
+    place = installed("kind", "name", build)
+    shutil.rmtree(place)
+    (tmp_path / "precious").mkdir()
+    (tmp_path / "precious" / "file").touch()
+    place.symlink_to(tmp_path / "precious")
+    [one] = survey()
+    one.remove()
+    assert (tmp_path / "precious" / "file").exists()
+
+
+def test_what_was_never_finished_is_not_used(cache: Path) -> None:
+    place = installed("kind", "name", build)
+    manifest.path_of(place).unlink()
+    os.truncate(place / "lib" / "library.so", 4)
+    assert [one.damage for one in survey()] == ["it was begun, and never finished"]
+    installed("kind", "name", build)
+    assert (place / "lib" / "library.so").read_bytes() == b"\x7fELF and more"
+
+
+def test_a_build_that_leaves_a_special_file_is_refused(cache: Path) -> None:
+    with pytest.raises(EnvironmentProblem, match="what was installed holds a special file: fifo"):
+        installed("kind", "name", lambda folder: os.mkfifo(folder / "fifo"))
+    assert not (installations() / "kind" / "name").exists()

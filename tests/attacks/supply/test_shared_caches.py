@@ -1,0 +1,51 @@
+"""What runs from the cache is what this user installed: a folder that others can write in is refused."""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+
+import pytest
+
+from harness.errors import EnvironmentProblem
+from harness.provision.caches import installations, installed
+
+THEIRS, OURS = 54_321, 12_345
+
+
+def build(folder: Path) -> None:
+    (folder / "thing").touch()
+
+
+def refused() -> EnvironmentProblem:
+    with pytest.raises(EnvironmentProblem, match=r"^other users of this machine can write in ") as caught:
+        installed("kind", "name", build)
+    return caught.value
+
+
+def test_a_cache_that_everybody_can_write_in(cache: Path) -> None:
+    cache.mkdir()
+    cache.chmod(0o777)
+    assert refused().hint == f"chmod go-w {cache}"
+    assert not (installations() / "kind").exists()
+    cache.chmod(0o755)
+    installed("kind", "name", build)
+    installations().chmod(0o777)
+    refused()
+
+
+def test_below_a_folder_like_tmp_only_this_user_can_write(cache: Path) -> None:
+    cache.mkdir()
+    cache.chmod(0o1777)
+    installed("kind", "name", build)
+    assert stat.S_IMODE(installations().stat().st_mode) == 0o700
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a folder to somebody else")
+def test_what_another_user_has_put_there_first(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    place = installed("kind", "name", build)
+    (place / "thing").unlink()
+    os.chown(installations(), THEIRS, THEIRS)
+    monkeypatch.setattr(os, "geteuid", lambda: OURS)
+    assert refused().hint == "set KAFKA_TRIAL_CACHE to a folder of your own"

@@ -1,0 +1,104 @@
+"""Each version that was tried has a committed lock: the version, hashes of all that comes with it, no address."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harness import registry
+from harness.provision import toxiproxy
+from harness.provision.jars import sums_in
+
+#: What Rust calls its registry in every lock, wherever crates come from.
+CRATES_IO = "registry"
+
+
+def _locks() -> Iterator[tuple[Any, str]]:
+    for kind in registry.table("clients").values():
+        if hasattr(kind, "locks"):
+            yield from ((kind, version) for version in kind.versions)
+
+
+LOCKS = list(_locks())
+each = pytest.mark.parametrize(("kind", "version"), LOCKS, ids=lambda one: str(getattr(one, "name", one)))
+
+
+def test_every_client_that_is_fetched_has_locks() -> None:
+    fetched = {name for name in registry.names("clients") if not name.startswith("mutant-")} - {"reference"}
+    assert {kind.name for kind, _ in LOCKS} == fetched
+
+
+@each
+def test_a_lock_pins_the_version_and_all_that_comes_with_it(kind: Any, version: str) -> None:
+    folder: Path = kind.locks / version
+    checked = {file.name: CHECKS[file.name](file.read_text(), file, version) for file in folder.iterdir()}
+    assert any(checked.values()), "no file of the lock names the version"
+
+
+@each
+def test_a_lock_holds_no_address(kind: Any, version: str) -> None:
+    for file in (kind.locks / version).iterdir():
+        text = file.read_text().replace(CRATES_IO, "")
+        assert "://" not in text
+        assert not re.search(r"^--|@ (file|git)|\"(resolved|link)\"|^replace", text, re.MULTILINE)
+
+
+def _requirements(text: str, file: Path, version: str) -> bool:
+    pins = [line for line in text.replace("\\\n", " ").splitlines() if line.strip()]
+    assert all(re.match(r"[\w.-]+==[\w.]+ .*--hash=sha256:[0-9a-f]{64}", pin) for pin in pins)
+    return any(f"=={version} " in pin for pin in pins)
+
+
+def _package(text: str, file: Path, version: str) -> bool:
+    return version in json.loads(text)["dependencies"].values()
+
+
+def _package_lock(text: str, file: Path, version: str) -> bool:
+    packages = json.loads(text)["packages"]
+    assert all(re.match("sha512-", one["integrity"]) for name, one in packages.items() if name)
+    return any(one.get("version") == version for one in packages.values())
+
+
+def _go_mod(text: str, file: Path, version: str) -> bool:
+    sums = file.with_name("go.sum").read_text()
+    wanted = re.findall(r"^(?:require |\t)(\S+ v\S+)", text, re.MULTILINE)
+    assert wanted and all(f"{one} h1:" in sums or f"{one}/go.mod h1:" in sums for one in wanted)
+    return any(one.endswith(f" v{version}") for one in wanted)
+
+
+def _go_sum(text: str, file: Path, version: str) -> bool:
+    assert all(re.fullmatch(r"\S+ v\S+ h1:[\w+/]{43}=", line) for line in text.splitlines())
+    return False
+
+
+def _cargo(text: str, file: Path, version: str) -> bool:
+    packages = text.split("[[package]]")[1:]
+    assert all("checksum = " in one for one in packages if "source = " in one)
+    return f'name = "rdkafka"\nversion = "{version}"' in text
+
+
+def _jars(text: str, file: Path, version: str) -> bool:
+    sums = sums_in(file)
+    assert all(re.fullmatch("[0-9a-f]{64}", digest) for digest in sums.values())
+    return f"kafka-clients-{version}.jar" in sums
+
+
+CHECKS = {
+    "requirements.txt": _requirements,
+    "package.json": _package,
+    "package-lock.json": _package_lock,
+    "go.mod": _go_mod,
+    "go.sum": _go_sum,
+    "Cargo.lock": _cargo,
+    "jars.sha256": _jars,
+}
+
+
+def test_toxiproxys_module_is_pinned_with_all_that_it_needs() -> None:
+    text = (toxiproxy.SOURCES / "go.mod").read_text()
+    assert _go_mod(text, toxiproxy.SOURCES / "go.mod", toxiproxy.VERSION)
