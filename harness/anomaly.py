@@ -15,6 +15,7 @@ from typing import Any
 
 from harness.outcome import Level
 from harness.rows import MAX_SAMPLES, Finding, Param, Reason
+from harness.safe_text import visible
 from harness.units import some
 
 Sample = dict[str, str | int | None]
@@ -90,10 +91,6 @@ class Anomaly:
 
 
 def _short(text: str) -> str:
-    """Bounded, and with its control characters escaped: what a client says of itself is no terminal's command."""
-    told = "".join(map(_visible, text[: TOLD_CHARACTERS + 1]))
+    """Bounded, and in one line: a sentence that is stored is read in many places, some of which are not ours."""
+    told = visible(text[: TOLD_CHARACTERS + 1])
     return told if len(told) <= TOLD_CHARACTERS else f"{told[: TOLD_CHARACTERS - 1]}…"
-
-
-def _visible(character: str) -> str:
-    return character if character.isprintable() else character.encode("unicode_escape").decode()

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from harness import own_commands, schedule
+from harness import own_commands, schedule, typed
 from harness.errors import UsageError
 from harness.names import folder_name
 from harness.registry import scenario
@@ -46,6 +46,7 @@ def check(plan: Plan, world: str) -> None:
         scenario(spec.scenario)
         check_numbers(spec)
         _check_distinct(spec)
+    typed.assert_known(plan.trials)
     schedule.check(plan.trials, world)
 
 

@@ -9,6 +9,7 @@ from typing import Final
 
 from harness.errors import EnvironmentProblem
 from harness.files import write_whole
+from harness.safe_text import for_logs, safe_line, safe_lines
 
 #: The code of a trial that ended so, and the file in its folder that says where.
 CODE: Final = "defect"
@@ -21,8 +22,8 @@ def told(error: BaseException, folder: Path) -> str:
     with suppress(EnvironmentProblem):  # a disk that is full is told by whatever is written next
         write_whole(
             folder / TRACEBACK,
-            "".join(traceback.format_exception(error)).encode(errors="replace"),
+            for_logs(safe_lines("".join(traceback.format_exception(error)))).encode(),
             folder.parents[1],
         )
-    said = " ".join(str(error).split())[:MOST_CHARS]
+    said = safe_line(str(error), MOST_CHARS)
     return f"a defect of kafka-trial: {type(error).__name__}: {said} ({TRACEBACK} in its folder says where)"

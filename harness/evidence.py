@@ -64,7 +64,10 @@ class Evidence:
         completed: dict[int, Send] = {}
         for event in self.history:
             if isinstance(event, OpInvoke) and event.op == "send":
-                for n in range(event.first, event.first + event.count):
+                # A stored event may count as far as it likes.
+                for n in range(
+                    event.first, event.first + min(event.count, self.record.spec.workload.records)
+                ):
                     invoked.setdefault(n, event.mono_ns)
             elif isinstance(event, OpComplete) and event.op == "send":
                 _complete(completed, event)

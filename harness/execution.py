@@ -9,7 +9,7 @@ from functools import cached_property
 
 import msgspec
 
-from harness import asked, baseline, defects, registry
+from harness import asked, baseline, defects, registry, spoiled
 from harness.capture.observer import observed
 from harness.errors import EnvironmentProblem
 from harness.evidence import Evidence
@@ -124,11 +124,17 @@ def judged(evidence: Evidence, record: RunRecord) -> TrialVerdict:
 
 
 def rejudge(store: RunStore) -> list[TrialVerdict]:
-    """Judge the stored evidence of every finished trial again, and replace its verdict."""
+    """Judge the stored evidence of every finished trial again, and replace its verdict.
+
+    A trial whose evidence cannot be read, or judged, is a harness-error.
+    """
     verdicts, record = [], store.record
     for spec in record.plan.trials:
         if store.finished(spec.trial):
-            verdict = judged(store.read_evidence(spec.trial), record)
+            try:
+                verdict = judged(store.read_evidence(spec.trial), record)
+            except Exception as error:
+                verdict = spoiled.verdict(spec, spoiled.why(error))
             store.write_verdict(verdict)
             verdicts.append(verdict)
     return verdicts

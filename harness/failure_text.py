@@ -6,6 +6,7 @@ were, the frames round the place where it went wrong, where the evidence lies, t
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from harness.availability import share_told
 from harness.evidence import Evidence
 from harness.fingerprint import findings
 from harness.rows import Availability, FaultRow, Finding, RequirementVerdict, TrialVerdict
+from harness.safe_text import log_line
 from harness.wire_lines import WireLine, origin_ns, wire_lines
 
 #: Frames that are shown, and how many before and behind each moment.
@@ -23,17 +25,17 @@ MAX_SAMPLES = 3
 
 def failure_text(verdict: TrialVerdict, evidence: Evidence, folder: Path) -> str:
     """All of it, lines of at most some 120 characters where the client's own words allow it."""
-    return "\n".join(_lines(verdict, evidence, folder))
+    return "\n".join(map(log_line, _lines(verdict, evidence, folder)))
 
 
 def sentence(verdict: TrialVerdict) -> str:
     """The same in one line."""
-    return f"{_who(verdict)}: {verdict.reason}"
+    return log_line(f"{_who(verdict)}: {verdict.reason}")
 
 
 def replay_line(folder: Path) -> str:
     """The command that runs a trial again."""
-    return f"kafka-trial replay {folder}"
+    return f"kafka-trial replay {shlex.quote(str(folder))}"
 
 
 def _lines(verdict: TrialVerdict, evidence: Evidence, folder: Path) -> Iterator[str]:

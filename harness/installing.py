@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 from types import MappingProxyType
 
-from harness import registry
+from harness import registry, typed
 from harness.errors import EnvironmentProblem
 from harness.ports import InstalledClient, Launch
 from harness.spec import ClientRef
@@ -26,8 +26,11 @@ class Installed:
 
 
 def installed(ref: ClientRef, env: Mapping[str, str] = MappingProxyType({})) -> InstalledClient:
-    """One client, ready to run: by its kind, or by the user's own command. Its process sees ``env`` as well."""
-    launch = Launch(ref.command, {}) if ref.command else registry.client(ref.name).install(ref.version)
+    """One client, ready to run: by its kind, or by the user's own command. Its process sees ``env`` as well.
+
+    UsageError for a command that was stored without its secrets.
+    """
+    launch = Launch(typed.command(ref), {}) if ref.command else registry.client(ref.name).install(ref.version)
     return InstalledClient(ref, Launch(launch.argv, {**env, **launch.env}))
 
 

@@ -19,7 +19,7 @@ from typing import Any, TypeVar
 
 from msgspec.structs import asdict
 
-from harness import defects, unmet
+from harness import defects, redaction, typed, unmet
 from harness.contract import TRACE_ENV, AnyEvent, Produce, StartupComplete
 from harness.conversation import ConfigRefused, Conversation
 from harness.conversation.limits import LOG_BYTES, REQUEST_BYTES, ROWS, Meter, OverLimit
@@ -125,7 +125,7 @@ class LiveTrial:
         if not isinstance(known, KafkaTrialError):
             return Ending.HARNESS_ERROR, defects.CODE, defects.told(error, self._folder)
         ending = Ending.UNSUPPORTED if isinstance(known, NOT_CLAIMED) else Ending.HARNESS_ERROR
-        return ending, code_of(known), str(known)
+        return ending, code_of(known), redaction.text(str(known))
 
     def _saw(self, row: Frame) -> None:
         if self._meter.exceeded is None:
@@ -160,7 +160,8 @@ class LiveTrial:
                 faults = group.create_task(self._injector.run())
                 await self._injector.startup()
                 bootstrap = {"bootstrap.servers": self._lane.bootstrap, "client.id": PRODUCER}
-                configured = await client.configure(self._run_id, PRODUCER, self._spec.config | bootstrap)
+                config = typed.settings(self._spec.config) | bootstrap
+                configured = await client.configure(self._run_id, PRODUCER, config)
                 self._not_set = configured.not_set
                 _assert_met(unmet.in_flight(self._spec, self._not_set))
                 with suppress(

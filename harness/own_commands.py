@@ -10,7 +10,7 @@ import shlex
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import PurePath
 
-from harness import registry
+from harness import registry, typed
 from harness.errors import UsageError
 from harness.spec import OWN, ClientRef
 
@@ -20,11 +20,12 @@ ALLOW = "--allow-command"
 def client(command: Sequence[str], name: str | None = None) -> ClientRef:
     """The client that is this command, called ``name``, or as its program is but for a registered client's name."""
     if name is not None:
-        ref = ClientRef(name, OWN, tuple(command))
+        ref = ClientRef(name, OWN, typed.stored_command(command))
         check([ref])
         return ref
     program = PurePath(command[0]).name
-    return ClientRef(f"own-{program}" if _is_registered(program) else program, OWN, tuple(command))
+    stored = typed.stored_command(command)
+    return ClientRef(f"own-{program}" if _is_registered(program) else program, OWN, stored)
 
 
 def check(clients: Iterable[ClientRef]) -> None:
@@ -38,11 +39,15 @@ def check(clients: Iterable[ClientRef]) -> None:
 
 
 def allow(clients: Iterable[ClientRef], is_allowed: bool, say: Callable[[str], None]) -> None:
-    """Tell which commands a plan from a file will run. UsageError for the first one if they are not allowed."""
+    """Tell which commands a plan from a file will run. UsageError for the first one if they are not allowed.
+
+    One that the user has typed again needs no other leave.
+    """
     for ref in dict.fromkeys(clients):
         if not ref.command:
             continue
-        if not is_allowed:
+        typed.command(ref)  # without its secrets there is nothing to allow
+        if not (is_allowed or typed.is_typed(ref)):
             raise UsageError(
                 f"this plan runs a command, as the client {ref}: {shlex.join(ref.command)}",
                 hint=f"if you trust it, add {ALLOW}",

@@ -13,13 +13,13 @@ from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from harness import files
+from harness import files, spoiled
 from harness.anomaly_rows import AnomalyRow, Finder, anomaly_rows
 from harness.capture.rows import TcpFact
 from harness.errors import KafkaTrialError
@@ -73,27 +73,36 @@ def arrow_schema(columns: Columns) -> pa.Schema:
 SCHEMAS: Mapping[str, pa.Schema] = {table: arrow_schema(columns) for table, columns in TABLES.items()}
 
 
-def pack(store: RunStore, finders: Mapping[str, Finder] = _NO_FINDERS) -> Path:
-    """Pack every finished trial of ``store``; returns ``runs/<run>/tables``. See :func:`packed`."""
-    with packed(store, finders):
+class Packed(NamedTuple):
+    """Where the tables are, ``runs/<run>/tables``, and why trials are in them as harness-errors without evidence."""
+
+    folder: Path
+    spoiled: Mapping[str, str]
+
+
+def pack(store: RunStore, finders: Mapping[str, Finder] = _NO_FINDERS) -> Packed:
+    """Pack every finished trial of ``store``. See :func:`packed`."""
+    with packed(store, finders) as tables:
         pass
-    return store.folder / TABLES_FOLDER
+    return Packed(store.folder / TABLES_FOLDER, tables.spoiled)
 
 
 @contextmanager
-def packed(store: RunStore, finders: Mapping[str, Finder] = _NO_FINDERS) -> Iterator[Path]:
+def packed(store: RunStore, finders: Mapping[str, Finder] = _NO_FINDERS) -> Iterator[Packed]:
     """The tables of every finished trial of ``store``, to read; at the end of the block they are ``runs/<run>/tables``.
 
     Until then nobody else replaces them. ``finders``: kind of anomaly -> what finds those that the views of
-    :mod:`harness.delivery` do not know. Raises UsageError for a file that is no evidence, KafkaTrialError for rows that
-    no column can hold, EnvironmentProblem where the folder cannot be written.
+    :mod:`harness.delivery` do not know. A trial whose files are no evidence, or whose rows no column can hold, is
+    packed as a harness-error. Raises EnvironmentProblem where the folder cannot be written.
     """
     with files.built(store.folder / TABLES_FOLDER, store.folder) as folder:
-        _write(store, folder, finders)
-        yield folder
+        yield Packed(folder, _write(store, folder, finders))
 
 
-def _write(store: RunStore, folder: Path, finders: Mapping[str, Finder]) -> None:
+def _write(store: RunStore, folder: Path, finders: Mapping[str, Finder]) -> dict[str, str]:
+    """Trial -> why its evidence cannot be packed."""
+    record, spoilt = store.record, {}
+    specs = {spec.trial: spec for spec in record.plan.trials}
     with ExitStack() as stack:
         writers = {}
         for table, schema in SCHEMAS.items():
@@ -101,10 +110,22 @@ def _write(store: RunStore, folder: Path, finders: Mapping[str, Finder]) -> None
             file = stack.enter_context(files.create(folder / table / "part-0.parquet"))
             writers[table] = stack.enter_context(pq.ParquetWriter(file, schema, compression="zstd"))
         for verdict in store.verdicts():
-            evidence = store.read_evidence(verdict.trial)
-            trial = PackedTrial(evidence.record.run_id, evidence, verdict, _found(evidence, finders))
+            try:
+                evidence = store.read_evidence(verdict.trial)
+                trial = PackedTrial(evidence.record.run_id, evidence, verdict, _found(evidence, finders))
+                batches = _batches(trial)
+            except Exception as error:
+                spec, why = specs[verdict.trial], spoiled.why(error)
+                spoilt[verdict.trial] = why
+                left = spoiled.evidence(spec, record.run_id, why)
+                batches = _batches(PackedTrial(record.run_id, left, spoiled.verdict(spec, why), {}))
             for table, writer in writers.items():
-                writer.write_batch(_batch(table, trial))
+                writer.write_batch(batches[table])
+    return spoilt
+
+
+def _batches(trial: PackedTrial) -> dict[str, pa.RecordBatch]:
+    return {table: _batch(table, trial) for table in SCHEMAS}
 
 
 def _found(evidence: Evidence, finders: Mapping[str, Finder]) -> dict[str, Iterable[AnomalyRow]]:

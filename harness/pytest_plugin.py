@@ -72,8 +72,11 @@ def pytest_report_header(config: pytest.Config) -> list[str]:
     """Who is on trial, where anybody was named."""
     if not (config.getoption("--kafka-client") or config.getoption("--kafka-command")):
         return []
+    from harness.safe_text import log_line
+
     names = ", ".join(map(str, clients(config)))
-    return [f"kafka-trial: {names} on {setting(config, 'broker')}, seed {setting(config, 'seed')}"]
+    on = f"{setting(config, 'broker')}, seed {setting(config, 'seed')}"
+    return [log_line(f"kafka-trial: {names} on {on}")]
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -98,8 +101,10 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
     """Where the evidence is."""
     lab = config.stash.get(LAB, None)
     if lab is not None:
+        from harness.safe_text import log_line
+
         terminalreporter.write_line(
-            f"kafka-trial: evidence in {lab.store.folder}; kafka-trial report {lab.store.folder}"
+            log_line(f"kafka-trial: evidence in {lab.store.folder}; kafka-trial report {lab.store.folder}")
         )
 
 
@@ -131,6 +136,7 @@ def clients(config: pytest.Config) -> list[ClientRef]:
 
     from harness.cli import select
     from harness.errors import KafkaTrialError
+    from harness.safe_text import log_line
 
     named = config.getoption("--kafka-client") or os.environ.get("KAFKA_TRIAL_CLIENTS", "").split()
     command = shlex.split(config.getoption("--kafka-command") or "")
@@ -138,7 +144,7 @@ def clients(config: pytest.Config) -> list[ClientRef]:
     try:
         return select.clients(names, command)
     except KafkaTrialError as error:
-        raise pytest.UsageError(str(error)) from None
+        raise pytest.UsageError(log_line(str(error))) from None
 
 
 @pytest.fixture(scope="session")
@@ -152,6 +158,7 @@ def kafka_cluster(
     from harness.cli.select import brokers
     from harness.errors import KafkaTrialError
     from harness.lab import Lab
+    from harness.safe_text import log_line
     from harness.spec import Plan
 
     config = request.config
@@ -171,7 +178,7 @@ def kafka_cluster(
             if request.session.exitstatus == pytest.ExitCode.INTERRUPTED:
                 lab.stop_reason = "interrupted"
     except KafkaTrialError as error:
-        pytest.fail(str(error), pytrace=False)
+        pytest.fail(log_line(str(error)), pytrace=False)
 
 
 @pytest.fixture

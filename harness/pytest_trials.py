@@ -21,6 +21,7 @@ from harness.lab import Lab
 from harness.outcome import Verdict
 from harness.plan import make_plan
 from harness.rows import TrialVerdict
+from harness.safe_text import log_line
 from harness.spec import ClientRef, FaultSpec, Plan, TrialSpec, Workload
 
 #: What says nothing about the client.
@@ -71,16 +72,17 @@ class Tried:
         self.must_prove()
         said = Verdict(self.verdict.verdict)
         if said is Verdict.UNSUPPORTED:
-            pytest.skip(f"unsupported: {self.verdict.reason}")
+            pytest.skip(log_line(f"unsupported: {self.verdict.reason}"))
         if said is Verdict.EXPECTED_FAIL:
-            pytest.xfail(self.verdict.reason)
+            pytest.xfail(log_line(self.verdict.reason))
         if not self.passed:
             raise PromiseBroken(self.report(), sentence(self.verdict))
 
     def must_prove(self) -> None:
         """Raise NoVerdict if the trial says nothing about the client."""
         if self.verdict.verdict in PROVES_NOTHING:
-            raise NoVerdict(f"{self.verdict.verdict}: {self.verdict.reason} ({replay_line(self.folder)})")
+            told = log_line(f"{self.verdict.verdict}: {self.verdict.reason}")
+            raise NoVerdict(f"{told} ({replay_line(self.folder)})")
 
     def report(self) -> str:
         """What was expected and observed, the faults, the frames round it, and the command that repeats it."""

@@ -17,15 +17,17 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from harness import files, own_commands, zstd
+from harness import files, own_commands, spoiled, typed, zstd
 from harness.baseline import Known
 from harness.capture.rows import TcpFact
 from harness.contract import AnyEvent
 from harness.errors import UsageError
 from harness.evidence import Evidence, passed_and_stopped
 from harness.names import component, folder_name
+from harness.outcome import Verdict
 from harness.rows import SCHEMA_VERSION, FaultRow, Frame, LogRecord, TrialRecord, TrialVerdict
-from harness.spec import Plan
+from harness.safe_text import is_text
+from harness.spec import Plan, TrialSpec
 
 T = TypeVar("T")
 
@@ -121,6 +123,11 @@ def _looking(folder: Path) -> Iterator[None]:
         raise UsageError(f"cannot read {folder}: {error.strerror or error}") from error
 
 
+def _assert_text(path: Path) -> None:
+    if not is_text(str(path)):
+        raise UsageError(f"{str(path)!r} is not UTF-8, which the files of a run are: use another folder")
+
+
 class RunStore:
     """One run's folder."""
 
@@ -133,6 +140,7 @@ class RunStore:
 
         UsageError: there is something of that name. EnvironmentProblem: it cannot be written.
         """
+        _assert_text(out_dir)
         store = cls(out_dir / folder_name(record.run_id, "run"))
         try:
             files.new_folder(store.folder)
@@ -140,13 +148,14 @@ class RunStore:
             raise UsageError(f"{store.folder} exists already, and another run does not replace it") from None
         except OSError as error:
             raise files.unwritten(store.folder, error) from error
-        store._write(RUN, record)
+        store._write(RUN, msgspec.structs.replace(record, plan=typed.stored_plan(record.plan)))
         files.write_whole(out_dir / LATEST, f"{record.run_id}\n".encode())
         return store
 
     @classmethod
     def open(cls, path: Path) -> RunStore:
         """The run at ``path``: its folder, or a folder of runs (then its ``latest``). UsageError for anything else."""
+        _assert_text(path)
         with _looking(path):
             if not path.is_dir():
                 raise UsageError(
@@ -188,7 +197,7 @@ class RunStore:
 
     def replace_plan(self, plan: Plan) -> None:
         """Write down another plan: of a run that keeps only some of its trials, what it kept."""
-        self._write(RUN, msgspec.structs.replace(self.record, plan=plan))
+        self._write(RUN, msgspec.structs.replace(self.record, plan=typed.stored_plan(plan)))
 
     def stop(self, reason: str) -> None:
         """Write down why the run ended."""
@@ -233,7 +242,8 @@ class RunStore:
             write_rows(folder / TRACE, evidence.trace, self.folder)
         if evidence.tcp:
             write_rows(folder / TCP, evidence.tcp, self.folder)
-        write_json(folder / TRIAL, evidence.record, self.folder)
+        spec = typed.stored_spec(evidence.record.spec)
+        write_json(folder / TRIAL, msgspec.structs.replace(evidence.record, spec=spec), self.folder)
 
     def trial_record(self, trial: str) -> TrialRecord:
         """What a trial was, and how it ended."""
@@ -272,16 +282,24 @@ class RunStore:
         return read_json(self.trial_folder(trial) / VERDICT, TrialVerdict, self.folder)
 
     def verdicts(self) -> Iterator[TrialVerdict]:
-        """The verdicts of the finished trials, in the plan's order."""
+        """The verdicts of the finished trials, in the plan's order; a harness-error where one cannot be read."""
         for spec in self.record.plan.trials:
             if self.finished(spec.trial):
-                verdict = self.verdict(spec.trial)
-                if (verdict.trial, verdict.client) != (spec.trial, str(spec.client)):
-                    raise UsageError(
-                        f"{self.trial_folder(spec.trial) / VERDICT} is of the trial {verdict.trial!r} of "
-                        f"{verdict.client}; {self.folder / RUN} has {spec.trial!r} of {spec.client} there"
-                    )
-                yield verdict
+                try:
+                    yield self._verdict_of(spec)
+                except UsageError as error:
+                    yield spoiled.verdict(spec, spoiled.why(error))
+
+    def _verdict_of(self, spec: TrialSpec) -> TrialVerdict:
+        path, verdict = self.trial_folder(spec.trial) / VERDICT, self.verdict(spec.trial)
+        if (verdict.trial, verdict.client) != (spec.trial, str(spec.client)):
+            raise UsageError(
+                f"{path} is of the trial {verdict.trial!r} of {verdict.client}; "
+                f"the plan has {spec.trial!r} of {spec.client} there"
+            )
+        if verdict.verdict not in set(Verdict):
+            raise UsageError(f"{path} has the verdict {verdict.verdict!r}, which is none")
+        return verdict
 
     def export(self, name: str) -> bytes:
         """A file that :mod:`harness.exports` wrote. UsageError: it is not there."""

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -34,6 +34,8 @@ class ReportResult:
     #: Identities that one judgement has alone, and duplicates that one alone explains: the first of each trial.
     strays: Sequence[Row] = ()
     contested: Sequence[Row] = ()
+    #: Trials that stand as harness-errors, and why.
+    spoiled: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def agreed(self) -> bool:
@@ -54,8 +56,8 @@ def build_report(run: Path, master: str | None = None, out: Path | None = None) 
     # The place comes before the long work: to learn at its end that nothing can be written would be late.
     with report_place(store, out) as place:
         with packed(store, registry.table("anomalies")) as tables, spark_session(master, finished) as spark:
-            analysis = analyse(spark, tables.as_uri())
-        path = fill(place, store, analysis, _texts())
+            analysis = analyse(spark, tables.folder.as_uri())
+        path = fill(place, store, analysis, _texts(), tables.spoiled)
     return ReportResult(
         path,
         analysis.compared,
@@ -64,6 +66,7 @@ def build_report(run: Path, master: str | None = None, out: Path | None = None) 
         analysis.compared_identities,
         strays(analysis),
         contested(analysis),
+        tables.spoiled,
     )
 
 
@@ -81,15 +84,20 @@ def report(
     as_json: Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")] = False,
     quiet: Annotated[bool, typer.Option("-q", "--quiet", help="Say nothing on stderr but errors.")] = False,
 ) -> int:
-    """Recompute delivery with PySpark and write the report; exit 3 if the two judgements disagree."""
+    """Recompute delivery with PySpark and write the report; exit 3 if the two judgements disagree.
+
+    A trial whose evidence cannot be read is a harness-error, and exit 3 too.
+    """
     result = build_report(run, master, out)
     if not quiet or not result.agreed:
         say(result.sentence)
+    for trial, why in result.spoiled.items():
+        say(f"harness-error: {trial}: {why}")
     if not quiet:
         say(f"report: {result.path}")
     if as_json:
         print_json(document(result))
-    return 0 if result.agreed else 3
+    return 0 if result.agreed and not result.spoiled else 3
 
 
 def document(result: ReportResult) -> dict[str, Any]:

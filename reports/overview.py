@@ -66,7 +66,7 @@ def matrices(analysis: Analysis, verdicts: Iterable[TrialVerdict]) -> list[Matri
 
 def by_version(client: str) -> list[tuple[int, str]]:
     """A sort key under which 2.3.0 stands before 2.16.1."""
-    return [(int(part), "") if part.isdecimal() else (-1, part) for part in re.split(r"(\d+)", client)]
+    return [(int(part), "") if part.isdecimal() else (-1, part) for part in re.split(r"(\d{1,18})", client)]
 
 
 def strip(record: RunRecord, analysis: Analysis) -> list[tuple[str, str]]:

@@ -11,15 +11,19 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from importlib.resources import files as resources
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 from urllib.parse import quote
 
 import jinja2
 import pyarrow.parquet as pq
+from markupsafe import Markup
 
-from harness import exports, files
+from harness import exports, files, spoiled
 from harness.availability import share_told
+from harness.evidence import Evidence
 from harness.rows import SCHEMA_VERSION, TrialVerdict
+from harness.safe_text import safe_line
 from harness.store import RunStore
 from harness.units import some
 from reports import overview
@@ -42,23 +46,47 @@ class Texts:
     scenarios: Mapping[str, str]
 
 
-def write_site(store: RunStore, analysis: Analysis, texts: Texts, out: Path) -> Path:
-    """Write the report of ``store`` into ``out``; returns its first page. Errors as of :func:`report_place`."""
+def write_site(
+    store: RunStore,
+    analysis: Analysis,
+    texts: Texts,
+    out: Path,
+    spoilt: Mapping[str, str] = MappingProxyType({}),
+) -> Path:
+    """Write the report of ``store`` into ``out``; returns its first page. Errors as of :func:`report_place`.
+
+    ``spoilt``: trials whose evidence cannot be read, and why.
+    """
     with report_place(store, out) as place:
-        return fill(place, store, analysis, texts)
+        return fill(place, store, analysis, texts, spoilt)
 
 
-def fill(place: Place, store: RunStore, analysis: Analysis, texts: Texts) -> Path:
+def fill(
+    place: Place,
+    store: RunStore,
+    analysis: Analysis,
+    texts: Texts,
+    spoilt: Mapping[str, str] = MappingProxyType({}),
+) -> Path:
     """Write all of the report; where its first page will be. Raises OSError and EnvironmentProblem."""
-    return _Site(store, analysis, texts, place).write()
+    return _Site(store, analysis, texts, place, spoilt).write()
 
 
 class _Site:
-    def __init__(self, store: RunStore, analysis: Analysis, texts: Texts, place: Place) -> None:
+    def __init__(
+        self, store: RunStore, analysis: Analysis, texts: Texts, place: Place, spoilt: Mapping[str, str]
+    ) -> None:
         self._store, self._analysis, self._texts, self._place = store, analysis, texts, place
         self._record, self._run = store.record, os.path.realpath(store.folder)
         self._doubts = doubts(analysis)
-        self._verdicts = [published(verdict, self._doubts) for verdict in store.verdicts()]
+        self._spoilt = spoilt
+        self._specs = {spec.trial: spec for spec in self._record.plan.trials}
+        self._verdicts = [
+            spoiled.verdict(self._specs[verdict.trial], spoilt[verdict.trial])
+            if verdict.trial in spoilt
+            else published(verdict, self._doubts)
+            for verdict in store.verdicts()
+        ]
         self._templates = _templates()
 
     def write(self) -> Path:
@@ -121,7 +149,12 @@ class _Site:
                 traffic=_only(tables["traffic"], verdict.trial),
             )
             folder = self._store.trial_folder(verdict.trial)
-            yield verdict, trial_page(self._store.read_evidence(verdict.trial), verdict, rows, folder)
+            yield verdict, trial_page(self._evidence(verdict.trial), verdict, rows, folder)
+
+    def _evidence(self, trial: str) -> Evidence:
+        if (why := self._spoilt.get(trial)) is not None:
+            return spoiled.evidence(self._specs[trial], self._record.run_id, why)
+        return self._store.read_evidence(trial)
 
     def _siblings(self, verdict: TrialVerdict) -> list[TrialVerdict]:
         """The trials that met the very same faults."""
@@ -166,6 +199,7 @@ def _templates() -> jinja2.Environment:
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("reports"),
         autoescape=True,
+        finalize=_shown,
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
@@ -179,7 +213,13 @@ def _templates() -> jinja2.Environment:
 
 
 def _url(path: str) -> str:
-    return quote(path, safe="/@:+,=")
+    # As bytes, for a file may have any name; without colons, for a folder may be called javascript:.
+    return quote(os.fsencode(path), safe="/@+,=")
+
+
+def _shown(value: Any) -> Any:
+    """What a template says in the place of an expression, before it is escaped."""
+    return safe_line(value) if isinstance(value, str) and not isinstance(value, Markup) else value
 
 
 def _ms(value: float | None) -> str:

@@ -12,6 +12,7 @@ from typing import Any
 
 from harness.evidence import Evidence, Send
 from harness.rows import FaultRow, Frame, FrameKind
+from harness.safe_text import safe_line
 from harness.wire_lines import origin_ns
 
 Figure = dict[str, Any]
@@ -19,6 +20,7 @@ Mark = dict[str, Any]
 
 MAX_MARKS = 10_000
 MAX_LANES = 24
+MAX_CHARS = 200
 LANE_PX = 30
 
 BLUE, ORANGE, VERMILLION, PURPLE, GREY = "#0072B2", "#E69F00", "#D55E00", "#CC79A7", "#8a8f98"
@@ -255,7 +257,12 @@ def _band(start: float, end: float, style: Mark) -> Mark:
 
 def _label(x: float, y: float, text: str, **style: Any) -> Mark:
     place = {"x": x, "y": y, "xref": "x", "yref": "paper", "showarrow": False, "xanchor": "left"}
-    return {**place, "text": text, "font": {"size": 10}, **style}
+    return {**place, "text": _words(text), "font": {"size": 10}, **style}
+
+
+def _words(text: str) -> str:
+    """Plotly takes text for a kind of HTML, with links."""
+    return escape(safe_line(text, MAX_CHARS), quote=False)
 
 
 def _scatter(rows: list[tuple[float, float, str]], style: tuple[str, str, str], axis: str, size: int) -> Mark:
@@ -268,7 +275,7 @@ def _scatter(rows: list[tuple[float, float, str]], style: tuple[str, str, str], 
         axis,
         mode="markers",
         marker=marker,
-        text=[escape(text, quote=False) for _, _, text in rows],  # plotly takes text for a kind of HTML
+        text=[_words(text) for _, _, text in rows],
         hovertemplate="%{text}<br>at %{x} ms" + (", took %{y} ms" if axis == "y" else "") + "<extra></extra>",
     )
 

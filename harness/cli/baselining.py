@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.markup import escape
 
 from harness.baseline import Known, apply
 from harness.baseline.file import appended, in_force, parse, read, without
@@ -86,7 +85,7 @@ def check(run: Run, file: Source, as_json: AsJson = False) -> int:
         print_json({"file": file, "new": found, "unexpected": told, "expired": expired})
     else:
         for sentence in lines:
-            answer(escape(sentence))
+            answer(sentence)
     say(f"{store.folder} against {file}: {some(len(lines), 'thing')} to look at")
     return 1 if lines else 0
 
@@ -114,5 +113,5 @@ def _tell(file: Path, done: str, entries: Sequence[Known], as_json: bool) -> Non
         print_json({"file": str(file), done: list(entries)})
     else:
         for entry in entries:
-            answer(escape(f"{done}: {entry}"))
+            answer(f"{done}: {entry}")
     say(f"{file}: {len(entries)} {done}")

@@ -11,9 +11,7 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any
 
-from rich.markup import escape
-
-from harness import asked, attempts, baseline, estimate, exports, own_commands, unmet
+from harness import asked, attempts, baseline, estimate, exports, own_commands, redaction, typed, unmet
 from harness.budget import FAILURES, Budget
 from harness.campaign import Campaign
 from harness.cli import select
@@ -27,6 +25,7 @@ from harness.files import write_named
 from harness.installing import Installed, install_what_can_be
 from harness.outcome import Verdict, exit_code
 from harness.rows import TrialVerdict
+from harness.safe_text import safe_line, visible
 from harness.spec import Plan, TrialSpec
 from harness.store import RunRecord, RunStore
 
@@ -73,7 +72,7 @@ def new_record(plan: Plan, options: Options, known: tuple[baseline.Known, ...] =
         plan=plan,
         jobs=options.jobs,
         environment={"python": platform.python_version(), "system": platform.platform()},
-        command=["kafka-trial", *sys.argv[1:]],
+        command=["kafka-trial", *map(visible, redaction.argv(sys.argv[1:]))],
         capture=options.capture,
         baseline=known,
         deflake=options.deflake,
@@ -87,7 +86,7 @@ def carry_out(store: RunStore, installed: Installed, options: Options) -> int:
             stopped_by, reason = _run(store, installed, options)
         except Exception as error:
             with suppress(KafkaTrialError):  # a disk that is full is told by the error itself
-                publish(store, f"failed: {error}", options)
+                publish(store, safe_line(f"failed: {error}"), options)
             raise
         verdicts = publish(store, reason, options)
         return _conclude(store, verdicts, installed, options, stopped_by, reason)
@@ -204,7 +203,7 @@ def _tell(plan: Plan, options: Options, about: Sequence[str]) -> int:
                 "jobs": options.jobs,
                 "estimate_s": told.seconds,
                 "about": list(about),
-                "trials": plan.trials,
+                "trials": typed.stored_plan(plan).trials,
                 "unsupported": lacking,
             }
         )
@@ -212,7 +211,7 @@ def _tell(plan: Plan, options: Options, about: Sequence[str]) -> int:
     for spec in plan.trials:
         faults = ", ".join(f"{fault.kind} {fault.duration_ms} ms" for fault in spec.faults) or "no fault"
         why = f" (unsupported: {lacking[spec.trial]})" if spec.trial in lacking else ""
-        answer(escape(f"{spec.trial}: {faults}{why}"))
+        answer(f"{spec.trial}: {faults}{why}")
     unsupported = f", {len(lacking)} of them unsupported" if lacking else ""
     answer(f"{len(plan.trials)} trials{unsupported}, seed {plan.seed}, {told.sentence}")
     return 0

@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.markup import escape
 
 from harness.cli.output import print_json
 from harness.cli.screen import answer, say
 from harness.difference import Change, Difference, Side, compare, side, versions_of
 from harness.errors import NothingSelected
 from harness.exports import markdown
+from harness.safe_text import for_markdown
 from harness.store import RunStore
 
 MAX_ROWS = 200
@@ -57,10 +57,11 @@ def diff(
     if as_json or form is Format.JSON:
         print_json(_document(folders, before, after, counts, told))
     elif form is Format.MD:
-        answer(escape(_markdown(folders, summary, told)))
+        for row in _markdown(folders, summary, told):
+            answer(row)
     else:
         for change, client, where, was, now, reason in map(_cells, told):
-            answer(escape(f"{change}: {client} {where}: {was} -> {now}: {reason}"))
+            answer(f"{change}: {client} {where}: {was} -> {now}: {reason}")
     say(summary)
     return 1 if Change.REGRESSION in counts else 0
 
@@ -89,14 +90,15 @@ def _cells(each: Difference) -> tuple[str, ...]:
     return each.change, " -> ".join(clients), where, *came, each.reason
 
 
-def _markdown(folders: Sequence[str], summary: str, told: Sequence[Difference]) -> str:
-    lines = [f"# kafka-trial diff: {markdown.text(folders[0])} and {markdown.text(folders[1])}", "", summary]
+def _markdown(folders: Sequence[str], summary: str, told: Sequence[Difference]) -> list[str]:
+    old, new = map(for_markdown, folders)
+    lines = [f"# kafka-trial diff: {old} and {new}", "", for_markdown(summary)]
     if told:
         lines += ["", markdown.row(COLUMNS), "|" + " --- |" * len(COLUMNS)]
-    lines += [markdown.row(map(markdown.text, _cells(each))) for each in told[:MAX_ROWS]]
+    lines += [markdown.row(map(for_markdown, _cells(each))) for each in told[:MAX_ROWS]]
     if len(told) > MAX_ROWS:
         lines += ["", f"and {len(told) - MAX_ROWS} more"]
-    return "\n".join(lines)
+    return lines
 
 
 def _document(

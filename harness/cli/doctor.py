@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.markup import escape
+from rich.text import Text
 
 from harness import registry
 from harness.capture.tap import lacking
@@ -16,6 +16,7 @@ from harness.cli.output import print_json
 from harness.cli.screen import answer, say
 from harness.errors import KafkaTrialError
 from harness.provision.prerequisites import Prerequisite, State, check_all, fix_all
+from harness.safe_text import safe_line
 
 GLYPHS = {
     State.OK: "[green]✔ ok[/]",
@@ -44,9 +45,9 @@ def doctor(
         print_json(found)
     else:
         for one in found:
-            answer(f"{GLYPHS[one.state]} {one.name}: {escape(one.detail)}")
+            answer(Text.from_markup(GLYPHS[one.state]).append(safe_line(f" {one.name}: {one.detail}")))
             if one.state is not State.OK and one.fix:
-                answer(escape(f"    fix: {one.fix}"))
+                answer(Text(safe_line(f"    fix: {one.fix}")))
     return 3 if any(one.required and one.state is not State.OK for one in found) else 0
 
 

@@ -13,11 +13,12 @@ import typer
 
 from harness import availability, registry
 from harness.check import Check
-from harness.cli.output import print_json
+from harness.cli.output import print_json, put
 from harness.errors import unknown
 from harness.judge import relevant
 from harness.outcome import Verdict
 from harness.ports import FaultKind
+from harness.safe_text import for_logs, safe_lines
 from harness.scenario import Scenario
 
 WIDTH = 120
@@ -55,7 +56,7 @@ def explain(
     if as_json:
         print_json({"name": name, "text": pages[name]})
     else:
-        sys.stdout.write(pages[name] + "\n")
+        put(for_logs(safe_lines(pages[name])).encode() + b"\n")
     return 0
 
 

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 from rich.table import Table
+from rich.text import Text
 
 from harness import registry
 from harness.check import Check
@@ -14,6 +15,7 @@ from harness.cli.output import print_json
 from harness.cli.screen import answer
 from harness.errors import unknown
 from harness.ports import BrokerKind, ClientKind, FaultKind
+from harness.safe_text import safe_line
 from harness.scenario import Scenario
 
 Row = dict[str, Any]
@@ -82,7 +84,7 @@ def list_(
     for column in rows[0] if rows else ["name"]:
         table.add_column(column, no_wrap=column == "name", overflow="fold")
     for row in rows:
-        table.add_row(*(_text(value) for value in row.values()))
+        table.add_row(*(Text(safe_line(_text(value))) for value in row.values()))
     answer(table)
     return 0
 

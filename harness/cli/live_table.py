@@ -21,9 +21,10 @@ from rich.text import Text
 from harness import estimate
 from harness.availability import share_told
 from harness.campaign import Campaign
-from harness.cli.screen import console, say, shown
+from harness.cli.screen import cell, console, say, shown
 from harness.outcome import SEVERITY, Verdict
 from harness.rows import TrialVerdict
+from harness.safe_text import safe_line
 from harness.spec import Plan, TrialSpec
 from harness.units import told_s
 
@@ -127,8 +128,8 @@ class LiveTable:
         for spec, since_s in longest:
             rows.add_row(
                 f"{now - since_s:4.0f} s",
-                f"{spec.scenario} {spec.guarantee}",
-                str(spec.client),
+                cell(f"{spec.scenario} {spec.guarantee}"),
+                cell(str(spec.client)),
                 f"seed {spec.seed}",
                 self._doing(spec.trial),
             )
@@ -140,5 +141,5 @@ class LiveTable:
         if under_way is None:
             return Text("starting", style="dim")
         if faults := under_way.active_faults:
-            return Text(", ".join(faults), style="yellow")
+            return Text(safe_line(", ".join(faults)), style="yellow")
         return Text(under_way.phase, style="dim")

@@ -11,6 +11,7 @@ import logging
 import os
 import shlex
 import sys
+import traceback
 from functools import cache
 from typing import Any
 
@@ -69,6 +70,7 @@ for command in COMMANDS:
 def call(argv: list[str]) -> int:
     """Run one command; its exit code."""
     try:
+        logging.lastResort = _Sayer(logging.WARNING)
         logging.getLogger("harness").addHandler(_Sayer(logging.INFO))
         logging.getLogger("harness").setLevel(logging.INFO)
         _add_commands()
@@ -97,10 +99,17 @@ def call(argv: list[str]) -> int:
 
 
 class _Sayer(logging.Handler):
-    """What the harness does on the way (fetching, building) is told as it happens: it can take half a minute."""
+    """What the harness does on the way (fetching, building) is told as it happens: it can take half a minute.
+
+    What nobody else takes from a library is a warning: Python would print it as it is, with all that a client said.
+    """
 
     def emit(self, record: logging.LogRecord) -> None:
-        say(f"==> {record.getMessage()}")
+        if record.levelno < logging.WARNING:
+            say(f"==> {record.getMessage()}")
+        else:
+            error = record.exc_info[1] if record.exc_info else None
+            say(f"warning: {record.getMessage()}{f': {type(error).__name__}: {error}' if error else ''}")
 
 
 @cache
@@ -134,7 +143,9 @@ def _told(error: KafkaTrialError) -> int:
 def _defect(error: Exception) -> int:
     """What should never be seen: still one sentence, with the way to all of it."""
     if os.environ.get(TRACEBACK):
-        raise error
+        for line in "".join(traceback.format_exception(error)).splitlines():
+            say(line)
+        return KafkaTrialError.exit_code
     say(f"error: a defect of kafka-trial, not of a client: {type(error).__name__}: {error}")
     say(f"hint: {TRACEBACK}=1 shows where it happened")
     return KafkaTrialError.exit_code

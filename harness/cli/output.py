@@ -14,6 +14,7 @@ import msgspec
 from harness.errors import EnvironmentProblem
 from harness.fingerprint import causes, document
 from harness.rows import TrialVerdict
+from harness.safe_text import for_json
 
 
 class OutputClosed(Exception):
@@ -22,7 +23,7 @@ class OutputClosed(Exception):
 
 def print_json(document: Any) -> None:
     """One document on stdout."""
-    put(msgspec.json.format(msgspec.json.encode(document), indent=2) + b"\n")
+    put(for_json(msgspec.json.format(msgspec.json.encode(document), indent=2)) + b"\n")
 
 
 def put(data: bytes) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import shlex
 import sys
 from collections import defaultdict
 from contextlib import suppress
@@ -12,7 +13,7 @@ from typing import Annotated, Any
 import msgspec
 import typer
 
-from harness import asked, attempts, own_commands
+from harness import asked, attempts, own_commands, typed
 from harness.brokers.scripted.releases import release
 from harness.budget import Budget
 from harness.cli import options as shared
@@ -37,6 +38,8 @@ Trial = Annotated[
     ),
 ]
 Broker = Annotated[str | None, typer.Option("-b", "--broker", help="On this one instead: KIND:ID.")]
+#: What stands behind ``--``.
+Again = Annotated[str | None, typer.Option(hidden=True)]
 STDIN = Path("-")
 
 
@@ -56,12 +59,17 @@ def replay(
     as_json: shared.AsJson = False,
     quiet: shared.Quiet = False,
     strict: shared.Strict = False,
+    command: Again = None,
 ) -> int:
-    """Run a trial again, or all of a plan, simulated or live as its broker is, and judge it."""
+    """Run a trial again, or all of a plan, simulated or live as its broker is, and judge it.
+
+    A command that was stored without its secrets is given again: `kafka-trial replay TRIAL -- COMMAND ...`.
+    """
     options = Options(
         shared.jobs_of(jobs), out_dir, as_json=as_json, quiet=quiet, capture=capture, strict=strict
     )
     plan, world = moved(read_plan(located(trial, out_dir)), broker)
+    typed.again(shlex.split(command or ""), plan)
     if repeat > 1:
         plan = attempts.repeated(plan, repeat)
     asked.check(plan, world)
@@ -85,7 +93,7 @@ def located(trial: str, out_dir: Path) -> Path:
     try:
         return _located(trial, Path(trial), out_dir)
     except OSError as error:
-        raise UsageError(f"{trial} holds no trial: {error.strerror or error}") from error
+        raise UsageError(f"cannot look for trial {trial}: {error.strerror or error}") from error
 
 
 def _located(trial: str, path: Path, out_dir: Path) -> Path:

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from harness import own_commands
+from harness import own_commands, typed
 from harness.attempts import attempt_of
 from harness.cli import carrying, select
 from harness.cli.options import MAX_SEED, AllowCommand, Given, with_given
@@ -57,13 +57,15 @@ def run(
 ) -> int:
     """Run a finite plan and judge every trial of it."""
     options = given.options()
-    chosen = any((scenario, client, broker, guarantee, command))
+    argv = shlex.split(command or "")
+    chosen = any((scenario, client, broker, guarantee))
     if resume is not None:
         if chosen or rerun_failed or options.changes_the_plan:
             raise UsageError(
                 "--resume goes on with its own plan; beside it stand only -j, --max-time, --max-failures and outputs"
             )
         store = RunStore.open(resume)
+        typed.again(argv, store.record.plan)
         own_commands.allow((spec.client for spec in store.record.plan.trials), allow_command, say)
         return carrying.go_on(store, given.options(jobs=store.record.jobs))
     if rerun_failed is not None:
@@ -72,12 +74,13 @@ def run(
                 "--rerun-failed takes its trials from that run; name no scenario, client, broker beside it"
             )
         again = _not_allowed(RunStore.open(rerun_failed))
+        typed.again(argv, again)
         own_commands.allow((spec.client for spec in again.trials), allow_command, say)
         select.brokers([spec.broker for spec in again.trials])
         return carrying.start(again, options)
     plan = make_plan(
         select.scenarios(scenario or (), guarantee or ()),
-        select.clients(client or (), shlex.split(command or "")),
+        select.clients(client or (), argv),
         select.brokers(broker or ()),
         range(seed, seed + seeds),
     )

@@ -6,21 +6,43 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import IO, Any, cast
 
-from rich.console import Console
+from rich.console import Console, RenderableType
 from rich.table import Column, Table
+from rich.text import Text
 
 from harness.availability import share_told
 from harness.cli.output import put
 from harness.fingerprint import causes, line, replay
 from harness.outcome import SEVERITY, Verdict
 from harness.rows import TrialVerdict
+from harness.safe_text import for_logs, safe_line
 
-console = Console(stderr=True, highlight=False)
+
+class _Stderr:
+    """Whatever stderr is at the moment, without what a CI server would take for a command."""
+
+    def write(self, text: str) -> int:
+        return int(self._file.write(for_logs(text)))
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._file, name)
+
+    @property
+    def _file(self) -> Any:
+        # What rich puts in its place while a table is drawn would end here again.
+        return getattr(sys.stderr, "rich_proxied_file", sys.stderr)
+
+
+_stderr = cast(IO[str], _Stderr())
+console = Console(file=_stderr, highlight=False)
 if not console.is_terminal:
     # A log file or a pipe has no width of its own; 80 columns would cut names in two.
-    console = Console(stderr=True, highlight=False, width=200)
+    console = Console(file=_stderr, highlight=False, width=200)
+
+#: No name is longer in a table.
+CELL_CHARS = 200
 
 #: More than these nobody reads on a screen; all of them are in the run's summary.md.
 MAX_CAUSES = 40
@@ -39,17 +61,22 @@ GLYPHS = {
 }
 
 
-def answer(thing: Any) -> None:
-    """What was asked for, for a person: on stdout, unlike everything else here."""
+def answer(thing: str | RenderableType) -> None:
+    """What was asked for, for a person: on stdout, unlike everything else here. A string is one line."""
     page = Console(highlight=False, width=None if sys.stdout.isatty() else 200)
     with page.capture() as captured:
-        page.print(thing, soft_wrap=True)
-    put(captured.get().encode())
+        page.print(Text(safe_line(thing)) if isinstance(thing, str) else thing, soft_wrap=True)
+    put(for_logs(captured.get()).encode())
 
 
 def say(sentence: str) -> None:
     """One line for a person, whole however narrow the terminal."""
-    console.print(sentence, markup=False, soft_wrap=True)
+    console.print(Text(safe_line(sentence)), soft_wrap=True)
+
+
+def cell(text: str) -> Text:
+    """Text in a table: rich takes a mere string for markup."""
+    return Text(safe_line(text, CELL_CHARS))
 
 
 def shown(verdict: str) -> str:
@@ -65,7 +92,7 @@ def matrix(verdicts: Sequence[TrialVerdict]) -> Table:
     """
     clients = sorted({verdict.client for verdict in verdicts})
     # Clients whose names begin alike must not be cut to the same few letters.
-    columns = (Column(client.replace("@", "\n@"), overflow="fold") for client in clients)
+    columns = (Column(_in_two_lines(client), overflow="fold") for client in clients)
     table = Table("scenario", "guarantee", *columns, box=None, pad_edge=False)
     cells = sorted({(verdict.scenario, verdict.guarantee) for verdict in verdicts})
     for scenario, guarantee in cells:
@@ -75,8 +102,13 @@ def matrix(verdicts: Sequence[TrialVerdict]) -> Table:
                 v for v in verdicts if (v.scenario, v.guarantee, v.client) == (scenario, guarantee, client)
             ]
             row.append(counted(here, shown))
-        table.add_row(scenario, guarantee, *row)
+        table.add_row(cell(scenario), cell(guarantee), *row)
     return table
+
+
+def _in_two_lines(client: str) -> Text:
+    name, at, version = client.partition("@")
+    return Text("\n").join([cell(name), cell(at + version)]) if at else cell(name)
 
 
 def counted(verdicts: Sequence[TrialVerdict], shown: Callable[[str], str]) -> str:

@@ -11,12 +11,12 @@ from typing import Annotated, Any
 import typer
 from msgspec.structs import replace
 
-from harness import asked, own_commands
+from harness import asked, own_commands, typed
 from harness.cli import options as shared
 from harness.cli.carrying import new_record
 from harness.cli.options import Options
 from harness.cli.output import print_json
-from harness.cli.replay import Broker, Trial, located, moved, read_plan
+from harness.cli.replay import Again, Broker, Trial, located, moved, read_plan
 from harness.cli.screen import say
 from harness.cli.searching import carry_out, live_run, simulated_run
 from harness.errors import UsageError, unknown
@@ -58,6 +58,7 @@ def shrink(
     out_dir: shared.OutDir = shared.DEFAULT_OUT,
     as_json: shared.AsJson = False,
     quiet: shared.Quiet = False,
+    command: Again = None,
 ) -> int:
     """Make a trial that fails as small as it gets: fewest faults, then shorter, earlier, simpler ones."""
     options = Options(
@@ -72,6 +73,7 @@ def shrink(
     if len(plan.trials) != 1:
         raise UsageError(f"shrink takes one trial; {trial} has {len(plan.trials)}")
     [spec] = plan.trials
+    typed.again(shlex.split(command or ""), plan)
     asked.check(plan, world)
     own_commands.allow((spec.client for spec in plan.trials), allow_command, say)
     wanted = _wanted(path, anomaly)
@@ -116,7 +118,7 @@ def _conclude(hunt: Hunt, store: RunStore, options: Options, stopped_by: int | N
     """Write the smallest down and say what was shown of it; the exit code."""
     path = store.folder / MINIMAL
     if hunt.anomaly:
-        write_json(path, _named(hunt))
+        write_json(path, typed.stored_spec(_named(hunt)))
     for sentence in _sentences(hunt, path, stopped_by):
         say(sentence)
     if options.as_json:
@@ -181,7 +183,7 @@ def _document(hunt: Hunt, store: RunStore, path: Path) -> dict[str, Any]:
             "faults": len(minimal.faults),
             **asdict(hunt.confirmed or hunt.rate(minimal)),
             "one_minimal": hunt.confirmed is not None and hunt.is_one_minimal,
-            "spec": _named(hunt),
+            "spec": typed.stored_spec(_named(hunt)),
         }
         if hunt.anomaly
         else None,

@@ -24,12 +24,14 @@ class TooMuch(msgspec.ValidationError):
     """It holds more than it may; the sentence says of what."""
 
 
-def why(error: Exception) -> str:
-    """One of UNREADABLE, in a clause."""
+def why(error: Exception, line: bytes) -> str:
+    """One of UNREADABLE, in a clause; ``line`` is what could not be read."""
     if isinstance(error, RecursionError):
         return f"it is nested more than {NESTING.base} levels deep"
-    if isinstance(error, UnicodeDecodeError):
-        return f"byte {error.start} of a string, {error.object[error.start]:#04x}, is not UTF-8"
+    try:
+        line.decode()
+    except UnicodeDecodeError as misfit:
+        return f"byte {misfit.start + 1} of the line, {line[misfit.start]:#04x}, is not UTF-8"
     return str(error)
 
 

@@ -22,7 +22,7 @@ from typing import Any, Self
 import msgspec
 from msgspec.structs import replace
 
-from harness import processes
+from harness import processes, redaction
 from harness.contract import (
     CRASHED,
     REFUSED,
@@ -40,11 +40,13 @@ from harness.contract import (
     Unsupported,
 )
 from harness.conversation import environment, kept
-from harness.conversation.limits import EVENT_BYTES, FILE_BYTES, LINE_BYTES, LINES, Meter
+from harness.conversation.discreet import discreet, rewrite
+from harness.conversation.limits import EVENT_BYTES, FILE_BYTES, LINE_BYTES, LINES, LOG_BYTES, Meter
 from harness.conversation.rules import Broken, Life, Rules, Unknown
 from harness.errors import ClientBroken, ClientCrashed, KafkaTrialError
 from harness.files import tail
 from harness.ports import Launch
+from harness.safe_text import visible
 
 GRACE_S = 10.0
 #: Where nobody says how many records there will be.
@@ -56,6 +58,8 @@ CONFIGURE_TIMEOUT_S = 60.0
 WEDGED_S = 10.0
 LAST_WORDS_S = 1.0
 LOG_TAIL_BYTES = 4_096
+#: What is kept of a log beyond its limit, to show that it went there.
+SPARE_BYTES = 4_096
 SHOWN_BYTES = 160
 
 
@@ -81,7 +85,7 @@ class Conversation:
         meter: Meter | None = None,
     ) -> None:
         self._launch, self._log, self._record, self._grace_s = launch, log, record, grace_s
-        self._name = " ".join(Path(word).name for word in launch.argv)
+        self._name = " ".join(Path(word).name for word in redaction.argv(launch.argv))
         self._meter = meter or Meter(self._name, USUAL_RECORDS)
         self._answers: dict[int, Future[AnyEvent]] = {}
         self._next_id = 1
@@ -112,6 +116,7 @@ class Conversation:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         await self.kill()
+        await asyncio.to_thread(rewrite, self._log, LOG_BYTES.base + SPARE_BYTES)
 
     # What a trial does, in this order.
 
@@ -305,8 +310,7 @@ class Conversation:
         except ClientBroken as error:
             self._end(error)
         except Broken as rule:
-            said = line[:SHOWN_BYTES].decode(errors="replace").rstrip()
-            self._end(self._broken(f"{rule}; its line {self._lines} is {said!r}"))
+            self._end(self._broken(f"{rule}; its line {self._lines} is {_quoted(line)}"))
         except Exception as error:  # ours: whoever waits is to learn of it, and not to wait for ever
             self._end(error)
 
@@ -319,6 +323,7 @@ class Conversation:
             raise self._broken(f"expected lines of at most {most:,} bytes: it floods") from None
 
     def _hear(self, event: AnyEvent) -> None:
+        event = discreet(event)
         self._record(event)
         self._settle()
         self._news.set()
@@ -363,7 +368,8 @@ class Conversation:
             raise self._error or self._broken("it was asked for more after its end")
 
     def _broken(self, sentence: str) -> ClientBroken:
-        return ClientBroken(f"client {self._name} broke the contract: {sentence}")
+        # It quotes lines as they came, and is stored.
+        return ClientBroken(redaction.text(f"client {self._name} broke the contract: {sentence}"))
 
 
 def _got(event: AnyEvent | None) -> str:
@@ -376,4 +382,9 @@ def _last_words(log: Path) -> str:
     """The last line of a client's log, where there is one."""
     lines = tail(log, LOG_TAIL_BYTES).split("\n")
     last = next((line.strip() for line in reversed(lines) if line.strip()), "")
-    return f"; the last line of {log} is {last[:SHOWN_BYTES]!r}" if last else ""
+    return f"; the last line of {log} is '{visible(last[:SHOWN_BYTES])}'" if last else ""
+
+
+def _quoted(line: bytes) -> str:
+    """The beginning of a line; bytes that are no text stand as escapes."""
+    return f"'{visible(line[:SHOWN_BYTES].decode(errors='backslashreplace').strip())}'"

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import Final
 
+from harness import redaction
 from harness.errors import UsageError, unknown
 
 #: Name -> what for. A name that ends with ``*`` stands for all that begin so.
@@ -51,6 +52,7 @@ def named(names: Iterable[str], environ: Mapping[str, str] = os.environ) -> dict
             )
         if name not in environ:
             raise unknown("environment variable", name, environ)
+    redaction.remember(environ[name] for name in wanted if redaction.is_secret(name))
     return {name: environ[name] for name in wanted}
 
 

@@ -130,7 +130,7 @@ class Rules:
         try:
             head = _head.decode(line)
         except UNREADABLE as error:
-            raise Broken(f"expected a JSON object with a name and a seq ({why(error)})") from None
+            raise Broken(f"expected a JSON object with a name and a seq ({why(error, line)})") from None
         if head.name in upstream.NAMES:
             try:
                 result = upstream.translated(line, self._seq - 1, now_ns, self._invoked)
@@ -146,7 +146,7 @@ class Rules:
         try:
             event = within(_event.decode(line), len(line))
         except UNREADABLE as error:
-            raise Broken(f"{head.name} does not fit the contract: {why(error)}") from None
+            raise Broken(f"{head.name} does not fit the contract: {why(error, line)}") from None
         self._clock(event, now_ns)
         return self._accept(event, now_ns)
 

@@ -12,7 +12,9 @@ from typing import Any, Final
 
 import msgspec
 
+from harness import redaction
 from harness.conversation.bounds import UNREADABLE, cut, depth, why
+from harness.conversation.discreet import discreet_row
 from harness.conversation.limits import LINE_BYTES, NESTING, TEXT_CHARS, TRACE_BYTES, Meter
 from harness.errors import ClientBroken
 from harness.files import open_stored
@@ -42,8 +44,11 @@ def _row(line: bytes, number: int, meter: Meter) -> dict[str, Any]:
         if line.count(b"[") + line.count(b"{") > NESTING.base and depth(row) > NESTING.base:
             raise RecursionError
     except UNREADABLE as error:
-        raise _broken(meter, f"line {number}: {why(error)}") from None
-    return row if len(line) <= TEXT_CHARS.base else {cut(name): _cut(value) for name, value in row.items()}
+        raise _broken(meter, f"line {number}: {why(error, line)}") from None
+    if len(line) > TEXT_CHARS.base:
+        row = {cut(name): _cut(value) for name, value in row.items()}
+    told = line.decode()
+    return row if redaction.text(told) == told else discreet_row(row)
 
 
 def _cut(value: Any) -> Any:

@@ -44,7 +44,7 @@ def translated(line: bytes, seq: int, now_ns: int, invoked: Mapping[int, tuple[i
     try:
         result = _result.decode(line)
     except UNREADABLE as misfit:
-        raise ValueError(f"it does not fit upstream's contract: {why(misfit)}") from None
+        raise ValueError(f"it does not fit upstream's contract: {why(misfit, line)}") from None
     identity = decode(result.value)
     if identity is None or identity.n not in invoked:
         raise ValueError(f"value {result.value[:80]!r} of a result is not of a record that was invoked")

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from harness.errors import UsageError
 from harness.exports import jsonl, junit, markdown
 from harness.files import write_whole
 from harness.rows import TrialVerdict
@@ -34,7 +35,10 @@ def _seconds(store: RunStore, verdicts: Sequence[TrialVerdict]) -> dict[str, flo
     """How long each trial took from the beginning of load on; one that never got there is not among them."""
     took = {}
     for verdict in verdicts:
-        phases = store.trial_record(verdict.trial).phases
+        try:
+            phases = store.trial_record(verdict.trial).phases
+        except UsageError:  # which the verdict says
+            continue
         if phases.load_ns is not None and phases.end_ns is not None:
             took[verdict.trial] = (phases.end_ns - phases.load_ns) / 1e9
     return took

@@ -9,7 +9,6 @@ have no properties in either schema, so each is the one case of a suite that has
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +20,7 @@ from harness.availability import share_told
 from harness.fingerprint import Cause, causes, decisive, findings, replay, same_trial
 from harness.outcome import Verdict
 from harness.rows import TrialVerdict
+from harness.safe_text import log_line
 from harness.store import RunRecord
 
 #: verdict -> JUnit's element; a pass has none. What proves nothing is never a silent success.
@@ -35,8 +35,6 @@ ELEMENTS = {
 }
 COUNTED = {"failures": "failure", "errors": "error", "skipped": "skipped"}
 RERUNS = {"failure": "rerunFailure", "error": "rerunError"}
-
-_NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 @dataclass(frozen=True)
@@ -172,9 +170,9 @@ def _details(attempt: TrialVerdict, run: Path) -> str:
         for each in findings(attempt)
         for requirement in each.requirements
     ]
-    return _text("\n".join([*found, replay(run, attempt.trial)]))
+    return "\n".join(map(_text, [*found, replay(run, attempt.trial)]))
 
 
 def _text(words: str) -> str:
-    """``words`` without the characters that XML cannot hold."""
-    return _NOT_XML.sub("\N{REPLACEMENT CHARACTER}", words)
+    """One line: all that can be seen is what XML can hold. Servers show it in logs."""
+    return log_line(words)

@@ -13,11 +13,11 @@ from harness.cli.screen import GLYPHS, counted
 from harness.fingerprint import Cause, causes, often, replay, what
 from harness.outcome import SEVERITY, Verdict
 from harness.rows import TrialVerdict
+from harness.safe_text import for_markdown, in_code_span
 from harness.store import RunRecord
 
 MAX_CAUSES = 50
 MAX_ROWS = 200
-MAX_CHARS = 400
 #: Far below the limit, whatever the rest is.
 MAX_BYTES = 500_000
 
@@ -47,21 +47,13 @@ NEXT = {
 def summary(record: RunRecord, verdicts: Sequence[TrialVerdict], run: Path, agreement: str = "") -> str:
     """The run in Markdown; ``run`` is the folder that replays read, ``agreement`` what else is said at the top."""
     found = causes(verdicts)
-    lines = [f"# kafka-trial: {text(record.run_id)}", "", _opening(record, verdicts, agreement), ""]
+    lines = [f"# kafka-trial: {for_markdown(record.run_id)}", "", _opening(record, verdicts, agreement), ""]
     for title, members in SECTIONS.items():
         if of_them := [cause for cause in found if cause.verdict in members]:
             lines += [f"## {title}", "", *_listed(of_them, run), ""]
     lines += ["## Clients", "", *_clients(verdicts), "", CELLS, ""]
     lines += ["## Matrix", "", *_matrix(verdicts), "", "## Next", "", *_next(verdicts, run)]
     return _bounded(lines)
-
-
-def text(words: str) -> str:
-    """``words`` as text of a line or a table: no pipe, no tag, no line break, and not too long."""
-    plain = " ".join(words.split())
-    if len(plain) > MAX_CHARS:
-        plain = f"{plain[:MAX_CHARS]} …"
-    return plain.replace("|", "\\|").replace("<", "&lt;").replace("`", "'")
 
 
 def shown(verdict: str) -> str:
@@ -77,7 +69,7 @@ def row(cells: Iterable[str]) -> str:
 def _opening(record: RunRecord, verdicts: Sequence[TrialVerdict], agreement: str) -> str:
     counts = Counter(verdict.verdict for verdict in verdicts)
     told = ", ".join(f"{shown(verdict)} {counts[verdict]}" for verdict in SEVERITY if verdict in counts)
-    ended = f" ({text(record.stop_reason)})" if record.stop_reason not in (None, "completed") else ""
+    ended = f" ({for_markdown(record.stop_reason)})" if record.stop_reason not in (None, "completed") else ""
     trials = f"{len(verdicts)} of {len(record.plan.trials)} planned trials{ended}: {told or 'none'}."
     return f"{trials} {agreement}".rstrip()
 
@@ -85,12 +77,12 @@ def _opening(record: RunRecord, verdicts: Sequence[TrialVerdict], agreement: str
 def _listed(found: Sequence[Cause], run: Path) -> list[str]:
     lines = []
     for cause in found[:MAX_CAUSES]:
-        level = f" {cause.level} {text(', '.join(cause.requirements))}." if cause.requirements else ""
+        level = f" {cause.level} {for_markdown(', '.join(cause.requirements))}." if cause.requirements else ""
         lines.append(
-            f"- {shown(cause.verdict)} `{text(what(cause))}`: {text(cause.message)} ({often(cause)}).{level} "
-            f"Fingerprint {cause.fingerprint}"
+            f"- {shown(cause.verdict)} `{in_code_span(what(cause))}`: {for_markdown(cause.message)} "
+            f"({often(cause)}).{level} Fingerprint {cause.fingerprint}"
         )
-        lines.append(f"  - smallest: `{replay(run, cause.smallest)}`")
+        lines.append(f"  - smallest: `{in_code_span(replay(run, cause.smallest))}`")
     if len(found) > MAX_CAUSES:
         lines.append(f"- and {len(found) - MAX_CAUSES} more")
     return lines
@@ -104,11 +96,13 @@ def _matrix(verdicts: Sequence[TrialVerdict]) -> list[str]:
         here.setdefault(verdict.client, []).append(verdict)
     ranked = sorted(cells, key=lambda place: (_worst(cells[place]), place))
     lines = [
-        row(["broker", "scenario", "guarantee", *map(text, clients)]),
+        row(["broker", "scenario", "guarantee", *map(for_markdown, clients)]),
         "|" + " --- |" * (3 + len(clients)),
     ]
     for place in sorted(ranked[:MAX_ROWS]):
-        lines.append(row([*map(text, place), *(_cell(cells[place].get(client, [])) for client in clients)]))
+        lines.append(
+            row([*map(for_markdown, place), *(_cell(cells[place].get(client, [])) for client in clients)])
+        )
     if len(ranked) > MAX_ROWS:
         lines += ["", f"and {len(ranked) - MAX_ROWS} more rows, none worse than these"]
     return lines
@@ -117,11 +111,11 @@ def _matrix(verdicts: Sequence[TrialVerdict]) -> list[str]:
 def _clients(verdicts: Sequence[TrialVerdict]) -> list[str]:
     """A row a client, a column a guarantee: its verdicts over all situations, and its availability."""
     guarantees = sorted({verdict.guarantee for verdict in verdicts})
-    lines = [row(["client", *map(text, guarantees)]), "|" + " --- |" * (1 + len(guarantees))]
+    lines = [row(["client", *map(for_markdown, guarantees)]), "|" + " --- |" * (1 + len(guarantees))]
     for client in sorted({verdict.client for verdict in verdicts}):
         mine = [verdict for verdict in verdicts if verdict.client == client]
         cells = ([each for each in mine if each.guarantee == guarantee] for guarantee in guarantees)
-        lines.append(row([text(client), *map(_cell, cells)]))
+        lines.append(row([for_markdown(client), *map(_cell, cells)]))
     return lines
 
 
@@ -134,10 +128,10 @@ def _cell(verdicts: Sequence[TrialVerdict]) -> str:
 
 
 def _next(verdicts: Sequence[TrialVerdict], run: Path) -> list[str]:
-    seen = {Verdict(verdict.verdict) for verdict in verdicts}
-    advice = [sentence.format(run=run) for verdict, sentence in NEXT.items() if verdict in seen]
+    seen, named = {Verdict(verdict.verdict) for verdict in verdicts}, in_code_span(str(run))
+    advice = [sentence.format(run=named) for verdict, sentence in NEXT.items() if verdict in seen]
     return [
-        f"- {sentence}" for sentence in (*advice, f"All of it, with timelines: `kafka-trial report {run}`.")
+        f"- {sentence}" for sentence in (*advice, f"All of it, with timelines: `kafka-trial report {named}`.")
     ]
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from msgspec.structs import asdict, replace
 
-from harness import schedule, unmet
+from harness import schedule, typed, unmet
 from harness.brokers.scripted.cluster import ScriptedCluster
 from harness.contract import (
     AnyEvent,
@@ -119,7 +119,7 @@ class SimulatedTrial:
 
     def _start(self, network: Network, bootstrap: str) -> None:
         spec = self._spec
-        config = spec.config | {"bootstrap.servers": bootstrap, "client.id": PRODUCER}
+        config = typed.settings(spec.config) | {"bootstrap.servers": bootstrap, "client.id": PRODUCER}
         kind = self._kind or client_kind(spec.client.name)
         if not isinstance(kind, SimulatedClientKind):
             raise UsageError(f"client {spec.client.name!r} cannot run in the simulated world")

@@ -16,6 +16,7 @@ from harness.lab import Lab
 from harness.outcome import Level
 from harness.pytest_plugin import clients, is_strict, is_worker, number, setting
 from harness.pytest_trials import NoVerdict, Trials, Tried, spec_of
+from harness.safe_text import log_line
 from harness.scenario import Scenario
 from harness.spec import ClientRef, TrialSpec
 
@@ -91,7 +92,7 @@ def kafka_verdict(
         tried = trials.tried(kafka_case)
         tried.must_prove()
     except (KafkaTrialError, NoVerdict) as error:
-        pytest.fail(str(error), pytrace=False)
+        pytest.fail(log_line(str(error)), pytrace=False)
     return tried
 
 

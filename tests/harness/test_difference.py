@@ -256,7 +256,7 @@ def test_the_command_speaks_json_and_markdown(run_of, verdict, capsys) -> None:
     assert document["differences"][0]["new"]["verdict"] == "fail"
     assert call(["diff", str(old), str(new), "--format", "md"]) == 1
     rows = [line for line in capsys.readouterr().out.splitlines() if line.startswith("|")]
-    assert len(rows) == 4 and rows[2].startswith("| regression | c@1 | produce/calm[idempotent]")
+    assert len(rows) == 4 and rows[2].startswith("| regression | c@1 | `produce/calm[idempotent]")
 
 
 def test_the_command_refuses_what_is_no_run(run_of, verdict, tmp_path, capsys) -> None:

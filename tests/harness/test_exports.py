@@ -34,8 +34,7 @@ def listed(text: str) -> list[str]:
 def test_no_reason_breaks_the_table_or_the_list(verdict, words) -> None:
     text = summary(RECORD, [verdict("lost", client=words, reason=words, message=words)], RUN)
     rows = [line for line in text.split("\n") if line.startswith("|")]
-    assert [row.replace("\\|", "").count("|") for row in rows] == [3, 3, 3, 5, 5, 5]
-    assert "<" not in text.replace("&lt;", "")
+    assert [row.count("|") for row in rows] == [3, 3, 3, 5, 5, 5]
 
 
 def test_the_worst_comes_first_by_cause_with_its_replay_and_what_to_do(verdict) -> None:

@@ -178,7 +178,7 @@ def spark() -> Iterator[Any]:
 
 def recomputed(spark: Any, store: RunStore) -> dict[str, dict[int, str | None]]:
     """Trial -> duplicated record -> why it is not explained, as Spark has it."""
-    tables = load(spark, pack(store).as_uri())
+    tables = load(spark, pack(store).folder.as_uri())
     log = stored(tables["trials"], tables["operations"], tables["log_records"])
     made = attempts.attempts(*(tables[name] for name in ("trials", "frames", "produce_parts", "faults")))
     found: dict[str, dict[int, str | None]] = {}
@@ -239,7 +239,7 @@ def test_only_a_set_that_the_online_judgement_stored_is_compared(
         return None if accused is None else [AnomalyRow(UNEXPLAINED, accused, 0, 1, "it says so")]
 
     store = run_of(*(retried(trial) for trial in ("agrees", "differs", "not stored")))
-    analysis = analyse(spark, pack(store, {UNEXPLAINED: online}).as_uri())
+    analysis = analyse(spark, pack(store, {UNEXPLAINED: online}).folder.as_uri())
     rows = {row["trial"]: row for row in analysis.rows("explanations")}
     assert {trial: (row["compared"], row["differing"]) for trial, row in rows.items()} == {
         "agrees": (True, 0),

@@ -147,7 +147,7 @@ def bend(folder: Path, table: str, trial: str, how: Bend) -> None:
 @pytest.fixture(scope="module")
 def bent(spark: Any, new_run: Callable[..., RunStore]) -> Any:
     """The analysis of one run in which each trial but one is bent in its own way."""
-    folder = pack(new_run(small, [*BENT, NOT_BENT, MANY]))
+    folder = pack(new_run(small, [*BENT, NOT_BENT, MANY])).folder
     for trial, (table, how, _) in BENT.items():
         bend(folder, table, trial, how)
     bend(folder, "anomalies", MANY, lambda rows: [*rows, *added_many(40)])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 from collections.abc import Callable
 from pathlib import Path
 from random import Random
@@ -16,9 +17,9 @@ import pytest
 from pyspark.sql.pandas.types import to_arrow_schema
 
 import harness.pack
-from harness import zstd
 from harness.capture.rows import By, TcpFact, What
-from harness.errors import EnvironmentProblem, UsageError
+from harness.contract import OpComplete, OpInvoke
+from harness.errors import EnvironmentProblem
 from harness.pack import SCHEMAS, pack
 from harness.rows import (
     CaptureRecord,
@@ -30,12 +31,13 @@ from harness.rows import (
     ProducePart,
     RequirementVerdict,
 )
-from harness.store import LOG, RunStore
+from harness.store import LOG, TRIAL, VERDICT, RunStore
 from harness.tables import DELIVERY, TABLES
 from reports import schema
 
 Stories = Callable[..., Any]
 Runs = Callable[..., RunStore]
+Story = Any
 
 
 def rows(folder: Path, table: str) -> list[dict[str, Any]]:
@@ -71,7 +73,7 @@ def test_no_field_of_a_row_is_forgotten() -> None:
 def test_every_row_of_a_whole_trial_comes_back(whole_story: Stories, run_of: Runs) -> None:
     story = whole_story("one")
     evidence = story.evidence()
-    folder = pack(run_of(story))
+    folder = pack(run_of(story)).folder
 
     operations = rows(folder, "operations")
     assert [(row["n"], row["invoke_ns"], row["complete_ns"], row["offset"]) for row in operations] == [
@@ -107,7 +109,7 @@ def test_what_the_capture_told_is_a_table(story: Stories, run_of: Runs) -> None:
         TcpFact(6, 1, 40_001, What.FRAME, By.CLIENT, 1, 7, 312),
     ]
     store = run_of(told, story("two"))
-    syn, frame = rows(pack(store), "tcp")
+    syn, frame = rows(pack(store).folder, "tcp")
     assert frame == {
         "trial": "one", "t_ns": 6, "broker": 1, "client_port": 40_001, "what": "frame", "by": "client", "conn": 1,
         "correlation_id": 7, "size_bytes": 312,
@@ -121,14 +123,14 @@ def test_unknown_places_and_missing_results_are_null(story: Stories, run_of: Run
     told.send(0, 5)
     told.send(1, 6)
     told.result(1, 6, 9, "info")
-    first, second = rows(pack(run_of(told)), "operations")
+    first, second = rows(pack(run_of(told)).folder, "operations")
     assert (first["complete_ns"], first["outcome"], first["offset"]) == (None, "info", None)
     assert (second["complete_ns"], second["error"], second["partition"]) == (9, "TIMED_OUT", None)
 
 
 def test_foreign_and_damaged_records_have_no_identity_of_ours(any_story: Stories, run_of: Runs) -> None:
     stories = [any_story(f"t{number}", Random(number)) for number in range(20)]
-    log = rows(pack(run_of(*stories)), "log_records")
+    log = rows(pack(run_of(*stories)).folder, "log_records")
     assert {row["intact"] for row in log} == {True, False}
     for row in log:
         assert row["intact"] == (row["identity_n"] is not None) == (row["identity_run"] is not None)
@@ -139,7 +141,7 @@ def test_findings_are_kept_with_their_counts(story: Stories, run_of: Runs) -> No
     told = story("one")
     findings = (Finding("lost", "3 records", 3, ({"n": 1, "error": None},)), Finding("lost", "2 more", 2))
     told.requirements = (RequirementVerdict("E2E-DEL-01", "MUST", "fail", findings),)
-    folder = pack(run_of(told))
+    folder = pack(run_of(told)).folder
     (requirement,) = rows(folder, "requirements")
     assert (requirement["findings"], requirement["first_message"]) == (5, "3 records")
     first, second = rows(folder, "findings")
@@ -163,7 +165,7 @@ def test_counted_says_whether_the_judge_counted(
 ) -> None:
     told = story("one")
     told.ending, told.verdict, told.requirements = ending, verdict, requirements
-    (row,) = rows(pack(run_of(told)), "trials")
+    (row,) = rows(pack(run_of(told)).folder, "trials")
     assert row["counted"] is counted
 
 
@@ -171,7 +173,7 @@ def test_packing_again_gives_the_same_bytes_and_nothing_else(any_story: Stories,
     store = run_of(*(any_story(f"t{number}", Random(number)) for number in range(3)))
 
     def packed() -> dict[str, bytes]:
-        folder = pack(store)
+        folder = pack(store).folder
         return {
             str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()
         }
@@ -187,40 +189,99 @@ def test_only_finished_trials_are_packed(story: Stories, run_of: Runs) -> None:
     unfinished = story("unfinished")
     store = run_of(story("finished"), planned=[unfinished.spec])
     store.write_evidence(unfinished.evidence())
-    assert [row["trial"] for row in rows(pack(store), "trials")] == ["finished"]
+    assert [row["trial"] for row in rows(pack(store).folder, "trials")] == ["finished"]
 
 
 def test_a_run_without_trials_has_empty_tables_of_the_right_columns(run_of: Runs) -> None:
-    folder = pack(run_of())
+    folder = pack(run_of()).folder
     for table, columns in TABLES.items():
         found = pq.read_schema(folder / table / "part-0.parquet")
         assert found.names == list(columns)
         assert found.metadata[b"kafka_trial.schema_version"] == b"2"
 
 
-def test_what_no_column_can_hold_is_one_sentence_and_leaves_the_old_tables(
-    story: Stories, run_of: Runs
-) -> None:
-    store = run_of(story("one"))
-    before = rows(pack(store), "trials")
-    huge = story("one")
-    huge.send(2**70, 1)
-    store.write_evidence(huge.evidence())
-    with pytest.raises(
-        UsageError, match=r"cannot read .*history\.jsonl\.zst: Expected `int` <= 9223372036854775807"
-    ):
-        pack(store)
-    assert rows(store.folder / "tables", "trials") == before
+def too_large_in_history(store: RunStore, story: Story) -> None:
+    story.send(2**70, 1)
+    store.write_evidence(story.evidence())
 
 
-@pytest.mark.parametrize("content", [b"", b"{", zstd.packed(b"{")])
-def test_evidence_that_is_missing_or_garbled_is_one_sentence(
-    story: Stories, run_of: Runs, content: bytes
+def too_large_in_log(store: RunStore, story: Story) -> None:
+    story.log = [msgspec.structs.replace(row, timestamp_ms=2**63) for row in story.log]
+    store.write_evidence(story.evidence())
+
+
+def garbled(store: RunStore, story: Story) -> None:
+    (store.trial_folder(story.spec.trial) / LOG).write_text("{")
+
+
+def without_its_record(store: RunStore, story: Story) -> None:
+    (store.trial_folder(story.spec.trial) / TRIAL).unlink()
+
+
+def in_the_name_of_another(store: RunStore, story: Story) -> None:
+    path = store.trial_folder(story.spec.trial) / VERDICT
+    path.write_text(path.read_text().replace('"bad"', '"good"'))
+
+
+def of_no_known_verdict(store: RunStore, story: Story) -> None:
+    path = store.trial_folder(story.spec.trial) / VERDICT
+    path.write_text(path.read_text().replace('"pass"', '"splendid"'))
+
+
+def of_columns_unequal(store: RunStore, story: Story) -> None:
+    for at, row in enumerate(story.history):
+        if isinstance(row, OpComplete) and row.op == "send":
+            story.history[at] = msgspec.structs.replace(row, outcome=[])
+            break
+    store.write_evidence(story.evidence())
+
+
+@pytest.mark.parametrize(
+    ("spoil", "why"),
+    [
+        (too_large_in_history, r"cannot read .*history\.jsonl: Expected `int` <= 9223372036854775807"),
+        (too_large_in_log, r"the log_records of trial bad do not fit their columns"),
+        (garbled, r"cannot read .*log\.jsonl"),
+        (without_its_record, r"trial\.json does not exist"),
+        (of_columns_unequal, r"ValueError: zip"),
+    ],
+)
+def test_a_spoiled_trial_is_a_harness_error_and_the_others_are_packed(
+    whole_story: Stories, run_of: Runs, spoil: Callable[[RunStore, Story], None], why: str
 ) -> None:
-    store = run_of(story("one"))
-    zstd.at_rest(store.trial_folder("one") / LOG).write_bytes(content)
-    with pytest.raises(UsageError, match=r"cannot read .*log\.jsonl"):
-        pack(store)
+    stories = {name: whole_story(name) for name in ("good", "bad", "fine")}
+    store = run_of(*stories.values())
+    spoil(store, stories["bad"])
+
+    packed = pack(store)
+
+    assert re.search(why, packed.spoiled["bad"]) and list(packed.spoiled) == ["bad"]
+    found = {row["trial"]: (row["verdict"], row["reason"]) for row in rows(packed.folder, "trials")}
+    assert found["bad"] == ("harness-error", packed.spoiled["bad"])
+    assert found["good"][0] == found["fine"][0] == "pass"
+    assert {row["trial"] for row in rows(packed.folder, "operations")} == {"good", "fine"}
+
+
+@pytest.mark.parametrize("spoil", [in_the_name_of_another, of_no_known_verdict])
+def test_a_verdict_that_is_none_spoils_its_trial_alone(
+    whole_story: Stories, run_of: Runs, spoil: Callable[[RunStore, Story], None]
+) -> None:
+    stories = {name: whole_story(name) for name in ("good", "bad")}
+    store = run_of(*stories.values())
+    spoil(store, stories["bad"])
+
+    good, bad = store.verdicts()
+
+    assert (good.verdict, bad.verdict, bad.trial) == ("pass", "harness-error", "bad")
+    assert {row["verdict"] for row in rows(pack(store).folder, "trials")} == {"pass", "harness-error"}
+
+
+def test_a_stored_event_that_counts_without_end_is_no_work_without_end(
+    whole_story: Stories, run_of: Runs
+) -> None:
+    story = whole_story("one")
+    story.say(OpInvoke, story.history[-1].mono_ns, op="send", id=1, first=0, count=2**62)
+    assert pack(run_of(story)).folder.exists()
 
 
 def test_a_folder_that_cannot_be_written_is_one_sentence(

@@ -85,7 +85,7 @@ def test_random_histories_are_counted_alike_by_spark_by_the_online_checks_and_by
         uncounted = story.ending is not Ending.COMPLETE
         story.delivery = Delivery(sent=99) if uncounted else by_hand[story.spec.trial]
 
-    analysis = analyse(spark, str(pack(run_of(*stories))))
+    analysis = analyse(spark, str(pack(run_of(*stories)).folder))
 
     by_spark = {row.pop("trial"): Delivery(**row) for row in analysis.rows("delivery")}
     assert by_spark == by_hand
@@ -105,7 +105,7 @@ def test_random_histories_are_counted_alike_by_spark_by_the_online_checks_and_by
 def whole(spark: Any, whole_run: Callable[..., Any], tmp_path_factory: pytest.TempPathFactory) -> Any:
     """A run of four whole trials, two verdicts of which were tampered with: (stories by trial, analysis)."""
     stories, store = whole_run(tmp_path_factory.mktemp("whole"))
-    return stories, analyse(spark, str(pack(store)))
+    return stories, analyse(spark, str(pack(store).folder))
 
 
 def test_a_tampered_count_is_a_disagreement_and_withdraws_the_verdict(whole: Any) -> None:
@@ -214,7 +214,7 @@ def test_a_batch_that_was_built_anew_is_seen_by_the_copies_it_stored(
     story.frames = [
         structs.replace(frame, produce=(part,)) for frame, part in zip(story.frames, parts, strict=True)
     ]
-    analysis = analyse(spark, str(pack(run_of(story))))
+    analysis = analyse(spark, str(pack(run_of(story)).folder))
     assert known
     assert {row["frame"] for row in analysis.rows("resent")} == known
 
@@ -259,7 +259,7 @@ def test_measurements_add_up_over_a_cell(whole: Any) -> None:
 def test_what_spark_reads_is_what_was_packed(
     spark: Any, any_story: Callable[..., Any], run_of: Callable[..., RunStore]
 ) -> None:
-    folder = pack(run_of(any_story("one", Random(1))))
+    folder = pack(run_of(any_story("one", Random(1)))).folder
     for table, frame in load(spark, folder.as_uri()).items():
         assert frame.schema == SCHEMAS[table], table
 
@@ -269,7 +269,7 @@ def test_a_foreign_or_missing_table_is_one_sentence(
 ) -> None:
     with pytest.raises(UsageError, match="is not a packed table"):
         load(spark, str(tmp_path / "nothing"))
-    folder = pack(run_of())
+    folder = pack(run_of()).folder
     path = folder / "operations" / "part-0.parquet"
     pq.write_table(pq.read_table(path).drop_columns(["outcome"]), path)
     with pytest.raises(
@@ -281,7 +281,7 @@ def test_a_foreign_or_missing_table_is_one_sentence(
 def test_rows_of_another_schema_version_are_refused(
     spark: Any, any_story: Callable[..., Any], run_of: Callable[..., RunStore]
 ) -> None:
-    folder = pack(run_of(any_story("one", Random(1))))
+    folder = pack(run_of(any_story("one", Random(1)))).folder
     path = folder / "trials" / "part-0.parquet"
     table = pq.read_table(path)
     place = table.schema.get_field_index("schema_version")

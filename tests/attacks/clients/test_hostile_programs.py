@@ -111,7 +111,7 @@ def left(told: Attacked) -> list[psutil.Process]:
         ("nests_deep", "it is nested more than 32 levels deep"),
         ("names_many_events", "got more than 100 other names"),
         ("names_long_events", "bytes on stdout, got"),
-        ("speaks_latin_1", "is not UTF-8"),
+        ("speaks_latin_1", "byte 42 of the line, 0xe9, is not UTF-8; its line 3 is '{"),
         ("speaks_half_a_surrogate", "expected a JSON object with a name and a seq"),
         ("says_thirty_megabytes", "expected lines of at most 8,388,608 bytes"),
         ("says_seven_megabytes", "more characters)"),

@@ -1,0 +1,164 @@
+"""Secrets in what is stored and shown: one table of what looks like a credential, and what stands in its place.
+
+A value is a secret by its name (``sasl.jaas.config``, ``--token``, ``DB_PASSWORD=``) or by itself (a private key, the
+user of a URL). A name such as ``-p`` says too little to be in the table. The secrets that the user typed are known by
+their value as well (:func:`remember`), and are redacted wherever they turn up. What a client says is never remembered:
+it could name any word a password.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Final, TypeVar
+
+V = TypeVar("V", str, "str | int | bool")
+
+MARK: Final = "[redacted]"
+
+#: A name that has one of these is that of a secret, written with or without separators,
+_SECRET: Final = (
+    "password",
+    "passwd",
+    "passphrase",
+    "pwd",
+    "secret",
+    "token",
+    "credential",
+    "api.key",
+    "private.key",
+    "access.key",
+    "jaas.config",
+    "user.info",
+)
+#: unless its last word says that the value only tells about one.
+_ABOUT: Final = re.compile(
+    "algorithm|claim|class|count|enabled|endpoint|file|format|id|interval|iterations|length|limit|location|"
+    "mechanism|ms|name|path|prompt|provider|scope|size|stdin|ttl|type|uri|url"
+)
+#: A value that is shorter would be found in innocent words.
+_SHORTEST: Final = 6
+
+_known: tuple[str, ...] = ()
+
+_WORDS: Final = re.compile(r"[._\-\s]+|(?<=[a-z0-9])(?=[A-Z])")
+_PARTS: Final = "|".join(name.replace(".", r"[._\-]?") for name in _SECRET)
+# Each begins at the beginning of a word, so that no text takes long.
+_NAME: Final = (
+    rf"(?<![\w.\-])(?P<dashes>-{{0,2}})(?P<name>\w[\w.\-]*?(?:{_PARTS})[\w.\-]*|(?:{_PARTS})[\w.\-]*)"
+)
+_VALUE: Final = r"""(?P<value>"(?:[^"\\]|\\.){0,500}"|'(?:[^'\\]|\\.){0,500}'|[^\s…]\S*)"""
+_NAMED: Final = re.compile(
+    rf"""{_NAME}(?P<between>["']?\s{{0,3}}=\s{{0,3}}|["']\s{{0,3}}:\s{{0,3}}|:\s{{1,3}}|\s{{1,3}}){_VALUE}""",
+    re.IGNORECASE,
+)
+_USER: Final = re.compile(r"(?<![a-z0-9+.\-])([a-z][a-z0-9+.\-]{0,30}://)([^/\s\"'<>]+)@", re.IGNORECASE)
+_PEM: Final = re.compile(
+    r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY-----.*?(?:-----END [A-Z0-9 ]{0,40}PRIVATE KEY-----|\Z)", re.DOTALL
+)
+_BEARER: Final = re.compile(r"\b(bearer|basic)(\s+)[a-z0-9._~+/=\-]{16,}", re.IGNORECASE)
+#: Without any of these there is nothing to look for.
+_HINT: Final = re.compile(rf"{_PARTS}|://|PRIVATE KEY|bearer|basic", re.IGNORECASE)
+
+
+def is_secret(name: str) -> bool:
+    """True if the values of a setting, an option or a variable of this name are secrets."""
+    words = [word.lower() for word in _WORDS.split(name) if word]
+    if not words or _ABOUT.fullmatch(words[-1]) or words[0] in ("no", "without"):
+        return False
+    return re.search(_PARTS, ".".join(words)) is not None or re.search(_PARTS, name.lower()) is not None
+
+
+def remember(secrets: Iterable[str]) -> None:
+    """Redact these wherever they turn up from now on, in this process."""
+    global _known
+    _known = _worth_knowing({*secrets, *_known})
+
+
+def value(name: str, given: V) -> V:
+    """The value of a setting that a client tells of, as it may be stored or shown."""
+    left = _stored(name, given, None)
+    return text(left) if isinstance(left, str) else left
+
+
+def settings(given: Mapping[str, V], secrets: set[str] | None = None) -> dict[str, V]:
+    """Settings as they may be stored; the values that were taken out are added to ``secrets``."""
+    return {name: _stored(name, each, secrets) for name, each in given.items()}
+
+
+def argv(words: Sequence[str], secrets: set[str] | None = None) -> tuple[str, ...]:
+    """A command line as it may be stored: ``--password=x``, ``--token x``, ``NAME_SECRET=x``, URLs with a user.
+
+    The values that were taken out are added to ``secrets``. What else is known makes no difference: the same words are
+    stored as the same.
+    """
+    found: set[str] = set()
+    stored = tuple(_of_words(words, found))
+    if secrets is not None:
+        secrets |= found
+    return tuple(_without(word, _worth_knowing(found)) for word in stored)
+
+
+def text(said: str) -> str:
+    """Text as it may be stored or shown. The same again changes nothing."""
+    return _by_looks(_without(said, _known))
+
+
+def _worth_knowing(secrets: set[str]) -> tuple[str, ...]:
+    """Those that are no innocent words, the longest first."""
+    long = (each for each in secrets if len(each) >= _SHORTEST and each not in MARK)
+    return tuple(sorted(long, key=lambda each: (-len(each), each)))
+
+
+def _without(said: str, secrets: tuple[str, ...]) -> str:
+    for secret in secrets:
+        if secret in said:
+            said = said.replace(secret, MARK)
+    return said
+
+
+def _by_looks(said: str) -> str:
+    if not _HINT.search(said):
+        return said
+    said = _PEM.sub(MARK, said)
+    said = _USER.sub(rf"\1{MARK}@", said)
+    said = _BEARER.sub(rf"\1\2{MARK}", said)
+    return _NAMED.sub(_without_value, said)
+
+
+def _stored(name: str, given: V, secrets: set[str] | None) -> V:
+    if isinstance(given, bool) or given == "":
+        return given
+    if is_secret(name):
+        if secrets is not None:
+            secrets.add(str(given))
+        return MARK
+    return _by_looks(given) if isinstance(given, str) else given
+
+
+def _of_words(words: Sequence[str], secrets: set[str]) -> Iterator[str]:
+    is_value = False
+    for word in words:
+        name, equals, given = word.partition("=")
+        if is_value and not word.startswith("-"):
+            secrets.add(word)
+            yield MARK
+        elif equals and given and not re.search(r"\s", name) and is_secret(name):
+            secrets.add(given)
+            yield f"{name}={MARK}"
+        else:
+            secrets.update(user.partition(":")[2] for _, user in _USER.findall(word))
+            yield _by_looks(word)
+        is_value = not equals and word.startswith("-") and not re.search(r"\s", word) and is_secret(word)
+
+
+def _without_value(found: re.Match[str]) -> str:
+    dashes, name, between, given = found["dashes"], found["name"], found["between"], found["value"]
+    is_pair = "=" in between or between[0] in "\"'"
+    # "no token: ..." and "the token is" are words; "api.token: x" and "--token x" are not.
+    is_key = ":" in between and re.search(r"\w[._\-]\w", name)
+    is_option = between.isspace() and dashes and not given.startswith("-")
+    if not (is_pair or is_key or is_option) or not is_secret(name):
+        return found[0]
+    quote = given[0] if given[0] in "\"'" and given[-1] == given[0] and len(given) > 1 else ""
+    return f"{dashes}{name}{between}{quote}{MARK}{quote}"

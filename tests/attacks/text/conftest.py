@@ -1,0 +1,100 @@
+"""Texts that attack whoever shows them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import pytest
+from hypothesis import strategies as st
+
+from harness import redaction, typed
+from harness.rows import Availability, FaultVerdict, Finding, RequirementVerdict, TrialVerdict
+from harness.spec import Plan
+from harness.store import RunRecord
+
+#: One of each kind: what a terminal, a CI server, a page, a document or an issue would act on.
+HOSTILE = (
+    "\x1b]0;owned\x07",
+    "\x1b]52;c;cm0gLXJm\x07",
+    "\x1b[2J\x1b[31m",
+    "\x9b2J\x90q\x9d0;x\x9c",
+    "a\r\nb\nc\x0bd\x0ce\x85f\u2028g\u2029h",
+    "\n::error file=a.py,line=1::b",
+    "::set-output name=a::b",
+    "\n  ::add-mask::b",
+    "##[error]b",
+    "##vso[task.setvariable variable=a]b",
+    "##teamcity[buildStatus status='SUCCESS']",
+    "\u202edesrever\u2066x\u2069",
+    "a\u200bb\u200dc\ufeffd\u2060e\xad",
+    "half \ud800 of it",
+    "\x00\x08\x08\x7f\ufffe\uffff",
+    "[red]x[/] x[/] [link=https://a.example]y[/link] [/nothing]",
+    "| a | b `c` | d\\| e \\",
+    "``` <b onclick=alert(1)>x</b> <script>alert(1)</script> <!-- ]]> &amp; &#x1b;",
+    "![i](https://a.example/i.png) [l](javascript:alert(1)) https://a.example www.a.example me@a.example",
+    "@everyone #1 GH-1 :tada: ~~x~~ **y** _z_ $$x$$",
+    "# h\n- [ ] t\n---\n> q",
+    '"><img src=x onerror=alert(1)>',
+    "{{ 7 * 7 }} {% include 'x' %} %{x} ${x} $(x)",
+    "\u3164\u115f\u2800\U000e0041",
+    "e" + "\u0301" * 50,
+    "=HYPERLINK(1)",
+    "password=",
+    "--token x https://u:p@h ",
+)
+
+
+@pytest.fixture(scope="session")
+def hostile() -> tuple[str, ...]:
+    return HOSTILE
+
+
+@pytest.fixture(scope="session")
+def hostile_texts() -> st.SearchStrategy[str]:
+    """Any text, and any mixture of hostile ones."""
+    parts = st.sampled_from(HOSTILE) | st.text(st.characters(exclude_categories=()), max_size=12)
+    return st.lists(parts, min_size=1, max_size=5).map("".join)
+
+
+@pytest.fixture(autouse=True)
+def forgotten() -> Iterator[None]:
+    """No secret of one test is known in the next."""
+    known, redaction._known = redaction._known, ()
+    yield
+    redaction._known = known
+    typed._commands.clear()
+    typed._settings.clear()
+
+
+def hostile_verdict(text: str, verdict: str = "fail") -> TrialVerdict:
+    """A trial in which everything that can be any text is ``text``, as far as JSON holds it."""
+    text = text.encode(errors="replace").decode()
+    finding = Finding(text, text, 2, ({text: text, "n": 1},), text, {"told": text, "names": (text, text)})
+    return TrialVerdict(
+        trial=text.replace("/", "_").replace("\0", "_")[:60] or "t",
+        client=text,
+        broker=text,
+        scenario=text,
+        guarantee=text,
+        seed=1,
+        verdict=verdict,
+        reason=text,
+        requirements=(RequirementVerdict(text, "MUST", verdict, (finding,), (text,)),),
+        faults=(FaultVerdict(text, (1, 2), (1, 2), 3),),
+        variant=text,
+        code=text,
+        params={"told": text},
+        availability=Availability(offered=3, acked=2),
+    )
+
+
+@pytest.fixture(scope="session")
+def verdict_of() -> Callable[..., TrialVerdict]:
+    return hostile_verdict
+
+
+@pytest.fixture(scope="session")
+def record_of() -> Callable[[str], RunRecord]:
+    """A run in which everything that can be any text is ``text``."""
+    return lambda text: RunRecord(text, text, Plan(1, ()), 1, {text: text}, [text], text)

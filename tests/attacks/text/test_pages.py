@@ -1,0 +1,168 @@
+"""Pages of a run whose every string is hostile: the same elements as of an innocent one, and nothing that acts."""
+
+from __future__ import annotations
+
+import json
+import os
+import unicodedata
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+
+from harness.contract import Configured, OpComplete, OpInvoke
+from harness.evidence import Evidence
+from harness.outcome import Guarantee
+from harness.rows import Ending, FaultRow, Frame, FrameKind, Phases, ProducePart, TrialRecord
+from harness.spec import ClientRef, Elapsed, FaultSpec, TrialSpec, Workload
+from reports import overview
+from reports.site import Texts, _templates, _url
+from reports.trial_page import TrialRows, trial_page
+
+INVISIBLE = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
+NO_ROWS = TrialRows(None, [], None, [], [], [], [], None)
+
+
+class Page(HTMLParser):
+    """A page as a browser takes it apart."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.elements: list[tuple[str, tuple[str, ...]]] = []
+        self.links: list[str] = []
+        self.words: list[str] = []
+        self.figures: list[str] = []
+        self._in = ""
+        self.feed(text)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: Any) -> None:
+        self._in = tag
+        self.elements.append((tag, tuple(name for name, _ in attrs)))
+        self.links += [value for name, value in attrs if name in ("href", "src")]
+        self.words += [value or "" for _, value in attrs]
+
+    def handle_data(self, data: str) -> None:
+        (self.figures if self._in == "script" else self.words).append(data)
+
+    def handle_endtag(self, tag: str) -> None:
+        self._in = ""
+
+
+def evidence_of(text: str) -> Evidence:
+    fault = FaultSpec(text, Elapsed(1), 5, {text: 1})
+    spec = TrialSpec(
+        "t",
+        ClientRef(text, "own", (text,)),
+        text,
+        text,
+        Guarantee.IDEMPOTENT,
+        1,
+        Workload(),
+        (fault,),
+        {"compression.type": text},
+    )
+    record = TrialRecord(
+        spec,
+        text,
+        text,
+        1,
+        Phases(10, 20, 30, 40),
+        Ending.HARNESS_ERROR,
+        text,
+        text,
+        client={"client": text, "features": [text], "language": text},
+        not_set={text: text},
+    )
+    times: dict[str, Any] = {"seq": 0, "mono_ns": 1, "wall_ns": 1}
+    done = {
+        "outcome": ["info", "fail"],
+        "error": [text, text],
+        "invoke_ns": [11, 12],
+        "complete_ns": [15, 16],
+    }
+    columns = {"records": [0, 1], "partition": [0, 0], "offset": [0, 1]}
+    history = (
+        Configured(**times, id=1, applied={text: (f"{text} ", text)}, not_set={}),
+        OpInvoke(**times, op="send", id=2, first=0, count=2),
+        OpComplete(**times, op="send", id=2, **done, **columns),
+    )
+    part = ProducePart(text, 0, compression=text)
+    frames = tuple(
+        Frame(n, 1, 1, 1, kind, 10, 0, text, 9, 1, text, (), (part,), text, text, text)
+        for n, kind in enumerate(FrameKind, 11)
+    )
+    return Evidence(record, history, frames, (FaultRow(0, fault, (11, 12), (11, 12), 1),), ())
+
+
+def rendered(text: str, folder: Path, verdict_of: Any) -> Page:
+    verdict = verdict_of(text)
+    page = trial_page(evidence_of(text), verdict, NO_ROWS, folder)
+    html = _templates().get_template("trial.html")
+    texts = Texts({text: text}, {text: text}, {text: text})
+    up, run = "../", _url("../..")
+    told = html.render(
+        up=up, run_folder=run, texts=texts, schema_version=2, page=page, siblings=[verdict] * 2
+    )
+    told.encode()
+    return Page(told)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "trial.json").touch()
+    (tmp_path / "<b>javascript:x[1].txt").touch()
+    Path(os.fsdecode(os.fsencode(tmp_path) + b"/\xff\n.txt")).touch()
+    return tmp_path
+
+
+def test_a_page_has_the_same_elements_whatever_is_said(hostile_texts, folder, verdict_of):
+    innocent = rendered("word", folder, verdict_of)
+
+    @settings(suppress_health_check=list(HealthCheck))
+    @given(hostile_texts)
+    def holds(text: str) -> None:
+        text = text.encode(errors="replace").decode().strip() or "word"
+        page = rendered(text, folder, verdict_of)
+        assert page.elements == innocent.elements
+        assert all(link.startswith("../") for link in page.links), page.links
+        for words in page.words:
+            assert not {unicodedata.category(each) for each in words if each != "\n"} & INVISIBLE
+        for figure in page.figures:
+            for said in strings(json.loads(figure)):
+                assert "<" not in said or said.startswith(("p95 ", "%{text}<br>", "record %{y}")), said
+                assert not {unicodedata.category(each) for each in said} & INVISIBLE
+
+    holds()
+
+
+def strings(value: Any) -> list[str]:
+    if isinstance(value, str):
+        return [value]
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return [said for each in inner for said in strings(each)]
+
+
+@pytest.mark.parametrize(
+    ("path", "url"),
+    [
+        ("javascript:alert(1)", "javascript%3Aalert%281%29"),
+        ('"><x>', "%22%3E%3Cx%3E"),
+        ("\udcff", "%FF"),
+        ("../../run 1", "../../run%201"),
+        ("data:text/html,x", "data%3Atext/html,x"),
+    ],
+)
+def test_a_link_leads_to_a_file_and_nowhere_else(path, url):
+    assert _url(path) == url
+
+
+def test_a_version_of_many_digits_is_sorted_like_any_other():
+    many = f"c@{'9' * 10_000}"
+    assert sorted(["c@10", many, "c@9"], key=overview.by_version) == ["c@9", "c@10", many]
+
+
+def test_a_command_that_is_shown_is_one_line():
+    assert overview.command_line(["kafka-trial", "a b"]) == "kafka-trial 'a b'"

@@ -1,0 +1,176 @@
+"""Laws of the one sanitiser, for any text."""
+
+from __future__ import annotations
+
+import json
+import re
+import unicodedata
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from markdown_it import MarkdownIt
+
+from harness.safe_text import (
+    MOST_CHARS,
+    for_json,
+    for_logs,
+    for_markdown,
+    in_code_span,
+    safe_line,
+    safe_lines,
+    visible,
+)
+
+COMMAND = re.compile(r"(?m)^\s*::|##\w*\[")
+INVISIBLE = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
+
+
+def assert_shown(line: str) -> None:
+    assert not {unicodedata.category(each) for each in line} & INVISIBLE
+    line.encode()
+
+
+def law(check: Any) -> Any:
+    """``check`` holds for any text, hostile texts among them."""
+
+    def test(hostile_texts: st.SearchStrategy[str]) -> None:
+        given(hostile_texts)(check)()
+
+    return test
+
+
+@law
+def test_a_line_has_no_character_that_is_not_seen(text):
+    assert_shown(safe_line(text))
+
+
+@law
+def test_the_same_again_changes_nothing(text):
+    once = safe_line(text)
+    assert safe_line(once) == once
+    assert for_logs(for_logs(once)) == for_logs(once)
+
+
+@law
+def test_a_line_is_bounded(text):
+    assert len(safe_line(text * 30, 100)) <= 100
+
+
+@law
+def test_what_is_seen_stays_as_it_is(text):
+    seen = "".join(each for each in text if each.isascii() and each.isprintable())
+    assert visible(seen) == seen
+
+
+@law
+def test_nothing_that_was_said_is_hidden(text):
+    """Every character is there, itself or as its escape."""
+    shown = visible(text)
+    for each in text:
+        assert each in shown or each.encode("unicode_escape").decode() in shown
+
+
+@law
+def test_no_line_is_a_command_of_a_ci_server(text):
+    assert not COMMAND.search(for_logs(text))
+    assert not COMMAND.search(for_logs(safe_lines(text)))
+
+
+@law
+def test_json_says_the_same_in_ascii(text):
+    text = text.encode(errors="replace").decode()
+    shown = for_json(msgspec.json.format(msgspec.json.encode({"a": [text]}), indent=2))
+
+    assert json.loads(shown) == {"a": [text]} and msgspec.json.decode(shown) == {"a": [text]}
+    assert not COMMAND.search(shown.decode())
+    assert all(each == "\n" or " " <= each <= "~" for each in shown.decode())
+
+
+def rendered(document: str) -> list[Any]:
+    """The parts of lines, as GitHub reads them: only what begins as an address is a link."""
+    renderer = MarkdownIt("gfm-like")
+    assert renderer.linkify is not None
+    renderer.linkify.set({"fuzzy_link": False})
+    return [child for token in renderer.parse(document) for child in token.children or ()]
+
+
+PLACES = ("- x {}", "| a | b |\n| --- | --- |\n| {} | end |\n", "# x {}")
+
+
+@law
+def test_markdown_of_it_is_words_or_code_and_nothing_else(text):
+    said = for_markdown(text)
+    for place in PLACES:
+        parts = rendered(place.format(said))
+        assert {each.type for each in parts} <= {"code_inline", "text"}
+        assert said.strip("`").strip() in "".join(each.content for each in parts)
+
+
+@law
+def test_a_code_span_says_the_same(text):
+    said = in_code_span(text)
+    for place in PLACES:
+        codes = [each.content for each in rendered(place.format(f"`{said}`")) if each.type == "code_inline"]
+        assert codes == ([said] if said else [])
+
+
+@pytest.mark.parametrize(
+    ("said", "shown"),
+    [
+        ("3 records (2 trials, 1 scenario)", "3 records (2 trials, 1 scenario)"),
+        ("kafkajs@2.2.4", "kafkajs@2.2.4"),
+        ('a -> b: it\'s 50 % of "c"', 'a -> b: it\'s 50 % of "c"'),
+        ("me@a.example", "`me@a.example`"),
+        ("@user", "`@user`"),
+        ("see #1", "`see #1`"),
+        ("NOT_LEADER", "`NOT_LEADER`"),
+        ("www.a.example", "`www.a.example`"),
+        ("a|b`c", r"`a\x7cb\x60c`"),
+        (":tada:", "`:tada:`"),
+        ("", ""),
+    ],
+)
+def test_plain_words_stay_plain(said, shown):
+    assert for_markdown(said) == shown
+
+
+def test_a_cut_says_how_much_is_missing():
+    assert safe_line("x" * 30 * 2**20).endswith("… (31,453,320 more characters)")
+    assert len(safe_line("\x1b" * 2**20)) <= MOST_CHARS
+
+
+@pytest.mark.parametrize(
+    ("said", "shown"),
+    [
+        ("\x1b]0;owned\x07", r"\x1b]0;owned\x07"),
+        ("a\nb\tc\r", r"a\nb\tc\r"),
+        ("\u202eabc\u200b\ufeff\ud800", r"\u202eabc\u200b\ufeff\ud800"),
+        ("\x9b2J\x7f", r"\x9b2J\x7f"),
+        (r"C:\temp\x1b", r"C:\temp\x1b"),
+        ("naïve 日本 ✔ é", "naïve 日本 ✔ é"),
+        ("\u3164\U000e0041", r"\u3164\U000e0041"),
+    ],
+)
+def test_what_cannot_be_seen_stands_as_its_escape(said, shown):
+    assert safe_line(said) == shown
+
+
+@pytest.mark.parametrize(
+    ("said", "shown"),
+    [
+        ("::error file=a::b", r"\x3a:error file=a::b"),
+        ("  ::error::b", r"  \x3a:error::b"),
+        ("x\n::error::b", "x\n" + r"\x3a:error::b"),
+        ("x\r::error::b", "x\r" + r"\x3a:error::b"),
+        ("\u2003::error::b", "\u2003" + r"\x3a:error::b"),
+        ("a ##[error]b", r"a \x23#[error]b"),
+        ("###vso[task.x]b", r"#\x23#vso[task.x]b"),
+        ("rdkafka::Error and ::1", "rdkafka::Error and ::1"),
+        ("## heading", "## heading"),
+    ],
+)
+def test_a_command_loses_what_makes_it_one(said, shown):
+    assert for_logs(said) == shown

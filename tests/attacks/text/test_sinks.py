@@ -1,0 +1,244 @@
+"""Where text is shown: whatever a client, a stored file or a name says, it is words and nothing else."""
+
+from __future__ import annotations
+
+import json
+import logging
+import re
+import sys
+import unicodedata
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree as ET
+
+import msgspec
+import pytest
+from hypothesis import HealthCheck, given, settings
+from markdown_it import MarkdownIt
+from rich.table import Table
+
+from harness import defects
+from harness.cli import main, output, screen
+from harness.cli.live_table import LiveTable
+from harness.errors import KafkaTrialError
+from harness.evidence import Evidence
+from harness.exports.junit import junit
+from harness.exports.markdown import summary
+from harness.failure_text import failure_text, sentence
+from harness.outcome import Guarantee, Verdict
+from harness.pytest_trials import NoVerdict, PromiseBroken, Tried
+from harness.rows import Ending, Phases, TrialRecord
+from harness.safe_text import for_logs, safe_line
+from harness.spec import ClientRef, Plan, TrialSpec, Workload
+
+RUN = Path("runs/run-1")
+COMMAND = re.compile(r"(?m)^\s*::|##\w*\[")
+INVISIBLE = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
+VERDICTS = [verdict.value for verdict in Verdict]
+SPEC = TrialSpec("t", ClientRef("c", "1"), "b", "s", Guarantee.IDEMPOTENT, 1, Workload(), (), {})
+EVIDENCE = Evidence(TrialRecord(SPEC, "r", "t", 0, Phases(), Ending.COMPLETE), (), (), (), ())
+
+
+def assert_words(said: str) -> None:
+    """Lines of what can be seen, of bounded length, none of which is a command."""
+    assert not {unicodedata.category(each) for line in said.split("\n") for each in line} & INVISIBLE
+    assert not COMMAND.search(said)
+    assert max(map(len, said.split("\n"))) < 9_000
+
+
+def law(check: Any) -> Any:
+    """``check`` holds for any text; fixtures may be used again with the next one."""
+
+    def test(hostile_texts, capsys, verdict_of, record_of) -> None:
+        @settings(suppress_health_check=list(HealthCheck))
+        @given(hostile_texts)
+        def holds(text: str) -> None:
+            check(text, capsys, verdict_of, record_of)
+
+        holds()
+
+    return test
+
+
+@law
+def test_the_terminal_shows_words(text, capsys, verdict_of, record_of):
+    screen.say(text)
+    screen.say(f"x {text}")
+    screen.summary([verdict_of(text, verdict) for verdict in VERDICTS], Path(text.replace("\0", "")))
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert_words(err)
+
+
+@law
+def test_answers_are_words(text, capsys, verdict_of, record_of):
+    table = Table("a", "b", box=None, pad_edge=False)
+    table.add_row(screen.cell(text), screen.cell(f"x {text}"))
+    screen.answer(text)
+    screen.answer(table)
+    assert_words(capsys.readouterr().out)
+
+
+@law
+def test_json_on_stdout_is_ascii_and_says_the_same(text, capsys, verdict_of, record_of):
+    text = text.encode(errors="replace").decode()
+    output.print_json(output.run_document(RUN, 1, [verdict_of(text)]))
+    out = capsys.readouterr().out
+    assert out.isascii()
+    assert_words(out)
+    assert json.loads(out)["verdicts"][0]["reason"] == text
+
+
+@law
+def test_junit_is_xml_that_says_what_can_be_seen(text, capsys, verdict_of, record_of):
+    for verdict in VERDICTS:
+        text = text.encode(errors="replace").decode()
+        root = ET.fromstring(junit(record_of(text), [verdict_of(text, verdict)], RUN, {}))
+        shown = for_logs(safe_line(text))
+        assert root.get("name") == shown
+        assert root.find(".//testcase").get("classname") == shown
+        said = [each for node in root.iter() for each in (*node.attrib.values(), node.text or "")]
+        for each in said:
+            assert_words(each)
+        if verdict == "fail":
+            assert root.find(".//failure").get("type") == shown
+
+
+@law
+def test_a_summary_has_no_link_image_or_tag(text, capsys, verdict_of, record_of):
+    document = summary(record_of(text), [verdict_of(text, verdict) for verdict in VERDICTS], RUN)
+    assert_words(document)
+    renderer = MarkdownIt("gfm-like")
+    assert renderer.linkify is not None
+    renderer.linkify.set({"fuzzy_link": False})
+    tokens = renderer.parse(document)
+    parts = {part.type for token in tokens for part in token.children or ()}
+    assert parts <= {"text", "code_inline"}
+    assert not {token.type for token in tokens} & {"html_block", "fence", "code_block", "blockquote_open"}
+    rows = [line for line in document.split("\n") if line.startswith("|")]
+    assert {row.count("|") for row in rows} == {3, 5}
+
+
+@law
+def test_what_pytest_shows_is_words(text, capsys, verdict_of, record_of):
+    verdict = verdict_of(text)
+    report = failure_text(verdict, EVIDENCE, RUN)
+    assert_words(report)
+    assert_words(sentence(verdict))
+    with pytest.raises(NoVerdict) as proves_nothing:
+        Tried(verdict_of(text, "inconclusive"), RUN, None).must_pass()
+    assert_words(str(proves_nothing.value))
+    with pytest.raises(pytest.skip.Exception) as skipped:
+        Tried(verdict_of(text, "unsupported"), RUN, None).must_pass()
+    assert_words(str(skipped.value))
+    with pytest.raises(pytest.xfail.Exception) as expected:
+        Tried(verdict_of(text, "expected-fail"), RUN, None).must_pass()
+    assert_words(str(expected.value))
+    assert_words(str(PromiseBroken(report, sentence(verdict)).msg))
+
+
+@law
+def test_progress_is_words(text, capsys, verdict_of, record_of):
+    with LiveTable(Plan(1, (SPEC,)), [], 1, quiet=False) as table:
+        table.began(msgspec.structs.replace(SPEC, scenario=text, client=ClientRef(text, text)))
+        drawn = Table.grid()
+        drawn.add_row(table._drawn())
+        screen.console.print(drawn)
+        table.ended(verdict_of(text, "harness-error"))
+    assert_words(capsys.readouterr().err)
+
+
+@law
+def test_an_error_is_told_in_words(text, capsys, verdict_of, record_of):
+    main._told(KafkaTrialError(text, hint=text))
+    main._defect(ValueError(text))
+    assert_words(capsys.readouterr().err)
+
+
+@law
+def test_a_traceback_is_words(text, capsys, verdict_of, record_of):
+    try:
+        raise ValueError(text)
+    except ValueError as error:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv(main.TRACEBACK, "1")
+            assert main._defect(error) == 3
+    err = capsys.readouterr().err
+    assert "Traceback" in err
+    assert_words(err)
+
+
+def test_a_stored_traceback_is_words(hostile, tmp_path):
+    for text in hostile:
+        try:
+            raise ValueError(text)
+        except ValueError as error:
+            assert_words(for_logs(defects.told(error, tmp_path)))
+        assert_words((tmp_path / defects.TRACEBACK).read_text())
+
+
+def test_what_a_library_logs_is_words(hostile, capsys):
+    main.call(["list", "brokers", "--json"])
+    capsys.readouterr()
+    for text in hostile:
+        try:
+            raise ValueError(text)
+        except ValueError:
+            assert logging.lastResort is not None
+            logging.lastResort.handle(logging.LogRecord("asyncio", 40, "", 1, text, None, sys.exc_info()))
+        assert_words(capsys.readouterr().err)
+
+
+def test_a_bare_name_of_markup_is_a_name(capsys, verdict_of):
+    for name in ("x[/]", "[/nothing]", "[red]x", "[link=https://a.example]y"):
+        screen.say(name)
+        screen.answer(name)
+        screen.summary([verdict_of(name)])
+    out, err = capsys.readouterr()
+    assert "x[/]\n" in out and "[red]x" in out
+    assert "x[/]\n" in err and "[link=https://a.example]y" in err
+
+
+@pytest.mark.parametrize(
+    "argv",
+    [
+        ["run", "{}"],
+        ["run", "-c", "{}"],
+        ["list", "{}"],
+        ["explain", "{}"],
+        ["{}"],
+        ["run", "--{}"],
+        ["run", "-b", "{}"],
+        ["judge", "{}"],
+        ["replay", "{}"],
+        ["report", "{}"],
+        ["campaign", "{}"],
+        ["run", "--seed", "{}"],
+        ["diff", "{}", "{}"],
+        ["run", "--client-env", "{}"],
+        ["run", "-j", "{}"],
+        ["check-adapter", "--case", "{}"],
+        ["run", "--", "{}"],
+    ],
+)
+def test_what_was_typed_is_told_in_words(argv, hostile, capsys, tmp_path, monkeypatch):
+    """A name comes from a script as often as from a hand."""
+    monkeypatch.chdir(tmp_path)
+    for text in ("".join(hostile), "x[/]", "::error::x", "\udcff"):
+        word = text.replace("\0", "").replace("/", "_").replace("\ud800", "\udcff")
+        code = main.call([each.replace("{}", word) for each in argv])
+        out, err = capsys.readouterr()
+        assert code in (0, 2, 3, 5), (text, err)
+        assert "defect" not in err, err
+        assert_words(out)
+        assert_words(err)
+
+
+def test_a_folder_that_is_not_utf_8_is_refused_in_words(capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert main.call(["simulate", "--out-dir", "\udcff", "--trials", "1", "--json"]) == 2
+    (tmp_path / "\udcff").mkdir()
+    assert main.call(["judge", "\udcff", "--json"]) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.count(r"'\udcff' is not UTF-8, which the files of a run are: use another folder") == 2

@@ -1,0 +1,150 @@
+"""A run in which one trial's files are spoiled: that trial is a harness-error, the others are judged and reported."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from contextlib import redirect_stdout
+from io import BytesIO, TextIOWrapper
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harness.cli.main import call
+from harness.store import RunStore
+
+Change = Callable[[Path], None]
+
+
+def in_file(name: str, old: str, new: str) -> Change:
+    def change(trial: Path) -> None:
+        path = trial / name
+        text = path.read_text()
+        assert re.search(old, text), name
+        path.write_text(re.sub(old, new, text, count=1))
+
+    return change
+
+
+def without(name: str) -> Change:
+    return lambda trial: (trial / name).unlink()
+
+
+def as_bytes(name: str, data: bytes) -> Change:
+    return lambda trial: (trial / name).write_bytes(data) and None
+
+
+LARGE = str(2**63)
+#: Nothing rests on it but a column.
+TOO_LATE = "a frame of another time"
+SPOILED: dict[str, Change] = {
+    "an offset beyond int64": in_file("history.jsonl", r'"offset":\[\d+', f'"offset":[{LARGE}'),
+    "a partition beyond any": in_file("history.jsonl", r'"partition":\[\d+', '"partition":[' + "9" * 400),
+    "no JSON": as_bytes("history.jsonl", b"{"),
+    "Latin-1": as_bytes("log.jsonl", b'{"topic": "caf\xe9"}\n'),
+    "nested": as_bytes("faults.jsonl", b"[" * 200_000),
+    "no history": without("history.jsonl"),
+    "no record": without("trial.json"),
+    "of columns unequal": in_file("history.jsonl", r'"outcome":\["ok",', '"outcome":['),
+    "without end": in_file(
+        "history.jsonl", r'("op":"send","id":\d+,"first":\d+,"count":)\d+', rf"\g<1>{2**62}"
+    ),
+    TOO_LATE: in_file("frames.jsonl", r'"t_ns":\d+', f'"t_ns":{LARGE}'),
+    "another version of the schema": in_file("trial.json", '"schema_version": 2', '"schema_version": 99'),
+    "an outcome that is none": in_file("history.jsonl", r'"outcome":\["ok"', '"outcome":["\\\\u001b[2J"'),
+    "a workload without end": in_file("trial.json", r'"records": \d+', f'"records": {2**62}'),
+}
+SPOILED_VERDICT: dict[str, Change] = {
+    "no verdict": as_bytes("verdict.json", b""),
+    "a verdict that is none": in_file("verdict.json", '"verdict": "pass"', '"verdict": "splendid"'),
+    "of another trial": in_file("verdict.json", r'"trial": "[^"]*"', '"trial": "../../../etc"'),
+}
+
+
+@pytest.fixture(scope="module")
+def three(tmp_path_factory: pytest.TempPathFactory) -> Callable[[], RunStore]:
+    """A run of three simulated trials, which pass; each call gives a copy of its own."""
+    folder = tmp_path_factory.mktemp("three")
+    plan = folder / "plan.json"
+    argv = ["run", "produce/dropped-response", "-c", "reference", "-g", "idempotent", "--seeds", "3"]
+    out = TextIOWrapper(BytesIO())
+    with redirect_stdout(out):
+        assert call([*argv, "--dry-run", "--json"]) == 0
+    plan.write_bytes(out.buffer.getvalue())  # type: ignore[attr-defined]
+    assert call(["replay", str(plan), "-b", "scripted:4.3.1x1", "--out-dir", str(folder / "runs"), "-q"]) == 0
+    made = RunStore.open(folder / "runs").folder
+
+    def copy() -> RunStore:
+        into = tmp_path_factory.mktemp("copy") / made.name
+        shutil.copytree(made, into)
+        return RunStore.open(into)
+
+    return copy
+
+
+def document(capsys: pytest.CaptureFixture[str]) -> tuple[dict[str, Any], str]:
+    out, err = capsys.readouterr()
+    return json.loads(out), err
+
+
+def spoil(store: RunStore, change: Change) -> str:
+    trial = store.record.plan.trials[1].trial
+    change(store.trial_folder(trial))
+    return trial
+
+
+@pytest.mark.parametrize("name", sorted(SPOILED.keys() - {TOO_LATE}))
+def test_judge_goes_on_with_the_others(name, three, capsys):
+    store = three()
+    bad = spoil(store, SPOILED[name])
+
+    assert call(["judge", str(store.folder), "--json"]) == 3
+
+    told, err = document(capsys)
+    verdicts = {each["trial"]: each["verdict"] for each in told["verdicts"]}
+    assert sorted(verdicts.values()) == ["harness-error", "pass", "pass"] and verdicts[bad] == "harness-error"
+    assert "defect" not in err and all(line.isprintable() for line in err.split("\n"))
+    assert "harness-error" in (store.folder / "summary.md").read_text()
+    assert (store.folder / "junit.xml").read_text().count("<testcase") == 3
+
+
+@pytest.mark.parametrize("name", SPOILED_VERDICT)
+def test_who_reads_verdicts_goes_on_with_the_others(name, three, capsys):
+    store, whole = three(), three()
+    bad = spoil(store, SPOILED_VERDICT[name])
+
+    assert call(["diff", str(whole.folder), str(store.folder), "--json"]) in (0, 1)
+    told, err = document(capsys)
+    assert told["counts"]["same"] == 2 and "defect" not in err
+    assert call(["baseline", "check", str(store.folder), "--file", "known"]) in (0, 1)
+    assert {each.verdict for each in store.verdicts() if each.trial == bad} == {"harness-error"}
+    capsys.readouterr()
+    assert call(["judge", str(store.folder), "--json"]) == 0, "its evidence is whole"
+
+
+@pytest.mark.jvm
+def test_report_goes_on_with_the_others(three):
+    store = three()
+    bad = [spec.trial for spec in store.record.plan.trials[:2]]
+    for trial, name in zip(bad, ("an offset beyond int64", TOO_LATE), strict=True):
+        SPOILED[name](store.trial_folder(trial))
+
+    script = str(Path(sys.executable).with_name("kafka-trial"))
+    ended = subprocess.run([script, "report", str(store.folder), "--json"], capture_output=True, text=True)
+
+    assert ended.returncode == 3 and "defect" not in ended.stderr, ended.stderr
+    told = re.findall(r"harness-error: (\S+): its evidence cannot be read: (.*)", ended.stderr)
+    assert [trial for trial, _ in told] == bad
+    assert "history.jsonl: Expected `int` <=" in told[0][1] and "do not fit their columns" in told[1][1]
+    assert json.loads(ended.stdout)["agreement"]["trials"] == 1
+    report = store.folder / "report"
+    lines = [json.loads(line) for line in (report / "results.jsonl").read_text().splitlines()]
+    assert [each["verdict"] for each in lines] == ["harness-error", "harness-error", "pass"]
+    for trial, why in told:
+        page = (report / "trials" / f"{trial}.html").read_text()
+        assert why.split(":")[-1].strip()[:20] in page.replace("&lt;", "<").replace("&#34;", '"')

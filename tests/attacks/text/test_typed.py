@@ -1,0 +1,180 @@
+"""A secret on the command line: it reaches the client, and no file and no page."""
+
+from __future__ import annotations
+
+import json
+import sys
+
+import msgspec
+import pytest
+
+from harness import asked, typed
+from harness.cli.main import call
+from harness.cli.select import clients
+from harness.errors import UsageError
+from harness.evidence import Evidence
+from harness.installing import installed
+from harness.outcome import Guarantee
+from harness.redaction import MARK
+from harness.rows import Ending, Phases, TrialRecord
+from harness.spec import ClientRef, Plan, TrialSpec, Workload
+from harness.store import RUN, TRIAL, RunRecord, RunStore
+
+HUNTER = "hunter2-of-ours"
+ARGV = (sys.executable, "-c", "pass", "--password", HUNTER, "--url", f"http://u:{HUNTER}@h/")
+STORED = (sys.executable, "-c", "pass", "--password", MARK, "--url", f"http://{MARK}@h/")
+
+
+def spec_of(client: ClientRef, broker: str = "local:4.3.1x1", **config: str) -> TrialSpec:
+    settings = {"acks": "all", "linger.ms": 5, "delivery.timeout.ms": 30_000, "request.timeout.ms": 3_000}
+    settings |= {"max.block.ms": 1_000, "reconnect.backoff.max.ms": 1_000, **config}
+    return TrialSpec("t", client, broker, "produce/calm", Guarantee.IDEMPOTENT, 1, Workload(), (), settings)
+
+
+def run_of(tmp_path, *specs: TrialSpec) -> RunStore:
+    return RunStore.create(tmp_path, RunRecord("r", "now", Plan(1, specs), 1, {}, ["kafka-trial"]))
+
+
+def forget() -> None:
+    """As in the process of the next command."""
+    typed._commands.clear()
+    typed._settings.clear()
+
+
+def test_a_plan_has_the_command_without_and_the_client_is_started_with_it():
+    [ref] = clients((), ARGV)
+    assert ref.command == STORED
+    assert installed(ref).launch.argv == ARGV
+
+
+def test_an_innocent_command_is_what_it_was():
+    argv = (sys.executable, "-p", "9092", "--topic", "t")
+    [ref] = clients((), argv)
+    forget()
+    assert ref.command == argv and installed(ref).launch.argv == argv
+
+
+def test_a_dry_run_shows_no_secret(capsys):
+    assert call(["run", "produce/calm", "--dry-run", "--json", "--", *ARGV]) == 0
+    out, err = capsys.readouterr()
+    assert HUNTER not in out + err
+    assert json.loads(out)["trials"][0]["client"]["command"] == list(STORED)
+
+
+def test_the_way_a_run_was_started_is_kept_without_secrets(tmp_path, monkeypatch):
+    from harness.cli.carrying import new_record
+    from harness.cli.options import Options
+
+    monkeypatch.setattr(sys, "argv", ["kafka-trial", "run", "x\udcff", "--", *ARGV])
+    store = RunStore.create(tmp_path, new_record(Plan(1, ()), Options(1)))
+    assert HUNTER not in (store.folder / RUN).read_text()
+    assert store.record.command == ["kafka-trial", "run", r"x\udcff", "--", *STORED]
+
+
+@pytest.mark.parametrize(
+    "argv",
+    [
+        ["replay", "{}/trials/t"],
+        ["run", "--resume", "{}"],
+        ["run", "--rerun-failed", "{}"],
+        ["shrink", "{}/trials/t"],
+    ],
+)
+def test_a_stored_plan_says_what_must_be_given_again(argv, tmp_path, capsys):
+    [ref] = clients((), ARGV)
+    store = run_of(tmp_path, spec_of(ref))
+    record = TrialRecord(spec_of(ref), "r", "t", 0, Phases(), Ending.HARNESS_ERROR, "x", "x")
+    store.write_evidence(Evidence(record, (), (), (), ()))
+    forget()
+    named = [each.format(store.folder) for each in argv]
+
+    assert call([*named, "--out-dir", str(tmp_path / "out")]) == 2
+    err = capsys.readouterr().err
+    assert "was stored without the value of --password, the secret in http://[redacted]@h/" in err
+    assert "give all of it again, behind --" in err and HUNTER not in err
+    assert not (tmp_path / "out").exists()
+
+    other = [
+        *named,
+        "--out-dir",
+        str(tmp_path / "out"),
+        "--",
+        sys.executable,
+        "-c",
+        "other",
+        "--password",
+        HUNTER,
+    ]
+    assert call(other) == 2
+    assert "must be the command of the stored plan again" in capsys.readouterr().err
+
+
+def test_what_is_given_again_is_taken(tmp_path):
+    [ref] = clients((), ARGV)
+    store = run_of(tmp_path, spec_of(ref))
+    forget()
+    plan = store.record.plan
+    typed.again(ARGV, plan)
+    assert installed(plan.trials[0].client).launch.argv == ARGV
+
+
+def test_two_commands_that_differ_in_their_secrets_alone_are_not_taken_for_one():
+    clients((), ARGV)
+    with pytest.raises(UsageError, match="differ only in what is redacted") as told:
+        clients((), [*ARGV[:4], "another-of-ours", *ARGV[5:]])
+    assert HUNTER not in str(told.value)
+
+
+@pytest.mark.parametrize("word", [MARK, f"--password={MARK}", "\udcff"])
+def test_a_mark_is_no_password_and_a_command_is_text(word):
+    with pytest.raises(UsageError):
+        clients((), [sys.executable, word])
+
+
+def test_settings_are_written_without_secrets_and_used_with_them(tmp_path):
+    spec = spec_of(
+        ClientRef("reference", "0.1.0"), **{"sasl.jaas.config": HUNTER, "x.url": f"a://u:{HUNTER}@h"}
+    )
+    store = run_of(tmp_path, spec)
+    store.replace_plan(Plan(1, (spec,)))
+    store.write_evidence(Evidence(TrialRecord(spec, "r", "t", 0, Phases(), Ending.COMPLETE), (), (), (), ()))
+
+    for path in (store.folder / RUN, store.trial_folder("t") / TRIAL):
+        assert HUNTER not in path.read_text()
+    [read] = store.record.plan.trials
+    assert read.config == spec.config | {"sasl.jaas.config": MARK, "x.url": f"a://{MARK}@h"}
+    assert typed.settings(read.config) == spec.config
+
+
+def test_a_stored_setting_without_its_value_is_refused_before_anything_starts(tmp_path, capsys):
+    spec = spec_of(ClientRef("reference", "0.1.0"), "scripted:4.3.1x1", **{"sasl.password": MARK})
+    with pytest.raises(UsageError, match=r"sasl\.password was stored without its value"):
+        asked.check(Plan(1, (spec,)), "simulated")
+    path = tmp_path / "spec.json"
+    path.write_bytes(msgspec.json.encode(spec))
+    assert call(["replay", str(path), "--out-dir", str(tmp_path / "out")]) == 2
+    assert "sasl.password was stored without its value" in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_simulated_client_has_the_true_setting(tmp_path, capsys):
+    """It refuses what it does not know, and does not say with which value."""
+    spec = spec_of(ClientRef("reference", "0.1.0"), "scripted:4.3.1x1", **{"sasl.password": HUNTER})
+    path = tmp_path / "spec.json"
+    path.write_bytes(msgspec.json.encode(spec))
+    call(["replay", str(path), "--out-dir", str(tmp_path / "out"), "--json"])
+    out, err = capsys.readouterr()
+    assert HUNTER not in out + err
+    assert not [
+        path for path in (tmp_path / "out").rglob("*") if path.is_file() and HUNTER in path.read_text()
+    ]
+
+
+def test_a_variable_that_a_client_may_see_is_known_by_its_value(monkeypatch):
+    from harness import redaction
+    from harness.conversation import environment
+
+    monkeypatch.setenv("MY_TOKEN", HUNTER)
+    monkeypatch.setenv("MY_TOPIC", "a-topic-name")
+    environment.named(["MY_TOKEN", "MY_TOPIC"])
+    assert redaction.text(f"{HUNTER} of a-topic-name") == f"{MARK} of a-topic-name"
