@@ -74,17 +74,17 @@ SCHEMAS: Mapping[str, pa.Schema] = {table: arrow_schema(columns) for table, colu
 
 
 class Packed(NamedTuple):
-    """Where the tables are, and why trials are in them as harness-errors without evidence."""
+    """Where the tables are, ``runs/<run>/tables``, and why trials are in them as harness-errors without evidence."""
 
     folder: Path
     spoiled: Mapping[str, str]
 
 
 def pack(store: RunStore, finders: Mapping[str, Finder] = _NO_FINDERS) -> Packed:
-    """Pack every finished trial of ``store``; the tables are ``runs/<run>/tables``. See :func:`packed`."""
-    with packed(store, finders) as made:
+    """Pack every finished trial of ``store``. See :func:`packed`."""
+    with packed(store, finders) as tables:
         pass
-    return made._replace(folder=store.folder / TABLES_FOLDER)
+    return Packed(store.folder / TABLES_FOLDER, tables.spoiled)
 
 
 @contextmanager

@@ -128,17 +128,6 @@ def _assert_text(path: Path) -> None:
         raise UsageError(f"{str(path)!r} is not UTF-8, which the files of a run are: use another folder")
 
 
-def _assert_of(spec: TrialSpec, verdict: TrialVerdict, path: Path) -> TrialVerdict:
-    if (verdict.trial, verdict.client) != (spec.trial, str(spec.client)):
-        raise UsageError(
-            f"{path} is of the trial {verdict.trial!r} of {verdict.client}; "
-            f"the plan has {spec.trial!r} of {spec.client} there"
-        )
-    if verdict.verdict not in set(Verdict):
-        raise UsageError(f"{path} has the verdict {verdict.verdict!r}, which is none")
-    return verdict
-
-
 class RunStore:
     """One run's folder."""
 
@@ -297,9 +286,20 @@ class RunStore:
         for spec in self.record.plan.trials:
             if self.finished(spec.trial):
                 try:
-                    yield _assert_of(spec, self.verdict(spec.trial), self.trial_folder(spec.trial) / VERDICT)
+                    yield self._verdict_of(spec)
                 except UsageError as error:
                     yield spoiled.verdict(spec, spoiled.why(error))
+
+    def _verdict_of(self, spec: TrialSpec) -> TrialVerdict:
+        path, verdict = self.trial_folder(spec.trial) / VERDICT, self.verdict(spec.trial)
+        if (verdict.trial, verdict.client) != (spec.trial, str(spec.client)):
+            raise UsageError(
+                f"{path} is of the trial {verdict.trial!r} of {verdict.client}; "
+                f"the plan has {spec.trial!r} of {spec.client} there"
+            )
+        if verdict.verdict not in set(Verdict):
+            raise UsageError(f"{path} has the verdict {verdict.verdict!r}, which is none")
+        return verdict
 
     def export(self, name: str) -> bytes:
         """A file that :mod:`harness.exports` wrote. UsageError: it is not there."""

@@ -55,9 +55,9 @@ def build_report(run: Path, master: str | None = None, out: Path | None = None) 
         raise NothingSelected(f"{store.folder} has no finished trial")
     # The place comes before the long work: to learn at its end that nothing can be written would be late.
     with report_place(store, out) as place:
-        with packed(store, registry.table("anomalies")) as made, spark_session(master, finished) as spark:
-            analysis = analyse(spark, made.folder.as_uri())
-        path = fill(place, store, analysis, _texts(), made.spoiled)
+        with packed(store, registry.table("anomalies")) as tables, spark_session(master, finished) as spark:
+            analysis = analyse(spark, tables.folder.as_uri())
+        path = fill(place, store, analysis, _texts(), tables.spoiled)
     return ReportResult(
         path,
         analysis.compared,
@@ -66,7 +66,7 @@ def build_report(run: Path, master: str | None = None, out: Path | None = None) 
         analysis.compared_identities,
         strays(analysis),
         contested(analysis),
-        made.spoiled,
+        tables.spoiled,
     )
 
 

@@ -61,7 +61,13 @@ def write_site(
         return fill(place, store, analysis, texts, spoilt)
 
 
-def fill(place: Place, store: RunStore, analysis: Analysis, texts: Texts, spoilt: Mapping[str, str]) -> Path:
+def fill(
+    place: Place,
+    store: RunStore,
+    analysis: Analysis,
+    texts: Texts,
+    spoilt: Mapping[str, str] = MappingProxyType({}),
+) -> Path:
     """Write all of the report; where its first page will be. Raises OSError and EnvironmentProblem."""
     return _Site(store, analysis, texts, place, spoilt).write()
 

@@ -47,7 +47,7 @@ def doctor(
         for one in found:
             answer(Text.from_markup(GLYPHS[one.state]).append(safe_line(f" {one.name}: {one.detail}")))
             if one.state is not State.OK and one.fix:
-                answer(f"    fix: {one.fix}")
+                answer(Text(safe_line(f"    fix: {one.fix}")))
     return 3 if any(one.required and one.state is not State.OK for one in found) else 0
 
 

@@ -93,7 +93,7 @@ def located(trial: str, out_dir: Path) -> Path:
     try:
         return _located(trial, Path(trial), out_dir)
     except OSError as error:
-        raise UsageError(f"{trial} holds no trial: {error.strerror or error}") from error
+        raise UsageError(f"cannot look for trial {trial}: {error.strerror or error}") from error
 
 
 def _located(trial: str, path: Path, out_dir: Path) -> Path:

@@ -381,8 +381,8 @@ def _got(event: AnyEvent | None) -> str:
 def _last_words(log: Path) -> str:
     """The last line of a client's log, where there is one."""
     lines = tail(log, LOG_TAIL_BYTES).split("\n")
-    last = next((line for line in reversed(lines) if line.strip()), "")
-    return f"; the last line of {log} is {_quoted(last.encode(errors='surrogateescape'))}" if last else ""
+    last = next((line.strip() for line in reversed(lines) if line.strip()), "")
+    return f"; the last line of {log} is '{visible(last[:SHOWN_BYTES])}'" if last else ""
 
 
 def _quoted(line: bytes) -> str:
