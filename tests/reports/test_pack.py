@@ -17,6 +17,7 @@ import pytest
 from pyspark.sql.pandas.types import to_arrow_schema
 
 import harness.pack
+from harness import zstd
 from harness.capture.rows import By, TcpFact, What
 from harness.contract import OpComplete, OpInvoke
 from harness.errors import EnvironmentProblem
