@@ -112,11 +112,11 @@ def installed(kind: str, name: str, build: Callable[[Path], None], *, is_locked:
     user at each use. EnvironmentProblem: it is not what its manifest says.
     """
     place = installations() / kind / name
+    with suppress(OSError):  # which whoever installs is told
+        make_folder(installations())
     uses.hold(place)
     if not is_finished(place):
         cache_dir()
-        with suppress(FileExistsError):
-            installations().mkdir(mode=0o700)
         _refuse_shared()
         with locked(place):
             if not is_finished(place):
