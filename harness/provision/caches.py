@@ -18,6 +18,7 @@ from pathlib import Path
 import platformdirs
 
 from harness.errors import EnvironmentProblem
+from harness.files import make_folder
 from harness.provision import manifest, uses
 
 log = logging.getLogger(__name__)

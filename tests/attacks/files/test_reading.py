@@ -10,7 +10,6 @@ import msgspec
 import pytest
 
 from harness import files
-from harness.errors import UsageError
 from harness.files import reading
 from harness.pack import pack
 from harness.store import RUN, TRIAL, VERDICT, RunStore
