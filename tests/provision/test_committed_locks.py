@@ -1,9 +1,13 @@
-"""Each version that was tried has a committed lock: the version, hashes of all that comes with it, no address."""
+"""Each version that was tried has a committed lock: the version, hashes of all that comes with it, no address.
+
+No other committed file says either where packages come from: that is for each package client, and its user, to know.
+"""
 
 from __future__ import annotations
 
 import json
 import re
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -13,6 +17,30 @@ import pytest
 from harness import registry
 from harness.provision import toxiproxy
 from harness.provision.jars import sums_in
+
+
+#: Hosts of registries, and what their addresses begin with; in parts, or this file would be one that names them.
+HOSTS = tuple(
+    ".".join(parts).encode()
+    for parts in (
+        ("crates", "io"),
+        ("pypi", "org"),
+        ("pythonhosted", "org"),
+        ("npmjs", "org"),
+        ("npmjs", "com"),
+        ("yarnpkg", "com"),
+        ("maven", "org"),
+        ("repo", "maven"),
+        ("repo1", "maven"),
+        ("proxy", "golang"),
+        ("sum", "golang"),
+        ("goproxy", "io"),
+        ("goproxy", "cn"),
+        ("packages", "confluent"),
+        ("deb", "debian"),
+        ("archive", "ubuntu"),
+    )
+)
 
 
 def _locks() -> Iterator[tuple[Any, str]]:
@@ -43,6 +71,24 @@ def test_a_lock_holds_no_address(kind: Any, version: str) -> None:
         text = file.read_text()
         assert "://" not in text
         assert not re.search(r"^--|@ (file|git)|\"(resolved|link)\"|^replace", text, re.MULTILINE)
+
+
+def test_no_committed_file_names_the_host_of_a_registry() -> None:
+    root = Path(__file__).parents[2]
+    try:
+        listed = subprocess.run(["git", "ls-files", "-z"], cwd=root, capture_output=True, check=True).stdout
+    except (OSError, subprocess.CalledProcessError):
+        pytest.skip("this is no clone")
+    files = [root / name.decode() for name in listed.split(b"\0") if name]
+    named = {
+        f"{file.relative_to(root)}: {host.decode()}"
+        for file in files
+        if file.is_file()
+        for content in [file.read_bytes().lower()]
+        for host in HOSTS
+        if host in content
+    }
+    assert files and not named
 
 
 def _requirements(text: str, file: Path, version: str) -> bool:
