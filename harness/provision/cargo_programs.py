@@ -1,9 +1,10 @@
 """Programs in Rust: built once from our sources and one version of a client's crate, and kept in the cache.
 
 A program's manifest leaves the version of the crate open, and its committed ``Cargo.lock`` pins it. That file names no
-registry: cargo knows its own, and the name is put in before a build. Where there is no lock, cargo makes one, and a crate that bundles a C library is pinned with the oldest bundle that it asks for, which is
-the one that it was published with: cargo would take the newest, and every version of the client would stand on the
-same library, another one next year.
+registry: cargo knows its own, and the name is put in before a build. Where there is no lock, cargo makes one, and a
+crate that bundles a C library is pinned with the oldest bundle that it asks for, which is the one that it was published
+with: cargo would take the newest, and every version of the client would stand on the same library, another one next
+year.
 
 What is fetched, and what is compiled on the way (a third of a gigabyte), is removed.
 """

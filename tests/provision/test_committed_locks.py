@@ -18,7 +18,6 @@ from harness import registry
 from harness.provision import toxiproxy
 from harness.provision.jars import sums_in
 
-
 #: Hosts of registries, and what their addresses begin with; in parts, or this file would be one that names them.
 HOSTS = tuple(
     ".".join(parts).encode()
