@@ -49,7 +49,7 @@ def keep(request: pytest.FixtureRequest) -> Iterator[Keep]:
 
     yield start
     for process in started:
-        process.kill()
+        process.send_signal(signal.SIGHUP)  # with which all ends that it keeps
         process.communicate()
 
 
