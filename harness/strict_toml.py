@@ -12,6 +12,8 @@ from typing import Annotated, Any, TypeVar, get_args, get_origin, get_type_hints
 
 import msgspec
 
+from harness.conversation.bounds import depth
+from harness.conversation.limits import NESTING
 from harness.errors import KafkaTrialError, UsageError, unknown
 from harness.files import read_named
 
@@ -41,15 +43,28 @@ def read(path: Path, wanted: type[T]) -> T:
     """The file as a ``wanted``. UsageError for one that cannot be read, is no TOML, or has what is not meant."""
     with at(str(path)):
         try:
-            raw = tomllib.loads(read_named(path).decode())
+            raw = parsed(read_named(path).decode())
         except OSError as error:
             raise UsageError(error.strerror or str(error)) from None
         except UnicodeDecodeError as error:
             raise UsageError(f"not UTF-8, from byte {error.start} on") from None
-        except tomllib.TOMLDecodeError as error:
-            raise UsageError(f"not TOML: {error}") from None
         built: T = typed(raw, wanted)
         return built
+
+
+def parsed(text: str) -> dict[str, Any]:
+    """The document. UsageError for what is not TOML, is nested too deep, or has a number that is too long."""
+    try:
+        document = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise UsageError(f"not TOML: {error}") from None
+    except ValueError:  # Python's own limit
+        raise UsageError("a number in it has thousands of digits") from None
+    except RecursionError:
+        document = None
+    if document is None or depth(document) > NESTING.base:
+        raise UsageError(f"nested more than {NESTING.base} levels deep")
+    return document
 
 
 def typed(value: Any, wanted: Any, where: str = "") -> Any:

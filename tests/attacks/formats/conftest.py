@@ -7,6 +7,7 @@ import resource
 import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
@@ -63,9 +64,18 @@ def survives() -> Survives:
 
 
 @pytest.fixture(scope="module")
-def run(tmp_path_factory: pytest.TempPathFactory) -> RunStore:
-    """A finished run of two simulated trials, small enough to be judged in a few milliseconds."""
-    out = tmp_path_factory.mktemp("formats")
+def memory() -> Iterator[Path]:
+    """A folder in memory, if there is one: every example writes a file."""
+    shared = Path("/dev/shm")
+    with TemporaryDirectory(dir=shared if os.access(shared, os.W_OK) else None) as folder:
+        yield Path(folder)
+
+
+@pytest.fixture(scope="module")
+def run(memory: Path) -> RunStore:
+    """A finished run of two simulated trials, small enough to be judged in some milliseconds."""
+    out = memory / "run"
+    out.mkdir()
     told: list[bytes] = []
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr("harness.cli.output.put", told.append)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import crc32c
 import msgspec
 import pytest
 from hypothesis import example, given
@@ -15,7 +16,7 @@ from harness.conversation.discreet import discreet
 from harness.conversation.limits import Meter, OverLimit
 from harness.conversation.rules import Broken, Life, Rules
 from harness.errors import ClientBroken
-from harness.value import Identity, encode
+from harness.value import Identity, decode, encode
 from tests.attacks.formats.edits import EDITS, Edits, Raw, json_lines, many
 
 NOW_NS = 10**6
@@ -99,6 +100,21 @@ def test_unedited_they_keep_the_rules():
     assert life is Life.SHUT_DOWN and len(events) == len(LINES) - 1
 
 
+@pytest.mark.parametrize("field", ["partition", "offset"])
+@pytest.mark.parametrize("value", [2**63, -(2**63) - 1, 10**400])
+def test_a_result_that_no_column_holds_breaks_the_contract(field, value):
+    """It was stored, and its trial could not be read again."""
+    result = {**LINES[4], field: value}
+    with pytest.raises(Broken, match=f"does not fit upstream's contract: .*{field}|out of range"):
+        said(json_lines([*LINES[:4], result], ([], [])))
+
+
+def test_a_number_that_python_does_not_read_is_nobodys_identity():
+    """A record of a client's own making in the log made the judgement of its trial end in a ValueError."""
+    body = LINES[4]["value"].rpartition("|")[0].replace("|1|", f"|{'9' * 5_000}|") + "|"
+    assert decode(f"{body}{crc32c.crc32c(body.encode()):08x}") is None
+
+
 TRACE = [
     {"event": "request_sent", "t_ns": 1, "api": "Produce", "correlation_id": 7, "node": 1, "sizes": [1, 2]},
     {"event": "state_changed", "t_ns": 2, "machine": "life", "to": "CLOSED", "why": {"code": None, "of": {}}},
@@ -106,10 +122,10 @@ TRACE = [
 
 
 @pytest.fixture(scope="module")
-def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def place(memory: Path) -> Path:
     """Where a client leaves its trace."""
-    path = tmp_path_factory.mktemp("trial") / "client" / "trace.jsonl"
-    path.parent.mkdir()
+    path = memory / "trial" / "client" / "trace.jsonl"
+    path.parent.mkdir(parents=True)
     return path
 
 

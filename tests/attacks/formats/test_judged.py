@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 from hypothesis import given
-from hypothesis import strategies as st
 
 from harness import exports, pack, zstd
 from harness.errors import UsageError

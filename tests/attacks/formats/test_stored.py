@@ -131,8 +131,8 @@ def test_verdict_json(run, documents, valid, survives, edits):
 
 
 @pytest.fixture(scope="module")
-def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("rows") / "rows.jsonl"
+def place(memory: Path) -> Path:
+    return memory / "rows.jsonl"
 
 
 @pytest.mark.parametrize("name", ROWS)

@@ -51,8 +51,8 @@ DOTTED = ([], [("insert", 0, 0, b"x." * 5_000 + b"x = 1\n")])
 
 
 @pytest.fixture(scope="module")
-def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("toml") / "file.toml"
+def place(memory: Path) -> Path:
+    return memory / "file.toml"
 
 
 @many
