@@ -19,6 +19,10 @@ from harness.files import read_named
 
 T = TypeVar("T")
 
+MOST_CHARS = 4 * 2**20
+#: In a line: the time that Python takes for a key of many parts grows with their square.
+MOST_DOTS = 1_000
+
 #: What TOML calls the types that msgspec speaks of.
 _TOML_WORDS = {"object": "table", "array": "list", "str": "string", "int": "integer", "bool": "boolean"}
 
@@ -53,7 +57,12 @@ def read(path: Path, wanted: type[T]) -> T:
 
 
 def parsed(text: str) -> dict[str, Any]:
-    """The document. UsageError for what is not TOML, is nested too deep, or has a number that is too long."""
+    """The document. UsageError for what is not TOML, is too long or nested too deep, or has a number that is too long."""
+    if len(text) > MOST_CHARS:
+        raise UsageError(f"it has {len(text):,} characters, and at most {MOST_CHARS:,} are read")
+    for number, line in enumerate(text.splitlines(), 1):
+        if line.count(".") > MOST_DOTS:
+            raise UsageError(f"line {number} has more than {MOST_DOTS:,} dots; write it in several lines")
     try:
         document = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:

@@ -47,7 +47,7 @@ def replaced(value: Any) -> Edits:
 
 HUGE_NUMBER, NESTED = replaced(Raw(b"9" * 5_000)), replaced(Raw(b"[" * DEEP))
 NESTED_TABLES = replaced(Raw(b"{a=" * 300 + b"1" + b"}" * 300))
-DOTTED = ([], [("insert", 0, 0, b"x." * 5_000 + b"x = 1\n")])
+DOTTED = ([], [("insert", 0, 0, b"x." * 900 + b"x = 1\n")])
 
 
 @pytest.fixture(scope="module")
@@ -96,3 +96,11 @@ def test_known_failures_are_read_or_refused(place, survives, edits):
             baseline_file.without(text, {0}, "known.toml")
 
     survives(upkeep, UsageError)
+
+
+@pytest.mark.parametrize("parts", [2_000, 200_000])
+def test_a_key_of_many_parts_takes_no_hours(place, survives, parts):
+    place.write_bytes(b"x." * parts + b"x = 1\n")
+    for read in (lambda: campaign_file.load(place), lambda: baseline_file.load(str(place))):
+        with pytest.raises(UsageError, match="line 1 has more than 1,000 dots"):
+            survives(read)
