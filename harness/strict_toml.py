@@ -57,7 +57,7 @@ def read(path: Path, wanted: type[T]) -> T:
 
 
 def parsed(text: str) -> dict[str, Any]:
-    """The document. UsageError for what is not TOML, is too long or nested too deep, or has a number that is too long."""
+    """The document. UsageError for what is not TOML, or is too long, too deep or too large to be read."""
     if len(text) > MOST_CHARS:
         raise UsageError(f"it has {len(text):,} characters, and at most {MOST_CHARS:,} are read")
     for number, line in enumerate(text.splitlines(), 1):

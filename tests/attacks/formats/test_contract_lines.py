@@ -101,7 +101,7 @@ def test_unedited_they_keep_the_rules():
 
 
 @pytest.mark.parametrize("field", ["partition", "offset"])
-@pytest.mark.parametrize("value", [2**63, -(2**63) - 1, 10**400])
+@pytest.mark.parametrize("value", [2**63, -(2**63) - 1, 10**400], ids=["high", "low", "huge"])
 def test_a_result_that_no_column_holds_breaks_the_contract(field, value):
     """It was stored, and its trial could not be read again."""
     result = {**LINES[4], field: value}
