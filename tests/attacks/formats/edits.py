@@ -15,10 +15,10 @@ from typing import Any, NamedTuple
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 
-#: By profile: some dozens in the fast tier, 2,000 in ``make test``, 20,000 in ``make test-formats``.
-EXAMPLES = {10: 40, 60: 2_000}.get(settings.default.max_examples if settings.default else 60, 20_000)
+#: By profile: some dozens in the fast tier, 300 in ``make test``, 20,000 in ``make test-formats``.
+EXAMPLES = {10: 40, 60: 300}.get(settings.default.max_examples if settings.default else 60, 20_000)
 #: As many of what takes a hundred times as long, which is not reading alone.
-SLOW_EXAMPLES = {40: 4, 2_000: 40}.get(EXAMPLES, 400)
+SLOW_EXAMPLES = {40: 4, 300: 20}.get(EXAMPLES, 400)
 
 _CHECKS: dict[str, Any] = {
     "deadline": None,
