@@ -150,7 +150,7 @@ class LiveTrial:
                     self._meter.spend(REQUEST_BYTES, row.size_bytes)
 
     def _trouble(self) -> KafkaTrialError | None:
-        """What makes it pointless to go on: an observer that failed, no room, a dead broker, a client beyond its limits."""
+        """What makes it pointless to go on: nobody observes, a broker died, or a client takes too much."""
         try:
             self._assert_observed()
         except KafkaTrialError as error:

@@ -1,4 +1,4 @@
-"""A disk that is full in mid-run: one sentence, no verdict on half the evidence, and the run goes on once there is room."""
+"""A disk that is full in mid-run: one sentence, no verdict on half the evidence; with room again the run goes on."""
 
 from __future__ import annotations
 

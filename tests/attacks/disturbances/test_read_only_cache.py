@@ -1,4 +1,4 @@
-"""A cache that cannot be written: what is provisioned is used as it is, and what is not is asked for in one sentence."""
+"""A cache that cannot be written: what is provisioned is used as it is; what is not is refused in one sentence."""
 
 from __future__ import annotations
 

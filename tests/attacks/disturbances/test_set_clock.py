@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
+from functools import cache
 from itertools import accumulate
+from random import Random
 
 from hypothesis import example, given
 from hypothesis import strategies as st
+from msgspec.structs import replace as restruct
 
+from harness import registry
+from harness.judge import judge
+from harness.plan import make_plan
 from harness.pulse import EVERY_S, STEP_NS, Pulse
+from harness.simulated.trial import SimulatedTrial
+from harness.spec import ClientRef
 
 WALL_NS = 1_800_000_000 * 10**9
 EVERY_NS = int(EVERY_S * 1e9)
@@ -52,3 +61,23 @@ def test_a_step_behind_the_last_beat_is_told_too():
 
     pulse = asyncio.run(short())
     assert pulse.stepped_ns == 10 * STEP_NS and not pulse.beats
+
+
+@cache
+def told():
+    """The evidence of a trial with a fault, its scenario, and its verdict."""
+    client = ClientRef("reference", registry.client("reference").default_version)
+    scenario = registry.scenario("produce/dropped-response")
+    spec = make_plan([scenario], [client], ["scripted:4.3.1x1"], [7]).trials[-1]
+    evidence = SimulatedTrial(spec, "run").run()
+    return evidence, scenario, judge(evidence, scenario, registry.checks())
+
+
+@given(st.integers(0))
+def test_steps_too_small_to_be_told_change_no_verdict(seed):
+    evidence, scenario, verdict = told()
+    dice = Random(seed)
+    history = [
+        restruct(event, wall_ns=event.wall_ns + dice.randint(-STEP_NS, STEP_NS)) for event in evidence.history
+    ]
+    assert judge(replace(evidence, history=tuple(history)), scenario, registry.checks()) == verdict

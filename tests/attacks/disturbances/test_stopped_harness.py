@@ -1,4 +1,4 @@
-"""A harness that stands still for longer than its pulse allows: what the client did meanwhile is no fault of the client."""
+"""A harness that stands still for longer than its pulse allows: nothing is held against the client."""
 
 from __future__ import annotations
 
