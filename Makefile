@@ -12,7 +12,7 @@ BIN := .venv/bin
 READY := .venv/.ready
 PROVISIONED := .venv/.provisioned
 
-.PHONY: help setup quickstart test test-clients test-fast check format lock docs clean
+.PHONY: help setup quickstart test test-clients test-fast test-formats check format lock docs clean
 
 help:  ## say what the targets do
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -41,6 +41,10 @@ test-clients: setup  ## every client at every version that was tried: contract, 
 
 test-fast: $(READY)  ## the tests without a JVM, under a minute
 	@$(BIN)/pytest -m 'not jvm and not long and not every_client' -n 2 --hypothesis-profile=quick
+
+test-formats: $(READY)  ## every file format, 20,000 hostile examples each; SEED=n for the same ones again
+	@seed=$${SEED:-$$RANDOM}; echo "==> SEED=$$seed"; \
+	$(BIN)/pytest -n 2 --hypothesis-profile=thorough --hypothesis-seed=$$seed tests/attacks/formats
 
 check: $(READY)  ## format, lint, types, who may import whom, drift of generated docs
 	@$(BIN)/ruff format --check

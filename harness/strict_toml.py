@@ -12,10 +12,16 @@ from typing import Annotated, Any, TypeVar, get_args, get_origin, get_type_hints
 
 import msgspec
 
+from harness.conversation.bounds import depth
+from harness.conversation.limits import NESTING
 from harness.errors import KafkaTrialError, UsageError, unknown
 from harness.files import read_named
 
 T = TypeVar("T")
+
+MOST_CHARS = 4 * 2**20
+#: In a line: the time that Python takes for a key of many parts grows with their square.
+MOST_DOTS = 1_000
 
 #: What TOML calls the types that msgspec speaks of.
 _TOML_WORDS = {"object": "table", "array": "list", "str": "string", "int": "integer", "bool": "boolean"}
@@ -41,15 +47,33 @@ def read(path: Path, wanted: type[T]) -> T:
     """The file as a ``wanted``. UsageError for one that cannot be read, is no TOML, or has what is not meant."""
     with at(str(path)):
         try:
-            raw = tomllib.loads(read_named(path).decode())
+            raw = parsed(read_named(path).decode())
         except OSError as error:
             raise UsageError(error.strerror or str(error)) from None
         except UnicodeDecodeError as error:
             raise UsageError(f"not UTF-8, from byte {error.start} on") from None
-        except tomllib.TOMLDecodeError as error:
-            raise UsageError(f"not TOML: {error}") from None
         built: T = typed(raw, wanted)
         return built
+
+
+def parsed(text: str) -> dict[str, Any]:
+    """The document. UsageError for what is not TOML, or is too long, too deep or too large to be read."""
+    if len(text) > MOST_CHARS:
+        raise UsageError(f"it has {len(text):,} characters, and at most {MOST_CHARS:,} are read")
+    for number, line in enumerate(text.splitlines(), 1):
+        if line.count(".") > MOST_DOTS:
+            raise UsageError(f"line {number} has more than {MOST_DOTS:,} dots; write it in several lines")
+    try:
+        document = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise UsageError(f"not TOML: {error}") from None
+    except ValueError:  # Python's own limit
+        raise UsageError("a number in it has thousands of digits") from None
+    except RecursionError:
+        document = None
+    if document is None or depth(document) > NESTING.base:
+        raise UsageError(f"nested more than {NESTING.base} levels deep")
+    return document
 
 
 def typed(value: Any, wanted: Any, where: str = "") -> Any:

@@ -24,6 +24,9 @@ class Identity(NamedTuple):
     n: int
 
 
+#: A client may write any number, with a checksum that fits; what is longer is none of ours.
+_MOST_DIGITS = 18
+
 #: How many values are remembered: simulated trials, which all have the same values, make and read each of them once.
 REMEMBERED = 4_096
 
@@ -40,7 +43,7 @@ def encode(identity: Identity, size_bytes: int) -> str:
 def decode(value: str | None) -> Identity | None:
     """The identity in ``value``, or None if it is not one of ours or its checksum does not fit."""
     parts = (value or "").split("|")
-    if len(parts) != 7 or parts[0] != MAGIC or not parts[4].isdecimal():
+    if len(parts) != 7 or parts[0] != MAGIC or not parts[4].isdecimal() or len(parts[4]) > _MOST_DIGITS:
         return None
     body = (value or "")[:-8]
     if f"{crc32c.crc32c(body.encode()):08x}" != parts[6]:

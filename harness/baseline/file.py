@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import logging
 import re
-import tomllib
 from collections.abc import Collection, Iterable
 from contextlib import suppress
 from datetime import UTC, date, datetime
@@ -24,6 +23,7 @@ from harness.baseline.known import Known
 from harness.errors import UsageError, unknown
 from harness.files import read_named
 from harness.outcome import Guarantee, Level
+from harness.strict_toml import at, parsed
 
 TABLE = "known"
 HEADER = "# Known failures, each with its reason: `kafka-trial baseline check RUN --file THIS` says what changed.\n"
@@ -67,10 +67,8 @@ def read(source: str) -> str:
 
 def parse(text: str, where: str) -> tuple[Known, ...]:
     """The entries of a file's text, in its order. UsageError, naming ``where``, for what cannot be one."""
-    try:
-        document = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise UsageError(f"{where} is not TOML: {error}") from error
+    with at(where):
+        document = parsed(text)
     for key in document:
         if key != TABLE:
             raise UsageError(f"{where}: {unknown('key', key, [TABLE])}")

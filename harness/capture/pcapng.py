@@ -28,6 +28,10 @@ _AHEAD = "the wall clock was {} ns ahead of CLOCK_MONOTONIC"
 Options = Mapping[int, bytes]
 
 
+class NoCapture(ValueError):
+    """The bytes are not a capture that :class:`Writer` wrote, or not all of one."""
+
+
 @dataclass(frozen=True)
 class Recording:
     """A capture that was read back. ``brokers`` is proxy port -> broker, ``ahead_ns`` at the begin and at the end."""
@@ -94,12 +98,21 @@ class Writer:
 
 
 def read(path: Path) -> Recording:
-    """The capture in a file. ValueError as in :func:`parsed`, OSError if it cannot be read."""
+    """The capture in a file. NoCapture as in :func:`parsed`, OSError if it cannot be read."""
     return parsed(read_stored(path), str(path))
 
 
 def parsed(data: bytes, where: str) -> Recording:
-    """A capture that :class:`Writer` wrote. ValueError, with ``where``: it is another file, or it was not ended."""
+    """A capture that :class:`Writer` wrote. NoCapture, with ``where``: it is another file, or it was not ended."""
+    try:
+        return _recording(data)
+    except NoCapture as error:
+        raise NoCapture(f"{where}: {error}") from None
+    except (LookupError, ValueError, struct.error):
+        raise NoCapture(f"{where} is no capture of a trial, or it was broken off") from None
+
+
+def _recording(data: bytes) -> Recording:
     packets: list[Packet] = []
     interface: Options = {}
     statistics: Options = {}
@@ -111,13 +124,11 @@ def parsed(data: bytes, where: str) -> Recording:
             interface = _options(body[8:])
         elif kind == _STATISTICS:
             statistics = _options(body[12:])
-    if not interface or not statistics:
-        raise ValueError(f"{where} is no capture of a trial, or it was broken off")
     return Recording(
         packets=tuple(packets),
         brokers={
             int(port): int(broker)
-            for port, broker in re.findall(r"(\d+) is broker (\d+)", interface[_DESCRIPTION].decode())
+            for port, broker in re.findall(r"(\d{1,5}) is broker (\d{1,9})", interface[_DESCRIPTION].decode())
         },
         seen=struct.unpack("=Q", statistics[_SEEN])[0],
         dropped=struct.unpack("=Q", statistics[_DROPPED])[0],
@@ -128,12 +139,12 @@ def parsed(data: bytes, where: str) -> Recording:
 
 def _blocks(data: bytes) -> Iterator[tuple[int, bytes]]:
     if data[:4] != struct.pack("=I", _SECTION) or data[8:12] != struct.pack("=I", _BYTE_ORDER_MAGIC):
-        raise ValueError("this is no pcapng of this machine's byte order")
+        raise NoCapture("this is no pcapng of this machine's byte order")
     at = 0
     while at < len(data):
         kind, size = struct.unpack("=II", data[at : at + 8].ljust(8, b"\0"))
         if size < 12 or at + size > len(data):
-            raise ValueError(f"the block at byte {at} is broken off")
+            raise NoCapture(f"the block at byte {at} is broken off")
         yield kind, data[at + 8 : at + size - 4]
         at += size
 
@@ -151,7 +162,7 @@ def _options(data: bytes) -> Options:
 
 
 def _ahead(options: Options) -> int:
-    [found] = re.findall(r"-?\d+", options[_COMMENT].decode())
+    [found] = re.findall(r"-?\d{1,19}", options[_COMMENT].decode())
     return int(found)
 
 

@@ -14,6 +14,7 @@ from harness import registry
 from harness.capture.tap import lacking
 from harness.cli.output import print_json
 from harness.cli.screen import answer, say
+from harness.conversation.kept import has_namespaces
 from harness.errors import KafkaTrialError
 from harness.provision.prerequisites import Prerequisite, State, check_all, fix_all
 from harness.safe_text import safe_line
@@ -40,7 +41,7 @@ def doctor(
     if fix:
         for name, version in fix_all(say):
             _install_again(name, version)
-    found = [*check_all(), _capture()]
+    found = [*check_all(), _capture(), _namespaces()]
     if as_json:
         print_json(found)
     else:
@@ -59,6 +60,17 @@ def _install_again(name: str, version: str) -> None:
             registry.client(name).install(version)
         except KafkaTrialError as error:
             say(f"{name}@{version} is not there any more: {error}")
+
+
+def _namespaces() -> Prerequisite:
+    if has_namespaces():
+        return Prerequisite("namespaces", State.OK, "each client has a PID namespace", required=False)
+    detail = (
+        "clients have no PID namespaces here; a run works without, and a fork bomb may outlive its client"
+    )
+    return Prerequisite(
+        "namespaces", State.MISSING, detail, "sysctl kernel.unprivileged_userns_clone=1", False
+    )
 
 
 def _capture() -> Prerequisite:

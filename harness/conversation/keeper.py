@@ -32,6 +32,8 @@ if TYPE_CHECKING:  # importing typing would take as long as all the rest
 PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36
 CLONE_NEWUSER, CLONE_NEWPID = 0x10000000, 0x20000000
 LAST_PID = "/proc/sys/kernel/ns_last_pid"
+#: In the place of FD: ends with 0 where a client would have a namespace of its own.
+PROBE = "probe"
 HEARD = {signal.SIGCHLD, signal.SIGTERM, signal.SIGHUP}
 NOT_STARTED = 127
 
@@ -230,4 +232,6 @@ def leave(status: int) -> None:
 
 
 if __name__ == "__main__":
+    if sys.argv[1] == PROBE:
+        raise SystemExit(opened(LAST_PID) is None or not has_own_namespace(ctypes.CDLL(None, use_errno=True)))
     main(int(sys.argv[1]))

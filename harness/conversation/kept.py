@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -17,6 +18,12 @@ from harness.processes import PIPE, Child
 
 #: Of all that runs here, the kernel is to end a client first when memory runs out.
 OOM_SCORE: Final = 800
+
+
+def has_namespaces() -> bool:
+    """Whether clients live in PID namespaces here."""
+    argv = [sys.executable, "-I", "-S", keeper.__file__, keeper.PROBE]
+    return subprocess.run(argv, capture_output=True, check=False).returncode == 0
 
 
 async def start(

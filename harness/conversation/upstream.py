@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 import msgspec
 
-from harness.contract import OpComplete
+from harness.contract import Int64, OpComplete
 from harness.conversation.bounds import UNREADABLE, cut, why
 from harness.outcome import Outcome
 from harness.value import decode
@@ -20,8 +20,8 @@ class SendSuccess(msgspec.Struct, tag="producer_send_success", tag_field="name")
     """Acknowledged at ``offset`` (-1: not known)."""
 
     value: str
-    partition: int
-    offset: int
+    partition: Int64
+    offset: Int64
 
 
 class SendError(msgspec.Struct, tag="producer_send_error", tag_field="name"):

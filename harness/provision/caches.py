@@ -18,6 +18,7 @@ from pathlib import Path
 import platformdirs
 
 from harness.errors import EnvironmentProblem
+from harness.files import make_folder
 from harness.provision import manifest, uses
 
 log = logging.getLogger(__name__)
@@ -112,12 +113,12 @@ def installed(kind: str, name: str, build: Callable[[Path], None], *, is_locked:
     user at each use. EnvironmentProblem: it is not what its manifest says.
     """
     place = installations() / kind / name
+    with suppress(OSError):  # which whoever installs is told
+        make_folder(installations())
+    _refuse_shared()
     uses.hold(place)
     if not is_finished(place):
         cache_dir()
-        with suppress(FileExistsError):
-            installations().mkdir(mode=0o700)
-        _refuse_shared()
         with locked(place):
             if not is_finished(place):
                 _make(place, build, is_locked)
@@ -134,7 +135,10 @@ def _refuse_shared() -> None:
     """EnvironmentProblem: another user of this machine could replace what is installed, and so what runs here."""
     us = os.geteuid()
     for folder in (cache_path(), installations()):
-        found = folder.stat()
+        try:
+            found = folder.stat()
+        except OSError:  # there is nothing to run from it, and why none can be made is told by whoever tries
+            continue
         everyone = found.st_mode & stat.S_IWOTH and not found.st_mode & stat.S_ISVTX
         if everyone or (us not in (0, found.st_uid) and found.st_uid != 0):
             raise EnvironmentProblem(

@@ -1,9 +1,10 @@
 """Programs in Rust: built once from our sources and one version of a client's crate, and kept in the cache.
 
-A program's manifest leaves the version of the crate open, and its committed ``Cargo.lock`` pins it. Where there is
-none, cargo makes one, and a crate that bundles a C library is pinned with the oldest bundle that it asks for, which is
-the one that it was published with: cargo would take the newest, and every version of the client would stand on the
-same library, another one next year.
+A program's manifest leaves the version of the crate open, and its committed ``Cargo.lock`` pins it. That file names no
+registry: cargo knows its own, and the name is put in before a build. Where there is no lock, cargo makes one, and a
+crate that bundles a C library is pinned with the oldest bundle that it asks for, which is the one that it was published
+with: cargo would take the newest, and every version of the client would stand on the same library, another one next
+year.
 
 What is fetched, and what is compiled on the way (a third of a gigabyte), is removed.
 """
@@ -30,6 +31,8 @@ from harness.provision.versions import in_order
 log = logging.getLogger(__name__)
 
 LOCK = "Cargo.lock"
+#: What a committed lock says in the place of the registry's name.
+_COMMITTED = 'source = "registry"'
 #: What belongs to a package; what somebody's own build left beside it does not.
 _SOURCES = ("Cargo.toml", "build.rs", "src/**/*.rs")
 #: A package in which anything will do, so that cargo has to be told of every version.
@@ -84,6 +87,9 @@ def built(program: CargoProgram) -> Path:
         _write(files, work)
         if program.lock is None:
             _pin(cargo, program, work)
+        else:
+            lock = work / program.package / LOCK
+            lock.write_text(lock.read_text().replace(_COMMITTED, _source(cargo, program, work)))
         _compile(cargo, program, work).rename(folder / binary)
         shutil.rmtree(work)
 
@@ -93,11 +99,13 @@ def built(program: CargoProgram) -> Path:
 
 def write_lock(program: CargoProgram, lock: Path) -> None:
     """Have cargo resolve a program as it would today, into the lock file of a folder."""
+    cargo = find_cargo()
     with TemporaryDirectory() as folder:
         work = Path(folder)
         _write(replace(program, lock=None).files(), work)
-        _pin(find_cargo(), program, work)
-        shutil.copyfile(work / program.package / LOCK, lock / LOCK)
+        _pin(cargo, program, work)
+        made = (work / program.package / LOCK).read_text()
+        (lock / LOCK).write_text(made.replace(_source(cargo, program, work), _COMMITTED))
 
 
 def _write(files: Mapping[str, bytes], work: Path) -> None:
@@ -107,7 +115,7 @@ def _write(files: Mapping[str, bytes], work: Path) -> None:
 
 
 def published(crate: str) -> list[str]:
-    """Every version of a crate that crates.io lists (those that were yanked too), oldest first.
+    """Every version of a crate that cargo's registry lists (those that were yanked too), oldest first.
 
     No command of cargo prints them all. But to resolve a dependency cargo fetches what the registry lists of that
     crate, and keeps it in its home, one JSON document a version: so it is given a home of its own for this once, and
@@ -153,6 +161,19 @@ def _oldest_asked_for(metadata: dict[str, Any], crate: str, dependency: str) -> 
     [asking] = (package for package in metadata["packages"] if package["name"] == crate)
     [wanted] = (each["req"] for each in asking["dependencies"] if each["name"] == dependency)
     return str(wanted).lstrip("^=~> ")
+
+
+def _source(cargo: Cargo, program: CargoProgram, work: Path) -> str:
+    """What a lock of cargo's own says of a crate from its registry, whichever mirror the user's settings name.
+
+    Cargo reads it off the program's manifest, without a network.
+    """
+    words = ("--manifest-path", work / program.package / "Cargo.toml", "--no-deps", "--offline", "--quiet")
+    said = _done(program, cargo.run(work / "home", "metadata", *words, "--format-version", "1"))
+    packages = json.JSONDecoder().raw_decode(said)[0]["packages"]
+    asked_for = [each for package in packages for each in package["dependencies"]]
+    [source] = {each["source"] for each in asked_for if each["name"] == program.crate}
+    return f'source = "{source}"'
 
 
 def _compile(cargo: Cargo, program: CargoProgram, work: Path) -> Path:

@@ -103,7 +103,6 @@ SET: Final[Mapping[str, Mapping[str, str]]] = MappingProxyType(
             "GONOPROXY": "",
             "GONOSUMDB": "",
             "GOPRIVATE": "",
-            "GOSUMDB": "registry",
             "GOTOOLCHAIN": "local",
             "GOWORK": "off",
         },

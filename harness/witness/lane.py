@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+import socket
 from collections.abc import Callable, Sequence
 
 from harness.conversation.limits import BEGUN_BYTES, CONNECTIONS, Limit, Meter, OverLimit
@@ -17,7 +18,7 @@ from harness.rows import Frame
 from harness.spec import FrameMatch
 from harness.witness.actions import Action
 from harness.witness.contents import TopicNames
-from harness.witness.relay import Relay
+from harness.witness.relay import Refused, Relay
 from harness.witness.rules import Rules
 from harness.witness.splitter import WHOLE_LIMIT_BYTES
 from harness.witness.transcript import Transcript
@@ -25,6 +26,8 @@ from harness.witness.transcript import Transcript
 Sink = Callable[[Frame], None]
 
 BACKLOG = 512
+#: Whoever opens thousands of connections is not to hold up the frames of other lanes.
+ACCEPTS_AT_ONCE = 16
 
 
 class WitnessLane:
@@ -123,10 +126,21 @@ class WitnessLane:
 
     async def _listen(self, address: LaneAddress) -> None:
         loop = asyncio.get_running_loop()
-        server = await loop.create_server(
-            lambda: self._relay(address).client, *address.witness, backlog=BACKLOG
-        )
+        listening = socket.create_server(address.witness)
+        try:
+            server = await loop.create_server(
+                lambda: self._accepted(address), sock=listening, backlog=ACCEPTS_AT_ONCE
+            )
+        except BaseException:
+            listening.close()
+            raise
         self._servers.append(server)
+        listening.listen(BACKLOG)
+
+    def _accepted(self, address: LaneAddress) -> asyncio.Protocol:
+        if not self._within(CONNECTIONS, len(self._relays) + 1):
+            return Refused()
+        return self._relay(address).client
 
     def _relay(self, address: LaneAddress) -> Relay:
         transcript = Transcript(
@@ -151,7 +165,6 @@ class WitnessLane:
         )
         self._relays.add(relay)
         self.idle.clear()
-        self._within(CONNECTIONS, len(self._relays))
         return relay
 
     def _reserves(self, more_bytes: int) -> bool:

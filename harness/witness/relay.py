@@ -136,9 +136,21 @@ class Side(asyncio.Protocol):
     def reset(self) -> None:
         """End with RST, so that the peer learns that the stream was cut and not finished."""
         if self.is_open:
-            raw = self.transport.get_extra_info("socket")
-            raw.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _LINGER_ZERO)
-            self.transport.abort()
+            _reset(self.transport)
+
+
+class Refused(asyncio.Protocol):
+    """A connection too many: it is reset at once, and nobody is dialled for it."""
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """The only thing that happens."""
+        _reset(cast("asyncio.Transport", transport))
+
+
+def _reset(transport: asyncio.Transport) -> None:
+    raw = transport.get_extra_info("socket")
+    raw.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _LINGER_ZERO)
+    transport.abort()
 
 
 class Relay:

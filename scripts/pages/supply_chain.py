@@ -38,10 +38,12 @@ defence against a program that runs with your rights and means harm, which could
 
 UNLOCKED = """\
 A version that is not in this table can be put on trial all the same (`NAME@VERSION`). What it consists of then rests
-on the sums of its registry: PyPI's, npm's, those of Maven's central repository and of crates.io, and Go's checksum
-database. Each run says so, and `kafka-trial doctor` counts such installations.
+on the sums of its registry: PyPI's, npm's, those of Maven's central repository and of cargo's registry, and Go's
+checksum database, which is the one that this machine's Go comes with. Each run says so, and `kafka-trial doctor` counts
+such installations.
 
-`python scripts/lock_clients.py` writes the locks. They hold no address, but for the name that Rust gives to crates.io.
+`python scripts/lock_clients.py` writes the locks. They hold no address: in a `Cargo.lock` the word `registry` stands
+for the source, and cargo says before a build what it calls its own registry.
 """
 
 TRUSTED = """\

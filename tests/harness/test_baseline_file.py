@@ -69,7 +69,7 @@ def test_what_cannot_be_removed_line_by_line_is_left_to_its_owner(text) -> None:
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("[[known]\n", "f is not TOML"),
+        ("[[known]\n", "f: not TOML"),
         ('[[knwon]]\nclient = "c@1"\n', "unknown key 'knwon'; did you mean 'known'?"),
         ('[known]\nclient = "c@1"\n', "in two brackets"),
         ("known = [1]\n", "entry 1 is no table"),

@@ -30,7 +30,10 @@ def scenario(name: str) -> Scenario:
 
 
 clients = st.lists(st.builds(ClientRef, name=names, version=names), min_size=1, max_size=3, unique=True)
-scenarios = st.lists(names, min_size=1, max_size=4, unique=True).map(lambda all_: [scenario(n) for n in all_])
+#: In the name of a trial, which is that of a folder, a slash is a dash.
+scenarios = st.lists(names, min_size=1, max_size=4, unique_by=lambda name: name.replace("/", "-")).map(
+    lambda all_: [scenario(n) for n in all_]
+)
 
 
 @given(scenarios, clients, st.lists(seeds, min_size=1, max_size=3, unique=True))

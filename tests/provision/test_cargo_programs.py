@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+import json
 from pathlib import Path
 from typing import Any
 
@@ -9,10 +11,25 @@ import pytest
 
 from harness.errors import EnvironmentProblem, UsageError
 from harness.provision.cargo import find_cargo
-from harness.provision.cargo_programs import CargoProgram, built, published
+from harness.provision.cargo_programs import CargoProgram, built, published, write_lock
 
 LISTED = ("0.9.0", "1.0.0", "1.2.0", "0.10.0")
 NO_NETWORK = "warning: spurious network error (3 tries remaining): [6] Could not resolve hostname"
+
+#: What it says of our package, and of the crate: where ours comes from, and what bundle it asks for.
+METADATA = {
+    "packages": [
+        {
+            "name": "verifiable-tiny",
+            "dependencies": [{"name": "tiny", "source": "registry+somewhere", "req": "*"}],
+        },
+        {
+            "name": "tiny",
+            "dependencies": [{"name": "tiny-sys", "source": "registry+somewhere", "req": "^4.7.0"}],
+        },
+    ]
+}
+LOCKED = '[[package]]\nname = "tiny"\nversion = "1.0.0"\nsource = "{}"\nchecksum = "00"\n'
 
 #: What cargo does of each command: it writes down what it was asked, and plays a registry that has LISTED.
 CARGO = """
@@ -21,8 +38,9 @@ echo "$1 $4 $5 $6 $7" >> "CALLS"
 case "$1 $7" in
     "update 1.0.0" | "update 4.7.0") echo version > "$(dirname "$manifest")/Cargo.lock" ;;
     update*) echo 'error: no matching package' >&2; exit 101 ;;
-    metadata*) echo '{"packages": [{"name": "tiny", "dependencies": [{"name": "tiny-sys", "req": "^4.7.0"}]}]}' ;;
+    metadata*) echo 'METADATA' ;;
     build*)
+        cp "$(dirname "$4")/Cargo.lock" "CALLS.lock"
         while [ "$1" != --target-dir ]; do shift; done
         mkdir -p "$2/debug"
         echo 'a program' > "$2/debug/verifiable-tiny" ;;
@@ -45,7 +63,8 @@ def cargo(machine: Any) -> Any:
 
 
 def cargo_script(machine: Any, listed: str) -> str:
-    return CARGO.replace("LISTED", listed).replace("CALLS", str(machine.cache.parent / "calls"))
+    script = CARGO.replace("LISTED", listed).replace("METADATA", json.dumps(METADATA))
+    return script.replace("CALLS", str(machine.cache.parent / "calls"))
 
 
 def calls(machine: Any) -> list[str]:
@@ -91,6 +110,23 @@ def test_the_bundle_is_the_oldest_that_the_crate_asks_for(cargo: Any, tiny: Carg
 def test_a_crate_without_a_bundle_is_pinned_alone(cargo: Any, tiny: CargoProgram) -> None:
     built(CargoProgram("tiny", "1.0.0", tiny.root, "tiny", ("lib",)))
     assert [call.split()[0] for call in calls(cargo)] == ["update", "build"]
+
+
+def test_the_name_of_the_registry_is_put_into_a_committed_lock(cargo: Any, tiny: CargoProgram) -> None:
+    lock = tiny.root / "committed"
+    lock.write_text(LOCKED.format("registry"))
+    built(dataclasses.replace(tiny, lock=lock))
+    assert (cargo.cache.parent / "calls.lock").read_text() == LOCKED.format("registry+somewhere")
+    assert [call.split()[0] for call in calls(cargo)] == ["metadata", "build"]
+
+
+def test_a_lock_is_written_without_the_name_of_the_registry(
+    cargo: Any, tiny: CargoProgram, tmp_path: Path
+) -> None:
+    made = LOCKED.format("registry+somewhere")
+    cargo.has("cargo", cargo_script(cargo, "1.0.0").replace("echo version >", f"echo '{made}' >"))
+    write_lock(tiny, tmp_path)
+    assert (tmp_path / "Cargo.lock").read_text().strip() == LOCKED.format("registry").strip()
 
 
 def test_other_sources_or_compilers_make_another_program(cargo: Any, tiny: CargoProgram) -> None:

@@ -1,9 +1,13 @@
-"""Each version that was tried has a committed lock: the version, hashes of all that comes with it, no address."""
+"""Each version that was tried has a committed lock: the version, hashes of all that comes with it, no address.
+
+No other committed file says either where packages come from: that is for each package client, and its user, to know.
+"""
 
 from __future__ import annotations
 
 import json
 import re
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,8 +18,27 @@ from harness import registry
 from harness.provision import toxiproxy
 from harness.provision.jars import sums_in
 
-#: What Rust calls its registry in every lock, wherever crates come from.
-CRATES_IO = "registry"
+#: Hosts of registries, and what their addresses begin with; in parts, or this file would be one that names them.
+HOSTS = tuple(
+    "".join(parts).encode()
+    for parts in (
+        ("crates", ".io"),
+        ("pypi", ".org"),
+        ("python", "hosted"),
+        ("npm", "js."),
+        ("yarn", "pkg.com"),
+        ("maven", ".org"),
+        ("repo", ".maven"),
+        ("repo1", "."),
+        ("proxy", ".golang"),
+        ("sum", ".golang"),
+        ("go", "proxy.io"),
+        ("go", "proxy.cn"),
+        ("packages", ".confluent"),
+        ("deb", ".debian"),
+        ("archive", ".ubuntu"),
+    )
+)
 
 
 def _locks() -> Iterator[tuple[Any, str]]:
@@ -43,9 +66,27 @@ def test_a_lock_pins_the_version_and_all_that_comes_with_it(kind: Any, version: 
 @each
 def test_a_lock_holds_no_address(kind: Any, version: str) -> None:
     for file in (kind.locks / version).iterdir():
-        text = file.read_text().replace(CRATES_IO, "")
+        text = file.read_text()
         assert "://" not in text
         assert not re.search(r"^--|@ (file|git)|\"(resolved|link)\"|^replace", text, re.MULTILINE)
+
+
+def test_no_committed_file_names_the_host_of_a_registry() -> None:
+    root = Path(__file__).parents[2]
+    try:
+        listed = subprocess.run(["git", "ls-files", "-z"], cwd=root, capture_output=True, check=True).stdout
+    except (OSError, subprocess.CalledProcessError):
+        pytest.skip("this is no clone")
+    files = [root / name.decode() for name in listed.split(b"\0") if name]
+    named = {
+        f"{file.relative_to(root)}: {host.decode()}"
+        for file in files
+        if file.is_file()
+        for content in [file.read_bytes().lower()]
+        for host in HOSTS
+        if host in content
+    }
+    assert files and not named
 
 
 def _requirements(text: str, file: Path, version: str) -> bool:
@@ -78,7 +119,8 @@ def _go_sum(text: str, file: Path, version: str) -> bool:
 
 def _cargo(text: str, file: Path, version: str) -> bool:
     packages = text.split("[[package]]")[1:]
-    assert all("checksum = " in one for one in packages if "source = " in one)
+    fetched = [one for one in packages if "source = " in one]
+    assert all(re.search(r'^source = "registry"\nchecksum = "[0-9a-f]{64}"$', one, re.M) for one in fetched)
     return f'name = "rdkafka"\nversion = "{version}"' in text
 
 

@@ -35,7 +35,7 @@ class Rdkafka:
         write_lock(self._program(version), folder)
 
     def published(self) -> list[str]:
-        """Every version that crates.io lists, oldest first."""
+        """Every version that cargo's registry lists, oldest first."""
         return cargo_programs.published("rdkafka")
 
     def _program(self, version: str) -> CargoProgram:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 import psutil
 import pytest
 
-from harness.conversation import keeper
+from harness.conversation import keeper, kept
 
 #: ``CAP_SYS_ADMIN`` is given up: then even root needs a user namespace for a PID namespace.
 PLAIN = (
@@ -49,7 +49,7 @@ def keep(request: pytest.FixtureRequest) -> Iterator[Keep]:
 
     yield start
     for process in started:
-        process.kill()
+        process.send_signal(signal.SIGHUP)  # with which all ends that it keeps
         process.communicate()
 
 
@@ -73,40 +73,49 @@ def test_a_signal_that_ends_the_client_is_handed_on(keep, number):
 
 
 def test_a_client_is_asked_to_end(keep):
-    kept = keep(
+    child = keep(
         "import signal, sys, time; signal.signal(15, lambda *_: sys.exit(3)); print(1, flush=True); time.sleep(300)"
     )
-    first_line(kept)
-    kept.terminate()
+    first_line(child)
+    child.terminate()
 
-    assert kept.wait() == 3
+    assert child.wait() == 3
 
 
 @pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGKILL])
 def test_with_its_keeper_all_that_it_started_ends(request, keep, number):
     if number == signal.SIGKILL and request.node.callspec.params["keep"] == "without a namespace":
         pytest.skip("who is killed kills nobody: the harness looks for what carries its mark")
-    kept = keep(f"import os\nfor _ in range(5): os.fork() or os.setsid()\n{SAYS_ITS_ID}")
+    child = keep(f"import os\nfor _ in range(5): os.fork() or os.setsid()\n{SAYS_ITS_ID}")
     for _ in range(32):
-        first_line(kept)
-    family = below(kept)
+        first_line(child)
+    family = below(child)
     assert len(family) >= 32
-    kept.send_signal(number)
-    kept.wait()
+    child.send_signal(number)
+    child.wait()
 
     gone, alive = psutil.wait_procs(family, timeout=60)
     assert alive == [] and len(gone) == len(family)
 
 
 def test_no_two_clients_have_the_same_process_id(keep):
-    kept = [keep(SAYS_ITS_ID) for _ in range(3)]
+    children = [keep(SAYS_ITS_ID) for _ in range(3)]
 
-    assert len({first_line(each) for each in kept}) == 3
+    assert len({first_line(each) for each in children}) == 3
 
 
 def test_a_client_in_a_namespace_can_name_nobody_outside(keep, request):
     if request.node.callspec.params["keep"] == "without a namespace":
         pytest.skip("it has no namespace")
-    kept = keep(f"import os\ntry: os.kill({os.getpid()}, 0)\nexcept ProcessLookupError: print('nobody')")
+    child = keep(f"import os\ntry: os.kill({os.getpid()}, 0)\nexcept ProcessLookupError: print('nobody')")
 
-    assert first_line(kept) == "nobody"
+    assert first_line(child) == "nobody"
+
+
+@pytest.mark.parametrize("plain", [False, True])
+def test_a_probe_says_whether_there_are_namespaces(plain):
+    before = ["-c", PLAIN] if plain else []
+    argv = [sys.executable, *before, "-I", "-S", keeper.__file__, keeper.PROBE]
+    told = subprocess.run(argv, capture_output=True, check=False)
+
+    assert told.returncode == (not kept.has_namespaces()) and not told.stderr

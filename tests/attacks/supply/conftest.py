@@ -16,6 +16,8 @@ from typing import Any
 
 import pytest
 
+from harness.provision.cargo_programs import CargoProgram
+
 WHEEL = "Wheel-Version: 1.0\nGenerator: tests\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
 #: It leaves a mark if anybody runs it.
 SETUP = "open({mark!r}, 'w').close()\nfrom setuptools import setup\nsetup(name='tiny-trial', version='1.0')\n"
@@ -134,6 +136,23 @@ def go_proxy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> GoProxy:
     return made
 
 
+TINY_LOCK = """version = 3
+
+[[package]]
+name = "tiny"
+version = "1.0.0"
+source = "registry"
+checksum = "{checksum}"
+
+[[package]]
+name = "verifiable-tiny"
+version = "0.1.0"
+dependencies = [
+ "tiny",
+]
+"""
+
+
 class Crates:
     """A registry of crates in a folder, with ``tiny`` 1.0.0, that the user's settings of cargo name."""
 
@@ -147,9 +166,22 @@ class Crates:
         entry = {"name": "tiny", "vers": "1.0.0", "deps": [], "cksum": self.checksum, "features": {}}
         (folder / "index" / "ti" / "ny" / "tiny").write_text(json.dumps({**entry, "yanked": False}) + "\n")
         home.mkdir()
-        (home / "config.toml").write_text(
+        self.settings = home / "config.toml"
+        self.settings.write_text(
             f'[source.crates-io]\nreplace-with = "here"\n[source.here]\nlocal-registry = "{folder}"\n'
         )
+
+    def program(self, root: Path, checksum: str) -> CargoProgram:
+        """A program on ``tiny``, locked."""
+        (root / "verifiable" / "src").mkdir(parents=True)
+        (root / "verifiable" / "Cargo.toml").write_text(
+            '[package]\nname = "verifiable-tiny"\nversion = "0.1.0"\nedition = "2021"\n'
+            '[workspace]\n[dependencies]\ntiny = "1"\n'
+        )
+        (root / "verifiable" / "src" / "main.rs").write_text("fn main() { tiny::f() }\n")
+        lock = root / "Cargo.lock"
+        lock.write_text(TINY_LOCK.format(checksum=checksum))
+        return CargoProgram("tiny", "1.0.0", root, "verifiable", (), lock=lock)
 
 
 @pytest.fixture

@@ -1,0 +1,171 @@
+"""A run in which every third client attacks the harness, beside the same run without them.
+
+    .venv/bin/python -m benchmarks.besieged [--seed N] [--clients reference confluent-kafka]
+
+Of 60 trials, 20 have one of 20 hostile programs each (``tests/attacks/hostile.py``: they flood, nest, fork, block, lie,
+fill the disk, end the broker). The honest clients' verdicts must be those of the undisturbed run, what is told at the
+end must name each hostile program, the harness must stay below its memory, and nothing may be left.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from random import SystemRandom
+from tempfile import TemporaryDirectory
+from typing import Any, NamedTuple
+
+import msgspec
+import psutil
+
+from harness import own_commands, registry
+from harness.plan import make_plan
+from harness.spec import ClientRef, Plan, TrialSpec
+from harness.store import RunStore
+
+ATTACKS = Path(__file__).parents[1] / "tests" / "attacks" / "hostile.py"
+BROKER, HONEST = "local:4.3.1x1", 40
+MEMORY_MIB = 700
+HOSTILE = (
+    "floods_lines",
+    "floods_stderr",
+    "never_ends_its_line",
+    "nests_deep",
+    "names_many_events",
+    "says_thirty_megabytes",
+    "speaks_to_the_terminal",
+    "offsets_beyond_any",
+    "traces_into_a_pipe",
+    "traces_a_hole",
+    "fills_the_disk",
+    "removes_its_folder",
+    "stops_itself",
+    "ignores_signals",
+    "leaves_a_daemon",
+    "doubles",
+    "kills_everybody",
+    "announces_large_frames",
+    "opens_connections",
+    "asks_for_millions_of_topics",
+)
+
+
+class Ran(NamedTuple):
+    """How a run ended: verdict and reason of each trial, what was told, and the largest memory of the harness."""
+
+    code: int
+    verdicts: dict[str, tuple[str, str]]
+    told: str
+    peak_mib: float
+    seconds: float
+    exports: list[str]
+
+
+def plans(clients: Sequence[str], seed: int) -> tuple[Plan, Plan]:
+    """The honest trials alone, and with a hostile one before every two of them."""
+    refs = [ClientRef(name, registry.client(name).default_version) for name in clients]
+    scenarios = [
+        registry.scenario(name) for name in registry.names("scenarios") if name.startswith("produce/")
+    ]
+    honest = make_plan(scenarios, refs, [BROKER], range(seed, seed + HONEST)).trials[:HONEST]
+    calm = registry.scenario("produce/calm")
+    hostile: list[TrialSpec] = []
+    for name in HOSTILE:
+        argv = (sys.executable, "-I", "-S", str(ATTACKS), name, f"besieged-{seed}")
+        hostile += make_plan([calm], [own_commands.client(argv, name)], [BROKER], [seed]).trials[-1:]
+    mixed = [trial for at, attack in enumerate(hostile) for trial in (attack, *honest[2 * at : 2 * at + 2])]
+    return Plan(seed, honest), Plan(seed, tuple(mixed))
+
+
+def run(plan: Plan, folder: Path) -> Ran:
+    """Carry a plan out by the command line, as its users do."""
+    file = folder / "plan.json"
+    file.write_bytes(msgspec.json.encode(plan))
+    argv = [
+        Path(sys.executable).with_name("kafka-trial"),
+        "replay",
+        file,
+        "--out-dir",
+        folder,
+        "--allow-command",
+    ]
+    began = time.monotonic()
+    with (folder / "told").open("wb") as told:
+        process = subprocess.Popen(argv, stdout=told, stderr=told)
+        peak_kib = 0
+        while process.poll() is None:
+            with suppress(OSError):
+                status = Path(f"/proc/{process.pid}/status").read_text()
+                peaks = [int(line.split()[1]) for line in status.splitlines() if line.startswith("VmHWM")]
+                peak_kib = max(peak_kib, *peaks, 0)
+            time.sleep(0.2)
+    store = RunStore.open(folder)
+    verdicts = {each.trial: (str(each.verdict), each.reason) for each in store.verdicts()}
+    exports = [path.name for path in store.folder.iterdir() if path.suffix in (".jsonl", ".xml", ".md")]
+    return Ran(
+        process.returncode,
+        verdicts,
+        (folder / "told").read_text(errors="replace"),
+        peak_kib / 1024,
+        time.monotonic() - began,
+        sorted(exports),
+    )
+
+
+def left(seed: int) -> list[int]:
+    """What is still there of the hostile programs."""
+    found = []
+    for process in psutil.process_iter():
+        with suppress(psutil.Error):
+            if f"besieged-{seed}" in process.cmdline() and process.status() != psutil.STATUS_ZOMBIE:
+                found.append(process.pid)
+    return found
+
+
+def compared(alone: Ran, besieged: Ran, seed: int) -> dict[str, Any]:
+    """What was to be shown."""
+    hostile = {trial: each for trial, each in besieged.verdicts.items() if trial not in alone.verdicts}
+    other = {
+        trial: (verdict, besieged.verdicts.get(trial, ("no verdict", "")))
+        for trial, (verdict, _) in alone.verdicts.items()
+        if besieged.verdicts.get(trial, ("no verdict", ""))[0] != verdict
+    }
+    unnamed = [name for name in HOSTILE if name not in besieged.told]
+    return {
+        "seed": seed,
+        "trials": len(besieged.verdicts),
+        "honest": len(alone.verdicts),
+        "changed": other,
+        "hostile": {trial: f"{verdict}: {reason}"[:300] for trial, (verdict, reason) in hostile.items()},
+        "unnamed": unnamed,
+        "exit": [alone.code, besieged.code],
+        "exports": besieged.exports,
+        "peak_mib": [round(alone.peak_mib), round(besieged.peak_mib)],
+        "seconds": [round(alone.seconds), round(besieged.seconds)],
+        "left": left(seed),
+    }
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("--seed", type=int, default=SystemRandom().randrange(2**30))
+    parser.add_argument("--clients", nargs="+", default=["reference", "confluent-kafka"])
+    options = parser.parse_args()
+    ran = []
+    for plan in plans(options.clients, options.seed):
+        with TemporaryDirectory(prefix="besieged-") as folder:
+            ran.append(run(plan, Path(folder)))
+    found = compared(*ran, options.seed)
+    sys.stdout.write(json.dumps(found, indent=1) + "\n")
+    bad = found["changed"] or found["unnamed"] or found["left"] or max(found["peak_mib"]) >= MEMORY_MIB
+    return 1 if bad else 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

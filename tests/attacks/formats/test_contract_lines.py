@@ -1,0 +1,143 @@
+"""What a client says: each line is an event, is left out, or breaks the contract with one sentence."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import crc32c
+import msgspec
+import pytest
+from hypothesis import example, given
+
+from harness.contract import AnyEvent, Close, Configure, Flush, Produce
+from harness.conversation import trace
+from harness.conversation.discreet import discreet
+from harness.conversation.limits import Meter, OverLimit
+from harness.conversation.rules import Broken, Life, Rules
+from harness.errors import ClientBroken
+from harness.value import Identity, decode, encode
+from tests.attacks.formats.edits import EDITS, Edits, Raw, json_lines, many
+
+NOW_NS = 10**6
+CONFIG: dict[str, Any] = {"acks": "all", "linger.ms": 5, "enable.idempotence": True}
+COMMANDS = (
+    Configure(1, "r", "p1", "producer", CONFIG),
+    Produce(2, "t", 0, ["k", None, "k"], ["v", "v", "v"]),
+    Flush(3, 1_000),
+    Close(4, 1_000),
+)
+
+
+def at(seq: int, name: str, **fields: Any) -> dict[str, Any]:
+    return {"name": name, "seq": seq, "mono_ns": 100 + seq, "wall_ns": 10**18 + seq, **fields}
+
+
+def done(op: str, id: int) -> dict[str, Any]:
+    columns = {"outcome": ["ok"], "error": [None], "invoke_ns": [105], "complete_ns": [106]}
+    return {"op": op, "id": id, **columns}
+
+
+def result(n: int, name: str, **fields: Any) -> dict[str, Any]:
+    """In the words of Kafka's own verifiable clients."""
+    return {"name": name, "value": encode(Identity("r", "t", "p1", n), 60), **fields}
+
+
+LINES = [
+    at(
+        *(0, "startup_complete"), client="c", client_version="1", language="l", features=["producer"],
+        contract_version=2, library_version=None,
+    ),
+    at(1, "configured", id=1, applied={name: [name, value] for name, value in CONFIG.items()}, not_set={}),
+    at(2, "op_invoke", op="send", id=2, first=0, count=3),
+    at(
+        *(3, "op_complete"), op="send", id=2, outcome=["ok"], error=[None], invoke_ns=[102], complete_ns=[103],
+        records=[0], partition=[1], offset=[7],
+    ),
+    result(1, "producer_send_success", partition=0, offset=8),
+    result(2, "producer_send_error", exception="Timeout", message="late"),
+    at(4, "stats", sent=3, completed=3),
+    at(5, "news", of="nothing"),
+    at(6, "unsupported", cmd="flush", id=3),
+    at(7, "op_invoke", op="close", id=4),
+    at(8, "op_complete", **done("close", 4)),
+    at(9, "shutdown_complete"),
+]  # fmt: skip
+NESTED: Edits = ([("replace", 1, 0, Raw(b"[" * 100_000))], [])
+HUGE_NUMBER: Edits = ([("replace", 3, 0, Raw(b"9" * 5_000))], [])
+NO_TEXT: Edits = ([("replace", 2, 0, Raw(b'"\xff"'))], [])
+HALF: Edits = ([("replace", 5, 0, "\ud800")], [])
+
+
+def said(lines: bytes) -> tuple[Life, list[AnyEvent]]:
+    """A client's whole life, if it keeps the rules."""
+    rules, events = Rules(began_ns=0), []
+    for command in COMMANDS:
+        rules.asked(command)
+    for line in lines.split(b"\n"):
+        if line and (event := rules.said(line, NOW_NS)) is not None:
+            events.append(discreet(event))
+    assert rules.outstanding >= 0
+    return rules.life, events
+
+
+@many
+@given(EDITS)
+@example(NESTED)
+@example(HUGE_NUMBER)
+@example(NO_TEXT)
+@example(HALF)
+def test_lines_are_events_or_break_the_contract(survives, edits):
+    told = survives(lambda: said(json_lines(LINES, edits)), Broken)
+    if told is not None:
+        stored = msgspec.json.Encoder().encode_lines(told[1])
+        again = msgspec.json.Decoder(AnyEvent).decode_lines(stored)
+        assert len(again) == len(told[1])
+
+
+def test_unedited_they_keep_the_rules():
+    life, events = said(json_lines(LINES, ([], [])))
+    assert life is Life.SHUT_DOWN and len(events) == len(LINES) - 1
+
+
+@pytest.mark.parametrize("field", ["partition", "offset"])
+@pytest.mark.parametrize("value", [2**63, -(2**63) - 1, 10**400], ids=["high", "low", "huge"])
+def test_a_result_that_no_column_holds_breaks_the_contract(field, value):
+    """It was stored, and its trial could not be read again."""
+    result = {**LINES[4], field: value}
+    with pytest.raises(Broken, match=f"does not fit upstream's contract: .*{field}|out of range"):
+        said(json_lines([*LINES[:4], result], ([], [])))
+
+
+def test_a_number_that_python_does_not_read_is_nobodys_identity():
+    """A record of a client's own making in the log made the judgement of its trial end in a ValueError."""
+    body = LINES[4]["value"].rpartition("|")[0].replace("|1|", f"|{'9' * 5_000}|") + "|"
+    assert decode(f"{body}{crc32c.crc32c(body.encode()):08x}") is None
+
+
+TRACE = [
+    {"event": "request_sent", "t_ns": 1, "api": "Produce", "correlation_id": 7, "node": 1, "sizes": [1, 2]},
+    {"event": "state_changed", "t_ns": 2, "machine": "life", "to": "CLOSED", "why": {"code": None, "of": {}}},
+]
+
+
+@pytest.fixture(scope="module")
+def place(memory: Path) -> Path:
+    """Where a client leaves its trace."""
+    path = memory / "trial" / "client" / "trace.jsonl"
+    path.parent.mkdir(parents=True)
+    return path
+
+
+@many
+@given(EDITS)
+@example(NESTED)
+@example(HUGE_NUMBER)
+@example(NO_TEXT)
+@example(HALF)
+def test_a_trace_is_rows_or_breaks_the_contract(place, survives, edits):
+    place.write_bytes(json_lines(TRACE, edits))
+    rows = survives(lambda: trace.read(place, Meter("c", 3)), ClientBroken, OverLimit)
+    if rows is not None:
+        stored = msgspec.json.Encoder().encode_lines(rows)
+        assert len(msgspec.json.Decoder(dict[str, Any]).decode_lines(stored)) == len(rows)

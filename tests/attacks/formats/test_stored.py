@@ -1,0 +1,166 @@
+"""Files of a run: each is read, or refused with one sentence, and the other trial's verdict is there."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from harness import asked, spoiled, zstd
+from harness.capture.rows import TcpFact
+from harness.cli.replay import moved, read_plan
+from harness.contract import AnyEvent
+from harness.errors import UsageError
+from harness.outcome import Verdict
+from harness.rows import FaultRow, Frame, LogRecord, TrialVerdict
+from harness.store import FAULTS, FRAMES, HISTORY, LOG, RUN, TCP, TRACE, TRIAL, VERDICT, RunStore, read_rows
+from tests.attacks.formats.edits import (
+    BYTE_EDITS,
+    EDITS,
+    Edits,
+    Raw,
+    bytewise,
+    json_document,
+    json_lines,
+    many,
+)
+
+ROWS: dict[str, Any] = {
+    HISTORY: AnyEvent,
+    FAULTS: FaultRow,
+    FRAMES: Frame,
+    LOG: LogRecord,
+    TRACE: dict[str, Any],
+    TCP: TcpFact,
+}
+TCP_ROWS = [
+    {"t_ns": 1, "broker": 1, "client_port": 40_001, "what": "syn", "by": "client", "conn": 1},
+    {"t_ns": 2, "broker": 1, "client_port": 40_001, "what": "frame", "by": "proxy", "conn": 1,
+     "correlation_id": 7, "size_bytes": 12},
+]  # fmt: skip
+NESTED: Edits = ([("replace", 0, 0, Raw(b"[" * 100_000))], [])
+HUGE_NUMBER: Edits = ([("replace", 1, 0, Raw(b"9" * 5_000))], [])
+NO_TEXT: Edits = ([("replace", 1, 0, Raw(b'"\xff"'))], [])
+
+
+def stored(text: bytes) -> Any:
+    return json.loads(text)
+
+
+@pytest.fixture(scope="module")
+def valid(run: RunStore) -> dict[str, bytes]:
+    """The first trial's files and the run's own, as they were."""
+    trial = run.trial_folder(run.record.plan.trials[0].trial)
+    files = {name: (trial / name).read_bytes() for name in (TRIAL, VERDICT)}
+    files[RUN] = (run.folder / RUN).read_bytes()
+    for name in ROWS.keys() - {TCP}:
+        files[name] = zstd.unpacked(zstd.at_rest(trial / name).read_bytes())
+    files[TCP] = b"".join(json.dumps(row).encode() + b"\n" for row in TCP_ROWS)
+    return files
+
+
+@pytest.fixture(scope="module")
+def documents(valid: dict[str, bytes]) -> dict[str, Any]:
+    return {
+        name: [stored(line) for line in data.splitlines()][:8] if name in ROWS else stored(data)
+        for name, data in valid.items()
+    }
+
+
+@many
+@given(EDITS)
+@example(NESTED)
+@example(HUGE_NUMBER)
+@example(NO_TEXT)
+def test_run_json(run, documents, valid, survives, edits):
+    path = run.folder / RUN
+    path.write_bytes(json_document(documents[RUN], edits))
+    try:
+        record = survives(lambda: run.record, UsageError)
+        if record is not None:
+            msgspec.json.encode(record)
+            survives(lambda: asked.check(record.plan, "live"), UsageError)
+            survives(lambda: list(run.verdicts()), UsageError)
+    finally:
+        path.write_bytes(valid[RUN])
+
+
+@many
+@given(EDITS)
+@example(NESTED)
+@example(HUGE_NUMBER)
+@example(NO_TEXT)
+def test_trial_json(run, documents, valid, survives, edits):
+    trial = run.record.plan.trials[0].trial
+    path = run.trial_folder(trial) / TRIAL
+    path.write_bytes(json_document(documents[TRIAL], edits))
+    try:
+        record = survives(lambda: run.trial_record(trial), UsageError)
+        if record is not None:
+            msgspec.json.encode(record)
+            survives(lambda: asked.check_numbers(record.spec), UsageError)
+        plan = survives(lambda: read_plan(path), UsageError)
+        if plan is not None and survives(lambda: moved(plan, None), UsageError):
+            survives(lambda: asked.check(plan, "simulated"), UsageError)
+    finally:
+        path.write_bytes(valid[TRIAL])
+
+
+@many
+@given(EDITS)
+@example(NESTED)
+@example(HUGE_NUMBER)
+@example(NO_TEXT)
+def test_verdict_json(run, documents, valid, survives, edits):
+    one, other = run.record.plan.trials
+    path = run.trial_folder(one.trial) / VERDICT
+    path.write_bytes(json_document(documents[VERDICT], edits))
+    try:
+        found = survives(lambda: list(run.verdicts()))
+        assert [each.trial for each in found] == [one.trial, other.trial]
+        assert found[1] == run.verdict(other.trial)
+        assert found[0].verdict != Verdict.HARNESS_ERROR or found[0].code == spoiled.CODE
+        msgspec.json.encode(found)
+    finally:
+        path.write_bytes(valid[VERDICT])
+
+
+@pytest.fixture(scope="module")
+def place(memory: Path) -> Path:
+    return memory / "rows.jsonl"
+
+
+@pytest.mark.parametrize("name", ROWS)
+@many
+@given(EDITS)
+@example(NESTED)
+@example(HUGE_NUMBER)
+@example(NO_TEXT)
+def test_json_lines(place, documents, survives, name, edits):
+    """Plain, as older runs have them."""
+    zstd.at_rest(place).unlink(missing_ok=True)
+    place.write_bytes(json_lines(documents[name], edits))
+    rows = survives(lambda: read_rows(place, ROWS[name]), UsageError)
+    if rows is not None:
+        msgspec.json.encode(rows)
+
+
+@many
+@given(st.sampled_from(sorted(ROWS)), BYTE_EDITS, st.booleans(), st.booleans())
+def test_json_lines_at_rest(place, valid, survives, name, edits, has_size, has_sum):
+    """Compressed, by whatever writer of zstd, and then edited."""
+    writer = zstd.zstandard.ZstdCompressor(write_content_size=has_size, write_checksum=has_sum)
+    zstd.at_rest(place).write_bytes(bytewise(writer.compress(valid[name]), edits))
+    rows = survives(lambda: read_rows(place, ROWS[name]), UsageError)
+    if rows is not None:
+        msgspec.json.encode(rows)
+
+
+def test_what_is_read_was_valid(run, documents):
+    """The examples begin as what they should be."""
+    assert msgspec.convert(documents[VERDICT], TrialVerdict).trial == run.record.plan.trials[0].trial

@@ -1,0 +1,106 @@
+"""Files that users write: campaigns, and known failures."""
+
+from __future__ import annotations
+
+import tomllib
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from harness import campaign_file
+from harness.baseline import file as baseline_file
+from harness.cli.expanding import expanded
+from harness.errors import NothingSelected, UsageError
+from tests.attacks.formats.edits import DEEP, EDITS, Edits, Raw, fewer, many, toml_document
+
+ROOT = Path(__file__).parents[3]
+CAMPAIGNS = sorted((ROOT / "examples").glob("*.toml"))
+KNOWN = b"""# what is known
+[[known]]
+client = "confluent-kafka@*"
+anomaly = "duplicate"
+requirement = "PRD-IDEM-01"
+scenario = "produce/*"
+guarantee = "idempotent"
+level = "MUST"
+reason = "it is told of \\"there\\""
+url = "https://example.org/1"
+expires = 2030-01-31
+flaky = true
+
+# another one
+[[known]]
+client = "mine@own"
+requirement = "PRD-IDEM-02"
+reason = "why not"
+"""
+
+
+def replaced(value: Any) -> Edits:
+    """A document that is only this value, under some key."""
+    return [("replace", 1, 0, value)], []
+
+
+HUGE_NUMBER, NESTED = replaced(Raw(b"9" * 5_000)), replaced(Raw(b"[" * DEEP))
+NESTED_TABLES = replaced(Raw(b"{a=" * 300 + b"1" + b"}" * 300))
+DOTTED = ([], [("insert", 0, 0, b"x." * 900 + b"x = 1\n")])
+
+
+@pytest.fixture(scope="module")
+def place(memory: Path) -> Path:
+    return memory / "file.toml"
+
+
+@many
+@given(st.sampled_from(CAMPAIGNS), EDITS)
+@example(CAMPAIGNS[0], HUGE_NUMBER)
+@example(CAMPAIGNS[0], NESTED)
+@example(CAMPAIGNS[0], NESTED_TABLES)
+@example(CAMPAIGNS[0], DOTTED)
+def test_a_campaign_is_read_or_refused(place, survives, source, edits):
+    text = source.read_bytes()
+    place.write_bytes(toml_document(tomllib.loads(text.decode()), text, edits))
+    survives(lambda: campaign_file.load(place), UsageError)
+
+
+@fewer
+@given(st.sampled_from(CAMPAIGNS), EDITS)
+def test_a_campaign_that_is_read_is_a_plan_or_refused(place, survives, source, edits):
+    text = source.read_bytes()
+    place.write_bytes(toml_document(tomllib.loads(text.decode()), text, edits))
+    file = survives(lambda: campaign_file.load(place), UsageError)
+    if file is not None:
+        seeds = [*islice(campaign_file.seeds(file), 1)]
+        survives(lambda: expanded(file, seeds), UsageError, NothingSelected)
+
+
+@many
+@given(EDITS)
+@example(HUGE_NUMBER)
+@example(NESTED)
+@example(NESTED_TABLES)
+@example(DOTTED)
+def test_known_failures_are_read_or_refused(place, survives, edits):
+    place.write_bytes(toml_document(tomllib.loads(KNOWN.decode()), KNOWN, edits))
+
+    def upkeep() -> None:
+        text = baseline_file.read(str(place))
+        entries = baseline_file.parse(text, "known.toml")
+        again = baseline_file.parse(baseline_file.appended(text, entries), "known.toml")
+        assert again == entries * 2
+        if entries:
+            baseline_file.without(text, {0}, "known.toml")
+
+    survives(upkeep, UsageError)
+
+
+@pytest.mark.parametrize("parts", [2_000, 200_000])
+def test_a_key_of_many_parts_takes_no_hours(place, survives, parts):
+    place.write_bytes(b"x." * parts + b"x = 1\n")
+    for read in (lambda: campaign_file.load(place), lambda: baseline_file.load(str(place))):
+        with pytest.raises(UsageError, match="line 1 has more than 1,000 dots"):
+            survives(read)

@@ -1,0 +1,51 @@
+"""A Cargo.lock that names no registry pins what is built, whatever the user's settings of cargo name."""
+
+from __future__ import annotations
+
+import dataclasses
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harness.errors import EnvironmentProblem
+from harness.provision.cargo_programs import LOCK, built, write_lock
+
+pytestmark = [
+    pytest.mark.long,
+    pytest.mark.skipif(not shutil.which("cargo"), reason="there is no cargo here"),
+]
+
+
+def test_a_crate_that_is_not_the_locked_one_is_refused(cache: Path, tmp_path: Path, crates: Any) -> None:
+    with pytest.raises(EnvironmentProblem, match=r"^tiny 1\.0\.0 could not be built: .*checksum"):
+        built(crates.program(tmp_path / "sources", "0" * 64))
+
+
+def test_a_lock_is_written_and_built_from_behind_a_mirror(cache: Path, tmp_path: Path, crates: Any) -> None:
+    program = crates.program(tmp_path / "sources", "nothing yet")
+    write_lock(program, tmp_path)
+    text = (tmp_path / LOCK).read_text()
+    assert f'source = "registry"\nchecksum = "{crates.checksum}"\n' in text
+    assert "://" not in text
+    assert built(dataclasses.replace(program, lock=tmp_path / LOCK)).exists()
+
+
+def test_a_registry_of_the_users_own_does_not_become_the_locks(
+    cache: Path, tmp_path: Path, crates: Any
+) -> None:
+    own = '[registry]\ndefault = "own"\n[registries.own]\nindex = "sparse+http://127.0.0.1:1/"\n'
+    crates.settings.write_text(crates.settings.read_text() + own)
+    assert built(crates.program(tmp_path / "sources", crates.checksum)).exists()
+
+
+@pytest.mark.parametrize("left_out", ["source", "checksum"])
+def test_a_lock_that_leaves_something_out_is_refused(
+    cache: Path, tmp_path: Path, crates: Any, left_out: str
+) -> None:
+    program = crates.program(tmp_path / "sources", crates.checksum)
+    lines = program.lock.read_text().splitlines(keepends=True)
+    program.lock.write_text("".join(line for line in lines if not line.startswith(left_out)))
+    with pytest.raises(EnvironmentProblem, match=r"^tiny 1\.0\.0 could not be built: "):
+        built(program)
