@@ -15,6 +15,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
+from tempfile import gettempdir
 from typing import Any, TypeVar
 
 from msgspec.structs import asdict
@@ -24,9 +25,17 @@ from harness.contract import TRACE_ENV, AnyEvent, Produce, StartupComplete
 from harness.conversation import ConfigRefused, Conversation
 from harness.conversation.limits import LOG_BYTES, REQUEST_BYTES, ROWS, Meter, OverLimit
 from harness.conversation.trace import read as read_trace
-from harness.errors import BrokerDied, ClientBroken, ClientCrashed, KafkaTrialError, code_of, first_of
+from harness.errors import (
+    BrokerDied,
+    ClientBroken,
+    ClientCrashed,
+    EnvironmentProblem,
+    KafkaTrialError,
+    code_of,
+    first_of,
+)
 from harness.evidence import PRODUCER, Evidence, passed_and_stopped
-from harness.files import make_folder, remove_tree
+from harness.files import lack_of_room, make_folder, remove_tree
 from harness.inject import Injector, sleep_until
 from harness.lane import Lane, LiveLane
 from harness.liveness import CLOSE_TIMEOUT_MS, Patience, flush_timeout_ms
@@ -61,6 +70,10 @@ FEATURE_OF = {
     Guarantee.IDEMPOTENT: "idempotence",
     Guarantee.TRANSACTIONAL: "transactions",
 }
+
+
+class ClockStepped(KafkaTrialError):
+    """Somebody set the machine's clock during the trial: what clients and brokers did by it is not their doing."""
 
 
 class NotOffered(KafkaTrialError):
@@ -111,6 +124,7 @@ class LiveTrial:
         try:
             async with self._pulse:
                 await _unless(self._trouble, self._collect())
+            self._assert_clock_kept()
         except Exception as error:
             ending, code, reason = self._ended_by(error)
         finally:
@@ -136,12 +150,33 @@ class LiveTrial:
                     self._meter.spend(REQUEST_BYTES, row.size_bytes)
 
     def _trouble(self) -> KafkaTrialError | None:
-        """What makes it pointless to go on: a broker that died, a client that takes too much."""
+        """What makes it pointless to go on: nobody observes, a broker died, or a client takes too much."""
+        try:
+            self._assert_observed()
+        except KafkaTrialError as error:
+            return error
         if (reason := self._cluster.died()) is not None:
             return BrokerDied(reason)
         with suppress(OverLimit, FileNotFoundError):
             self._meter.hold(LOG_BYTES, (self._folder / LOG_OF_CLIENT).lstat().st_size)
         return self._meter.exceeded
+
+    def _assert_observed(self) -> None:
+        """Raise if the trial cannot be seen to its end: nothing that a client does then is held against it."""
+        if (lack := lack_of_room(self._folder, Path(gettempdir()))) is not None:
+            raise EnvironmentProblem(lack)
+        if (failure := self._lane.witness.failure) is not None:
+            raise KafkaTrialError(f"the witness failed: {failure}")
+        if not self._pulse.beats:
+            raise KafkaTrialError("the pulse of the harness ended: nobody knows whether it kept time")
+        self._assert_clock_kept()
+
+    def _assert_clock_kept(self) -> None:
+        if stepped_ns := self._pulse.stepped_ns:
+            how = "forward" if stepped_ns > 0 else "back"
+            raise ClockStepped(
+                f"this machine's clock was set {how} by {abs(stepped_ns) / 1e9:,.1f} s during the trial"
+            )
 
     async def _collect(self) -> None:
         _assert_met(unmet.on_brokers(self._spec, len(self._cluster.node_ids)))
@@ -254,8 +289,7 @@ class LiveTrial:
         with suppress(TimeoutError):
             async with asyncio.timeout(LAST_ROWS_S):
                 await self._lane.witness.idle.wait()
-        if self._lane.witness.failure is not None:
-            raise KafkaTrialError(f"the witness failed: {self._lane.witness.failure}")
+        self._assert_observed()
 
     def _assert_nobody_came_around(self) -> None:
         """Whoever reached a broker without the witness met no fault, and nothing tells what was said there."""

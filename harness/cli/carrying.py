@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import platform
-import signal
 import sys
-from collections.abc import Coroutine, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
-from typing import Any
 
 from harness import asked, attempts, baseline, estimate, exports, own_commands, redaction, typed, unmet
 from harness.budget import FAILURES, Budget
 from harness.campaign import Campaign
 from harness.cli import select
+from harness.cli.interrupts import until_signal
 from harness.cli.live_table import LiveTable
 from harness.cli.options import Options
 from harness.cli.output import print_json, run_document
@@ -140,25 +139,6 @@ async def _with_attempts(campaign: Campaign) -> None:
     if more != record.plan and campaign.budget.used_up() is None:
         store.replace_plan(more)
         await campaign.run()
-
-
-async def until_signal(work: Coroutine[Any, Any, None]) -> int | None:
-    """Carry ``work`` out, or cancel it in order on SIGINT, SIGTERM or SIGHUP: then the signal's number."""
-    loop, task = asyncio.get_running_loop(), asyncio.ensure_future(work)
-    received: list[int] = []
-
-    def stop(number: int) -> None:
-        received.append(number)
-        task.cancel()
-
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        loop.add_signal_handler(number, stop, number)
-    try:
-        await task
-    except asyncio.CancelledError:
-        if not received:
-            raise
-    return received[0] if received else None
 
 
 def _conclude(

@@ -25,6 +25,7 @@ from harness.cli import (
     diffing,
     doctor,
     explain,
+    interrupts,
     judging,
     listing,
     prune,
@@ -75,7 +76,8 @@ def call(argv: list[str]) -> int:
         logging.getLogger("harness").setLevel(logging.INFO)
         _add_commands()
         processes.sweep()
-        result = app(_with_command(argv), standalone_mode=False)
+        with interrupts.restored():
+            result = app(_with_command(argv), standalone_mode=False)
         return result if isinstance(result, int) else 0
     except KafkaTrialError as error:
         return _told(error)

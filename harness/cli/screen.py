@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any, cast
 
@@ -21,10 +23,19 @@ from harness.safe_text import for_logs, safe_line
 
 
 class _Stderr:
-    """Whatever stderr is at the moment, without what a CI server would take for a command."""
+    """Whatever stderr is at the moment, without what a CI server would take for a command.
+
+    Where it cannot be written (a closed terminal, a pipe that nobody reads, a full disk), a run goes on without it.
+    """
 
     def write(self, text: str) -> int:
-        return int(self._file.write(for_logs(text)))
+        with _unread():
+            return int(self._file.write(for_logs(text)))
+        return len(text)
+
+    def flush(self) -> None:
+        with _unread():
+            self._file.flush()
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._file, name)
@@ -33,6 +44,18 @@ class _Stderr:
     def _file(self) -> Any:
         # What rich puts in its place while a table is drawn would end here again.
         return getattr(sys.stderr, "rich_proxied_file", sys.stderr)
+
+
+@contextmanager
+def _unread() -> Iterator[None]:
+    """After an error nothing more goes to stderr: what is in its buffer would fail again, at the latest at exit."""
+    try:
+        yield
+    except OSError:
+        with suppress(OSError, ValueError):
+            nobody = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(nobody, sys.stderr.fileno())
+            os.close(nobody)
 
 
 _stderr = cast(IO[str], _Stderr())

@@ -9,7 +9,7 @@ from typing import Any
 
 from harness.budget import Budget
 from harness.campaign import Campaign
-from harness.cli.carrying import until_signal
+from harness.cli.interrupts import until_signal
 from harness.cli.live_table import LiveTable
 from harness.cli.options import Options
 from harness.cli.screen import say

@@ -9,9 +9,11 @@ from typing import NoReturn
 def main() -> NoReturn:
     """The console script ``kafka-trial``; exit codes as in :mod:`harness.cli.main`."""
     try:
+        from harness.cli.interrupts import ignore
         from harness.cli.main import call
 
         code = call(sys.argv[1:])
+        ignore()  # what is left is to remove what is left of us
     except KeyboardInterrupt:
         sys.stderr.write("interrupted\n")
         code = 130

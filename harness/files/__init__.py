@@ -16,6 +16,7 @@ from harness.files.named import must_be_file, read_named, write_named
 from harness.files.places import kind_of, make_folder, new_folder, present
 from harness.files.reading import MOST_BYTES, names, open_stored, read_stored, tail
 from harness.files.removal import remove_tree
+from harness.files.room import lack_of_room
 from harness.files.swapping import built
 from harness.files.writing import create, new_file, open_log, remove_partials, unwritten, write_whole
 
@@ -24,6 +25,7 @@ __all__ = [
     "built",
     "create",
     "kind_of",
+    "lack_of_room",
     "make_folder",
     "must_be_file",
     "names",

@@ -53,8 +53,14 @@ class WitnessLane:
         #: The ports from which it, and those before it on the lane, have gone to brokers: whoever else comes to them
         #: goes around the lane.
         self.dialled: set[int] = set() if dialled is None else dialled
-        #: Why the rows of the latest recording cannot be trusted, if so: a sink or a watcher raised, or our reading.
-        self.failure: str | None = None
+        self._failure: str | None = None
+
+    @property
+    def failure(self) -> str | None:
+        """Why what came of the latest recording is not the client's doing, or not all told, if so."""
+        if self._failure is None and not all(server.is_serving() for server in self._servers):
+            return f"the witness of lane {self._lane} does not listen any more"
+        return self._failure
 
     @property
     def open_connections(self) -> int:
@@ -97,7 +103,7 @@ class WitnessLane:
         self._numbers = itertools.count(1)
         self._sink, self._meter = sink, meter
         if sink is not None:
-            self.failure = None
+            self._failure = None
 
     def watch(self, callback: Sink) -> None:
         """Also call ``callback`` with every row, right after its bytes have been passed on."""
@@ -180,7 +186,7 @@ class WitnessLane:
             self.idle.set()
 
     def _fail(self, error: Exception) -> None:
-        self.failure = self.failure or f"the witness of lane {self._lane} lost a row: {error!r}"
+        self._failure = self._failure or f"the witness of lane {self._lane} lost a row: {error!r}"
 
     def _give(self, row: Frame) -> None:
         if self._sink is not None:

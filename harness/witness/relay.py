@@ -73,6 +73,13 @@ class Side(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         """Pass on first, then tell: the time is that of the arrival."""
+        # asyncio would take an error for one of the connection, and the witness it for the client's reset.
+        try:
+            self._take(data)
+        except Exception as error:
+            self._relay.break_off(error)
+
+    def _take(self, data: bytes) -> None:
         t_ns = time.monotonic_ns()
         if not self._relay.may_begin(self, data):
             return
@@ -124,7 +131,7 @@ class Side(asyncio.Protocol):
             self.alarm = None
         if due_ns is not None:
             delay_s = max(0, due_ns - time.monotonic_ns()) / 1e9
-            self.alarm = asyncio.get_running_loop().call_later(delay_s, self._relay.go_on, self)
+            self.alarm = asyncio.get_running_loop().call_later(delay_s, self._relay.go_on_later, self)
 
     def reset(self) -> None:
         """End with RST, so that the peer learns that the stream was cut and not finished."""
@@ -190,6 +197,7 @@ class Relay:
             self.client.transport.pause_reading()
             self._tell([self._transcript.opened(time.monotonic_ns())])
             self._dial = asyncio.get_running_loop().create_task(self._reach_broker())
+            self._dial.add_done_callback(self._has_dialled)
         else:
             self.client.transport.resume_reading()
 
@@ -201,6 +209,17 @@ class Relay:
             note = f"the broker could not be reached: {error.strerror or error}"
             self._tell(self._transcript.closed(time.monotonic_ns(), BROKER, note))
             self.client.reset()
+
+    def _has_dialled(self, task: asyncio.Task[None]) -> None:
+        """A client whose broker nobody dials any more would wait for ever, and be taken for a slow one."""
+        error = asyncio.CancelledError() if task.cancelled() else task.exception()
+        if error is not None and not self._aborted:
+            self.break_off(RuntimeError(f"no broker was dialled: {error!r}"))
+
+    def break_off(self, error: Exception) -> None:
+        """The witness cannot go on with the connection, by no fault of either side."""
+        self._failed(error)
+        self.abort()
 
     def may_begin(self, side: Side, data: bytes) -> bool:
         """False if ``data`` began a request too many, which ends the connection before the broker hears of it."""
@@ -254,6 +273,13 @@ class Relay:
         else:
             side.let_go("waiting")
         side.look_again(side.passage.due_ns)
+
+    def go_on_later(self, side: Side) -> None:
+        """:meth:`go_on`, by the clock; the event loop has no use for an error."""
+        try:
+            self.go_on(side)
+        except Exception as error:
+            self.break_off(error)
 
     def end(self, *, reset: bool, note: str = "ended by a rule") -> None:
         """A rule or a limit ends the connection, on both sides."""

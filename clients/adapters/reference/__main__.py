@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from contextlib import suppress
 from io import FileIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,6 +24,9 @@ from harness.errors import UsageError
 
 if TYPE_CHECKING:
     from clients.adapters.python_lib.verifiable.adapter import Applied, NotSet
+
+#: The exit code of a program that could not write its trace.
+UNTOLD = 74
 
 
 class ReferenceClient(Adapter):
@@ -80,7 +84,16 @@ def main(mutant: str, trace_file: str | None) -> None:
 
 
 def _write(file: FileIO, event: TraceEvent) -> None:
-    file.write(msgspec.json.encode(event) + b"\n")
+    """A trace that cannot be written is none: the program ends at once, rather than act on what it did not tell."""
+    line = msgspec.json.encode(event) + b"\n"
+    try:
+        told = file.write(line)
+    except OSError:
+        told = 0
+    if told != len(line):
+        with suppress(OSError):
+            os.write(2, b"the trace cannot be written\n")
+        os._exit(UNTOLD)
 
 
 if __name__ == "__main__":

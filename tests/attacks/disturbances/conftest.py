@@ -1,0 +1,152 @@
+"""Runs of a few short trials, carried out by the command itself in a process of its own, for whoever disturbs them.
+
+The plan is written by the test, since no scenario is so short, and the command resumes it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from tempfile import gettempdir
+from typing import Any, TypeVar
+
+import psutil
+import pytest
+from msgspec.structs import replace
+
+from harness import processes, registry
+from harness.plan import make_plan
+from harness.spec import ClientRef, Plan, Workload
+from harness.store import TRACE, RunRecord, RunStore
+
+T = TypeVar("T")
+
+SCRIPT = Path(sys.executable).with_name("kafka-trial")
+BROKER = "local:4.3.1x1"
+#: Long enough to be disturbed in its midst by whoever looks every few milliseconds.
+LOAD = Workload(records=200, chunk=5, interval_ms=100)
+EXPORTS = ("results.jsonl", "junit.xml", "summary.md", "findings.json")
+LOOK_S, LOOKS = 0.01, 12_000
+
+
+def until(told: Callable[[], T | None], what: str) -> T:
+    """What ``told`` gives as soon as it gives something."""
+    for _ in range(LOOKS):
+        if found := told():
+            return found
+        time.sleep(LOOK_S)
+    raise AssertionError(f"it never came about: {what}")
+
+
+@dataclass
+class Run:
+    """One run: its folder, and the command that carries it out."""
+
+    store: RunStore
+    command: tuple[str, ...] = (str(SCRIPT),)
+    env: dict[str, str] = field(default_factory=dict)
+    process: subprocess.Popen[str] | None = None
+
+    @property
+    def trials(self) -> list[str]:
+        return [spec.trial for spec in self.store.record.plan.trials]
+
+    def start(self, *argv: str, **options: Any) -> subprocess.Popen[str]:
+        """Begin to carry it out."""
+        self.process = subprocess.Popen(
+            [*self.command, "run", "--resume", str(self.store.folder), *argv],
+            env={**os.environ, **self.env},
+            cwd=gettempdir(),
+            text=True,
+            start_new_session=True,
+            **({"stdout": subprocess.PIPE, "stderr": subprocess.PIPE} | options),
+        )
+        return self.process
+
+    def ended(self) -> tuple[int, str]:
+        """The exit code, and what was said, once it has ended."""
+        assert self.process is not None
+        out, said = self.process.communicate()
+        assert "Traceback" not in said and not out
+        return self.process.returncode, said
+
+    def carried_out(self, *argv: str) -> tuple[int, str]:
+        """All of it."""
+        self.start(*argv)
+        return self.ended()
+
+    def under_load(self, trial: int = 0) -> None:
+        """Wait until the client of the trial has told the trace of records of its own."""
+        assert self.process is not None
+        trace = self.store.trial_folder(self.trials[trial]) / "client" / TRACE
+
+        def working() -> bool:
+            assert self.process is not None and self.process.poll() is None, self.process.communicate()
+            with suppress(OSError):
+                return trace.stat().st_size > 0
+            return False
+
+        until(working, f"load of {self.trials[trial]}")
+
+    def verdicts(self) -> list[tuple[str, str]]:
+        """Verdict and code of the finished trials, in the plan's order."""
+        return [(each.verdict, each.code) for each in self.store.verdicts()]
+
+    def has_exports(self) -> bool:
+        """True if all are there, with one line for each finished trial."""
+        told = [json.loads(line) for line in (self.store.folder / "results.jsonl").read_text().splitlines()]
+        assert [each["trial"] for each in told] == [each.trial for each in self.store.verdicts()]
+        return all((self.store.folder / name).exists() for name in EXPORTS)
+
+    def left(self) -> list[object]:
+        """What is left of the command that has ended: processes, and folders."""
+        assert self.process is not None
+        psutil.wait_procs(self.children(), timeout=20)
+        return [*self.children(), *Path(gettempdir()).glob(f"kafka-trial-{self.process.pid}-*")]
+
+    def children(self, *words: str) -> list[psutil.Process]:
+        """Its processes with these words on their command line."""
+        assert self.process is not None
+        found = []
+        for process in psutil.process_iter():
+            with suppress(psutil.Error):
+                mark = process.environ().get(processes.OWNER, "")
+                if mark.startswith(f"{self.process.pid}:") and all(
+                    any(word in part for part in process.cmdline()) for word in words
+                ):
+                    found.append(process)
+        return found
+
+    def child(self, *words: str) -> psutil.Process:
+        """The one process of those."""
+        [found] = self.children(*words)
+        return found
+
+
+@pytest.fixture
+def planned(tmp_path: Path) -> Iterator[Callable[..., Run]]:
+    """``planned(n)``: a run of ``n`` short trials of the reference client in peace, which nobody has begun."""
+    runs = []
+
+    def make(trials: int, out_dir: Path | None = None, jobs: int = 1, workload: Workload = LOAD) -> Run:
+        client = ClientRef("reference", registry.client("reference").default_version)
+        plan = make_plan([registry.scenario("produce/calm")], [client], [BROKER], range(1, trials + 1))
+        short = [replace(spec, workload=workload) for spec in plan.trials if spec.guarantee == "idempotent"]
+        record = RunRecord("20260101-000000-0000", "", Plan(1, tuple(short)), jobs, {}, [])
+        runs.append(Run(RunStore.create(out_dir or tmp_path / "runs", record)))
+        return runs[-1]
+
+    yield make
+    for run in runs:
+        if run.process is not None and run.process.poll() is None:
+            run.process.send_signal(signal.SIGCONT)
+            run.process.terminate()
+            run.process.communicate()

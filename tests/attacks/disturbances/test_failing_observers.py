@@ -1,0 +1,103 @@
+"""What watches a trial fails in its midst: the trial is a harness-error by that name, and the next one is as usual."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+
+import pytest
+
+from harness import live
+from harness.campaign import Campaign
+from harness.execution import Execution
+from harness.installing import install
+from harness.witness.begun import Begun
+from harness.witness.relay import Relay
+
+pytestmark = pytest.mark.jvm
+
+HOUR_NS = 3_600 * 10**9
+
+
+def dial_is_cancelled(monkeypatch, _):
+    """The task of each connection through the witness ends before it has reached its broker."""
+    connected = Relay.connected
+
+    def cancelled(relay, side):
+        connected(relay, side)
+        if relay._dial is not None:
+            relay._dial.cancel()
+
+    monkeypatch.setattr(Relay, "connected", cancelled)
+
+
+def reading_fails(monkeypatch, _):
+    def fails(_, data):
+        raise ZeroDivisionError(len(data))
+
+    monkeypatch.setattr(Begun, "feed", fails)
+
+
+def pulse_ends(_, trial):
+    trial._pulse._beating.cancel()
+
+
+def clock_goes_forward(_, trial):
+    trial._pulse._wall_ns = lambda: time.time_ns() + HOUR_NS
+
+
+def clock_goes_back(_, trial):
+    trial._pulse._wall_ns = lambda: time.time_ns() - HOUR_NS
+
+
+#: In this order; the witness that does not listen any more is the last, for nothing comes after it on its lane.
+DISTURBANCES = [
+    (dial_is_cancelled, "kafka-trial-error", "no broker was dialled: CancelledError()"),
+    (reading_fails, "kafka-trial-error", "the witness of lane 0 lost a row: ZeroDivisionError("),
+    (pulse_ends, "kafka-trial-error", "the pulse of the harness ended"),
+    (
+        clock_goes_forward,
+        "clock-stepped",
+        "this machine's clock was set forward by 3,600.0 s during the trial",
+    ),
+    (clock_goes_back, "clock-stepped", "this machine's clock was set back by 3,600.0 s during the trial"),
+    (lambda *_: None, "held", ""),
+    (
+        lambda _, trial: trial._lane.witness._servers[0].close(),
+        "kafka-trial-error",
+        "the witness of lane 0 does not listen any more",
+    ),
+]
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_an_observer_that_fails_costs_its_trial_and_accuses_nobody(planned, monkeypatch):
+    store = planned(len(DISTURBANCES)).store
+    names = [spec.trial for spec in store.record.plan.trials]
+    collect, run = live.LiveTrial._hand_over, Execution.run
+
+    async def disturbed(trial, client, command):
+        """From the first records on."""
+        does, *_ = DISTURBANCES[names.index(trial._spec.trial)]
+        if does not in begun:
+            begun.append(does)
+            does(patch, trial)
+        await collect(trial, client, command)
+
+    async def one(execution, index, spec, cluster, lane):
+        try:
+            return await run(execution, index, spec, cluster, lane)
+        finally:
+            patch.undo()
+
+    begun = []
+    with pytest.MonkeyPatch.context() as patch:
+        monkeypatch.setattr(live.LiveTrial, "_hand_over", disturbed)
+        monkeypatch.setattr(Execution, "run", one)
+        clients = install(spec.client for spec in store.record.plan.trials)
+        asyncio.run(Campaign(store, clients, 1, lambda _: None, lambda _: None).run())
+
+    told = {verdict.trial: verdict for verdict in store.verdicts()}
+    for name, (_, code, sentence) in zip(names, DISTURBANCES, strict=True):
+        assert (told[name].code, sentence in told[name].reason) == (code, True), told[name].reason
+        assert told[name].verdict == ("pass" if code == "held" else "harness-error")
