@@ -19,6 +19,7 @@ from harness.cli.screen import answer, say
 from harness.errors import UsageError
 from harness.housekeeping import Decision, Found, Kind, Wanted, installed, plan, removal, runs
 from harness.provision.caches import cache_path
+from harness.safe_text import safe_line
 from harness.units import duration_s, some, told_bytes, told_s
 
 #: The last second that a calendar of four digits has: a file can say that it is younger.
@@ -158,5 +159,4 @@ def _row(thing: Found) -> dict[str, Any]:
 
 
 def _shown(path: Path) -> str:
-    """A path on one line, whatever its names hold."""
-    return str(path) if str(path).isprintable() else ascii(str(path))
+    return safe_line(str(path))
