@@ -333,7 +333,7 @@ def test_the_command_that_reproduces_can_be_pasted(story: Stories) -> None:
         "kafka-trial run produce/dropped-response -c reference@0.1.0 -b local:4.3.1x1 "
         "--seed 7 --guarantee at-least-once"
     )
-    own = story("one", client=ClientRef("mine", "dev", ("./my client", "--fast")))
+    own = story("one", client=ClientRef("mine", "own", ("./my client", "--fast")))
     assert reproduce(own.spec).endswith("--guarantee at-least-once -- './my client' --fast")
 
 
