@@ -6,14 +6,18 @@ through a lane stays on it, and a fault on one lane is no business of its neighb
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 
 from harness.errors import EnvironmentProblem
 from harness.ports import Cluster, Proxy, ProxyServer
 from harness.spec import FaultSpec
 from harness.witness import WitnessLane
+
+#: A witness that is not quiet by then will not be.
+EMPTY_S = 5.0
 
 
 @dataclass(frozen=True)
@@ -47,6 +51,20 @@ class Lane:
         if self.witness.armed:
             names = ", ".join(self.witness.armed)
             raise EnvironmentProblem(f"lane {self.number}: the witness still acts on frames, by {names}")
+
+    async def empty(self) -> None:
+        """End what a client has left on its way, which would come to the witness in the next trial.
+
+        A proxy accepts connections faster than it dials for them, and so does the kernel for the witness: of thousands
+        many come when their client is gone.
+        """
+        for proxy in self.proxies:
+            await proxy.disable()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(EMPTY_S):
+                await self.witness.quiet()
+        for proxy in self.proxies:
+            await proxy.enable()
 
 
 @dataclass(frozen=True)

@@ -28,6 +28,7 @@ Sink = Callable[[Frame], None]
 BACKLOG = 512
 #: Whoever opens thousands of connections is not to hold up the frames of other lanes.
 ACCEPTS_AT_ONCE = 16
+QUIET_S = 0.1
 
 
 class WitnessLane:
@@ -39,6 +40,7 @@ class WitnessLane:
         self._lane = lane
         self._whole_limit_bytes = whole_limit_bytes
         self._servers: list[asyncio.Server] = []
+        self._accepts = 0
         self._relays: set[Relay] = set()
         self.idle = asyncio.Event()
         self.idle.set()
@@ -137,7 +139,16 @@ class WitnessLane:
         self._servers.append(server)
         listening.listen(BACKLOG)
 
+    async def quiet(self) -> None:
+        """Return once nobody has come for a while, and all who came have gone."""
+        seen = -1
+        while seen != self._accepts:
+            seen = self._accepts
+            await asyncio.sleep(QUIET_S)
+        await self.idle.wait()
+
     def _accepted(self, address: LaneAddress) -> asyncio.Protocol:
+        self._accepts += 1
         if not self._within(CONNECTIONS, len(self._relays) + 1):
             return Refused()
         return self._relay(address).client

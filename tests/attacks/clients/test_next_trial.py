@@ -1,0 +1,49 @@
+"""The trial after a hostile one, on the same lane: nothing of it is held against the next client."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from harness import own_commands, registry
+from harness.cli.main import call
+from harness.plan import make_plan
+from harness.spec import ClientRef, Plan
+from harness.store import RunStore
+
+pytestmark = pytest.mark.jvm
+
+#: More than a producer opens in peace, and less than any attack.
+FEW = 20
+PROGRAM = Path(__file__).parents[1] / "hostile.py"
+
+
+@pytest.mark.parametrize("name", ["opens_connections"])
+def test_connections_of_a_hostile_client_are_not_those_of_the_next(tmp_path, name):
+    hostile = own_commands.client((sys.executable, "-I", "-S", str(PROGRAM), name, str(tmp_path)), name)
+    honest = ClientRef("reference", registry.client("reference").default_version)
+    scenario = registry.scenario("produce/calm")
+    trials = [make_plan([scenario], [ref], ["local:4.3.1x1"], [1]).trials[0] for ref in (hostile, honest)]
+    (tmp_path / "plan.json").write_bytes(msgspec.json.encode(Plan(1, tuple(trials))))
+
+    code = call(
+        [
+            "replay",
+            str(tmp_path / "plan.json"),
+            "--allow-command",
+            "-j",
+            "1",
+            "--out-dir",
+            str(tmp_path),
+            "-q",
+        ]
+    )
+
+    first, second = RunStore.open(tmp_path).verdicts()
+    assert code == 3 and first.verdict == "harness-error" and "connections at a time" in first.reason
+    assert second.verdict == "pass"
+    frames = RunStore.open(tmp_path).read_evidence(second.trial).frames
+    assert len({frame.conn for frame in frames}) < FEW
