@@ -3,8 +3,8 @@
     .venv/bin/python -m benchmarks.besieged [--seed N] [--clients reference confluent-kafka]
 
 Of 60 trials, 20 have one of 20 hostile programs each (``tests/attacks/hostile.py``: they flood, nest, fork, block, lie,
-fill the disk, end the broker). The honest clients' verdicts must be those of the undisturbed run, what is told at the
-end must name each hostile program, the harness must stay below its memory, and nothing may be left.
+fill the disk, end the broker). The honest clients' verdicts must be those of the undisturbed run, summary.md must say
+of each hostile program what it did, the harness must stay below its memory, and nothing may be left.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ import msgspec
 import psutil
 
 from harness import own_commands, registry
+from harness.exports import JUNIT, RESULTS, SUMMARY
 from harness.plan import make_plan
 from harness.spec import ClientRef, Plan, TrialSpec
 from harness.store import RunStore
@@ -57,11 +58,14 @@ HOSTILE = (
 
 
 class Ran(NamedTuple):
-    """How a run ended: verdict and reason of each trial, what was told, and the largest memory of the harness."""
+    """How a run ended: verdict and reason of each trial, and the largest memory of the harness.
+
+    ``accused`` are the lines of summary.md that tell what went wrong with whom.
+    """
 
     code: int
     verdicts: dict[str, tuple[str, str]]
-    told: str
+    accused: str
     peak_mib: float
     seconds: float
     exports: list[str]
@@ -87,7 +91,7 @@ def run(plan: Plan, folder: Path) -> Ran:
     """Carry a plan out by the command line, as its users do."""
     file = folder / "plan.json"
     file.write_bytes(msgspec.json.encode(plan))
-    argv = [
+    argv: list[str | Path] = [
         Path(sys.executable).with_name("kafka-trial"),
         "replay",
         file,
@@ -107,11 +111,12 @@ def run(plan: Plan, folder: Path) -> Ran:
             time.sleep(0.2)
     store = RunStore.open(folder)
     verdicts = {each.trial: (str(each.verdict), each.reason) for each in store.verdicts()}
+    summary = (store.folder / SUMMARY).read_text()
     exports = [path.name for path in store.folder.iterdir() if path.suffix in (".jsonl", ".xml", ".md")]
     return Ran(
         process.returncode,
         verdicts,
-        (folder / "told").read_text(errors="replace"),
+        "\n".join(line for line in summary.splitlines() if line.startswith("- ")),
         peak_kib / 1024,
         time.monotonic() - began,
         sorted(exports),
@@ -136,7 +141,7 @@ def compared(alone: Ran, besieged: Ran, seed: int) -> dict[str, Any]:
         for trial, (verdict, _) in alone.verdicts.items()
         if besieged.verdicts.get(trial, ("no verdict", ""))[0] != verdict
     }
-    unnamed = [name for name in HOSTILE if name not in besieged.told]
+    unnamed = [name for name in HOSTILE if f"`{name}@own: " not in besieged.accused]
     return {
         "seed": seed,
         "trials": len(besieged.verdicts),
@@ -161,10 +166,16 @@ def main() -> int:
     for plan in plans(options.clients, options.seed):
         with TemporaryDirectory(prefix="besieged-") as folder:
             ran.append(run(plan, Path(folder)))
-    found = compared(*ran, options.seed)
+    alone, besieged = ran
+    found = compared(alone, besieged, options.seed)
     sys.stdout.write(json.dumps(found, indent=1) + "\n")
-    bad = found["changed"] or found["unnamed"] or found["left"] or max(found["peak_mib"]) >= MEMORY_MIB
-    return 1 if bad else 0
+    held = (
+        not (found["changed"] or found["unnamed"] or found["left"])
+        and max(found["peak_mib"]) < MEMORY_MIB
+        and found["exit"][1] != 0
+        and set(found["exports"]) >= {RESULTS, JUNIT, SUMMARY}
+    )
+    return 0 if held else 1
 
 
 if __name__ == "__main__":

@@ -47,7 +47,7 @@ POLL_S = 0.02
 EXIT_TIMEOUT_S = 1.0
 #: Of its log, for its last words.
 TAIL_BYTES = 4_096
-#: What a change of toxics lets go of leaves within this time, or finds that nobody takes it and ends its connection.
+#: What a change of toxics releases leaves within this time, or its connection ends because the other side is gone.
 #: Another change meanwhile would wait for it inside the server, with the proxy locked, and might wait for ever.
 DRAIN_S = 0.05
 
@@ -350,7 +350,7 @@ class LaneProxy:
         self._toxics.pop(name, None)
 
     async def _change(self, stream: str, call: Callable[[], None]) -> None:
-        """No change before what the last one has let go of has left, or has found that nobody takes it."""
+        """Wait until what the last change released has left, or its connection has ended."""
         loop = asyncio.get_running_loop()
         await asyncio.sleep(max(0.0, self._drained_s - loop.time()))
         lets_go = any(toxic.stream == stream and toxic.kind in HOLDING for toxic in self._toxics.values())

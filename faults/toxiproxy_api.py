@@ -40,7 +40,7 @@ class Endpoint:
 
     def __init__(self, address: Address, timeout_s: float = READ_TIMEOUT_S) -> None:
         self.address = address
-        #: By which the server's log tells our requests from anybody else's: the API asks nobody who he is.
+        #: Tells our requests from others in the server's log: the API asks for no credentials.
         self.user_agent = f"kafka-trial/{secrets.token_hex(16)}"
         self._timeout_s = timeout_s
         self._url = "http://{}:{}".format(*address)

@@ -1,6 +1,6 @@
-"""Who used a server's API, from the server's own log: a JSON line for each request, with the user agent of who sent it.
+"""Which processes used a server's API, from the server's own log: a JSON line for each request, with its user agent.
 
-The API asks nobody who he is, and every user of the machine can reach it. We cannot keep them out, but none of them
+The API asks for no credentials, and every user of the machine can reach it. We cannot keep them out, but none of them
 goes unseen.
 """
 

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections import Counter
 
-from harness import own_commands, schedule, typed
+from harness import memory, own_commands, schedule, typed
+from harness.conversation.limits import EVIDENCE
 from harness.errors import UsageError
 from harness.names import folder_name
 from harness.registry import scenario
-from harness.spec import Plan, TrialSpec, Workload
+from harness.spec import Plan, TrialSpec
 
-#: What harness, checks and consequences reckon with; who judges a client must know them.
+#: The settings that harness, checks and consequences calculate with, so their values must be known.
 SETTINGS = (
     "delivery.timeout.ms",
     "linger.ms",
@@ -33,6 +34,8 @@ BOUNDS = {
     "keys": (0, 1_000_000),
     "value_bytes": (0, 2**24),
 }
+#: What the evidence of a record takes beside its value, where all goes well: a row of the log, a place in the history.
+A_RECORD = 25 * memory.A_VALUE + 300 * memory.A_BYTE
 
 
 def check(plan: Plan, world: str) -> None:
@@ -52,16 +55,23 @@ def check(plan: Plan, world: str) -> None:
 
 def check_numbers(spec: TrialSpec) -> None:
     """Raise UsageError for a workload or a setting that nothing can reckon with, in a plan or in a stored trial."""
-    _check_workload(spec.workload, spec.trial)
+    check_workload(spec)
     _check_settings(spec)
 
 
-def _check_workload(load: Workload, trial: str) -> None:
+def check_workload(spec: TrialSpec) -> None:
+    """Raise UsageError for a workload of impossible size: readers of the evidence count up to it."""
+    load, trial = spec.workload, spec.trial
     for name, (low, high) in BOUNDS.items():
         if not low <= (value := getattr(load, name)) <= high:
             raise UsageError(
                 f"{name} of the workload of trial {trial!r} must be {low} to {high}, not {value}"
             )
+    if (needed := load.records * (A_RECORD + memory.A_BYTE * load.value_bytes)) > EVIDENCE.base:
+        raise UsageError(
+            f"the evidence of trial {trial!r} would take {needed:,} bytes of memory, and at most {EVIDENCE.base:,} are "
+            "read again; ask for fewer records, or for smaller ones"
+        )
     if load.load_ms > schedule.LONGEST_MS:
         raise UsageError(
             f"the load of trial {trial!r} would last {load.load_ms} ms; {schedule.LONGEST_MS} ms at most, "

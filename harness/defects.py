@@ -1,4 +1,4 @@
-"""An error that nobody foresaw, in one trial: told in one sentence, its traceback kept, no other trial harmed."""
+"""An unexpected error in one trial: one sentence for the user, the traceback in a file, the other trials go on."""
 
 from __future__ import annotations
 

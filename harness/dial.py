@@ -1,18 +1,21 @@
 """Connections of ours whose own port is known before anybody can have accepted them.
 
-A broker's log tells of every connection that it accepted, by the port it came from. Who is to say of each whether it is
-ours must know its ports first: one that is learned from a connection that stands is not known of one that was given up.
+A broker's log tells of every connection that it accepted, by the port it came from. To recognise ours there, each port
+must be known before the connection is tried: a connection that was given up may still have been accepted.
 """
 
 from __future__ import annotations
 
 import asyncio
+import errno
 import socket
 from collections.abc import Callable
 
 from harness.ports import Address
 
-LOOPBACK = "127.0.0.1"
+#: Our addresses, in the order of use. A bound port stays taken for a minute after its connection has ended: with one
+#: address, a client that opens and closes thousands of connections would take the ports of all lanes.
+LOOPBACK = tuple(f"127.0.0.{number}" for number in range(1, 255))
 
 
 async def dial(address: Address, told: Callable[[int], object]) -> socket.socket:
@@ -20,10 +23,21 @@ async def dial(address: Address, told: Callable[[int], object]) -> socket.socket
     connection = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     try:
         connection.setblocking(False)
-        connection.bind((LOOPBACK, 0))
+        _bind(connection)
         told(connection.getsockname()[1])
         await asyncio.get_running_loop().sock_connect(connection, address)
     except BaseException:
         connection.close()
         raise
     return connection
+
+
+def _bind(connection: socket.socket) -> None:
+    for host in LOOPBACK:
+        try:
+            connection.bind((host, 0))
+        except OSError as error:
+            if error.errno != errno.EADDRINUSE or host == LOOPBACK[-1]:
+                raise
+        else:
+            return

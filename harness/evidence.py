@@ -62,13 +62,13 @@ class Evidence:
         """Record number -> what the client said of it, in invocation order."""
         invoked: dict[int, int] = {}
         completed: dict[int, Send] = {}
+        # A stored event may count as far as it likes: no more records are handed over than the plan has.
+        left = self.record.spec.workload.records
         for event in self.history:
             if isinstance(event, OpInvoke) and event.op == "send":
-                # A stored event may count as far as it likes.
-                for n in range(
-                    event.first, event.first + min(event.count, self.record.spec.workload.records)
-                ):
+                for n in range(event.first, event.first + min(event.count, left)):
                     invoked.setdefault(n, event.mono_ns)
+                left -= max(0, min(event.count, left))
             elif isinstance(event, OpComplete) and event.op == "send":
                 _complete(completed, event)
         sends = {n: completed.get(n) or Send(n, invoke_ns) for n, invoke_ns in invoked.items()}

@@ -11,7 +11,8 @@ import msgspec
 
 from harness import asked, baseline, defects, registry, spoiled
 from harness.capture.observer import observed
-from harness.errors import EnvironmentProblem
+from harness.conversation.limits import OverLimit
+from harness.errors import EnvironmentProblem, code_of
 from harness.evidence import Evidence
 from harness.judge import judge
 from harness.lane import Lane
@@ -106,14 +107,19 @@ class Execution:
             verdict = judged(evidence, self._record)
         except EnvironmentProblem:
             raise
+        except OverLimit as error:
+            verdict = self._without_evidence(evidence.record, code_of(error), str(error))
         except Exception as error:
             reason = defects.told(error, self.store.trial_folder(evidence.record.spec.trial))
-            ended = {"ending": Ending.HARNESS_ERROR, "code": defects.CODE, "reason": reason}
-            without = Evidence(msgspec.structs.replace(evidence.record, **ended), (), (), (), ())
-            self.store.write_evidence(without)
-            verdict = judged(without, self._record)
+            verdict = self._without_evidence(evidence.record, defects.CODE, reason)
         self.store.write_verdict(verdict)
         return verdict
+
+    def _without_evidence(self, record: TrialRecord, code: str, reason: str) -> TrialVerdict:
+        ended = {"ending": Ending.HARNESS_ERROR, "code": code, "reason": reason}
+        without = Evidence(msgspec.structs.replace(record, **ended), (), (), (), ())
+        self.store.write_evidence(without)
+        return judged(without, self._record)
 
 
 def judged(evidence: Evidence, record: RunRecord) -> TrialVerdict:

@@ -15,6 +15,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
 
+from msgspec.structs import replace
+
 from harness import delivery
 from harness.anomaly import ReasonKind
 from harness.availability import availability
@@ -262,18 +264,8 @@ def _verdict(
     counts: Delivery | None = None,
     available: Availability | None = None,
 ) -> TrialVerdict:
-    spec, reason = evidence.record.spec, decided.reason or Reason("")
-    return TrialVerdict(
-        trial=spec.trial,
-        client=str(spec.client),
-        broker=spec.broker,
-        scenario=spec.scenario,
-        guarantee=spec.guarantee,
-        seed=spec.seed,
-        verdict=decided.verdict,
-        reason=reason.message,
-        code=reason.code,
-        params=reason.params,
+    return replace(
+        TrialVerdict.of(evidence.record.spec, decided.verdict, decided.reason or Reason("")),
         requirements=tuple(
             [
                 RequirementVerdict(
@@ -289,8 +281,6 @@ def _verdict(
         faults=_accounts(evidence) if faults is None else faults,
         delivery=counts or Delivery(),
         availability=available or Availability(),
-        variant=spec.variant,
-        attempt=spec.attempt,
     )
 
 

@@ -7,8 +7,9 @@ through a lane stays on it, and a fault on one lane is no business of its neighb
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
 from harness.errors import EnvironmentProblem
@@ -16,7 +17,7 @@ from harness.ports import Cluster, Proxy, ProxyServer
 from harness.spec import FaultSpec
 from harness.witness import WitnessLane
 
-#: A witness that is not quiet by then will not be.
+#: A witness that has not accepted all that waits by then will not.
 EMPTY_S = 5.0
 
 
@@ -53,18 +54,23 @@ class Lane:
             raise EnvironmentProblem(f"lane {self.number}: the witness still acts on frames, by {names}")
 
     async def empty(self) -> None:
-        """End what a client has left on its way, which would come to the witness in the next trial.
+        """Reset every connection that a client has left, so that none counts against the next client.
 
         A proxy accepts connections faster than it dials for them, and so does the kernel for the witness: of thousands
-        many come when their client is gone.
+        many arrive after their client has ended. A broker that owes an answer does not notice that its peer has gone.
+        EnvironmentProblem: some connections may be left.
         """
-        for proxy in self.proxies:
-            await proxy.disable()
-        with suppress(TimeoutError):
+        try:
+            for proxy in self.proxies:
+                await proxy.disable()
             async with asyncio.timeout(EMPTY_S):
-                await self.witness.quiet()
-        for proxy in self.proxies:
-            await proxy.enable()
+                await self.witness.empty()
+        except OSError as error:  # TimeoutError is one
+            why = error.strerror or f"it takes more than {EMPTY_S:g} s"
+            raise EnvironmentProblem(f"lane {self.number} cannot be emptied: {why}") from error
+        finally:
+            for proxy in self.proxies:
+                await proxy.enable()
 
 
 @dataclass(frozen=True)
@@ -92,7 +98,7 @@ class LiveLane:
 
 @asynccontextmanager
 async def open_lane(
-    cluster: Cluster, server: ProxyServer, number: int = 0, dialled: set[int] | None = None
+    cluster: Cluster, server: ProxyServer, number: int = 0, dialled: Counter[int] | None = None
 ) -> AsyncIterator[Lane]:
     """A lane of ``cluster``, its witness listening and its proxies enabled; the witness is closed at exit.
 

@@ -127,10 +127,8 @@ class LiveTrial:
             self._assert_clock_kept()
         except Exception as error:
             ending, code, reason = self._ended_by(error)
-            with suppress(KafkaTrialError):  # the next trial finds the lane as it is
-                await self._lane.empty()
         finally:
-            self._lane.witness.record(None)
+            self._lane.witness.record(None, self._meter)
             with suppress(OSError):
                 await asyncio.to_thread(remove_tree, self._folder / OWN)
         self._mark(end_ns=time.monotonic_ns())
@@ -152,7 +150,7 @@ class LiveTrial:
                     self._meter.spend(REQUEST_BYTES, row.size_bytes)
 
     def _trouble(self) -> KafkaTrialError | None:
-        """What makes it pointless to go on: nobody observes, a broker died, or a client takes too much."""
+        """Why going on is pointless: an observer failed, a broker died, or a client went beyond a limit."""
         try:
             self._assert_observed()
         except KafkaTrialError as error:
@@ -170,7 +168,7 @@ class LiveTrial:
         if (failure := self._lane.witness.failure) is not None:
             raise KafkaTrialError(f"the witness failed: {failure}")
         if not self._pulse.beats:
-            raise KafkaTrialError("the pulse of the harness ended: nobody knows whether it kept time")
+            raise KafkaTrialError("the pulse of the harness ended: whether it kept time is unknown")
         self._assert_clock_kept()
 
     def _assert_clock_kept(self) -> None:
@@ -183,6 +181,7 @@ class LiveTrial:
     async def _collect(self) -> None:
         _assert_met(unmet.on_brokers(self._spec, len(self._cluster.node_ids)))
         await self._lane.assert_pristine()
+        self._came_around()  # what was done before is not this client's doing
         await self._cluster.create_topic(self._topic, self._spec.workload.partitions)
         trace = self._own_folder() / TRACE
         launch = self._client.launch
@@ -293,14 +292,19 @@ class LiveTrial:
                 await self._lane.witness.idle.wait()
         self._assert_observed()
 
+    def _came_around(self) -> list[str]:
+        """Which brokers somebody else than the witness has reached since the last call; each dial is good for one."""
+        dialled, around = self._lane.witness.dialled, []
+        for node_id, port in self._cluster.came_to(self._lane.number):
+            if dialled[port]:
+                dialled[port] -= 1
+            else:
+                around.append(f"broker {node_id} (from port {port})")
+        return around
+
     def _assert_nobody_came_around(self) -> None:
-        """Whoever reached a broker without the witness met no fault, and nothing tells what was said there."""
-        around = [
-            f"broker {node_id} (from port {port})"
-            for node_id, port in self._cluster.came_to(self._lane.number)
-            if port not in self._lane.witness.dialled
-        ]
-        if around:
+        """A client that reached a broker without the witness met no fault, and no row tells what was said there."""
+        if around := self._came_around():
             raise KafkaTrialError(f"a connection went around the lane, to {', '.join(around)}")
 
     async def _heal(self, client: Conversation) -> None:

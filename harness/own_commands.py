@@ -1,7 +1,7 @@
 """Clients that are anybody's command: under which name they may stand, and that a file alone starts none of them.
 
-A plan in a file is data. What it names of ours is known; a command in it is a program of whoever wrote the file, and
-runs only for a user who has seen its arguments and allows it.
+A plan in a file is data. What it names of ours is known; a command in it is a program chosen by the author of the file,
+and runs only after its arguments were shown, with the user's leave.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from pathlib import PurePath
 
 from harness import registry, typed
 from harness.errors import UsageError
+from harness.safe_text import MOST_CHARS, visible
 from harness.spec import OWN, ClientRef
 
 ALLOW = "--allow-command"
@@ -47,12 +48,18 @@ def allow(clients: Iterable[ClientRef], is_allowed: bool, say: Callable[[str], N
         if not ref.command:
             continue
         typed.command(ref)  # without its secrets there is nothing to allow
+        shown = shlex.join(ref.command)
+        if not typed.is_typed(ref) and len(visible(shown)) > MOST_CHARS // 2:
+            raise UsageError(
+                f"this plan runs a command that is too long to be shown ({len(shown):,} characters): "
+                "if you trust it, type it again behind --"
+            )
         if not (is_allowed or typed.is_typed(ref)):
             raise UsageError(
-                f"this plan runs a command, as the client {ref}: {shlex.join(ref.command)}",
+                f"this plan runs a command, as the client {ref}: {shown}",
                 hint=f"if you trust it, add {ALLOW}",
             )
-        say(f"{ref} runs: {shlex.join(ref.command)}")
+        say(f"{ref} runs: {shown}")
 
 
 def option(clients: Iterable[ClientRef]) -> str:

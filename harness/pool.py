@@ -1,4 +1,4 @@
-"""Jobs on the lanes of one broker kind: whoever has something to do with a lane waits in line, and gets one to itself.
+"""Jobs on the lanes of one broker kind: each job waits in line, and gets a lane to itself.
 
 Every lane has a proxy server of its own: one that stops answering is replaced with its lane, and the jobs on the others
 do not notice. A cluster that dies is replaced as well; what was under way on it has failed, what waits goes on.
@@ -12,22 +12,28 @@ from __future__ import annotations
 import asyncio
 import logging
 import math
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Awaitable, Callable, Collection, Iterable
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
+from itertools import count
 from pathlib import Path
+from resource import RLIM_INFINITY, RLIMIT_NOFILE, getrlimit, setrlimit
 
 from harness import registry
-from harness.errors import BrokerDied, EnvironmentProblem
+from harness.errors import BrokerDied, EnvironmentProblem, KafkaTrialError
 from harness.lane import Lane, open_lane
 from harness.ports import Cluster, ProxyServer
 
-#: What dies is replaced, but not for ever: the third cluster, the third proxy server of a lane is the machine's doing.
+#: What dies is replaced, but not for ever: the third cluster is the machine's doing, and so is the third proxy server
+#: of a lane in a row with which no job could be done. (A client may end one with each of its trials.)
 MAX_CLUSTERS = MAX_SERVERS = 3
+#: For thirty lanes whose clients have all the connections that they may, each of which is two of ours. The 1024 that
+#: shells give are taken by one such client, and all the other lanes accept no more.
+OPEN_FILES = 2**16
 
-#: What is done with one lane; nobody else has it meanwhile. An error of its own ends the pool. It gives the seconds for
-#: which brokers may remember it where they cannot be asked; infinite: none may have its cluster afterwards.
+#: What is done with one lane, which no other job has meanwhile. An error of its own ends the pool. It gives the seconds
+#: for which brokers may remember it where they cannot be asked; infinite: none may have its cluster afterwards.
 Job = Callable[[Cluster, Lane], Awaitable[float]]
 
 log = logging.getLogger(__name__)
@@ -68,7 +74,7 @@ class Line:
         self._news.set()
 
     def put_first(self, job: Job) -> None:
-        """A job that was taken, and is given back to the next one who takes."""
+        """A job that was taken, and is given back to be taken again."""
         self._jobs.appendleft(job)
         self.done(job)
 
@@ -115,6 +121,7 @@ class Pool:
     async def work(self, line: Line) -> None:
         """Do the jobs until the line is over. BrokerDied, EnvironmentProblem: what died cannot be replaced any more."""
         died = 0
+        _allow_open_files()
         while not line.over:
             if died == MAX_CLUSTERS:
                 raise BrokerDied(
@@ -150,36 +157,58 @@ class Pool:
         raise AssertionError
 
     async def _on_one_lane(self, cluster: Cluster, number: int, line: Line) -> None:
-        dialled: set[int] = set()
-        for attempt in range(1, MAX_SERVERS + 1):
+        dialled, useless = Counter[int](), 0
+        for attempt in count(1):
             folder = self.logs / f"lane-{number}-{attempt}"
             async with (
                 registry.proxy("toxiproxy").server(folder) as server,
                 open_lane(cluster, server, number, dialled) as lane,
             ):
-                if await self._take_turns(cluster, server, lane, line):
-                    return
+                done = await self._take_turns(cluster, server, lane, line)
+            if done is None:
+                return
             self.say(f"lane {number}: its proxy server ({folder}) is not to be trusted any more")
-        raise EnvironmentProblem(
-            f"lane {number}: {MAX_SERVERS} proxy servers stopped answering; {len(line)} trials were not run"
-        )
+            useless = 0 if done else useless + 1
+            if useless == MAX_SERVERS:
+                raise EnvironmentProblem(
+                    f"lane {number}: {MAX_SERVERS} proxy servers stopped answering; {len(line)} trials were not run"
+                )
 
-    async def _take_turns(self, cluster: Cluster, server: ProxyServer, lane: Lane, line: Line) -> bool:
-        """True when there is nothing more to do on this cluster, False when its proxy server does not answer."""
-        while await server.alive():
+    async def _take_turns(self, cluster: Cluster, server: ProxyServer, lane: Lane, line: Line) -> int | None:
+        """None when there is nothing more to do on this cluster; else how many jobs were done before none was safe."""
+        done = 0
+        while await server.alive() and await _emptied(lane):
             job = await line.take()
             if job is None:
-                return True
+                return None
             if cluster.died() is not None:
                 line.put_first(job)
-                return True
+                return None
             lingers_s = await job(cluster, lane)
             line.done(job)
+            done += 1
             if line.over or cluster.died() is not None:
-                return True
+                return None
             if self.exclusive and not await _renewed(cluster, lane, lingers_s):
-                return True
+                return None
+        return done
+
+
+def _allow_open_files() -> None:
+    """As many as are of use, if this machine allows that; the limit is never lowered."""
+    soft, hard = (math.inf if most == RLIM_INFINITY else most for most in getrlimit(RLIMIT_NOFILE))
+    if (wanted := min(OPEN_FILES, hard)) > soft:
+        setrlimit(RLIMIT_NOFILE, (int(wanted), RLIM_INFINITY if hard == math.inf else int(hard)))
+
+
+async def _emptied(lane: Lane) -> bool:
+    """True if no connection of the last job is left."""
+    try:
+        await lane.empty()
+    except KafkaTrialError as error:
+        log.info("a lane is replaced: %s", error)
         return False
+    return True
 
 
 async def _renewed(cluster: Cluster, lane: Lane, lingers_s: float) -> bool:

@@ -3,7 +3,7 @@
 A pulse wakes up ten times a second. Where it wakes up late, nothing that was stamped meanwhile has its own time, and
 what a client did about it (a request that timed out) may be seen nowhere. Such a stretch is part of the evidence.
 
-It looks at the wall clock as well. We order nothing by it, but clients and brokers do: who sets it may have a client's
+It looks at the wall clock as well. We order nothing by it, but clients and brokers do: setting it may make a client's
 timeouts end at once, and a broker forget its producers. (Slewing moves both clocks and is no step.)
 """
 

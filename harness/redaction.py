@@ -31,10 +31,15 @@ _SECRET: Final = (
     "jaas.config",
     "user.info",
 )
-#: unless its last word says that the value only tells about one.
+#: unless its last word says that the value only tells about one, or that it is an error and no setting.
 _ABOUT: Final = re.compile(
     "algorithm|claim|class|count|enabled|endpoint|file|format|id|interval|iterations|length|limit|location|"
-    "mechanism|ms|name|path|prompt|provider|scope|size|stdin|ttl|type|uri|url"
+    "mechanism|ms|name|path|prompt|provider|scope|size|stdin|ttl|type|uri|url|"
+    "allowed|disabled|error|exception|expired|failed|found|invalid|mismatch|missing|required"
+)
+#: Kafka's own API keys are the number or the name of an API, and in every log.
+_API: Final = re.compile(
+    r"(?i:\S*\bapi[._-]?keys?) (?:\d{1,3}(?!\w)|[\[({])|\S*\bapi(?:Key|_key) [A-Z_]{5,24}(?!\w)"
 )
 #: A value that is shorter would be found in innocent words.
 _SHORTEST: Final = 6
@@ -43,22 +48,31 @@ _known: tuple[str, ...] = ()
 
 _WORDS: Final = re.compile(r"[._\-\s]+|(?<=[a-z0-9])(?=[A-Z])")
 _PARTS: Final = "|".join(name.replace(".", r"[._\-]?") for name in _SECRET)
-# Each begins at the beginning of a word, so that no text takes long.
+# Each begins at the beginning of a word and has an end within reach, so that no text takes long.
 _NAME: Final = (
-    rf"(?<![\w.\-])(?P<dashes>-{{0,2}})(?P<name>\w[\w.\-]*?(?:{_PARTS})[\w.\-]*|(?:{_PARTS})[\w.\-]*)"
+    rf"(?<![\w.\-])(?P<dashes>-{{0,2}})"
+    rf"(?P<name>\w[\w.\-]{{0,100}}?(?:{_PARTS})[\w.\-]{{0,100}}|(?:{_PARTS})[\w.\-]{{0,100}})"
 )
-_VALUE: Final = r"""(?P<value>"(?:[^"\\]|\\.){0,500}"|'(?:[^'\\]|\\.){0,500}'|[^\s…]\S*)"""
-_NAMED: Final = re.compile(
-    rf"""{_NAME}(?P<between>["']?\s{{0,3}}=\s{{0,3}}|["']\s{{0,3}}:\s{{0,3}}|:\s{{1,3}}|\s{{1,3}}){_VALUE}""",
-    re.IGNORECASE,
+#: As in ``name=x``, ``"name": x``, ``name: x``, ``name => x``, ``--name x``, ``"--name", "x"``.
+_BETWEEN: Final = (
+    r"""(?P<between>\\*["']?\s{0,20}={1,3}>?\s{0,20}|\\*["']\s{0,20}[:,]\s{0,20}|\s{0,3}:\s{0,20}|\s{1,20})"""
 )
-_USER: Final = re.compile(r"(?<![a-z0-9+.\-])([a-z][a-z0-9+.\-]{0,30}://)([^/\s\"'<>]+)@", re.IGNORECASE)
-_PEM: Final = re.compile(
-    r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY-----.*?(?:-----END [A-Z0-9 ]{0,40}PRIVATE KEY-----|\Z)", re.DOTALL
+#: In quotation marks, which may be escaped or, where a text was cut, open; else one word.
+_VALUE: Final = (
+    r"""(?P<value>"(?:[^"\\]|\\.){0,2000}"|'(?:[^'\\]|\\.){0,2000}'|\\+"[^"\\]{0,2000}\\+"|"""
+    r"""["'][^\n…]*(?=…|\Z)|[^\s…]+)"""
 )
-_BEARER: Final = re.compile(r"\b(bearer|basic)(\s+)[a-z0-9._~+/=\-]{16,}", re.IGNORECASE)
+_NAMED: Final = re.compile(_NAME + _BETWEEN + _VALUE, re.IGNORECASE | re.DOTALL)
+_USER: Final = re.compile(r"(?<![a-z0-9+.\-])([a-z][a-z0-9+.\-]{0,30}://)([^/\s\"'<>…]+)@", re.IGNORECASE)
+_KEY: Final = r"[A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----"
+_PEM: Final = re.compile(rf"-----BEGIN {_KEY}.*?(?:-----END {_KEY}|\Z)", re.DOTALL)
+_BEGIN, _END = (re.compile(f"-----{word} {_KEY}".encode()) for word in ("BEGIN", "END"))
+_HEADER: Final = r"""\bauthorization["']?\s{0,3}[:=]\s{0,3}["']?[a-z]{1,20}[^\S\r\n]{1,20}"""
+_BEARER: Final = re.compile(
+    rf"(\b(?:bearer|basic)\s{{1,20}}(?=[a-z0-9._~+/=\-]{{16}})|{_HEADER})[a-z0-9._~+/=\-]+", re.IGNORECASE
+)
 #: Without any of these there is nothing to look for.
-_HINT: Final = re.compile(rf"{_PARTS}|://|PRIVATE KEY|bearer|basic", re.IGNORECASE)
+_HINT: Final = re.compile(rf"{_PARTS}|://|PRIVATE KEY|bearer|basic|authorization", re.IGNORECASE)
 
 
 def is_secret(name: str) -> bool:
@@ -104,9 +118,19 @@ def text(said: str) -> str:
     return _by_looks(_without(said, _known))
 
 
+def without_keys(said: bytes) -> bytes:
+    """The same without private keys alone, whose lines are no secrets one by one. Quick, however long it is."""
+    kept, at = [], 0
+    while begin := _BEGIN.search(said, at):
+        end = _END.search(said, begin.end())
+        kept += [said[at : begin.start()], MARK.encode()]
+        at = end.end() if end else len(said)
+    return b"".join([*kept, said[at:]])
+
+
 def _worth_knowing(secrets: set[str]) -> tuple[str, ...]:
     """Those that are no innocent words, the longest first."""
-    long = (each for each in secrets if len(each) >= _SHORTEST and each not in MARK)
+    long = (each for each in secrets if len(each) >= _SHORTEST and each not in MARK and MARK not in each)
     return tuple(sorted(long, key=lambda each: (-len(each), each)))
 
 
@@ -117,13 +141,20 @@ def _without(said: str, secrets: tuple[str, ...]) -> str:
     return said
 
 
-def _by_looks(said: str) -> str:
+def _by_looks(said: str, secrets: set[str] | None = None) -> str:
+    """``said`` without what looks like a secret, which is added to ``secrets``."""
     if not _HINT.search(said):
         return said
+
+    def without(found: re.Match[str]) -> str:
+        return _without_value(found, secrets)
+
     said = _PEM.sub(MARK, said)
+    if secrets is not None:
+        secrets.update(user.partition(":")[2] for _, user in _USER.findall(said))
     said = _USER.sub(rf"\1{MARK}@", said)
-    said = _BEARER.sub(rf"\1\2{MARK}", said)
-    return _NAMED.sub(_without_value, said)
+    said = _BEARER.sub(rf"\1{MARK}", said)
+    return _NAMED.sub(without, said)
 
 
 def _stored(name: str, given: V, secrets: set[str] | None) -> V:
@@ -132,8 +163,9 @@ def _stored(name: str, given: V, secrets: set[str] | None) -> V:
     if is_secret(name):
         if secrets is not None:
             secrets.add(str(given))
+            _by_looks(str(given), secrets)
         return MARK
-    return _by_looks(given) if isinstance(given, str) else given
+    return _by_looks(given, secrets) if isinstance(given, str) else given
 
 
 def _of_words(words: Sequence[str], secrets: set[str]) -> Iterator[str]:
@@ -145,20 +177,31 @@ def _of_words(words: Sequence[str], secrets: set[str]) -> Iterator[str]:
             yield MARK
         elif equals and given and not re.search(r"\s", name) and is_secret(name):
             secrets.add(given)
+            _by_looks(given, secrets)
             yield f"{name}={MARK}"
         else:
-            secrets.update(user.partition(":")[2] for _, user in _USER.findall(word))
-            yield _by_looks(word)
+            yield _by_looks(word, secrets)
         is_value = not equals and word.startswith("-") and not re.search(r"\s", word) and is_secret(word)
 
 
-def _without_value(found: re.Match[str]) -> str:
+def _without_value(found: re.Match[str], secrets: set[str] | None) -> str:
     dashes, name, between, given = found["dashes"], found["name"], found["between"], found["value"]
-    is_pair = "=" in between or between[0] in "\"'"
-    # "no token: ..." and "the token is" are words; "api.token: x" and "--token x" are not.
-    is_key = ":" in between and re.search(r"\w[._\-]\w", name)
-    is_option = between.isspace() and dashes and not given.startswith("-")
-    if not (is_pair or is_key or is_option) or not is_secret(name):
+    opened = re.match(r"\\*[\"']", given)
+    quote = opened[0] if opened else ""
+    is_quoted = between[0] in "\\\"'"  # the name is
+    if "=" in between:
+        is_pair = True
+    elif between == ":":
+        # "{Password:x}" is a pair; "token::Kind", "token://" and "token.rs:12" are none.
+        is_pair = not re.match(r"[:/]|\d+(\D|$)", given)
+    elif ":" in between:
+        # "no token: ..." and "the token is" are words; "api.token: x" and "token: 'x'" are not.
+        is_pair = is_quoted or bool(quote) or re.search(r"\w[._\-]\w", name) is not None
+    else:  # "--token x", and as a list of words, "--token", "x"
+        is_pair = bool(dashes) and (bool(quote) if is_quoted else not given.startswith("-"))
+    if not is_pair or not is_secret(name) or _API.match(f"{name} {given}"):
         return found[0]
-    quote = given[0] if given[0] in "\"'" and given[-1] == given[0] and len(given) > 1 else ""
-    return f"{dashes}{name}{between}{quote}{MARK}{quote}"
+    is_closed = bool(quote) and len(given) > len(quote) and given.endswith(quote)
+    if secrets is not None:
+        secrets.add(given[len(quote) : -len(quote)] if is_closed else given)
+    return f"{dashes}{name}{between}{quote}{MARK}{quote}" if is_closed else f"{dashes}{name}{between}{MARK}"

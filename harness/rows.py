@@ -10,6 +10,7 @@ from enum import StrEnum
 
 import msgspec
 
+from harness.contract import Int64
 from harness.spec import FaultSpec, TrialSpec
 
 SCHEMA_VERSION = 2
@@ -136,10 +137,10 @@ class LogRecord(msgspec.Struct, frozen=True, gc=False):
 class Phases(msgspec.Struct, frozen=True):
     """When each phase began and when the trial ended; null where it was never reached."""
 
-    load_ns: int | None = None
-    heal_ns: int | None = None
-    final_ns: int | None = None
-    end_ns: int | None = None
+    load_ns: Int64 | None = None
+    heal_ns: Int64 | None = None
+    final_ns: Int64 | None = None
+    end_ns: Int64 | None = None
 
 
 class Ending(StrEnum):
@@ -283,13 +284,13 @@ class Availability(msgspec.Struct, frozen=True):
     (:mod:`harness.availability`). Null where there was none.
     """
 
-    offered: int = 0
-    acked: int = 0
-    failed: int = 0
-    unknown: int = 0
-    longest_gap_ms: int | None = None
-    first_ack_ms: int | None = None
-    steady_ack_ms: int | None = None
+    offered: Int64 = 0
+    acked: Int64 = 0
+    failed: Int64 = 0
+    unknown: Int64 = 0
+    longest_gap_ms: Int64 | None = None
+    first_ack_ms: Int64 | None = None
+    steady_ack_ms: Int64 | None = None
 
     @property
     def share(self) -> float:
@@ -317,3 +318,21 @@ class TrialVerdict(msgspec.Struct, frozen=True):
     params: dict[str, Param] = {}
     availability: Availability = Availability()
     schema_version: int = SCHEMA_VERSION
+
+    @classmethod
+    def of(cls, spec: TrialSpec, verdict: str, reason: Reason) -> TrialVerdict:
+        """The verdict of the trial that ``spec`` plans, with nothing but its reason."""
+        return cls(
+            trial=spec.trial,
+            client=str(spec.client),
+            broker=spec.broker,
+            scenario=spec.scenario,
+            guarantee=spec.guarantee,
+            seed=spec.seed,
+            verdict=verdict,
+            reason=reason.message,
+            variant=spec.variant,
+            attempt=spec.attempt,
+            code=reason.code,
+            params=reason.params,
+        )

@@ -14,6 +14,8 @@ from harness import redaction
 
 #: No line is longer, wherever it is shown.
 MOST_CHARS: Final = 4_000
+#: Of a longer text only the beginning is looked at.
+WHOLE_CHARS: Final = 200_000
 #: For what is said of a text that was cut.
 _ROOM: Final = 40
 
@@ -42,18 +44,22 @@ def is_text(text: str) -> bool:
 
 
 def safe_line(text: str, most: int = MOST_CHARS) -> str:
-    """``text`` in one line of at most ``most`` (from 100) characters; where it was cut, it says how much is missing."""
-    head = text[: 2 * most]
-    line = redaction.text(visible(head))
-    unread = len(text) - len(head)
-    if len(line) <= most and not unread:
-        return line
-    return f"{line[: most - _ROOM]}… ({len(line) - most + _ROOM + unread:,} more characters)"
+    """``text`` in one line of at most ``most`` (from 100) characters: where it is longer, its beginning and its end.
+
+    What was cut is counted. Of a text beyond ``WHOLE_CHARS`` there is only the beginning.
+    """
+    line = visible(redaction.text(text[:WHOLE_CHARS]))
+    unread = max(0, len(text) - WHOLE_CHARS)
+    room = most
+    # A cut may leave of a word the name of a secret: its value is redacted too, so that the same again changes nothing.
+    while len(shown := redaction.text(_cut(line, unread, room))) > most:
+        room -= len(shown) - most
+    return shown
 
 
 def safe_lines(text: str) -> str:
     """Each line of ``text`` for itself: for what is ours and has several."""
-    return "\n".join(safe_line(line) for line in text.split("\n"))
+    return "\n".join(safe_line(line) for line in redaction.text(text).split("\n"))
 
 
 def for_logs(text: str) -> str:
@@ -82,6 +88,16 @@ def in_code_span(text: str, most: int = 400) -> str:
     """``text`` for between two backticks, where nothing is a link, an image, a tag or a mention, also in a table."""
     line = for_logs(safe_line(" ".join(text.split()), most))
     return line.replace("`", r"\x60").replace("|", r"\x7c")
+
+
+def _cut(line: str, unread: int, most: int) -> str:
+    if len(line) <= most and not unread:
+        return line
+    room = max(0, most - _ROOM)
+    end = 0 if unread else room // 4
+    head, tail = line[: room - end], line[len(line) - end :]
+    missing = f"… ({len(line) - len(head) - len(tail) + unread:,} more characters)"
+    return f"{head}{missing}{f' …{tail}' if tail else ''}"
 
 
 def _visible(character: str) -> str:

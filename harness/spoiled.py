@@ -11,7 +11,7 @@ from typing import Final
 from harness.errors import KafkaTrialError
 from harness.evidence import Evidence
 from harness.outcome import Verdict
-from harness.rows import Ending, Phases, TrialRecord, TrialVerdict
+from harness.rows import Ending, Phases, Reason, TrialRecord, TrialVerdict
 from harness.safe_text import safe_line
 from harness.spec import TrialSpec
 
@@ -27,19 +27,7 @@ def why(error: Exception) -> str:
 
 def verdict(spec: TrialSpec, reason: str) -> TrialVerdict:
     """The verdict of a trial whose files are spoiled."""
-    return TrialVerdict(
-        trial=spec.trial,
-        client=str(spec.client),
-        broker=spec.broker,
-        scenario=spec.scenario,
-        guarantee=spec.guarantee,
-        seed=spec.seed,
-        verdict=Verdict.HARNESS_ERROR,
-        reason=reason,
-        variant=spec.variant,
-        attempt=spec.attempt,
-        code=CODE,
-    )
+    return TrialVerdict.of(spec, Verdict.HARNESS_ERROR, Reason(CODE, {}, reason))
 
 
 def evidence(spec: TrialSpec, run_id: str, reason: str) -> Evidence:

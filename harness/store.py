@@ -17,16 +17,18 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from harness import files, own_commands, spoiled, typed, zstd
+from harness import asked, files, own_commands, spoiled, typed, zstd
 from harness.baseline import Known
 from harness.capture.rows import TcpFact
 from harness.contract import AnyEvent
+from harness.conversation.limits import EVIDENCE, Meter
 from harness.errors import UsageError
 from harness.evidence import Evidence, passed_and_stopped
+from harness.memory import A_VERDICT, PLAN_BYTES, VERDICTS_BYTES, Crowded, Room, needed
 from harness.names import component, folder_name
 from harness.outcome import Verdict
 from harness.rows import SCHEMA_VERSION, FaultRow, Frame, LogRecord, TrialRecord, TrialVerdict
-from harness.safe_text import is_text
+from harness.safe_text import is_text, safe_line
 from harness.spec import Plan, TrialSpec
 
 T = TypeVar("T")
@@ -66,7 +68,14 @@ def write_json(path: Path, row: Any, root: Path | None = None) -> None:
 
 def write_rows(path: Path, rows: Iterable[Any], root: Path | None = None) -> None:
     """Structs as JSON lines, compressed, under the name of :func:`harness.zstd.at_rest`."""
-    data = msgspec.json.Encoder().encode_lines(list(rows))
+    _write_lines(path, _lines(rows), root)
+
+
+def _lines(rows: Iterable[Any]) -> bytes:
+    return msgspec.json.Encoder().encode_lines(list(rows))
+
+
+def _write_lines(path: Path, data: bytes, root: Path | None) -> None:
     files.write_whole(zstd.at_rest(path), zstd.packed(data), root)
 
 
@@ -74,12 +83,13 @@ class _Versioned(msgspec.Struct):
     schema_version: int = SCHEMA_VERSION
 
 
-def _read(path: Path, kind: Any, root: Path | None, *, lines: bool) -> Any:
+def _read(path: Path, kind: Any, root: Path | None, room: Room, *, lines: bool) -> Any:
     decoder = msgspec.json.Decoder(kind)
     try:
-        data = files.read_stored(path, root)
+        data = files.read_stored(path, root, room.left_bytes)
         if path.suffix == zstd.SUFFIX:
-            data = zstd.unpacked(data)
+            data = zstd.unpacked(data, room.left_bytes)
+        room.take(data)
         if (
             not lines
             and (found := msgspec.json.decode(data, type=_Versioned).schema_version) != SCHEMA_VERSION
@@ -92,19 +102,22 @@ def _read(path: Path, kind: Any, root: Path | None, *, lines: bool) -> Any:
         raise UsageError(f"{path} does not exist: {path.parent} is not a complete folder of a run") from None
     except OSError as error:
         raise UsageError(f"cannot read {path}: {error.strerror or error}") from error
-    except (zstd.Damaged, msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+    except (Crowded, zstd.Damaged, msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise UsageError(f"cannot read {path}: {error}") from error
 
 
-def read_json(path: Path, kind: type[T], root: Path | None = None) -> T:
-    """One struct from one JSON document; UsageError with the file and the place if it does not fit."""
-    row: T = _read(path, kind, root, lines=False)
+def read_json(path: Path, kind: type[T], root: Path | None = None, room: Room | None = None) -> T:
+    """One struct from one JSON document; UsageError with the file and the place if it does not fit.
+
+    ``room``: what may be taken for it and for others, if not as much as for the evidence of a trial.
+    """
+    row: T = _read(path, kind, root, room or Room(), lines=False)
     return row
 
 
-def read_rows(path: Path, kind: Any, root: Path | None = None) -> tuple[Any, ...]:
-    """Structs from JSON lines, compressed or, of older runs, plain."""
-    return tuple(_read(_kept(path, root), kind, root, lines=True))
+def read_rows(path: Path, kind: Any, root: Path | None = None, room: Room | None = None) -> tuple[Any, ...]:
+    """Structs from JSON lines, compressed or, of older runs, plain; ``room`` as of :func:`read_json`."""
+    return tuple(_read(_kept(path, root), kind, root, room or Room(), lines=True))
 
 
 def _kept(path: Path, root: Path | None) -> Path:
@@ -190,7 +203,7 @@ class RunStore:
     @property
     def record(self) -> RunRecord:
         """What was planned, and how the run ended."""
-        record = read_json(self.folder / RUN, RunRecord, self.folder)
+        record = read_json(self.folder / RUN, RunRecord, self.folder, Room(PLAN_BYTES))
         folder_name(record.run_id, "run")
         own_commands.check(spec.client for spec in record.plan.trials)
         return record
@@ -200,8 +213,8 @@ class RunStore:
         self._write(RUN, msgspec.structs.replace(self.record, plan=typed.stored_plan(plan)))
 
     def stop(self, reason: str) -> None:
-        """Write down why the run ended."""
-        self._write(RUN, msgspec.structs.replace(self.record, stop_reason=reason))
+        """Write down why the run ended, as a line that is fit to be shown."""
+        self._write(RUN, msgspec.structs.replace(self.record, stop_reason=safe_line(reason)))
 
     def trial_folder(self, trial: str) -> Path:
         """Where a trial's files are. UsageError for a name that leads elsewhere."""
@@ -231,18 +244,24 @@ class RunStore:
             return files.present(folder / VERDICT, self.folder)
 
     def write_evidence(self, evidence: Evidence) -> None:
-        """All files of a trial but its verdict."""
-        folder = self.trial_folder(evidence.record.spec.trial)
+        """All files of a trial but its verdict. OverLimit, and none is written: it is more than could be read again."""
+        planned = evidence.record.spec
+        folder = self.trial_folder(planned.trial)
         frames = sorted((*evidence.frames, *evidence.stopped), key=lambda row: row.t_ns)
-        write_rows(folder / HISTORY, evidence.history, self.folder)
-        write_rows(folder / FRAMES, frames, self.folder)
-        write_rows(folder / FAULTS, evidence.faults, self.folder)
-        write_rows(folder / LOG, evidence.log, self.folder)
-        if evidence.trace:
-            write_rows(folder / TRACE, evidence.trace, self.folder)
-        if evidence.tcp:
-            write_rows(folder / TCP, evidence.tcp, self.folder)
-        spec = typed.stored_spec(evidence.record.spec)
+        rows: dict[str, Iterable[Any]] = {
+            HISTORY: evidence.history,
+            FRAMES: frames,
+            FAULTS: evidence.faults,
+            LOG: evidence.log,
+            TRACE: evidence.trace,
+            TCP: evidence.tcp,
+        }
+        lines = {name: _lines(some) for name, some in rows.items() if some or name not in (TRACE, TCP)}
+        meter = Meter(str(planned.client), planned.workload.records)
+        meter.hold(EVIDENCE, sum(map(needed, lines.values())))
+        for name, data in lines.items():
+            _write_lines(folder / name, data, self.folder)
+        spec = typed.stored_spec(planned)
         write_json(folder / TRIAL, msgspec.structs.replace(evidence.record, spec=spec), self.folder)
 
     def trial_record(self, trial: str) -> TrialRecord:
@@ -258,40 +277,44 @@ class RunStore:
         """What :meth:`write_evidence` wrote."""
         folder = self.trial_folder(trial)
         record = self.trial_record(trial)
+        asked.check_workload(record.spec)
+        room = Room()
         captured = record.capture is not None and record.capture.lacks is None
-        frames, stopped = passed_and_stopped(read_rows(folder / FRAMES, Frame, self.folder))
+        frames, stopped = passed_and_stopped(read_rows(folder / FRAMES, Frame, self.folder, room))
         with _looking(folder):
             traced = files.present(_kept(folder / TRACE, self.folder), self.folder)
         return Evidence(
             record=record,
-            history=read_rows(folder / HISTORY, AnyEvent, self.folder),
+            history=read_rows(folder / HISTORY, AnyEvent, self.folder, room),
             frames=frames,
-            faults=read_rows(folder / FAULTS, FaultRow, self.folder),
-            log=read_rows(folder / LOG, LogRecord, self.folder),
-            trace=read_rows(folder / TRACE, dict[str, Any], self.folder) if traced else (),
+            faults=read_rows(folder / FAULTS, FaultRow, self.folder, room),
+            log=read_rows(folder / LOG, LogRecord, self.folder, room),
+            trace=read_rows(folder / TRACE, dict[str, Any], self.folder, room) if traced else (),
             stopped=stopped,
-            tcp=read_rows(folder / TCP, TcpFact, self.folder) if captured else (),
+            tcp=read_rows(folder / TCP, TcpFact, self.folder, room) if captured else (),
         )
 
     def write_verdict(self, verdict: TrialVerdict) -> None:
         """The last file of a trial: it makes it finished."""
         write_json(self.trial_folder(verdict.trial) / VERDICT, verdict, self.folder)
 
-    def verdict(self, trial: str) -> TrialVerdict:
+    def verdict(self, trial: str, room: Room | None = None) -> TrialVerdict:
         """The verdict of a finished trial."""
-        return read_json(self.trial_folder(trial) / VERDICT, TrialVerdict, self.folder)
+        return read_json(self.trial_folder(trial) / VERDICT, TrialVerdict, self.folder, room)
 
     def verdicts(self) -> Iterator[TrialVerdict]:
         """The verdicts of the finished trials, in the plan's order; a harness-error where one cannot be read."""
-        for spec in self.record.plan.trials:
+        trials = self.record.plan.trials
+        room = Room(VERDICTS_BYTES + A_VERDICT * len(trials))
+        for spec in trials:
             if self.finished(spec.trial):
                 try:
-                    yield self._verdict_of(spec)
+                    yield self._verdict_of(spec, room)
                 except UsageError as error:
                     yield spoiled.verdict(spec, spoiled.why(error))
 
-    def _verdict_of(self, spec: TrialSpec) -> TrialVerdict:
-        path, verdict = self.trial_folder(spec.trial) / VERDICT, self.verdict(spec.trial)
+    def _verdict_of(self, spec: TrialSpec, room: Room) -> TrialVerdict:
+        path, verdict = self.trial_folder(spec.trial) / VERDICT, self.verdict(spec.trial, room)
         if (verdict.trial, verdict.client) != (spec.trial, str(spec.client)):
             raise UsageError(
                 f"{path} is of the trial {verdict.trial!r} of {verdict.client}; "

@@ -29,6 +29,8 @@ _MOST_DIGITS = 18
 
 #: How many values are remembered: simulated trials, which all have the same values, make and read each of them once.
 REMEMBERED = 4_096
+#: Longer ones are not: they would outlive their trial.
+_REMEMBERED_CHARS = 4_096
 
 
 @lru_cache(REMEMBERED)
@@ -39,10 +41,14 @@ def encode(identity: Identity, size_bytes: int) -> str:
     return f"{body}{crc32c.crc32c(body.encode()):08x}"
 
 
-@lru_cache(REMEMBERED)
 def decode(value: str | None) -> Identity | None:
     """The identity in ``value``, or None if it is not one of ours or its checksum does not fit."""
-    parts = (value or "").split("|")
+    return _decode(value) if len(value or "") <= _REMEMBERED_CHARS else _decode.__wrapped__(value)
+
+
+@lru_cache(REMEMBERED)
+def _decode(value: str | None) -> Identity | None:
+    parts = (value or "").split("|", 7)
     if len(parts) != 7 or parts[0] != MAGIC or not parts[4].isdecimal() or len(parts[4]) > _MOST_DIGITS:
         return None
     body = (value or "")[:-8]

@@ -7,7 +7,7 @@ whoever reads the log back knows which key belongs to which record; its value te
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import cache
+from functools import lru_cache
 
 from harness.contract import Produce
 from harness.evidence import PRODUCER
@@ -15,7 +15,8 @@ from harness.spec import TrialSpec, Workload
 from harness.value import Identity, encode
 
 
-@cache
+#: Trials of one plan have the same keys; those of a foreign one may all have a million others.
+@lru_cache(maxsize=2)
 def keys_in_turn(keys: int) -> tuple[str | None, ...]:
     """The keys of a workload with so many, in the order in which its records have them, over and over."""
     return tuple(f"k{n}" for n in range(keys)) or (None,)

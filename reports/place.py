@@ -17,6 +17,7 @@ import msgspec
 
 from harness import files
 from harness.errors import UsageError
+from harness.memory import PLAN_BYTES, Crowded, Room
 from harness.store import RUN, RunStore
 
 MANIFEST = ".kafka-trial-report"
@@ -94,8 +95,10 @@ def _must_be_free(final: Path) -> None:
 def _manifest(folder: Path) -> frozenset[str] | None:
     """The files of a report of ours; None for any other folder."""
     try:
-        listed = msgspec.json.decode(files.read_stored(folder / MANIFEST), type=frozenset[str])
-    except (OSError, msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        data = files.read_stored(folder / MANIFEST)
+        Room(PLAN_BYTES).take(data)
+        listed = msgspec.json.decode(data, type=frozenset[str])
+    except (Crowded, OSError, msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return None
     return listed | {MANIFEST}
 

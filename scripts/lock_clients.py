@@ -10,6 +10,8 @@ import argparse
 import logging
 import shutil
 import sys
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from harness import registry
 from harness.errors import KafkaTrialError
@@ -31,13 +33,14 @@ def main() -> int:
             if folder.exists() and not options.again:
                 continue
             logging.info("locking %s %s", name, version)
-            folder.mkdir(parents=True, exist_ok=True)
-            try:
-                kind.lock(version, folder)
-            except KafkaTrialError as error:
-                shutil.rmtree(folder)
-                logging.error("%s %s: %s", name, version, error)
-                failed = True
+            with TemporaryDirectory() as made:
+                try:
+                    kind.lock(version, Path(made))
+                except KafkaTrialError as error:
+                    logging.error("%s %s: %s", name, version, error)
+                    failed = True
+                else:
+                    shutil.copytree(made, folder, dirs_exist_ok=True)
     return 3 if failed else 0
 
 

@@ -11,17 +11,17 @@ import re
 from collections.abc import Collection, Iterable
 from contextlib import suppress
 from datetime import UTC, date, datetime
-from fnmatch import fnmatchcase
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from harness import registry
+from harness import globs, registry
 from harness.baseline.known import Known
 from harness.errors import UsageError, unknown
 from harness.files import read_named
+from harness.globs import matches
 from harness.outcome import Guarantee, Level
 from harness.strict_toml import at, parsed
 
@@ -60,7 +60,9 @@ def read(source: str) -> str:
     except FileNotFoundError:
         names = f"; by name there is {', '.join(named)}" if named else ""
         raise UsageError(f"there is no file {source} of known failures{names}") from None
-    except (OSError, UnicodeDecodeError) as error:
+    except OSError as error:
+        raise UsageError(f"cannot read {source}: {error.strerror or error}") from error
+    except UnicodeDecodeError as error:
         raise UsageError(f"cannot read {source}: {error}") from error
     return text
 
@@ -128,6 +130,8 @@ def _problem(entry: Known) -> str | None:
     checks, scenarios = registry.names("checks"), registry.names("scenarios")
     if not at or not version:
         return f"client {entry.client!r} has no version; write NAME@VERSION, or NAME@* for any"
+    if len(entry.client) > globs.LONGEST:
+        return f"a client and its version have at most {globs.LONGEST} characters, got {len(entry.client):,}"
     if not name or set(name) & set("*?["):
         return f"client {entry.client!r} is not one client: a known failure is somebody's"
     if not entry.reason.strip():
@@ -137,7 +141,7 @@ def _problem(entry: Known) -> str | None:
     if entry.requirement is None and entry.anomaly not in checks:
         told = unknown("anomaly", str(entry.anomaly), checks)
         return f"{told} (an anomaly that is no check's name goes with its requirement)"
-    if not any(fnmatchcase(name, entry.scenario) for name in scenarios):
+    if not any(matches(name, entry.scenario) for name in scenarios):
         return str(unknown("scenario", entry.scenario, scenarios))
     if entry.guarantee is not None and entry.guarantee not in set(Guarantee):
         return str(unknown("guarantee", entry.guarantee, Guarantee))

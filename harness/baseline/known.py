@@ -7,11 +7,11 @@ passes, and that is no news.
 from __future__ import annotations
 
 from datetime import date
-from fnmatch import fnmatchcase
 
 import msgspec
 
 from harness.fingerprint import Found, findings
+from harness.globs import matches
 from harness.outcome import Verdict
 from harness.rows import RequirementVerdict, TrialVerdict
 
@@ -52,8 +52,8 @@ class Known(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaul
 def concerns(known: Known, trial: TrialVerdict) -> bool:
     """True for the trials that the entry's patterns fit."""
     return (
-        fnmatchcase(trial.client, known.client)
-        and fnmatchcase(trial.scenario, known.scenario)
+        matches(trial.client, known.client)
+        and matches(trial.scenario, known.scenario)
         and known.guarantee in (None, trial.guarantee)
     )
 

@@ -7,13 +7,13 @@ nothing that was judged and held; only where the very same fails in one trial an
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from fnmatch import fnmatchcase
 from itertools import product
 from typing import NamedTuple
 
 from harness.baseline.applied import ACCUSED, apply, bare, first
 from harness.baseline.known import Known, covers, held
 from harness.fingerprint import Found, findings, key_of
+from harness.globs import matches
 from harness.outcome import Verdict
 from harness.rows import TrialVerdict
 
@@ -35,8 +35,8 @@ class _Cell(NamedTuple):
     def fits(self, cell: _Cell) -> bool:
         """True if this pattern stands for that cell."""
         return (
-            fnmatchcase(cell.client, self.client)
-            and fnmatchcase(cell.scenario, self.scenario)
+            matches(cell.client, self.client)
+            and matches(cell.scenario, self.scenario)
             and self.guarantee in ("", cell.guarantee)
         )
 

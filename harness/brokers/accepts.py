@@ -1,7 +1,7 @@
-"""Who came to a broker's listeners, from the broker's own log: its acceptor tells of every connection (at DEBUG).
+"""The connections that a broker's listeners accepted, from the broker's own log (its acceptor, at DEBUG).
 
-Only the witness dials a lane's listener, and the harness to see whether it is ready. Whoever else came went around the
-lane: no fault met it and no row tells of it, so a verdict on its trial would rest on half of what happened.
+Only the witness dials a lane's listener, and the harness to see whether it is ready. Any other connection went
+around the lane: no fault met it and no row tells of it, so a verdict on its trial would rest on half of what happened.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Who may use the listeners that no lane leads to: the harness and the brokers of this one cluster.
+"""The password of the listeners that no lane leads to: only the harness and the brokers of this cluster know it.
 
 Any user of the machine can reach a port on 127.0.0.1. What comes through INTERNAL passes no witness, so a record that a
-neighbour writes there would be held against a client; and whoever talks to CONTROLLER can do as he likes. Both ask for
-a password (SASL/PLAIN) that is drawn for each cluster and stands in its ``server.properties``, in a folder of ours.
+neighbour writes there would be held against a client, and CONTROLLER can change anything. Both ask for a password
+(SASL/PLAIN) that is drawn for each cluster and stands in its ``server.properties``, in a folder of ours.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class Credentials:
 
     @classmethod
     def drawn(cls) -> Credentials:
-        """Such as nobody can guess."""
+        """A random password."""
         return cls(secrets.token_hex(32))
 
     @property
@@ -32,7 +32,7 @@ class Credentials:
         return f"\0{USER}\0{self.password}".encode()
 
     def properties(self) -> dict[str, str]:
-        """The settings of a node that lets nobody else in, and knows itself how to get in."""
+        """The settings of a node that asks for the password, and uses it towards the other nodes."""
         login = (
             "org.apache.kafka.common.security.plain.PlainLoginModule required "
             f'username="{USER}" password="{self.password}" user_{USER}="{self.password}";'

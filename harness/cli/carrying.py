@@ -24,7 +24,7 @@ from harness.files import write_named
 from harness.installing import Installed, install_what_can_be
 from harness.outcome import Verdict, exit_code
 from harness.rows import TrialVerdict
-from harness.safe_text import safe_line, visible
+from harness.safe_text import visible
 from harness.spec import Plan, TrialSpec
 from harness.store import RunRecord, RunStore
 
@@ -85,7 +85,7 @@ def carry_out(store: RunStore, installed: Installed, options: Options) -> int:
             stopped_by, reason = _run(store, installed, options)
         except Exception as error:
             with suppress(KafkaTrialError):  # a disk that is full is told by the error itself
-                publish(store, safe_line(f"failed: {error}"), options)
+                publish(store, f"failed: {error}", options)
             raise
         verdicts = publish(store, reason, options)
         return _conclude(store, verdicts, installed, options, stopped_by, reason)

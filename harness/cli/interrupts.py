@@ -43,8 +43,10 @@ async def until_signal(work: Coroutine[Any, Any, None]) -> int | None:
     received: list[int] = []
 
     def stop(number: int, _: FrameType | None) -> None:
-        received.append(number)
-        loop.call_soon_threadsafe(task.cancel)
+        # Further ones come into the midst of this, and would come into the midst of the cleaning up: they do nothing.
+        if not received:
+            received.append(number)
+            loop.call_soon_threadsafe(task.cancel)
 
     for number in SIGNALS:
         signal.signal(number, stop)

@@ -10,7 +10,6 @@ from __future__ import annotations
 import logging
 import os
 import shlex
-import sys
 import traceback
 from functools import cache
 from typing import Any
@@ -37,6 +36,7 @@ from harness.cli import (
 from harness.cli.output import OutputClosed
 from harness.cli.screen import say
 from harness.errors import KafkaTrialError, first_of
+from harness.safe_text import safe_lines
 
 TRACEBACK = "KAFKA_TRIAL_TRACEBACK"
 
@@ -90,8 +90,6 @@ def call(argv: list[str]) -> int:
         say("interrupted; what was finished is kept")
         return 130
     except OutputClosed:
-        # Whoever read our output went away; stdout must not be flushed into the closed pipe at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 141
     except Exception as error:
         if (usage := _usage(error)) is None:
@@ -145,7 +143,7 @@ def _told(error: KafkaTrialError) -> int:
 def _defect(error: Exception) -> int:
     """What should never be seen: still one sentence, with the way to all of it."""
     if os.environ.get(TRACEBACK):
-        for line in "".join(traceback.format_exception(error)).splitlines():
+        for line in safe_lines("".join(traceback.format_exception(error))).splitlines():
             say(line)
         return KafkaTrialError.exit_code
     say(f"error: a defect of kafka-trial, not of a client: {type(error).__name__}: {error}")

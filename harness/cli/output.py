@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections import Counter
 from collections.abc import Sequence
@@ -18,7 +19,7 @@ from harness.safe_text import for_json
 
 
 class OutputClosed(Exception):
-    """Whoever read stdout went away. The option parser takes a BrokenPipeError for its own business."""
+    """The reader of stdout has closed it. The option parser would handle a BrokenPipeError by itself."""
 
 
 def print_json(document: Any) -> None:
@@ -27,13 +28,15 @@ def print_json(document: Any) -> None:
 
 
 def put(data: bytes) -> None:
-    """All of ``data`` on stdout, now. OutputClosed if nobody reads it, EnvironmentProblem if it cannot be written."""
+    """All of ``data`` on stdout, now. OutputClosed if it is read no more, EnvironmentProblem if it cannot be."""
     try:
         sys.stdout.buffer.write(data)
         sys.stdout.buffer.flush()
-    except BrokenPipeError:
-        raise OutputClosed from None
     except OSError as error:
+        # What is left in its buffer would fail again at exit, and change the exit code.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        if isinstance(error, BrokenPipeError):
+            raise OutputClosed from None
         raise EnvironmentProblem(f"cannot write to stdout: {error.strerror or error}") from error
 
 

@@ -24,6 +24,7 @@ from harness.cli.screen import say
 from harness.errors import UsageError, unknown
 from harness.files import present, read_named, read_stored
 from harness.installing import Installed, install
+from harness.memory import PLAN_BYTES, Crowded, Room
 from harness.outcome import Verdict, exit_code
 from harness.simulated.judged import is_simulated
 from harness.simulated.trial import broker_of
@@ -123,6 +124,7 @@ def read_plan(path: Path) -> Plan:
             data = sys.stdin.buffer.read()
         else:
             data = read_stored(path) if path.name == TRIAL else read_named(path)
+        Room(PLAN_BYTES).take(data)
         document: Any = msgspec.json.decode(data)
         if not isinstance(document, dict):
             raise UsageError(f"{path} holds no trial: not a JSON object")
@@ -131,7 +133,7 @@ def read_plan(path: Path) -> Plan:
         spec = msgspec.convert(document.get("spec", document), TrialSpec)
     except OSError as error:
         raise UsageError(f"{path} holds no trial: {error.strerror or error}") from error
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+    except (Crowded, msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise UsageError(f"{path} holds no trial: {error}") from error
     return Plan(spec.seed, (spec,))
 

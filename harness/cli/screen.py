@@ -7,6 +7,7 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from io import StringIO
 from pathlib import Path
 from typing import IO, Any, cast
 
@@ -86,7 +87,14 @@ GLYPHS = {
 
 def answer(thing: str | RenderableType) -> None:
     """What was asked for, for a person: on stdout, unlike everything else here. A string is one line."""
-    page = Console(highlight=False, width=None if sys.stdout.isatty() else 200)
+    is_seen = sys.stdout.isatty()
+    # Not rich's own way to stdout, on which an error would be none that is known.
+    page = Console(
+        file=StringIO(),
+        force_terminal=is_seen or None,
+        highlight=False,
+        width=None if is_seen else 200,
+    )
     with page.capture() as captured:
         page.print(Text(safe_line(thing)) if isinstance(thing, str) else thing, soft_wrap=True)
     put(for_logs(captured.get()).encode())

@@ -9,10 +9,10 @@ from __future__ import annotations
 import shutil
 from collections.abc import Sequence
 from dataclasses import replace
-from fnmatch import fnmatchcase
 
 from harness import own_commands, registry
 from harness.errors import NothingSelected, UsageError, unknown
+from harness.globs import matches
 from harness.outcome import Guarantee
 from harness.scenario import Scenario
 from harness.simulated.ports import SimulatedClientKind
@@ -29,13 +29,13 @@ def scenarios(patterns: Sequence[str], guarantees: Sequence[str], world: str = "
     """
     known = registry.table("scenarios")
     for pattern in patterns:
-        if not any(fnmatchcase(name, pattern) for name in known):
+        if not any(matches(name, pattern) for name in known):
             raise unknown("scenario", pattern, known)
     wanted = {_guarantee(name) for name in guarantees} or set(Guarantee)
     chosen = [
         _under(scenario, wanted)
         for name, scenario in known.items()
-        if any(fnmatchcase(name, pattern) for pattern in patterns) or not (patterns or scenario.on_request)
+        if any(matches(name, pattern) for pattern in patterns) or not (patterns or scenario.on_request)
         if world in scenario.worlds
     ]
     if not chosen:

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from harness import redaction
 from harness.contract import AnyEvent, Configured, Fatal, OpComplete, StartupComplete
 
-#: Lines that are longer are looked at in parts.
+#: Lines that are longer are looked at in parts: other threads have their turn between two of them.
 PART_BYTES: Final = 8_192
 
 
@@ -54,14 +54,14 @@ def discreet_row(value: Any, name: str = "") -> Any:
 
 
 def rewrite(log: Path, most_bytes: int) -> None:
-    """Take the secrets out of a log that nobody writes any more; what is beyond ``most_bytes`` of it goes too."""
-    with suppress(OSError):  # it was never written, or is no file: whoever reads it says so
+    """Take the secrets out of a log that is complete; what is beyond ``most_bytes`` of it goes too."""
+    with suppress(OSError):  # it was never written, or is no file: its readers say so
         fd = os.open(log, os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
         with os.fdopen(fd, "r+b") as file:
             if not stat.S_ISREG(os.fstat(fd).st_mode):
                 return
             said = file.read(most_bytes)
-            told = b"".join(map(_redacted, _parts(said)))
+            told = b"".join(map(_redacted, _parts(redaction.without_keys(said))))
             if told != said or file.read(1):
                 file.seek(0)
                 file.write(told)

@@ -35,7 +35,10 @@ LAST_PID = "/proc/sys/kernel/ns_last_pid"
 #: In the place of FD: ends with 0 where a client would have a namespace of its own.
 PROBE = "probe"
 HEARD = {signal.SIGCHLD, signal.SIGTERM, signal.SIGHUP}
+#: By Python, nohup or a shell; exec would hand that on to the client.
+IGNORED = {signal.SIGPIPE, signal.SIGXFSZ, signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM}
 NOT_STARTED = 127
+LOOKS_AGAIN_S = 0.1
 
 
 def main(fd: int) -> None:
@@ -122,7 +125,7 @@ def become(asked: dict[str, Any]) -> None:
     """Turn into the client."""
     try:
         os.setsid()
-        for ignored in (signal.SIGPIPE, signal.SIGXFSZ):  # as Python has them, and exec would hand on
+        for ignored in IGNORED:
             signal.signal(ignored, signal.SIG_DFL)
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         resource.setrlimit(resource.RLIMIT_FSIZE, (asked["file_bytes"], asked["file_bytes"]))
@@ -174,7 +177,11 @@ def end_namespace(init: int) -> int | None:
 
 
 def end_descendants(client: int) -> int | None:
-    """Kill everything below us. Stopped first, so that nothing forks away from the killing."""
+    """Kill everything below us. Stopped first, so that nothing forks away from the killing.
+
+    The tree is read while it changes, and can lack a child whose parent is just ending: it is read again until we have
+    no child, instead of waiting for one that was not killed.
+    """
     status = None
     while True:
         stopped: set[int] = set()
@@ -183,11 +190,11 @@ def end_descendants(client: int) -> int | None:
             stopped |= fresh
         send(stopped, signal.SIGKILL)
         try:
-            while True:
-                pid, ended = os.waitpid(-1, 0)
-                status = ended if pid == client else status
+            while (ended := os.waitpid(-1, os.WNOHANG))[0]:
+                status = ended[1] if ended[0] == client else status
         except ChildProcessError:
             return status
+        signal.sigtimedwait({signal.SIGCHLD}, LOOKS_AGAIN_S)
 
 
 def send(pids: set[int], number: int) -> None:
@@ -195,7 +202,7 @@ def send(pids: set[int], number: int) -> None:
     for pid in pids:
         try:
             os.kill(pid, number)
-        except (ProcessLookupError, PermissionError):  # what changed its user is nobody's to kill
+        except (ProcessLookupError, PermissionError):  # it has changed its user: we may not kill it
             pass
 
 

@@ -1,8 +1,8 @@
-"""What one client may take of the harness in one trial: one table, and one meter that holds everybody to it.
+"""What one client may take of the harness in one trial: one table, and one meter that enforces it.
 
-Whoever reads what a client says or leaves spends it here first (:class:`Meter`). A client that goes beyond a limit has
-broken the contract: its trial ends as a harness-error that names the limit, and the other trials go on. The limits
-that grow with the load have far more room than a client that sends every record a hundred times would take.
+Everything that a client says or leaves is counted here before it is read (:class:`Meter`). A client that goes beyond a
+limit has broken the contract: its trial ends as a harness-error that names the limit, and the other trials go on. The
+limits that grow with the load have far more room than a client that sends every record a hundred times would take.
 ``docs/limits.md`` is made from this table.
 """
 
@@ -33,7 +33,7 @@ class Limit:
 
 LINE_BYTES: Final = Limit("line", "bytes in one line on stdout", 8 * MIB)
 EVENT_BYTES: Final = Limit("events", "bytes on stdout", 32 * MIB, 4_096)
-#: A heartbeat a second, a result or two a record: who says far more is stuck in a loop.
+#: A heartbeat a second, a result or two a record: a client that says far more is stuck in a loop.
 LINES: Final = Limit("lines", "lines on stdout", 50_000, 10)
 TEXT_CHARS: Final = Limit(
     "text", "characters in a string of an event; the rest is cut off, and counted", 4_096
@@ -47,6 +47,12 @@ FILE_BYTES: Final = Limit("file", "bytes in any one file that it writes (RLIMIT_
 STORED_RECORDS: Final = Limit("stored-records", "records in the topic", 10_000, 100)
 STORED_BYTES: Final = Limit("stored-bytes", "bytes in the topic, decompressed, values aside", 16 * MIB, 8_192)
 ROWS: Final = Limit("frames", "frames and connections on its lane", 400_000, 100)
+#: Evidence from elsewhere is judged in the memory of this machine.
+EVIDENCE: Final = Limit(
+    "evidence",
+    "bytes of memory for the evidence of a trial, as estimated when it is stored and read",
+    384 * MIB,
+)
 REQUEST_BYTES: Final = Limit("requests", "bytes in its requests, values aside", 256 * MIB, 8_192)
 
 #: A broker reserves what a request says it will have before it has come: eight times 100 MiB end its JVM.
@@ -70,6 +76,7 @@ LIMITS: Final = (
     STORED_BYTES,
     ROWS,
     REQUEST_BYTES,
+    EVIDENCE,
     BEGUN_BYTES,
     CONNECTIONS,
 )

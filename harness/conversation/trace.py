@@ -1,4 +1,4 @@
-"""The trace that a client leaves in a file: read as what it is, bytes that nobody vouches for.
+"""The trace that a client leaves in a file: read as untrusted bytes.
 
 The client had the file's folder to itself, so anything may be there in its place: a link, a pipe on which a reader
 would wait for ever, a file that says it is larger than the disk.
@@ -15,9 +15,10 @@ import msgspec
 from harness import redaction
 from harness.conversation.bounds import UNREADABLE, cut, depth, why
 from harness.conversation.discreet import discreet_row
-from harness.conversation.limits import LINE_BYTES, NESTING, TEXT_CHARS, TRACE_BYTES, Meter
+from harness.conversation.limits import EVIDENCE, LINE_BYTES, NESTING, TEXT_CHARS, TRACE_BYTES, Meter
 from harness.errors import ClientBroken
 from harness.files import open_stored
+from harness.memory import needed
 
 _decoder: Final = msgspec.json.Decoder(dict[str, Any])
 
@@ -33,8 +34,9 @@ def read(path: Path, meter: Meter) -> tuple[dict[str, Any], ...]:
     with os.fdopen(fd, "rb") as file:
         size_bytes = os.fstat(fd).st_size
         meter.hold(TRACE_BYTES, size_bytes)
-        lines = file.read(size_bytes).split(b"\n")
-    return tuple(_row(line, number, meter) for number, line in enumerate(lines, 1) if line)
+        data = file.read(size_bytes)
+    meter.hold(EVIDENCE, needed(data))
+    return tuple(_row(line, number, meter) for number, line in enumerate(data.split(b"\n"), 1) if line)
 
 
 def _row(line: bytes, number: int, meter: Meter) -> dict[str, Any]:
@@ -45,10 +47,13 @@ def _row(line: bytes, number: int, meter: Meter) -> dict[str, Any]:
             raise RecursionError
     except UNREADABLE as error:
         raise _broken(meter, f"line {number}: {why(error, line)}") from None
+    # Secrets are looked for in pieces: nothing else runs in this process while one is searched.
     if len(line) > TEXT_CHARS.base:
         row = {cut(name): _cut(value) for name, value in row.items()}
-    told = line.decode()
-    return row if redaction.text(told) == told else discreet_row(row)
+    elif redaction.text(told := line.decode()) == told:
+        return row
+    kept: dict[str, Any] = discreet_row(row)
+    return kept
 
 
 def _cut(value: Any) -> Any:

@@ -21,7 +21,7 @@ from harness.files.writing import new_file, unwritten
 
 #: As many links as the kernel follows.
 MOST_LINKS: Final = 40
-#: The umask decides who else may read it.
+#: The umask decides which others may read it.
 ORDINARY: Final = 0o666
 
 

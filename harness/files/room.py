@@ -1,4 +1,4 @@
-"""Whether a disk is full: whoever cannot write there may do anything, and nothing follows from it."""
+"""Whether a disk is full: what a client does that cannot write is no evidence against it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ LEAST_BYTES: Final = 2**20
 
 
 def lack_of_room(*folders: Path) -> str | None:
-    """The sentence on the first of the folders whose disk is full; None if there is room, or nobody knows."""
+    """The sentence on the first of the folders whose disk is full; None if there is room, or it cannot be told."""
     for folder in folders:
         try:
             disk = os.statvfs(folder)

@@ -41,7 +41,7 @@ def new_file(path: Path, root: Path | None = None, mode: int = OWN_FILE) -> Iter
 
 
 def create(path: Path) -> BinaryIO:
-    """A new file in a folder of ours that nobody sees yet. OSError: something is at ``path``."""
+    """A new file in a folder of ours that is not visible yet. OSError: something is at ``path``."""
     return os.fdopen(os.open(path, os.O_WRONLY | _NEW, OWN_FILE), "wb")
 
 

@@ -6,7 +6,6 @@ started by anyone. A cache is in use while something is being installed.
 
 from __future__ import annotations
 
-import fcntl
 import os
 import stat
 from collections.abc import Iterable, Iterator, Mapping
@@ -18,7 +17,7 @@ from typing import Final
 import psutil
 
 from harness.housekeeping.plan import Found, Kind
-from harness.provision import uses
+from harness.provision import lock_files, uses
 from harness.provision.caches import lock_file_of
 
 #: Folders of the cache in which older versions have their installations.
@@ -102,13 +101,8 @@ def _is_installing(folder: Path) -> bool:
     """True if somebody holds the lock of an installation: what it builds may read any cache."""
     for path in folder.glob(".*.lock"):
         with suppress(OSError):
-            lock = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-            try:
-                fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
-            except BlockingIOError:
+            if lock_files.is_held(path):
                 return True
-            finally:
-                os.close(lock)
     return False
 
 
@@ -120,7 +114,7 @@ def _caches(cache: Path) -> Iterator[Path]:
 
 
 def aside(cache: Path) -> Path:
-    """Where a cache is while it is removed, so that whoever needs it in the meantime begins a new one."""
+    """Where a cache is while it is removed, so that a process that needs it in the meantime begins a new one."""
     return cache.with_name(f".{cache.name}.removed")
 
 

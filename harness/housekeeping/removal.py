@@ -21,7 +21,7 @@ _Locked = Callable[[Path], AbstractContextManager[int]]
 
 
 class InUse(Exception):
-    """Somebody has begun to use it since it was found; the sentence says who."""
+    """It has come into use since it was found; the sentence says by which process."""
 
 
 def remove(thing: Found) -> str:
@@ -46,7 +46,7 @@ def remove(thing: Found) -> str:
 def look(thing: Found) -> str:
     """What would keep a thing from being removed, as far as that can be said without doing it. InUse as above.
 
-    Only a run is locked for it, and only one that would go: in that moment nobody else could begin with it.
+    Only a run is locked for it, and only one that would go: while it is, no process can begin to use it.
     """
     try:
         if thing.kind is Kind.RUN:

@@ -1,7 +1,7 @@
 """The cache folder, and the one way anything comes into it: whole, once, under a lock.
 
 An installation is built beside its place and renamed into it; its manifest follows, and without one it is not used.
-The lock is an ``flock``: it ends with its process, so a killed installation blocks nobody.
+The lock is an ``flock``: it ends with its process, so a killed installation blocks no other.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import platformdirs
 
 from harness.errors import EnvironmentProblem
 from harness.files import make_folder
-from harness.provision import manifest, uses
+from harness.provision import lock_files, manifest, uses
 
 log = logging.getLogger(__name__)
 
@@ -59,9 +59,13 @@ def _not_writable(folder: Path, why: str) -> EnvironmentProblem:
 
 @contextmanager
 def locked(path: Path) -> Iterator[None]:
-    """Hold the exclusive lock that belongs to a path in the cache, waiting for whoever holds it now."""
+    """Hold the exclusive lock that belongs to a path in the cache; wait while another process holds it.
+
+    EnvironmentProblem: what is there cannot be locked.
+    """
     writable(path.parent)
-    lock = _lock_of(path, os.O_CREAT)
+    with _told(path):
+        lock = lock_files.opened(lock_file_of(path))
     try:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -74,27 +78,17 @@ def locked(path: Path) -> Iterator[None]:
 
 
 def is_held(path: Path) -> bool:
-    """Whether somebody holds the lock that belongs to a path in the cache."""
-    try:
-        lock = _lock_of(path, 0)
-    except FileNotFoundError:
-        return False
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
-    finally:
-        os.close(lock)
-    return False
+    """Whether somebody holds the lock that belongs to a path in the cache. EnvironmentProblem as of :func:`locked`."""
+    with _told(path):
+        return lock_files.is_held(lock_file_of(path))
 
 
-def _lock_of(path: Path, flags: int) -> int:
-    """The file that is locked for a path; its contents are nothing. EnvironmentProblem: it leads elsewhere."""
+@contextmanager
+def _told(path: Path) -> Iterator[None]:
+    """A lock that cannot be opened, as EnvironmentProblem."""
     file = lock_file_of(path)
     try:
-        return os.open(file, flags | os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, 0o600)
-    except FileNotFoundError:
-        raise
+        yield
     except OSError as error:
         raise EnvironmentProblem(
             f"{file} cannot be locked: {error.strerror}", hint=f"rm -rf {file}"
@@ -113,7 +107,7 @@ def installed(kind: str, name: str, build: Callable[[Path], None], *, is_locked:
     user at each use. EnvironmentProblem: it is not what its manifest says.
     """
     place = installations() / kind / name
-    with suppress(OSError):  # which whoever installs is told
+    with suppress(OSError):  # the process that installs is told
         make_folder(installations())
     _refuse_shared()
     uses.hold(place)
@@ -137,7 +131,7 @@ def _refuse_shared() -> None:
     for folder in (cache_path(), installations()):
         try:
             found = folder.stat()
-        except OSError:  # there is nothing to run from it, and why none can be made is told by whoever tries
+        except OSError:  # there is nothing to run from it; an attempt to make one says why it cannot be
             continue
         everyone = found.st_mode & stat.S_IWOTH and not found.st_mode & stat.S_ISVTX
         if everyone or (us not in (0, found.st_uid) and found.st_uid != 0):

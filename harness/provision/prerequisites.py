@@ -18,6 +18,7 @@ from enum import StrEnum
 import msgspec
 import requests
 
+from harness import redaction
 from harness.errors import EnvironmentProblem
 from harness.ports_block import port_block
 from harness.processes import leftovers
@@ -190,17 +191,18 @@ def _others(there: list[Installation]) -> list[Prerequisite]:
 
 
 def _toxiproxy_elsewhere(url: str) -> Prerequisite:
+    named = redaction.text(f"TOXIPROXY_URL={url}")
     try:
         said = requests.get(f"{url.rstrip('/')}/version", timeout=5).text
     except requests.RequestException as error:
         why = type(error).__name__
         return Prerequisite(
-            "toxiproxy", State.BROKEN, f"TOXIPROXY_URL={url} does not answer ({why})", "unset TOXIPROXY_URL"
+            "toxiproxy", State.BROKEN, f"{named} does not answer ({why})", "unset TOXIPROXY_URL"
         )
     if toxiproxy.VERSION not in said:
-        wrong = f"TOXIPROXY_URL={url} is not {toxiproxy.VERSION}: it says {said[:80]!r}"
+        wrong = f"{named} is not {toxiproxy.VERSION}: it says {said[:80]!r}"
         return Prerequisite("toxiproxy", State.BROKEN, wrong, "unset TOXIPROXY_URL")
-    return Prerequisite("toxiproxy", State.OK, f"{toxiproxy.VERSION} at {url}")
+    return Prerequisite("toxiproxy", State.OK, f"{toxiproxy.VERSION} at {redaction.text(url)}")
 
 
 def _go() -> Prerequisite:

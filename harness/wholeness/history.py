@@ -87,10 +87,12 @@ def _commands(evidence: Evidence) -> Iterator[Command | Unknown]:
                 yield Configure(event.id, evidence.record.run_id, PRODUCER, "producer", dict(names))
             case Unsupported():
                 yield Unknown(event.cmd, event.id)
+    # No more than the plan has, however many the events claim.
+    left = evidence.record.spec.workload.records
     for id, spans in sends.items():
         first, stop = min(span.start for span in spans), max(span.stop for span in spans)
-        # No more than the plan has, however many an event claims.
-        values = [""] * (min(stop, evidence.record.spec.workload.records) - first)
+        values = [""] * min(stop - first, left)
+        left -= len(values)
         yield Produce(id, evidence.record.topic, first, [], values)
 
 

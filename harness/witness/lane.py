@@ -8,39 +8,36 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-import socket
+from collections import Counter
 from collections.abc import Callable, Sequence
+from functools import partial
 
 from harness.conversation.limits import BEGUN_BYTES, CONNECTIONS, Limit, Meter, OverLimit
 from harness.errors import EnvironmentProblem
 from harness.ports import LaneAddress
 from harness.rows import Frame
 from harness.spec import FrameMatch
+from harness.witness.acceptor import Acceptor
 from harness.witness.actions import Action
 from harness.witness.contents import TopicNames
-from harness.witness.relay import Refused, Relay
+from harness.witness.pace import Pace
+from harness.witness.relay import Relay
 from harness.witness.rules import Rules
 from harness.witness.splitter import WHOLE_LIMIT_BYTES
 from harness.witness.transcript import Transcript
 
 Sink = Callable[[Frame], None]
 
-BACKLOG = 512
-#: Whoever opens thousands of connections is not to hold up the frames of other lanes.
-ACCEPTS_AT_ONCE = 16
-QUIET_S = 0.1
-
 
 class WitnessLane:
     """The relays of lane ``lane``; ``idle`` is set while no connection is open. All belongs to one event loop."""
 
     def __init__(
-        self, lane: int, whole_limit_bytes: int = WHOLE_LIMIT_BYTES, dialled: set[int] | None = None
+        self, lane: int, whole_limit_bytes: int = WHOLE_LIMIT_BYTES, dialled: Counter[int] | None = None
     ) -> None:
         self._lane = lane
         self._whole_limit_bytes = whole_limit_bytes
-        self._servers: list[asyncio.Server] = []
-        self._accepts = 0
+        self._acceptors: list[Acceptor] = []
         self._relays: set[Relay] = set()
         self.idle = asyncio.Event()
         self.idle.set()
@@ -52,15 +49,16 @@ class WitnessLane:
         self._meter: Meter | None = None
         self._reserved_bytes = 0
         self._rules = Rules()
-        #: The ports from which it, and those before it on the lane, have gone to brokers: whoever else comes to them
-        #: goes around the lane.
-        self.dialled: set[int] = set() if dialled is None else dialled
+        self._pace = Pace()
+        #: Port -> how many connections to brokers came from it, by this witness and those before it on the lane. Any
+        #: other connection goes around the lane.
+        self.dialled = Counter[int]() if dialled is None else dialled
         self._failure: str | None = None
 
     @property
     def failure(self) -> str | None:
         """Why what came of the latest recording is not the client's doing, or not all told, if so."""
-        if self._failure is None and not all(server.is_serving() for server in self._servers):
+        if self._failure is None and not all(acceptor.is_open for acceptor in self._acceptors):
             return f"the witness of lane {self._lane} does not listen any more"
         return self._failure
 
@@ -78,7 +76,7 @@ class WitnessLane:
         """Listen on the ``witness`` address of each. EnvironmentProblem if one is taken; then none is left open."""
         for address in addresses:
             try:
-                await self._listen(address)
+                self._acceptors.append(Acceptor(address.witness, partial(self._takes, address), self._fail))
             except OSError as error:
                 await self.close()
                 raise EnvironmentProblem(
@@ -87,19 +85,15 @@ class WitnessLane:
 
     async def close(self) -> None:
         """Stop listening and reset what is open; returns when every socket is closed."""
-        for server in self._servers:
-            server.close()
-        relays = list(self._relays)
-        for relay in relays:
-            relay.abort()
-        await asyncio.gather(*(relay.done.wait() for relay in relays))
-        await asyncio.gather(*(server.wait_closed() for server in self._servers))
-        self._servers.clear()
+        acceptors, self._acceptors = self._acceptors, []
+        for acceptor in acceptors:
+            await acceptor.close()
+        await self._end_all()
 
     def record(self, sink: Sink | None, meter: Meter | None = None) -> None:
         """From now on the rows of newly opened connections go to ``sink``; those of older ones go nowhere.
 
-        ``meter`` holds the client to its limits.
+        ``meter`` holds the client to its limits, also in what it leaves.
         """
         self._recording += 1
         self._numbers = itertools.count(1)
@@ -126,32 +120,20 @@ class WitnessLane:
             relay.go_on(relay.client)
             relay.go_on(relay.broker)
 
-    async def _listen(self, address: LaneAddress) -> None:
-        loop = asyncio.get_running_loop()
-        listening = socket.create_server(address.witness)
-        try:
-            server = await loop.create_server(
-                lambda: self._accepted(address), sock=listening, backlog=ACCEPTS_AT_ONCE
-            )
-        except BaseException:
-            listening.close()
-            raise
-        self._servers.append(server)
-        listening.listen(BACKLOG)
+    async def empty(self) -> None:
+        """Reset every connection that came before, those included that wait to be accepted. OSError as of ``drain``."""
+        for acceptor in self._acceptors:
+            await acceptor.drain()
+        await self._end_all()
 
-    async def quiet(self) -> None:
-        """Return once nobody has come for a while, and all who came have gone."""
-        seen = -1
-        while seen != self._accepts:
-            seen = self._accepts
-            await asyncio.sleep(QUIET_S)
-        await self.idle.wait()
+    async def _end_all(self) -> None:
+        relays = list(self._relays)
+        for relay in relays:
+            relay.abort()
+        await asyncio.gather(*(relay.done.wait() for relay in relays))
 
-    def _accepted(self, address: LaneAddress) -> asyncio.Protocol:
-        self._accepts += 1
-        if not self._within(CONNECTIONS, len(self._relays) + 1):
-            return Refused()
-        return self._relay(address).client
+    def _takes(self, address: LaneAddress) -> asyncio.Protocol | None:
+        return self._relay(address).client if self._within(CONNECTIONS, len(self._relays) + 1) else None
 
     def _relay(self, address: LaneAddress) -> Relay:
         transcript = Transcript(
@@ -171,12 +153,16 @@ class WitnessLane:
             self._forget,
             self._rules,
             self._whole_limit_bytes,
-            self.dialled.add,
+            self._dials,
             self._reserves,
+            self._pace,
         )
         self._relays.add(relay)
         self.idle.clear()
         return relay
+
+    def _dials(self, port: int) -> None:
+        self.dialled[port] += 1
 
     def _reserves(self, more_bytes: int) -> bool:
         self._reserved_bytes += more_bytes

@@ -12,8 +12,6 @@ stopped.
 from __future__ import annotations
 
 import asyncio
-import socket
-import struct
 import time
 from collections.abc import Callable, Iterable
 from contextlib import suppress
@@ -22,9 +20,11 @@ from typing import cast
 from harness.dial import dial
 from harness.ports import Address
 from harness.rows import Frame
+from harness.witness.acceptor import end_with_reset
 from harness.witness.actions import End, Write
 from harness.witness.begun import Begun
 from harness.witness.outbox import Finish, Told
+from harness.witness.pace import Pace
 from harness.witness.passage import Passage
 from harness.witness.rules import Rules
 from harness.witness.splitter import WHOLE_LIMIT_BYTES
@@ -32,7 +32,6 @@ from harness.witness.transcript import BROKER, CLIENT, Transcript
 
 #: What may wait for a side that does not read, before the other side is held; a chunk more may be under way.
 HIGH_WATER_BYTES = 256 * 2**10
-_LINGER_ZERO = struct.pack("ii", 1, 0)
 
 
 class Side(asyncio.Protocol):
@@ -49,6 +48,8 @@ class Side(asyncio.Protocol):
         self._at_end = False
         self.has_ended = False
         self._held_by: set[str] = set()
+        #: What has come and not been passed on, for want of time.
+        self._unread = b""
         #: When what waits is looked at again. One is enough: bytes that come in between are looked at as they come.
         self.alarm: asyncio.TimerHandle | None = None
 
@@ -72,10 +73,31 @@ class Side(asyncio.Protocol):
         self._relay.connected(self)
 
     def data_received(self, data: bytes) -> None:
-        """Pass on first, then tell: the time is that of the arrival."""
+        """Pass on first, then tell: the time is that of the arrival. What this turn has no time for waits."""
+        self._unread = data
+        self._go_through()
+        if self._unread:
+            self.hold("its turn")
+            self._relay.pace.wait(self._take_turn)
+
+    def _take_turn(self) -> None:
+        if self.transport.is_closing():  # what is left has nowhere to go
+            return
+        self._take_piece()
+        self._go_through()
+        if self._unread:
+            self._relay.pace.wait(self._take_turn)
+        else:
+            self.let_go("its turn")
+
+    def _go_through(self) -> None:
+        while self._unread and not self.transport.is_closing() and self._relay.pace.has_time():
+            self._take_piece()
+
+    def _take_piece(self) -> None:
         # asyncio would take an error for one of the connection, and the witness it for the client's reset.
         try:
-            self._take(data)
+            self._unread = self._relay.pace.take(self._unread, self._take)
         except Exception as error:
             self._relay.break_off(error)
 
@@ -139,17 +161,8 @@ class Side(asyncio.Protocol):
             _reset(self.transport)
 
 
-class Refused(asyncio.Protocol):
-    """A connection too many: it is reset at once, and nobody is dialled for it."""
-
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """The only thing that happens."""
-        _reset(cast("asyncio.Transport", transport))
-
-
 def _reset(transport: asyncio.Transport) -> None:
-    raw = transport.get_extra_info("socket")
-    raw.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _LINGER_ZERO)
+    end_with_reset(transport.get_extra_info("socket"))
     transport.abort()
 
 
@@ -158,7 +171,7 @@ class Relay:
 
     ``emit`` gets the rows, ``failed`` any error in making or giving them, ``forget`` the relay itself when both
     sockets are gone, which ``done`` tells as well. ``reserves`` hears how much more, or less, a broker will reserve,
-    and says whether that may be.
+    and says whether that may be. ``pace`` is that of its lane.
     """
 
     def __init__(
@@ -172,6 +185,7 @@ class Relay:
         whole_limit_bytes: int = WHOLE_LIMIT_BYTES,
         dialled: Callable[[int], object] = lambda _: None,
         reserves: Callable[[int], bool] = lambda _: True,
+        pace: Pace | None = None,
     ) -> None:
         self._listener = listener
         self._dialled = dialled
@@ -179,6 +193,7 @@ class Relay:
         self._emit = emit
         self._failed = failed
         self._forget = forget
+        self.pace = Pace() if pace is None else pace
         self._aborted = False
         self._begun, self._reserves = Begun(), reserves
         self._dial: asyncio.Task[None] | None = None
@@ -205,7 +220,7 @@ class Relay:
         try:
             connection = await dial(self._listener, self._dialled)
             await asyncio.get_running_loop().create_connection(lambda: self.broker, sock=connection)
-        except OSError as error:
+        except (ConnectionError, TimeoutError) as error:  # any other lack is ours, and not the broker's
             note = f"the broker could not be reached: {error.strerror or error}"
             self._tell(self._transcript.closed(time.monotonic_ns(), BROKER, note))
             self.client.reset()
@@ -315,7 +330,7 @@ class Relay:
             self._dial.cancel()
         t_ns = time.monotonic_ns()
         self._stop(t_ns)
-        self._tell(self._transcript.closed(t_ns, None, "the witness was closed"))
+        self._tell(self._transcript.closed(t_ns, None, "the witness ended it"))
         self.client.reset()
         self.broker.reset()
 

@@ -12,6 +12,7 @@ import os
 import resource
 import signal
 import socket
+import struct
 import subprocess
 import sys
 import time
@@ -393,6 +394,43 @@ def opens_connections(command: Any) -> None:
 
 
 @at("configure")
+def goes_around(command: Any) -> None:
+    """To the broker itself, behind proxy and witness, and breaks off before anybody asks who came."""
+    host, port = broker(command)
+    with socket.create_connection((host, port + 2)):
+        out(b"garbage\n")
+
+
+@at("configure")
+def goes_around_as_the_witness(command: Any) -> None:
+    """From the port of one of its connections, and of another address, for ports are all that is compared."""
+    configured(command)
+    host, port = broker(command)
+    held = socket.create_connection((host, port))
+    for _ in for_a_while():
+        rows = [line.split()[1:4] for line in Path("/proc/net/tcp").read_text().splitlines()[1:]]
+        ports = [int(at[-4:], 16) for at, to, state in rows if state == "01" and int(to[-4:], 16) == port + 2]
+        if ports:
+            break
+    around = socket.create_connection((host, port + 2), source_address=("127.0.0.2", ports[0]))
+    around.close()
+    held.close()
+
+
+@at("close")
+def leaves_requests(command: Any) -> None:
+    """As many as it may have at a time, each for records that never come: until then the broker looks at no end."""
+    resource.setrlimit(resource.RLIMIT_NOFILE, (resource.getrlimit(resource.RLIMIT_NOFILE)[1],) * 2)
+    topic = command["config"]["topic"].encode()
+    fetch = b"\0\1\0\4\0\0\0\7\xff\xff" + struct.pack(">iiiib", -1, 120_000, 1, MIB, 0)
+    fetch += struct.pack(">ih", 1, len(topic)) + topic + struct.pack(">iiqi", 1, 0, 0, MIB)
+    held = [socket.create_connection(broker(command)) for _ in range(999)]
+    for connection in held:
+        connection.sendall(len(fetch).to_bytes(4, "big") + fetch)
+    answer({**command, "cmd": "close"})
+
+
+@at("configure")
 def asks_for_millions_of_topics(command: Any) -> None:
     """Metadata 1 for as many empty names as fit."""
     configured(command)
@@ -478,7 +516,7 @@ def main(name: str) -> None:
         startup()
     for line in sys.stdin:
         command = json.loads(line)
-        config |= command.get("config", {})
+        config |= command.get("config", {}) | {name: command[name] for name in ("topic",) if name in command}
         if command["cmd"] == moment and not command.get("first"):
             before = seq
             os.write(2, BEGINS)

@@ -30,9 +30,7 @@ EXPIRATION, RATE = "producer.id.expiration.ms", "producer_byte_rate"
 
 
 @pytest.mark.parametrize("broker", ["4.3.1x3", "3.9.2x3"])
-def test_what_a_trial_can_leave(broker: str, lab: Any, tmp_path: Path, monkeypatch: Any) -> None:
-    monkeypatch.setattr(renewal, "AS_NEW_S", 1.0)
-
+def test_what_a_trial_can_leave(broker: str, lab: Any, tmp_path: Path) -> None:
     async def steps() -> None:
         async with LOCAL.cluster(broker, lanes=1, log_dir=tmp_path) as cluster:
             assert await cluster.renew() is None
@@ -47,6 +45,15 @@ def test_what_a_trial_can_leave(broker: str, lab: Any, tmp_path: Path, monkeypat
                 await step(lab, cluster)
 
     asyncio.run(steps())
+
+
+async def lack(cluster: LocalCluster) -> str | None:
+    """Why the cluster is not as new, which takes a second to say; again where brokers were slower than that."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(renewal, "AS_NEW_S", 1.0)
+        while (reason := await cluster.renew()) is not None and "no answer at all" in reason:
+            pass
+    return reason
 
 
 async def topics_and_their_settings_go(lab: Any, cluster: LocalCluster) -> None:
@@ -71,7 +78,7 @@ async def topics_and_their_settings_go(lab: Any, cluster: LocalCluster) -> None:
 
 async def settings_of_brokers_are_found(lab: Any, cluster: LocalCluster) -> None:
     await cluster.alterations.alter_brokers(EXPIRATION, "1")
-    reason = await cluster.renew()
+    reason = await lack(cluster)
     assert reason is not None and f"{EXPIRATION} of broker 1 is ('1', 3), and was ('86400000', 5)" in reason
     await cluster.alterations.alter_brokers(EXPIRATION, None)
     assert await cluster.renew() is None
@@ -79,7 +86,7 @@ async def settings_of_brokers_are_found(lab: Any, cluster: LocalCluster) -> None
 
 async def quotas_are_found(lab: Any, cluster: LocalCluster) -> None:
     await cluster.alterations.alter_quota(RATE, 1_000)
-    reason = await cluster.renew()
+    reason = await lack(cluster)
     assert reason is not None and f"broker 1 has a quota {RATE}" in reason
     await cluster.alterations.alter_quota(RATE, None)
     assert await cluster.renew() is None
@@ -87,10 +94,10 @@ async def quotas_are_found(lab: Any, cluster: LocalCluster) -> None:
 
 async def nodes_that_do_not_run_are_found(lab: Any, cluster: LocalCluster) -> None:
     await cluster.pause(2)
-    assert await cluster.renew() == "broker 2 is paused"
+    assert await lack(cluster) == "broker 2 is paused"
     await cluster.resume(2)
     await cluster.stop(3)
-    assert await cluster.renew() == "broker 3 is down"
+    assert await lack(cluster) == "broker 3 is down"
     await cluster.restart(3)
     assert await cluster.renew() is None
 
@@ -124,7 +131,7 @@ async def coordinators_are_found(lab: Any, cluster: LocalCluster) -> None:
         FindCoordinatorRequest(key_type=i8(1), coordinator_keys=("mine",)), FindCoordinatorResponse
     )
     await insist("electing coordinators", TIMEOUT_S, lambda: cluster.admin.all_lead("__transaction_state", 4))
-    reason = await cluster.renew()
+    reason = await lack(cluster)
     assert reason is not None and "it has '__transaction_state'" in reason
 
 

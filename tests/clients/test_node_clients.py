@@ -12,6 +12,8 @@ from harness.errors import UsageError
 from harness.provision.versions import in_order
 from suites.contract import check_contract
 
+pytestmark = pytest.mark.long
+
 CLIENTS = pytest.mark.parametrize("client", [KAFKAJS, PLATFORMATIC], ids=lambda client: client.name)
 
 

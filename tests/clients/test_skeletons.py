@@ -34,6 +34,8 @@ from harness.provision.java_programs import java_program
 from harness.provision.node import node_runtime
 from suites.contract import CASES, check_contract
 
+pytestmark = pytest.mark.long
+
 ADAPTERS = Path(clients.adapters.__file__).parent
 BUILT_S = 1_800
 EVERY_LANGUAGE = pytest.mark.parametrize("language", LANGUAGES.values(), ids=lambda language: language.name)

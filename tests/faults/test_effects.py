@@ -22,6 +22,8 @@ from harness.simulated.judged import RUN_ID
 from harness.simulated.trial import SimulatedTrial
 from harness.spec import ClientRef, Elapsed, FaultSpec, FrameMatch, PhaseBegan, TrialSpec, Workload
 
+pytestmark = pytest.mark.long
+
 NS_PER_MS = 1_000_000
 #: Faults of the tests come that long after the load began, and last so long; the peace is before them.
 AT_MS, FOR_MS, LOAD_MS = 12_000, 4_000, 18_000

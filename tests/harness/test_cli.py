@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -178,6 +179,38 @@ def test_a_full_disk_behind_stdout_is_one_sentence() -> None:
         started = _started(full)
         told = started.communicate()[1].decode()
     assert (started.returncode, told.count("\n")) == (3, 1) and "No space left" in told
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    ("argv", "closed", "code", "told"),
+    [
+        ("list checks", ">&-", 3, "error: cannot write to stdout: Bad file descriptor\n"),
+        ("list checks --json", ">&-", 3, "error: cannot write to stdout: Bad file descriptor\n"),
+        ("explain pass", ">&-", 3, "error: cannot write to stdout: Bad file descriptor\n"),
+        ("list nothing", ">&- 2>&-", 2, ""),
+        ("list nothing", "2>&-", 2, ""),
+        ("replay -", "<&-", 2, "error: - holds no trial: Bad file descriptor\n"),
+    ],
+)
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_a_closed_stream_is_no_disagreement_and_no_defect(argv, closed, code, told, unbuffered) -> None:
+    script = f"exec {Path(sys.executable).with_name('kafka-trial')} {argv} {closed}"
+    env = os.environ | {"PYTHONUNBUFFERED": unbuffered}
+    ended = subprocess.run(["sh", "-c", script], capture_output=True, text=True, env=env, check=False)
+    assert (ended.returncode, ended.stderr) == (code, told)
+
+
+@pytest.mark.long
+def test_what_a_full_disk_cannot_show_is_one_sentence() -> None:
+    argv = [str(Path(sys.executable).with_name("kafka-trial")), "list", "checks"]
+    with Path("/dev/full").open("wb") as full:
+        env = os.environ | {"PYTHONUNBUFFERED": "1"}
+        ended = subprocess.run(argv, stdout=full, stderr=subprocess.PIPE, text=True, env=env, check=False)
+    assert (ended.returncode, ended.stderr) == (
+        3,
+        "error: cannot write to stdout: No space left on device\n",
+    )
 
 
 def test_an_interrupt_during_the_imports_is_no_traceback() -> None:

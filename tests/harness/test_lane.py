@@ -3,14 +3,34 @@
 from __future__ import annotations
 
 import asyncio
+import errno
+import socket
+from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 
+from harness import lane as lanes
+from harness.conversation.limits import CONNECTIONS, Meter
 from harness.errors import EnvironmentProblem
 from harness.lane import Lane
+from harness.ports import LaneAddress
+from harness.ports_block import port_block
 from harness.spec import FrameMatch
 from harness.witness import WitnessLane
 from harness.witness.actions import DROP
+
+
+class Switched:
+    """A proxy that is on or off."""
+
+    enabled = True
+
+    async def disable(self) -> None:
+        self.enabled = False
+
+    async def enable(self) -> None:
+        self.enabled = True
 
 
 def test_a_rule_that_was_left_at_the_witness_is_told() -> None:
@@ -24,3 +44,62 @@ def test_a_rule_that_was_left_at_the_witness_is_told() -> None:
         asyncio.run(lane.assert_pristine())
     witness.disarm("dropped_frame-1")
     asyncio.run(lane.assert_pristine())
+
+
+def test_what_a_broker_holds_open_is_not_counted_against_the_next_client(monkeypatch) -> None:
+    """A broker that owes an answer does not look whether its client is gone."""
+    monkeypatch.setattr("harness.witness.lane.CONNECTIONS", replace(CONNECTIONS, base=2))
+
+    kept = []
+
+    def begins(address: LaneAddress, broker: socket.socket) -> None:
+        with socket.create_connection(address.witness) as client:
+            client.sendall((30 * 2**20).to_bytes(4, "big"))
+            kept.append(broker.accept()[0])
+            kept[-1].settimeout(60)
+            assert kept[-1].recv(4)
+
+    async def steps(ports: list[int], broker: socket.socket) -> None:
+        address = LaneAddress(3, 1, *(("127.0.0.1", port) for port in ports))
+        witness, before, after = WitnessLane(3), Meter("one", 1), Meter("the next", 1)
+        await witness.open([address])
+        lane = Lane(3, (Switched(),), witness)
+        witness.record(lambda _: None, before)
+        for _ in range(2):
+            await asyncio.to_thread(begins, address, broker)
+        witness.record(None, before)
+
+        await lane.empty()
+
+        witness.record(lambda _: None, after)
+        await asyncio.to_thread(begins, address, broker)
+        assert before.exceeded is after.exceeded is None
+        assert lane.proxies[0].enabled
+        await witness.close()
+
+    with port_block(3) as ports, socket.create_server(("127.0.0.1", ports[2])) as broker:
+        broker.settimeout(60)
+        asyncio.run(asyncio.wait_for(steps(ports, broker), 60))
+    for each in kept:
+        each.close()
+
+
+async def _stuck() -> None:
+    await asyncio.Event().wait()
+
+
+async def _no_file() -> None:
+    raise OSError(errno.EMFILE, "Too many open files")
+
+
+@pytest.mark.parametrize(
+    ("empty", "why"), [(_stuck, "it takes more than 0.01 s"), (_no_file, "Too many open files")]
+)
+def test_a_lane_that_cannot_be_emptied_says_so_and_its_proxies_are_on(monkeypatch, empty, why) -> None:
+    monkeypatch.setattr(lanes, "EMPTY_S", 0.01)
+    lane = Lane(3, (Switched(), Switched()), SimpleNamespace(empty=empty))
+
+    with pytest.raises(EnvironmentProblem, match=f"lane 3 cannot be emptied: {why}"):
+        asyncio.run(lane.empty())
+
+    assert all(proxy.enabled for proxy in lane.proxies)

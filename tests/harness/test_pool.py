@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import resource
 from contextlib import asynccontextmanager
 from types import SimpleNamespace
 
@@ -21,6 +22,7 @@ class World:
         self.unsound, self.renewals, self.broken = [], 0, []
         self.renewed = asyncio.Event()
         self.starting, self.at_once, self.faulty = 0, False, []
+        self.emptied, self.stuck = 0, []
 
     @asynccontextmanager
     async def cluster(self, broker_id, lanes, logs):
@@ -56,7 +58,12 @@ class World:
             if self.faulty:
                 raise self.faulty.pop(0)
 
-        yield SimpleNamespace(number=number, server=server, assert_pristine=assert_pristine)
+        async def empty():
+            self.emptied += 1
+            if self.stuck:
+                raise self.stuck.pop(0)
+
+        yield SimpleNamespace(number=number, server=server, assert_pristine=assert_pristine, empty=empty)
 
 
 @pytest.fixture
@@ -122,9 +129,58 @@ def test_a_proxy_server_that_is_silent_is_replaced_and_told(world, tmp_path):
     said = work(tmp_path, Line([silence, fine]), lanes=1)
     assert len(world.servers) == 2 and len(world.clusters) == 1
     assert "is not to be trusted any more" in said[0]
+
+
+def test_a_client_may_end_a_proxy_server_with_each_trial_and_the_others_go_on(world, tmp_path):
+    done = []
+
+    async def silence(cluster, lane):
+        done.append(lane)
+        lane.server.up = False
+
+    work(tmp_path, Line([silence] * 5), lanes=1)
+    assert len(done) == 5
+
+
+def test_a_third_proxy_server_with_which_nothing_can_be_done_is_the_machines_doing(world, tmp_path):
+    async def job(cluster, lane):
+        world.stuck = [EnvironmentProblem("it cannot be emptied")] * 5
+
     with pytest.raises(ExceptionGroup) as caught:
-        work(tmp_path, Line([silence] * 5), lanes=1)
+        work(tmp_path, Line([job] * 3), lanes=1)
     assert caught.group_contains(EnvironmentProblem, match="3 proxy servers stopped answering; 2 trials")
+    assert len(world.servers) == 4
+
+
+def test_a_lane_is_emptied_before_each_job_and_replaced_if_it_cannot_be(world, tmp_path):
+    seen = []
+
+    async def job(cluster, lane):
+        seen.append((world.emptied, world.lanes))
+        world.stuck = [EnvironmentProblem("it cannot be emptied")] if len(seen) == 2 else []
+
+    said = work(tmp_path, Line([job] * 3), lanes=1)
+    assert seen == [(1, 1), (2, 1), (4, 2)]
+    assert "is not to be trusted any more" in said[0]
+
+
+def test_no_client_takes_the_files_that_the_other_lanes_need(world, tmp_path):
+    allowed = []
+
+    async def job(cluster, lane):
+        allowed.append(resource.getrlimit(resource.RLIMIT_NOFILE))
+
+    before = _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    assert hard == resource.RLIM_INFINITY or hard > 1024, "the test needs room above what shells give"
+    try:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (1024, hard))
+        work(tmp_path, Line([job]), lanes=1)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+        work(tmp_path, Line([job]), lanes=1)
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, before)
+    most = pool.OPEN_FILES if hard == resource.RLIM_INFINITY else min(pool.OPEN_FILES, hard)
+    assert allowed == [(most, hard), (hard, hard)]
 
 
 def test_an_open_line_waits_for_jobs_until_it_is_closed(world, tmp_path):

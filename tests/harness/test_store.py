@@ -155,6 +155,13 @@ def test_latest_leads_to_the_run(tmp_path):
     assert RunStore.open(tmp_path).record.stop_reason == "completed"
 
 
+def test_why_a_run_ended_is_stored_as_one_line_without_secrets(tmp_path):
+    store = RunStore.create(tmp_path, record())
+    store.stop("failed: \x1b]0;owned\x07\n--token hunter2" + "x" * 10_000 + " the end")
+    told = RunStore.open(tmp_path).record.stop_reason
+    assert told is not None and told == "failed: \\x1b]0;owned\\x07\\n--token [redacted] the end"
+
+
 @pytest.mark.parametrize("make", ["nothing", "file", "empty", "other"])
 def test_what_is_not_a_run_is_named_in_one_sentence(tmp_path, make):
     path = tmp_path / "x"

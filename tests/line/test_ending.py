@@ -27,54 +27,58 @@ def ours(pid: int) -> list[psutil.Process]:
     return found
 
 
-def ports_of(pids: set[int]) -> set[int]:
-    """The ports on which these processes listen."""
-    return {
-        c.laddr.port
-        for c in psutil.net_connections("tcp")
-        if c.status == psutil.CONN_LISTEN and c.pid in pids
-    }
+LISTEN = "0A"
 
 
-def free(port: int) -> bool:
-    """Nobody listens there, or another harness that runs beside this one: itself, or what has its mark."""
-    for found in psutil.net_connections("tcp"):
-        if found.status == psutil.CONN_LISTEN and found.laddr.port == port:
-            with suppress(psutil.Error):
-                process = psutil.Process(found.pid)
-                # A worker of pytest-xdist has no name of its own.
-                is_harness = any(
-                    word.endswith(("kafka-trial", "pytest", "readline()))")) for word in process.cmdline()
-                )
-                return is_harness or processes.OWNER in process.environ()
-    return True
+def listening() -> set[int]:
+    """The inodes of all sockets that listen on this machine.
+
+    A port may be another's a moment later; an inode is not.
+    """
+    lines = [
+        line.split() for name in ("tcp", "tcp6") for line in Path("/proc/net", name).read_text().splitlines()
+    ]
+    return {int(fields[9]) for fields in lines if fields[3] == LISTEN}
+
+
+def listening_of(pids: set[int]) -> set[int]:
+    """Those of them that these processes hold."""
+    held = {target(fd) for pid in pids for fd in Path(f"/proc/{pid}/fd").iterdir()}
+    return {inode for inode in listening() if f"socket:[{inode}]" in held}
+
+
+def target(fd: Path) -> str:
+    with suppress(FileNotFoundError):  # it was closed a moment ago
+        return str(fd.readlink())
+    return ""
 
 
 def stopped_at(
     line, run_dir: Path, sig: signal.Signals, lines: int, scenario: str = "produce/calm"
 ) -> tuple[int, int, set[int]]:
-    """Start a run, send ``sig`` after ``lines`` lines of progress: its exit code, its pid and the ports it had."""
+    """Start a run, send ``sig`` after ``lines`` lines of progress: its exit code, its pid and its listening sockets."""
     process = line.start(
         "run", scenario, "-c", "reference", "--seeds", "4", "-j", "2", "--out-dir", str(run_dir)
     )
     for _ in range(lines):
         assert process.stderr.readline(), "the run ended before the signal"
-    ports = ports_of({process.pid} | {child.pid for child in ours(process.pid)})
+    sockets = listening_of({process.pid} | {child.pid for child in ours(process.pid)})
     process.send_signal(sig)
     process.communicate()
-    return process.returncode, process.pid, ports
+    return process.returncode, process.pid, sockets
 
 
 @pytest.mark.parametrize("lines", [1, 4])
 @pytest.mark.parametrize("sig", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
 def test_nothing_is_left(line, tmp_path, sig, lines):
-    code, pid, ports = stopped_at(line, tmp_path, sig, lines)
+    code, pid, sockets = stopped_at(line, tmp_path, sig, lines)
     assert code == (-9 if sig == signal.SIGKILL else 128 + sig)
     if sig == signal.SIGKILL:
         line("list", "checks")  # the next command sweeps, at the latest
     _, alive = psutil.wait_procs(ours(pid), timeout=10)
     assert not alive
-    assert all(free(port) for port in ports)
+    assert sockets or lines == 1, "nothing listened yet"
+    assert not sockets & listening()
     assert not list(Path(gettempdir()).glob(f"kafka-trial-{pid}-*"))
 
 

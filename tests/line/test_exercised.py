@@ -51,7 +51,8 @@ DROP = FaultSpec("dropped_response", Elapsed(500), 800)
 
 
 def test_the_fault_bites_when_nothing_is_in_its_way(tmp_path, monkeypatch):
-    assert tried(tmp_path, monkeypatch, short("produce/dropped-response", DROP)).verdict == "pass"
+    verdict = tried(tmp_path, monkeypatch, short("produce/dropped-response", DROP))
+    assert verdict.verdict == "pass", verdict.reason
 
 
 class Harmless:

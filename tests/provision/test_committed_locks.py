@@ -5,16 +5,19 @@ No other committed file says either where packages come from: that is for each p
 
 from __future__ import annotations
 
+import importlib
 import json
 import re
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from harness import registry
+from harness.errors import EnvironmentProblem
 from harness.provision import toxiproxy
 from harness.provision.jars import sums_in
 
@@ -144,3 +147,23 @@ CHECKS = {
 def test_toxiproxys_module_is_pinned_with_all_that_it_needs() -> None:
     text = (toxiproxy.SOURCES / "go.mod").read_text()
     assert _go_mod(text, toxiproxy.SOURCES / "go.mod", toxiproxy.VERSION)
+
+
+def test_a_lock_that_cannot_be_made_anew_stays_as_it_is(tmp_path, monkeypatch) -> None:
+    def lock(version: str, folder: Path) -> None:
+        (folder / "a.lock").write_text("half of it")
+        if version == "2":
+            raise EnvironmentProblem("no network")
+
+    for version in ("1", "2"):
+        (tmp_path / version).mkdir()
+        (tmp_path / version / "a.lock").write_text("whole")
+    kind = SimpleNamespace(versions=("1", "2", "3"), locks=tmp_path, lock=lock)
+    monkeypatch.syspath_prepend(str(Path(__file__).parents[2] / "scripts"))
+    script = importlib.import_module("lock_clients")
+    monkeypatch.setattr(registry, "table", lambda group: {"tiny": kind})
+    monkeypatch.setattr("sys.argv", ["lock_clients.py", "tiny", "--again"])
+
+    assert script.main() == 3
+    found = [path.read_text() for path in sorted(tmp_path.glob("*/a.lock"))]
+    assert found == ["half of it", "whole", "half of it"]

@@ -18,6 +18,8 @@ from harness.provision.manifest import FIX
 from harness.provision.tools import Ended
 from harness.provision.toxiproxy import toxiproxy_server
 
+pytestmark = pytest.mark.long
+
 GO, PYTHON = "franz-go", "confluent-kafka"
 LIBRARY = "lib/librdkafka.so"
 

@@ -100,10 +100,11 @@ def test_a_cache_that_cannot_be_written(
 def test_a_toxiproxy_elsewhere_must_answer(machine: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     with socket.socket() as silent:
         silent.bind(("127.0.0.1", 0))
-        monkeypatch.setenv("TOXIPROXY_URL", f"http://127.0.0.1:{silent.getsockname()[1]}")
+        monkeypatch.setenv("TOXIPROXY_URL", f"http://u:hunter2@127.0.0.1:{silent.getsockname()[1]}")
         found = checked()["toxiproxy"]
     assert found.state is State.BROKEN
     assert "does not answer (ConnectionError)" in found.detail
+    assert "http://[redacted]@127.0.0.1" in found.detail and "hunter2" not in found.detail
     assert found.fix == "unset TOXIPROXY_URL"
 
 

@@ -36,6 +36,8 @@ from harness.store import LOG, TRIAL, VERDICT, RunStore
 from harness.tables import DELIVERY, TABLES
 from reports import schema
 
+pytestmark = pytest.mark.long
+
 Stories = Callable[..., Any]
 Runs = Callable[..., RunStore]
 Story = Any

@@ -22,6 +22,8 @@ from suites.checks.stuck import CHECK, waiting_when_healed
 from suites.simulated.generated import spec_of
 from tests.suites.story import stalled as disturbed
 
+pytestmark = pytest.mark.long
+
 #: What the profile's largest timeout, of thirty seconds, allows.
 BOUND_MS = 30_000 + SLACK_MS
 HEAL_MS = 6_000

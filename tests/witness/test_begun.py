@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.conversation.limits import BEGUN_BYTES, Meter
 from harness.wire.frames import REQUEST_LIMIT_BYTES, frame
-from harness.witness.begun import Begun
+from harness.witness.begun import MIN_REQUEST_BYTES, Begun
 from harness.witness.lane import WitnessLane
 
-payloads = st.lists(st.binary(max_size=9), max_size=5)
+payloads = st.lists(st.binary(min_size=MIN_REQUEST_BYTES, max_size=19), max_size=5)
 
 
-@given(payloads, st.binary(max_size=9), st.integers(1, 40), st.lists(st.integers(0, 2**10), max_size=9))
+@given(
+    payloads,
+    st.binary(max_size=9),
+    st.integers(MIN_REQUEST_BYTES, 40),
+    st.lists(st.integers(0, 2**10), max_size=9),
+)
 def test_only_the_request_under_way_is_reserved(chunked, whole, begun, missing, places):
     size_bytes = len(begun) + missing
     data = b"".join(map(frame, whole)) + size_bytes.to_bytes(4, "big") + begun
@@ -33,6 +39,14 @@ def test_what_a_broker_refuses_by_its_size_is_not_reserved():
     counted = Begun()
     counted.feed(REQUEST_LIMIT_BYTES.to_bytes(4, "big"))
     assert counted.reserved_bytes == REQUEST_LIMIT_BYTES
+
+
+@pytest.mark.parametrize("size_bytes", [-1, 0, MIN_REQUEST_BYTES - 1, REQUEST_LIMIT_BYTES + 1])
+def test_behind_a_size_that_ends_the_connection_nothing_is_reserved(size_bytes):
+    counted = Begun()
+    counted.feed(size_bytes.to_bytes(4, "big", signed=True) + frame(bytes(20))[:10])
+    counted.feed(frame(bytes(20))[:10])
+    assert counted.reserved_bytes == 0
 
 
 def test_a_lane_lets_requests_begin_up_to_the_limit_and_no_further():

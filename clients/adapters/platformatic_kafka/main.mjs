@@ -3,8 +3,8 @@
  *
  * One `send()` a command, none waited for. Its result names the first offset of each partition, so where a record went
  * follows from the client's own hash of its key and the number of partitions that the client knew. Where that number
- * changed meanwhile, where a record without a key was given any partition, or where a version shows neither, no place
- * of the call is certain, and none is given.
+ * changed meanwhile or was not known yet, or where a record without a key was given any partition, no place of the call
+ * is certain, and none is given.
  *
  * Definite failure is claimed only where `send()` itself refuses the records: a UserError by itself, for the errors
  * of requests come wrapped in another. Otherwise a record is `info`, but for those that the error names as produced.
@@ -35,6 +35,8 @@ class PlatformaticKafka extends PromisingAdapter {
   features = ["producer", "idempotence", "unplaced"];
   #producer;
   #sendOptions;
+  /** By topic: the number of partitions that the client last knew. */
+  #counts = new Map();
 
   async configure(config) {
     const { producer, send, applied, notSet } = producerOptions(
@@ -60,7 +62,7 @@ class PlatformaticKafka extends PromisingAdapter {
       partition: partition ?? undefined,
     }));
     const options = { ...this.#sendOptions, messages };
-    const count = this.#partitionCount(topic);
+    const count = this.#counts.get(topic);
     let produced, error;
     try {
       produced = await this.#producer.send(options);
@@ -68,7 +70,7 @@ class PlatformaticKafka extends PromisingAdapter {
       error = thrown;
       produced = thrown.produced;
     }
-    const certain = this.#partitionCount(topic) === count ? count : undefined;
+    const certain = (await this.#count(topic)) === count ? count : undefined;
     const partitions = records.map((record) => partitionOf(record, certain));
     const places = placesOf(partitions, firstOffsets(produced?.offsets));
     records.forEach(({ result }, index) => {
@@ -83,9 +85,15 @@ class PlatformaticKafka extends PromisingAdapter {
     });
   }
 
-  /** The number of partitions that the client knows at the moment; older versions do not show it. */
-  #partitionCount(topic) {
-    return this.#producer.currentMetadata?.topics.get(topic)?.partitionsCount;
+  /** Old versions show what they know to those who ask, and then ask no broker unless they know nothing. */
+  async #count(topic) {
+    const asked = { topics: [topic], metadataMaxAge: Number.MAX_SAFE_INTEGER };
+    const known =
+      this.#producer.currentMetadata ??
+      (await this.#producer.metadata(asked).catch(() => undefined));
+    const count = known?.topics.get(topic)?.partitionsCount;
+    this.#counts.set(topic, count);
+    return count;
   }
 
   async disconnect() {
@@ -97,8 +105,11 @@ class PlatformaticKafka extends PromisingAdapter {
 function partitionOf({ key, partition }, count) {
   if (count === undefined || (key === null && partition === null))
     return UNKNOWN;
+  const bytes = Buffer.from(key ?? "");
   const hash =
-    partition ?? platformatic.defaultPartitioner({}, Buffer.from(key));
+    partition ??
+    platformatic.defaultPartitioner?.({}, bytes) ??
+    platformatic.murmur2(bytes) >>> 0; // what old versions do
   return hash % count;
 }
 

@@ -20,6 +20,8 @@ from harness.conversation.trace import read
 from harness.errors import ClientBroken, KafkaTrialError
 from harness.ports import Launch
 
+pytestmark = pytest.mark.long
+
 BEGINS = b"it begins"
 PROGRAM = Path(__file__).parents[1] / "hostile.py"
 SECRET = "AWS_SECRET_ACCESS_KEY"

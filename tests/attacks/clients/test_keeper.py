@@ -14,12 +14,15 @@ import pytest
 
 from harness.conversation import keeper, kept
 
+pytestmark = pytest.mark.long
+
 #: ``CAP_SYS_ADMIN`` is given up: then even root needs a user namespace for a PID namespace.
 PLAIN = (
     "import ctypes, os, sys; ctypes.CDLL(None).prctl(24, 21, 0, 0, 0); "
     "os.execv(sys.executable, [sys.executable, *sys.argv[1:]])"
 )
-WAYS = ("as it is", "as a plain user", "without a namespace")
+IN_A_NAMESPACE = ("as it is", "as a plain user")
+WAYS = (*IN_A_NAMESPACE, "without a namespace")
 SAYS_ITS_ID = "import os, sys, time; print(os.getpid(), flush=True); time.sleep(300)"
 
 Keep = Callable[..., subprocess.Popen[bytes]]
@@ -72,6 +75,28 @@ def test_a_signal_that_ends_the_client_is_handed_on(keep, number):
     assert keep(f"import os; os.kill(os.getpid(), {int(number)})").wait() == -number
 
 
+@pytest.fixture
+def ignoring() -> Iterator[None]:
+    """As under nohup, or in the background of a shell."""
+    before = {number: signal.signal(number, signal.SIG_IGN) for number in (signal.SIGHUP, signal.SIGINT)}
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)
+
+
+@pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGINT])
+def test_a_signal_that_the_harness_ignores_is_none_that_its_client_ignores(ignoring, keep, number):
+    assert keep(f"import os; os.kill(os.getpid(), {int(number)})").wait() == -number
+
+
+def test_a_keeper_hears_what_its_harness_ignores(ignoring, keep):
+    child = keep(SAYS_ITS_ID)
+    first_line(child)
+    child.send_signal(signal.SIGHUP)
+
+    assert child.wait(timeout=30) == -signal.SIGKILL
+
+
 def test_a_client_is_asked_to_end(keep):
     child = keep(
         "import signal, sys, time; signal.signal(15, lambda *_: sys.exit(3)); print(1, flush=True); time.sleep(300)"
@@ -82,10 +107,15 @@ def test_a_client_is_asked_to_end(keep):
     assert child.wait() == 3
 
 
-@pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGKILL])
-def test_with_its_keeper_all_that_it_started_ends(request, keep, number):
-    if number == signal.SIGKILL and request.node.callspec.params["keep"] == "without a namespace":
-        pytest.skip("who is killed kills nobody: the harness looks for what carries its mark")
+#: A keeper that is killed can end nothing: without a namespace the harness looks for processes with its mark.
+ENDS = [
+    *((way, signal.SIGHUP) for way in WAYS),
+    *((way, signal.SIGKILL) for way in IN_A_NAMESPACE),
+]
+
+
+@pytest.mark.parametrize(("keep", "number"), ENDS, indirect=["keep"])
+def test_with_its_keeper_all_that_it_started_ends(keep, number):
     child = keep(f"import os\nfor _ in range(5): os.fork() or os.setsid()\n{SAYS_ITS_ID}")
     for _ in range(32):
         first_line(child)
@@ -104,12 +134,13 @@ def test_no_two_clients_have_the_same_process_id(keep):
     assert len({first_line(each) for each in children}) == 3
 
 
-def test_a_client_in_a_namespace_can_name_nobody_outside(keep, request):
-    if request.node.callspec.params["keep"] == "without a namespace":
-        pytest.skip("it has no namespace")
-    child = keep(f"import os\ntry: os.kill({os.getpid()}, 0)\nexcept ProcessLookupError: print('nobody')")
+@pytest.mark.parametrize("keep", IN_A_NAMESPACE, indirect=True)
+def test_a_client_in_a_namespace_can_signal_no_process_outside(keep):
+    child = keep(
+        f"import os\ntry: os.kill({os.getpid()}, 0)\nexcept ProcessLookupError: print('no such process')"
+    )
 
-    assert first_line(child) == "nobody"
+    assert first_line(child) == "no such process"
 
 
 @pytest.mark.parametrize("plain", [False, True])

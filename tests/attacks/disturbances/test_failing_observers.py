@@ -63,7 +63,7 @@ DISTURBANCES = [
     (clock_goes_back, "clock-stepped", "this machine's clock was set back by 3,600.0 s during the trial"),
     (lambda *_: None, "held", ""),
     (
-        lambda _, trial: trial._lane.witness._servers[0].close(),
+        lambda _, trial: trial._lane.witness._acceptors[0].stop(),
         "kafka-trial-error",
         "the witness of lane 0 does not listen any more",
     ),

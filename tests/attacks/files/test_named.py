@@ -211,7 +211,7 @@ def test_a_plan_comes_through_a_pipe(run, trial, command, tmp_path) -> None:
     ids=" ".join,
 )
 def test_a_path_that_is_too_long_is_one_sentence(run, command, argv) -> None:
-    told = command(*({"LONG": "x" * 300, "RUN": run.folder}.get(word, word) for word in argv))
+    told = command(*({"LONG": "x" * 5_000, "RUN": run.folder}.get(word, word) for word in argv))
     assert told.code == 2 and "File name too long" in told.sentence
 
 

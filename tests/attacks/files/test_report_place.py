@@ -17,6 +17,8 @@ from reports.place import MANIFEST, report_place
 
 from .conftest import seen
 
+pytestmark = pytest.mark.long
+
 
 @pytest.fixture(autouse=True)
 def no_spark(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -148,6 +150,13 @@ def test_a_report_with_something_added_is_kept(run, command, tmp_path, added) ->
 def test_a_manifest_that_says_something_else_is_none(run, command, tmp_path, listed) -> None:
     final = write_report(run, tmp_path / "out")
     (final / MANIFEST).write_bytes(listed)
+    assert command("report", run.folder, "--out", final).code == 2
+    assert (final / "index.html").exists()
+
+
+def test_a_manifest_takes_no_more_memory_than_it_may(run, command, tmp_path, monkeypatch) -> None:
+    final = write_report(run, tmp_path / "out")
+    monkeypatch.setattr("reports.place.PLAN_BYTES", 100)
     assert command("report", run.folder, "--out", final).code == 2
     assert (final / "index.html").exists()
 

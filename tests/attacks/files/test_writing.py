@@ -23,6 +23,8 @@ from harness.store import LATEST, RUN, VERDICT, RunRecord, RunStore
 
 from .conftest import first
 
+pytestmark = pytest.mark.long
+
 PROCESSES = 16
 PLANTED = ("pipe", "link", "broken link", "link to a folder", "socket", "hard link", "sparse file")
 BY_JUDGE = ("results.jsonl", "findings.json", "junit.xml", "summary.md")

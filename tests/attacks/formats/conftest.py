@@ -18,22 +18,31 @@ from harness.store import RunStore
 
 #: No example takes a hundredth of it.
 HANGS_S = 60
-#: What an example may take beside what the process has already: address space, and so an upper bound of memory.
-MOST_BYTES = 1 << 30
+#: What an example may take beside what the process has already.
+MOST_BYTES = 512 << 20
+#: Beyond it there is a MemoryError, which no reader may raise. Allocators reserve more address space than they use.
+MOST_RESERVED_BYTES = 4 << 30
 
 
-class Hangs(BaseException):
-    """Nothing that catches exceptions takes it for one of its own."""
+def resident_bytes() -> int:
+    return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+def peak_bytes() -> int:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss << 10
 
 
 @pytest.fixture(autouse=True, scope="module")
 def bounded() -> Iterator[None]:
-    """Beyond it there is a MemoryError, which no reader may raise."""
     soft, hard = resource.getrlimit(resource.RLIMIT_AS)
     pages = int(Path("/proc/self/statm").read_text().split()[0])
-    resource.setrlimit(resource.RLIMIT_AS, (pages * os.sysconf("SC_PAGE_SIZE") + MOST_BYTES, hard))
+    resource.setrlimit(resource.RLIMIT_AS, (pages * os.sysconf("SC_PAGE_SIZE") + MOST_RESERVED_BYTES, hard))
     yield
     resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
+
+
+class Hangs(BaseException):
+    """Nothing that catches exceptions takes it for one of its own."""
 
 
 Survives = Callable[..., Any]
@@ -48,6 +57,8 @@ def survives() -> Survives:
 
     def read_or_refused(read: Callable[[], Any], *refusals: type[Exception]) -> Any:
         before = signal.signal(signal.SIGALRM, hangs)
+        Path("/proc/self/clear_refs").write_text("5")  # the peak is that of now
+        begun_bytes = resident_bytes()
         signal.setitimer(signal.ITIMER_REAL, HANGS_S)
         try:
             return read()
@@ -59,6 +70,7 @@ def survives() -> Survives:
         finally:
             signal.setitimer(signal.ITIMER_REAL, 0)
             signal.signal(signal.SIGALRM, before)
+            assert peak_bytes() - begun_bytes < MOST_BYTES
 
     return read_or_refused
 

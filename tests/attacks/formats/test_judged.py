@@ -16,6 +16,8 @@ from harness.outcome import Verdict
 from harness.store import FAULTS, FRAMES, HISTORY, LOG, RUN, TRACE, TRIAL, VERDICT, RunStore
 from tests.attacks.formats.edits import EDITS, fewer, json_document, json_lines
 
+pytestmark = pytest.mark.long
+
 ROWS = (HISTORY, FAULTS, FRAMES, LOG, TRACE)
 
 

@@ -48,6 +48,8 @@ def replaced(value: Any) -> Edits:
 HUGE_NUMBER, NESTED = replaced(Raw(b"9" * 5_000)), replaced(Raw(b"[" * DEEP))
 NESTED_TABLES = replaced(Raw(b"{a=" * 300 + b"1" + b"}" * 300))
 DOTTED = ([], [("insert", 0, 0, b"x." * 900 + b"x = 1\n")])
+#: Reading a pattern took the square of its length.
+LONG_PATTERN = ([("replace", 6, 0, "[" * DEEP)], [])
 
 
 @pytest.fixture(scope="module")
@@ -84,6 +86,7 @@ def test_a_campaign_that_is_read_is_a_plan_or_refused(place, survives, source, e
 @example(NESTED)
 @example(NESTED_TABLES)
 @example(DOTTED)
+@example(LONG_PATTERN)
 def test_known_failures_are_read_or_refused(place, survives, edits):
     place.write_bytes(toml_document(tomllib.loads(KNOWN.decode()), KNOWN, edits))
 

@@ -108,7 +108,7 @@ def test_a_cache_that_cannot_be_written_can_be_used(cache, monkeypatch) -> None:
     def refused(*_: object, **__: object) -> int:
         raise OSError(30, "Read-only file system")
 
-    monkeypatch.setattr(uses, "_opened", refused)
+    monkeypatch.setattr("harness.provision.lock_files.opened", refused)
     assert install(place, lambda _: pytest.fail("it is there")) == place
     assert place not in uses._held
 

@@ -19,6 +19,8 @@ from harness.housekeeping import Found, Kind, removal, runs
 from harness.spec import Plan
 from harness.store import RunRecord, RunStore
 
+pytestmark = pytest.mark.long
+
 NOBODY = 65_534
 DEPTH = 3_000
 

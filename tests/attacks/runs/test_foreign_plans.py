@@ -19,6 +19,8 @@ from harness.plan import make_plan
 from harness.spec import ClientRef, Plan
 from harness.store import RUN, RunRecord
 
+pytestmark = pytest.mark.long
+
 LIVE = "local:4.3.1x1"
 Edit = Callable[[dict[str, Any]], None]
 
@@ -100,6 +102,15 @@ def test_what_is_allowed_is_told_first():
     own_commands.allow([own, other, own], True, said.append)
 
     assert said == ["own@own runs: './a b' '--x=$(id)'"]
+
+
+@pytest.mark.parametrize("word", ["x" * 5_000, "\x1b" * 1_000])
+def test_what_cannot_be_shown_whole_is_not_allowed(word):
+    """The middle of a long line is cut: what was shown would not be what runs."""
+    said: list[str] = []
+    with pytest.raises(UsageError, match=r"too long to be shown \([15],00\d characters\)"):
+        own_commands.allow([ClientRef("own", "own", ("true", word))], True, said.append)
+    assert said == []
 
 
 @pytest.mark.parametrize("how", [*COMMANDS, "judge", "report"])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import shutil
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +11,7 @@ import pytest
 from harness.errors import EnvironmentProblem
 from harness.provision.cargo_programs import LOCK, built, write_lock
 
-pytestmark = [
-    pytest.mark.long,
-    pytest.mark.skipif(not shutil.which("cargo"), reason="there is no cargo here"),
-]
+pytestmark = pytest.mark.long
 
 
 def test_a_crate_that_is_not_the_locked_one_is_refused(cache: Path, tmp_path: Path, crates: Any) -> None:

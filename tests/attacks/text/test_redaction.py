@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from harness import redaction
 from harness.redaction import MARK
+from harness.safe_text import WHOLE_CHARS
 
 SECRETS = (
     "sasl.jaas.config",
@@ -106,6 +107,33 @@ def test_a_command_line_is_stored_without_its_secrets(words, stored):
         ),
         (f"x {PEM} y", f"x {MARK} y"),
         (f"x {PEM[:40]}", f"x {MARK}"),
+        ("-----BEGIN PGP PRIVATE KEY BLOCK-----\nMIIE", MARK),
+        ("Authorization: Basic dTpw", f"Authorization: Basic {MARK}"),
+        (f"'authorization': 'Token {HUNTER}'", f"'authorization': 'Token {MARK}'"),
+        (f"&{{User:u Password:{HUNTER} Mechanism:PLAIN}}", f"&{{User:u Password:{MARK} Mechanism:PLAIN}}"),
+        (f"{{ username: 'u', password: '{HUNTER} x' }}", f"{{ username: 'u', password: '{MARK}' }}"),
+        (f'"password" => "{HUNTER} x"', f'"password" => "{MARK}"'),
+        (rf"{{\"password\": \"{HUNTER} x\"}}", rf"{{\"password\": \"{MARK}\"}}"),
+        (f"Command '['./c', '--password', '{HUNTER} x']'", f"Command '['./c', '--password', '{MARK}']'"),
+        (f'["--token","{HUNTER}","-v"]', f'["--token","{MARK}","-v"]'),
+        (f"--password     {HUNTER}", f"--password     {MARK}"),
+        (f'a password="{HUNTER} x… (9 more characters)', f"a password={MARK}… (9 more characters)"),
+        (f"a password='{HUNTER} x", f"a password={MARK}"),
+        ("error in token::Kind", "error in token::Kind"),
+        ("at DelegationTokenCache.java:57)", "at DelegationTokenCache.java:57)"),
+        ("credentials.py:12:3: no", "credentials.py:12:3: no"),
+        ("common.errors.TokenException: it is not there", "common.errors.TokenException: it is not there"),
+        ("DELEGATION_TOKEN_EXPIRED: it is old", "DELEGATION_TOKEN_EXPIRED: it is old"),
+        ("['token', 'x']", "['token', 'x']"),
+        ("RequestHeader(apiKey=PRODUCE, apiVersion=9)", "RequestHeader(apiKey=PRODUCE, apiVersion=9)"),
+        ('{"api_key": 17, "api_version": 1}', '{"api_key": 17, "api_version": 1}'),
+        (
+            "api_keys=[ApiVersion(api_key=0, min_version=0)]",
+            "api_keys=[ApiVersion(api_key=0, min_version=0)]",
+        ),
+        ("API_KEY=ABCDEFGHIJKLMNOP", f"API_KEY={MARK}"),
+        ("api.key=4ABCDEFGHIJKLMNO", f"api.key={MARK}"),
+        ("sasl.password=17", f"sasl.password={MARK}"),
         (
             f'login required username="u" password="{HUNTER} x";',
             f'login required username="u" password="{MARK}";',
@@ -122,12 +150,23 @@ def test_switches_and_nothing_are_no_secrets():
     assert redaction.settings(given) == given
 
 
+def secrets_in(*words: str) -> set[str]:
+    redaction.argv(words, secrets := set())
+    return secrets
+
+
 def test_what_the_user_typed_is_redacted_wherever_it_turns_up():
     secrets: set[str] = set()
     redaction.argv(["./c", "--password", HUNTER, "--token=ab", "x://u:in-the-url@h"], secrets)
     redaction.remember(secrets)
 
     assert secrets == {HUNTER, "ab", "in-the-url"}
+    assert secrets_in("sh", "-c", "exec ./c --password in-a-shell") == {"in-a-shell"}
+    assert secrets_in("./c", '{"sasl.password": "in json"}') == {"in json"}
+    assert secrets_in('sasl.jaas.config=org.X required password="in jaas";') == {
+        'org.X required password="in jaas";',
+        "in jaas",
+    }
     assert redaction.text(f"logged in with {HUNTER}!") == f"logged in with {MARK}!"
     assert redaction.text("a short one says nothing: ab") == "a short one says nothing: ab"
 
@@ -137,9 +176,12 @@ def test_a_part_of_the_mark_is_no_secret():
     assert redaction.text(MARK) == MARK
 
 
-PARTS = st.sampled_from([*"abc =:\"'-\\.{}@/\n,;", "password", "--token ", "://", "[redacted]", "bearer "])
+PARTS = st.sampled_from(
+    [*"abc =:\"'-\\.{}@/\n,;>…1", "password", "--token ", "://", "[redacted]", "bearer ", "authorization: a "]
+)
 
 
+@example('a://password="…@')
 @given(st.lists(PARTS, max_size=60).map("".join))
 def test_the_same_again_changes_nothing(said):
     once = redaction.text(said)
@@ -159,8 +201,16 @@ def test_the_same_again_changes_nothing(said):
         "-----BEGIN PRIVATE KEY-----",
         "basic ",
         "-",
+        "--token,",
+        "'--token',",
+        'password="\\',
+        "password=\\'\"",
+        "…password='",
+        "authorization:",
+        "authorization: a ",
+        f"{'x' * 90}password{'y' * 90} ",
     ],
 )
 def test_no_text_keeps_the_harness_busy(part):
-    """8,000 characters are the most that a line is made of: what takes more than a moment, squared, never ends."""
-    redaction.text((part * 8_000)[:8_000])
+    """What takes more than a moment for so many characters, squared, never ends."""
+    redaction.text((part * WHOLE_CHARS)[:WHOLE_CHARS])

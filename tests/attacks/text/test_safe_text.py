@@ -13,8 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
+from harness.redaction import MARK
 from harness.safe_text import (
     MOST_CHARS,
+    WHOLE_CHARS,
     for_json,
     for_logs,
     for_markdown,
@@ -56,7 +58,22 @@ def test_the_same_again_changes_nothing(text):
 
 @law
 def test_a_line_is_bounded(text):
-    assert len(safe_line(text * 30, 100)) <= 100
+    for most in (100, 400):
+        assert len(safe_line(text * 30, most)) <= most
+    assert len(safe_line(text * (WHOLE_CHARS // max(1, len(text)) + 1))) <= MOST_CHARS
+
+
+@law
+def test_a_line_that_was_cut_is_cut_no_further(text):
+    for much in (30, WHOLE_CHARS // max(1, len(text)) + 1):
+        once = safe_line(text * much, 100)
+        assert safe_line(once, 100) == once
+
+
+@law
+def test_a_line_that_was_cut_has_its_beginning_and_its_end(text):
+    line = safe_line(f"begin {'x'.join(filter(str.isalnum, text * 100))} the end", 100)
+    assert line.startswith("begin ") and line.endswith(" the end")
 
 
 @law
@@ -138,7 +155,9 @@ def test_plain_words_stay_plain(said, shown):
 
 
 def test_a_cut_says_how_much_is_missing():
-    assert safe_line("x" * 30 * 2**20).endswith("… (31,453,320 more characters)")
+    assert safe_line("x" * 200 + "y" * 300 + "z", 100) == f"{'x' * 45}… (441 more characters) …{'y' * 14}z"
+    assert safe_line("x" * 30 * 2**20).endswith("x… (31,453,320 more characters)")
+    assert safe_line("password=" + "x" * 2**20).endswith("[redacted]… (848,585 more characters)")
     assert len(safe_line("\x1b" * 2**20)) <= MOST_CHARS
 
 
@@ -156,6 +175,26 @@ def test_a_cut_says_how_much_is_missing():
 )
 def test_what_cannot_be_seen_stands_as_its_escape(said, shown):
     assert safe_line(said) == shown
+
+
+@pytest.mark.parametrize("where", range(0, 400, 7))
+def test_no_cut_lays_a_secret_open(where):
+    said = f"{'x' * where} no-password=innocent password=hunter2 {'y' * (400 - where)}"
+    for most in range(100, 200, 9):
+        assert "hunter" not in safe_line(said, most) and len(safe_line(said, most)) <= most
+
+
+@pytest.mark.parametrize("gap", ["\n", "\t", "\r\n    "])
+def test_a_secret_behind_what_is_not_seen_is_none_the_less_one(gap):
+    shown = safe_line(
+        f'x{gap}Bearer abcdefghijklmnopqrst --password{gap}hunter2 {{"password":{gap}"hunter2 x"}}'
+    )
+    assert "abcd" not in shown and "hunter2" not in shown
+
+
+def test_a_key_of_several_lines_is_a_secret_in_each_of_them():
+    key = "-----BEGIN PRIVATE KEY-----\nMIIE\nMIIF\n-----END PRIVATE KEY-----"
+    assert safe_lines(f"a\n{key}\nb") == f"a\n{MARK}\nb"
 
 
 @pytest.mark.parametrize(

@@ -31,6 +31,8 @@ from harness.rows import Ending, Phases, TrialRecord
 from harness.safe_text import for_logs, safe_line
 from harness.spec import ClientRef, Plan, TrialSpec, Workload
 
+pytestmark = pytest.mark.long
+
 RUN = Path("runs/run-1")
 COMMAND = re.compile(r"(?m)^\s*::|##\w*\[")
 INVISIBLE = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
@@ -166,6 +168,17 @@ def test_a_traceback_is_words(text, capsys, verdict_of, record_of):
     err = capsys.readouterr().err
     assert "Traceback" in err
     assert_words(err)
+
+
+def test_no_line_of_a_private_key_is_in_a_traceback(capsys, monkeypatch, tmp_path):
+    monkeypatch.setenv(main.TRACEBACK, "1")
+    try:
+        raise ValueError("-----BEGIN PRIVATE KEY-----\nMIIEv\n-----END PRIVATE KEY-----")
+    except ValueError as error:
+        main._defect(error)
+        defects.told(error, tmp_path)
+    for told in (capsys.readouterr().err, (tmp_path / defects.TRACEBACK).read_text()):
+        assert "ValueError: [redacted]" in told and "MIIEv" not in told.partition("ValueError: [redacted]")[2]
 
 
 def test_a_stored_traceback_is_words(hostile, tmp_path):

@@ -19,6 +19,8 @@ from harness import zstd
 from harness.cli.main import call
 from harness.store import RunStore
 
+pytestmark = pytest.mark.long
+
 Change = Callable[[Path], None]
 
 
@@ -68,11 +70,15 @@ SPOILED: dict[str, Change] = {
     TOO_LATE: in_file("frames.jsonl", r'"t_ns":\d+', f'"t_ns":{LARGE}'),
     "another version of the schema": in_file("trial.json", '"schema_version": 2', '"schema_version": 99'),
     "an outcome that is none": in_file("history.jsonl", r'"outcome":\["ok"', '"outcome":["\\\\u001b[2J"'),
+    "a moment beyond int64": in_file("trial.json", r'"end_ns": \d+', f'"end_ns": {"9" * 400}'),
     "a workload without end": in_file("trial.json", r'"records": \d+', f'"records": {2**62}'),
 }
 SPOILED_VERDICT: dict[str, Change] = {
     "no verdict": as_bytes("verdict.json", b""),
     "a verdict that is none": in_file("verdict.json", '"verdict": "pass"', '"verdict": "splendid"'),
+    "more records than any": in_file(
+        "verdict.json", r'"acked": \d+(?=[^}]*"longest)', f'"acked": {"9" * 400}'
+    ),
     "of another trial": in_file("verdict.json", r'"trial": "[^"]*"', '"trial": "../../../etc"'),
 }
 

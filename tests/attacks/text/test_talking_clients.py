@@ -24,7 +24,7 @@ from harness.ports import Launch
 from harness.redaction import MARK
 from harness.safe_text import log_line
 
-TALKER = Path(__file__).with_name("talker.py")
+TALKER = Path(__file__).parents[1] / "talker.py"
 MOMENTS = ("startup", "refuses", "fatal", "crashes", "errors", "dies", "unknown")
 COMMAND = re.compile(r"(?m)^\s*::|##\w*\[")
 HUNTER = "hunter2-of-ours"
@@ -163,6 +163,14 @@ def test_a_log_of_any_bytes_stays_as_it_is_but_for_secrets(tmp_path):
     rewrite(log, 50_000)
     said = log.read_bytes()
     assert said.startswith(b"caf\xe9 \x00\x1b[2J\r\npassword=[redacted]\n") and 49_000 < len(said) < 50_100
+
+
+def test_a_log_has_no_line_of_a_private_key(tmp_path):
+    log, lines = tmp_path / "log", "M" * 64 + "\n"
+    key = f"-----BEGIN PRIVATE KEY-----\n{500 * lines}-----END PRIVATE KEY-----\n"
+    log.write_text(f"it is\n{key}and so on\nand no more\n")
+    rewrite(log, 50_000)
+    assert log.read_text() == f"it is\n{MARK}\nand so on\nand no more\n"
 
 
 @pytest.mark.long

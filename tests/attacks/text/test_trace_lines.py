@@ -1,0 +1,28 @@
+"""No search for secrets in a trace holds up the event loop: it is made in pieces, whatever a line holds."""
+
+from __future__ import annotations
+
+import json
+
+from harness import redaction
+from harness.conversation import trace
+from harness.conversation.limits import TEXT_CHARS, Meter
+
+
+def test_long_lines_are_searched_in_pieces(tmp_path, monkeypatch):
+    searched = []
+    text = redaction.text
+
+    def noted(said: str) -> str:
+        searched.append(len(said))
+        return text(said)
+
+    monkeypatch.setattr(redaction, "text", noted)
+    path = tmp_path / "trial" / "trace.jsonl"
+    path.parent.mkdir()
+    row = {"a": "secret_" * 20_000, "b": ["x" * 4_000] * 200, "password": "hunter2"}
+    path.write_text(json.dumps(row) + "\n")
+    [read] = trace.read(path, Meter("hostile", 10))
+
+    assert read["password"] == redaction.MARK and len(read["b"]) == 200
+    assert max(searched) < 2 * TEXT_CHARS.base

@@ -1,0 +1,149 @@
+"""Memory for stored rows: estimated in time, enough for long trials, and the same when they are written and read."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from harness import asked, registry, value
+from harness.conversation.limits import EVIDENCE, Limit, Meter, OverLimit
+from harness.conversation.trace import read as read_trace
+from harness.defects import CODE as DEFECT
+from harness.errors import UsageError, code_of
+from harness.evidence import Evidence
+from harness.execution import Execution, rejudge
+from harness.memory import A_BYTE, A_VALUE, A_VERDICT, Crowded, Room, needed
+from harness.outcome import Guarantee, Verdict
+from harness.plan import producer_config
+from harness.simulated.trial import SimulatedTrial
+from harness.spec import ClientRef, Plan, TrialSpec, Workload
+from harness.store import RunRecord, RunStore
+
+pytestmark = pytest.mark.long
+
+documents = st.recursive(
+    st.none() | st.integers() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=3), inner, max_size=4),
+)
+
+
+def values(document: Any) -> int:
+    inner = (
+        document.values() if isinstance(document, dict) else document if isinstance(document, list) else ()
+    )
+    return 1 + sum(map(values, inner))
+
+
+@given(st.lists(st.dictionaries(st.text(max_size=3), documents, max_size=3), max_size=5))
+def test_no_value_is_left_out_of_the_estimate(rows: list[Any]) -> None:
+    data = b"".join(json.dumps(row).encode() + b"\n" for row in rows)
+    assert needed(data) >= A_VALUE * sum(map(values, rows)) + A_BYTE * len(data)
+
+
+def test_a_room_holds_what_it_may_and_no_more() -> None:
+    row = b'{"a":1}'
+    room = Room(2 * needed(row))
+    room.take(row)
+    with pytest.raises(Crowded, match=r"it would take [0-9,]+ bytes of memory; [0-9,]+ at most"):
+        room.take(b'{"a":1,"b":2}')
+    room.take(row)
+    assert room.left_bytes == 0
+
+
+def spec(**workload: int) -> TrialSpec:
+    client = ClientRef("reference", registry.client("reference").default_version)
+    config = producer_config(Guarantee.IDEMPOTENT, "none", {})
+    load = Workload(**workload)
+    asked.check_workload(trial := TrialSpec(
+        "t", client, "scripted:4.3.1x1", "generated/any", Guarantee.IDEMPOTENT, 1, load, (), config
+    ))  # fmt: skip
+    return trial
+
+
+def stored(tmp_path, evidence: Evidence) -> RunStore:
+    plan = Plan(1, (evidence.record.spec,))
+    store = RunStore.create(tmp_path, RunRecord("run", "2026-01-01T00:00:00+00:00", plan, 1, {}, []))
+    store.write_evidence(evidence)
+    return store
+
+
+@pytest.mark.parametrize(
+    "workload",
+    [
+        {},
+        {"records": 10_000, "chunk": 100, "interval_ms": 400},
+        {"records": 70_000, "chunk": 350},
+        {"records": 2_400, "chunk": 1, "interval_ms": 250},
+    ],
+    ids=["ordinary", "long", "as large as may be", "ten minutes, a request a record"],
+)
+def test_what_an_honest_client_leaves_is_read_again(tmp_path, workload):
+    evidence = SimulatedTrial(spec(**workload), "run").run()
+    again = stored(tmp_path, evidence).read_evidence("t")
+    assert again == replace(evidence, trace=again.trace)
+    assert len(again.trace) == len(evidence.trace) > 0
+
+
+def test_frames_of_ten_minutes_are_read_again(tmp_path):
+    """Twenty requests a second, each of three partitions, of any client: one that writes no trace."""
+    evidence = replace(SimulatedTrial(spec(), "run").run(), trace=())
+    part = next(frame for frame in evidence.frames if frame.produce)
+    frame = msgspec.structs.replace(part, produce=part.produce[:1] * 3)
+    long = replace(evidence, frames=(frame,) * 24_000)
+    assert len(stored(tmp_path, long).read_evidence("t").frames) == 24_000
+
+
+def test_a_load_whose_evidence_could_not_be_read_is_not_planned():
+    with pytest.raises(UsageError, match=r"the evidence of trial 't' would take [0-9,]+ bytes of memory"):
+        spec(records=80_000, chunk=1_000)
+    with pytest.raises(UsageError, match="ask for fewer records, or for smaller ones"):
+        spec(records=2_400, value_bytes=100_000)
+
+
+def test_evidence_that_could_not_be_read_again_is_not_kept(tmp_path, monkeypatch):
+    evidence = SimulatedTrial(spec(), "run").run()
+    store = stored(tmp_path, evidence)
+    monkeypatch.setattr("harness.store.EVIDENCE", Limit("evidence", EVIDENCE.what, 100_000))
+    with pytest.raises(OverLimit, match="at most 100,000 bytes of memory"):
+        store.write_evidence(evidence)
+    verdict = Execution(store, {})._conclude(evidence)
+    assert (verdict.verdict, verdict.code) == (Verdict.HARNESS_ERROR, code_of(OverLimit("")))
+    assert verdict.code != DEFECT and "broke the contract: expected at most 100,000 bytes" in verdict.reason
+    assert store.read_evidence("t").history == ()
+
+
+def test_a_trace_of_nothing_but_rows_is_too_much(tmp_path):
+    """Thirty megabytes of empty objects are ten million of them."""
+    trace = tmp_path / "own" / "trace"
+    trace.parent.mkdir()
+    trace.write_bytes(b"{}\n" * 3_000_000)
+    with pytest.raises(
+        OverLimit, match=r"client c broke the contract: expected at most [0-9,]+ bytes of memory"
+    ):
+        read_trace(trace, Meter("c", 2_400))
+
+
+def test_verdicts_share_what_there_is(tmp_path, monkeypatch):
+    store = stored(tmp_path, SimulatedTrial(spec(), "run").run())
+    path = store.trial_folder("t") / "verdict.json"
+    path.touch()
+    [verdict] = rejudge(store)
+    assert needed(path.read_bytes()) < A_VERDICT / 3
+    monkeypatch.setattr("harness.store.VERDICTS_BYTES", 0)
+    assert list(store.verdicts()) == [verdict]
+    path.write_bytes(path.read_bytes() + b" " * A_VERDICT)
+    assert [each.verdict for each in store.verdicts()] == [Verdict.HARNESS_ERROR]
+
+
+def test_long_values_do_not_outlive_their_trial():
+    identity = value.Identity("run", "trial", "p1", 7)
+    kept = value._decode.cache_info().currsize
+    for size_bytes in (5_000, 100_000):
+        assert value.decode(value.encode(identity, size_bytes)) == identity
+    assert value._decode.cache_info().currsize == kept

@@ -1,0 +1,143 @@
+"""More connections than are accepted at once: the witness can be closed and drained while they wait."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import socket
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+
+import pytest
+
+from harness import dial
+from harness.ports import LaneAddress
+from harness.ports_block import port_block
+from harness.rows import Frame
+from harness.witness import WitnessLane
+
+MANY = 200
+
+
+@contextmanager
+def waiting(address: LaneAddress, count: int = MANY) -> Iterator[list[socket.socket]]:
+    """Connections that the kernel has accepted and the witness has not."""
+    with ExitStack() as stack:
+        yield [stack.enter_context(socket.create_connection(address.witness)) for _ in range(count)]
+
+
+@contextmanager
+def a_path() -> Iterator[LaneAddress]:
+    """A broker that accepts, and an address for the witness in front of it."""
+    with port_block(3) as ports, socket.create_server(("127.0.0.1", ports[2]), backlog=4 * MANY):
+        yield LaneAddress(0, 1, *(("127.0.0.1", port) for port in ports))
+
+
+@pytest.mark.parametrize("turns", range(6))
+def test_it_can_be_closed_while_connections_wait(turns: int) -> None:
+    """At any moment between the kernel's acceptance and the relay: each is some turns of the loop later."""
+
+    async def steps(address: LaneAddress) -> None:
+        lane = WitnessLane(0)
+        await lane.open([address])
+        with waiting(address):
+            for _ in range(turns):
+                await asyncio.sleep(0)
+            async with asyncio.timeout(60):
+                await lane.close()
+
+    with a_path() as address:
+        asyncio.run(steps(address))
+
+
+def test_a_connection_that_gets_no_transport_ends_and_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def no_transport(*_: object) -> None:
+        raise OSError(errno.ENOMEM, "no transport for it")
+
+    async def steps(address: LaneAddress) -> None:
+        lane = WitnessLane(0)
+        await lane.open([address])
+        with waiting(address, 1) as [connection]:
+            monkeypatch.setattr(asyncio.get_running_loop(), "connect_accepted_socket", no_transport)
+            await lane.empty()
+            assert connection.recv(1) == b""
+        assert lane.open_connections == 0 and "no transport for it" in str(lane.failure)
+        await lane.close()
+
+    with a_path() as address:
+        asyncio.run(asyncio.wait_for(steps(address), 60))
+
+
+def test_what_waited_before_a_recording_is_not_in_it() -> None:
+    async def end_at_once(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.read()
+        writer.close()
+
+    async def steps(ports: list[int]) -> None:
+        address = LaneAddress(0, 1, *(("127.0.0.1", port) for port in ports))
+        lane, rows = WitnessLane(0), list[Frame]()
+        broker = await asyncio.start_server(end_at_once, *address.listener)
+        await lane.open([address])
+        with waiting(address):
+            pass
+        await lane.empty()
+        lane.record(rows.append)
+        with waiting(address, 1):
+            await asyncio.sleep(0)
+        await lane.empty()
+        assert {row.conn for row in rows} == {1}
+        assert lane.open_connections == 0
+        await lane.close()
+        broker.close()
+
+    with port_block(3) as ports:
+        asyncio.run(asyncio.wait_for(steps(ports), 60))
+
+
+class Full(socket.socket):
+    """Of our first address all ports are taken."""
+
+    full = dial.LOOPBACK[:1]
+
+    def bind(self, address) -> None:
+        if address[1] == 0 and address[0] in self.full:
+            raise OSError(errno.EADDRINUSE, "Address already in use")
+        super().bind(address)
+
+
+class AllFull(Full):
+    full = dial.LOOPBACK
+
+
+async def dialled(ports: list[int]) -> tuple[str, str | None]:
+    """Where a broker sees one connection through a witness come from, and what is wrong with the witness."""
+    address, peers = LaneAddress(0, 1, *(("127.0.0.1", port) for port in ports)), asyncio.Queue[str]()
+    broker = await asyncio.start_server(
+        lambda _, writer: peers.put_nowait(writer.get_extra_info("peername")[0]), *address.listener
+    )
+    lane = WitnessLane(0)
+    await lane.open([address])
+    lane.record(lambda _: None)
+    reader, writer = await asyncio.open_connection(*address.witness)
+    ended, came = asyncio.ensure_future(reader.read()), asyncio.ensure_future(peers.get())
+    await asyncio.wait((ended, came), return_when=asyncio.FIRST_COMPLETED)
+    seen = came.result() if came.done() else "nowhere", lane.failure
+    writer.close()
+    await lane.close()
+    await asyncio.gather(ended, return_exceptions=True)
+    came.cancel()
+    broker.close()
+    return seen
+
+
+def test_who_has_used_all_ports_of_an_address_has_not_used_those_of_the_next(monkeypatch) -> None:
+    monkeypatch.setattr(socket, "socket", Full)
+    with port_block(3) as ports:
+        assert asyncio.run(asyncio.wait_for(dialled(ports), 60)) == ("127.0.0.2", None)
+
+
+def test_that_we_have_no_port_left_is_not_the_brokers_doing(monkeypatch) -> None:
+    monkeypatch.setattr(socket, "socket", AllFull)
+    with port_block(3) as ports:
+        peer, failure = asyncio.run(asyncio.wait_for(dialled(ports), 60))
+    assert peer == "nowhere" and "no broker was dialled: OSError" in str(failure)

@@ -1,0 +1,136 @@
+"""A client that sends more than can be read in a moment: the event loop turns on, and the bytes stay what they were."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import Counter
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+import pytest
+
+from harness.rows import Frame, FrameKind
+from harness.witness import pace
+from harness.witness.pace import Pace
+
+Play = Callable[[Callable[[Any], Coroutine[Any, Any, None]]], None]
+#: ApiVersions 0, nothing smaller is a request.
+SMALLEST = b"\0\0\0\x0a\0\x12\0\0\0\0\0\7\xff\xff"
+
+
+@pytest.fixture
+def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Turns that have no time, and take little pieces."""
+    monkeypatch.setattr(pace, "TURN_NS", 0)
+    monkeypatch.setattr(pace, "PIECES_BYTES", range(10 * len(SMALLEST), 10 * len(SMALLEST) + 1))
+
+
+@pytest.mark.usefixtures("hurried")
+def test_one_turn_of_the_loop_reads_a_little_of_what_has_come(play: Play) -> None:
+    requests, turn, rows = 2_000, 0, Counter[int]()
+
+    async def count_turns() -> None:
+        nonlocal turn
+        while True:
+            turn += 1
+            await asyncio.sleep(0)
+
+    def saw(row: Frame) -> None:
+        rows[turn] += row.kind is FrameKind.REQUEST
+
+    async def scenario(ends: Any) -> None:
+        ends.lane.watch(saw)
+        turning = asyncio.create_task(count_turns())
+        ends.client_out.write(SMALLEST * requests)
+        assert await ends.broker_in.readexactly(len(SMALLEST) * requests)
+        turning.cancel()
+
+    play(scenario)
+    assert rows.total() == requests and max(rows.values()) <= 10
+
+
+@pytest.mark.usefixtures("hurried")
+@pytest.mark.parametrize("pieces", [1, 1.5, 200])
+def test_bytes_that_wait_arrive_unchanged_and_the_end_behind_them(play: Play, pieces: float) -> None:
+    data = bytes(range(251)) * 140
+    data = data[: int(pieces * 140)]
+
+    async def scenario(ends: Any) -> None:
+        ends.client_out.write(data)
+        ends.client_out.write_eof()
+        ends.broker_out.write(data)
+        assert await ends.broker_in.read() == data
+        ends.broker_out.write_eof()
+        assert await ends.client_in.read() == data
+        assert ends.lane.failure is None
+
+    play(scenario)
+
+
+@pytest.mark.usefixtures("hurried")
+def test_what_waits_when_the_connection_ends_is_dropped(play: Play) -> None:
+    async def scenario(ends: Any) -> None:
+        ends.client_out.write(SMALLEST * 10_000)
+        await ends.rows_until(FrameKind.REQUEST)
+        await ends.lane.empty()
+        assert ends.lane.open_connections == 0 and ends.lane.failure is None
+
+    play(scenario)
+
+
+def test_those_who_wait_take_turns() -> None:
+    async def scenario() -> list[str]:
+        turns, taken = Pace(), list[str]()
+
+        def takes(name: str, times: int) -> None:
+            taken.append(name)
+            if times > 1:
+                turns.wait(lambda: takes(name, times - 1))
+
+        assert turns.has_time()
+        turns.wait(lambda: takes("a", 3))
+        assert not turns.has_time()
+        turns.wait(lambda: takes("b", 2))
+        for _ in range(5):
+            await asyncio.sleep(0)
+        assert turns.has_time()
+        return taken
+
+    assert asyncio.run(scenario()) == ["a", "b", "a", "b", "a"]
+
+
+def test_a_turn_has_time_until_it_has_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def scenario() -> None:
+        now_ns, turns = 5, Pace()
+        monkeypatch.setattr(time, "monotonic_ns", lambda: now_ns)
+        assert turns.has_time()
+        now_ns += pace.TURN_NS
+        assert not turns.has_time()
+        await asyncio.sleep(0)
+        assert turns.has_time()
+
+    asyncio.run(scenario())
+
+
+def test_pieces_grow_while_they_are_quick_and_are_small_again_at_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    sizes, now_ns, step_ns = list[int](), 0, 0
+
+    def take(piece: bytes) -> None:
+        nonlocal now_ns
+        sizes.append(len(piece))
+        now_ns += step_ns
+
+    monkeypatch.setattr(time, "monotonic_ns", lambda: now_ns)
+    turns, data = Pace(), bytes(2**20)
+    for _ in range(5):
+        turns.take(data, take)
+    step_ns = pace.TURN_NS // 2
+    for _ in range(2):
+        turns.take(data, take)
+    step_ns = 0
+    assert turns.take(b"little", take) == b""
+    turns.take(data, take)
+    assert sizes == [2**15, 2**16, 2**17, 2**18, 2**18, 2**18, 2**15, 6, 2**15]
