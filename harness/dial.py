@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import errno
 import socket
-from collections.abc import Callable
+from collections import Counter
 
 from harness.ports import Address
 
@@ -18,14 +18,19 @@ from harness.ports import Address
 LOOPBACK = tuple(f"127.0.0.{number}" for number in range(1, 255))
 
 
-async def dial(address: Address, told: Callable[[int], object]) -> socket.socket:
-    """A connected socket, its own port passed to ``told`` before. OSError as of ``connect``."""
+async def dial(address: Address, dialled: Counter[int]) -> socket.socket:
+    """A connected socket, its own port counted in ``dialled`` before. OSError as of ``connect``: nobody saw it then."""
     connection = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     try:
         connection.setblocking(False)
         _bind(connection)
-        told(connection.getsockname()[1])
-        await asyncio.get_running_loop().sock_connect(connection, address)
+        port = connection.getsockname()[1]
+        dialled[port] += 1
+        try:
+            await asyncio.get_running_loop().sock_connect(connection, address)
+        except OSError:
+            dialled[port] -= 1
+            raise
     except BaseException:
         connection.close()
         raise

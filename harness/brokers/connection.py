@@ -7,7 +7,8 @@ answer to the next; the next request opens a new one.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections import Counter
+from collections.abc import Mapping
 from typing import Any, TypeVar
 
 from kio.schema.api_versions.v0 import ApiVersionsRequest, ApiVersionsResponse
@@ -38,17 +39,19 @@ class NotYet(KafkaTrialError):
 class Connection:
     """Speaks to the broker at ``address`` in messages of ``kio``, each class at the version it is made for.
 
-    ``told`` hears the port of every connection before it is made. With ``credentials`` each begins with SASL/PLAIN.
+    The port of every connection is counted in ``dialled`` before it is made. With ``credentials`` each begins with
+    SASL/PLAIN.
     """
 
     def __init__(
         self,
         address: Address,
-        told: Callable[[int], object] = lambda _: None,
+        dialled: Counter[int] | None = None,
         credentials: Credentials | None = None,
     ) -> None:
         self.address = address
-        self._told, self._credentials = told, credentials
+        self._dialled = Counter[int]() if dialled is None else dialled
+        self._credentials = credentials
         self._streams: tuple[asyncio.StreamReader, asyncio.StreamWriter] | None = None
         self._versions: Mapping[int, tuple[int, int]] = {}
         self._correlation_id = 0
@@ -95,7 +98,7 @@ class Connection:
             self._streams = None
 
     async def _open(self) -> None:
-        self._streams = await asyncio.open_connection(sock=await dial(self.address, self._told))
+        self._streams = await asyncio.open_connection(sock=await dial(self.address, self._dialled))
         if self._credentials is not None:
             await self._authenticate(self._credentials)
         answer = await self._exchange(ApiVersionsRequest(), ApiVersionsResponse)

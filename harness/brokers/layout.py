@@ -18,6 +18,11 @@ _PORTS_PER_LANE = 3
 _PORTS_PER_NODE = 2
 
 
+def listener_name(lane: int) -> str:
+    """What a lane's listener is called on every broker."""
+    return f"LANE{lane}"
+
+
 @dataclass(frozen=True)
 class ClusterId:
     """What ``local:VERSIONxNODES`` asks for."""

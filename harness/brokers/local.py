@@ -10,6 +10,7 @@ import asyncio
 import base64
 import logging
 import uuid
+from collections import Counter, defaultdict
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
@@ -24,7 +25,7 @@ from harness.brokers.alterations import Alterations
 from harness.brokers.connection import require
 from harness.brokers.credentials import Credentials
 from harness.brokers.deadline import insist
-from harness.brokers.layout import ClusterId, Layout
+from harness.brokers.layout import ClusterId, Layout, listener_name
 from harness.brokers.log_reader import read_log
 from harness.brokers.node import STOP_GRACE_S, Node, State
 from harness.brokers.readiness import assert_ready
@@ -76,8 +77,8 @@ class LocalCluster:
             )
             for node in layout.nodes
         }
-        self._accepts = Accepts(node.log for node in self._nodes.values())
-        self._probes: set[int] = set()
+        self._accepts = Accepts({node_id: node.log for node_id, node in self._nodes.items()})
+        self._probes = defaultdict[Address, Counter[int]](Counter)
         self.admin = Admin(self._internal, self.credentials)
         self.alterations = Alterations(self.admin)
         self._renewal = Renewal(self.admin, self.alterations, self.node_ids, self._until_ready)
@@ -140,13 +141,15 @@ class LocalCluster:
 
     def came_to(self, lane: int) -> list[tuple[int, int]]:
         """(Node id, port it came from) of each connection to a lane's listeners since the last call, ours left out."""
-        return [
-            (address.broker, port)
-            for address in self._layout.addresses
-            if address.lane == lane
-            for port in self._accepts.of(address.listener[1])
-            if port not in self._probes
-        ]
+        listeners = {address.broker: address.listener for address in self.addresses if address.lane == lane}
+        came = []
+        for node_id, port in self._accepts.of(listener_name(lane)):
+            probes = self._probes[listeners[node_id]]
+            if probes[port]:
+                probes[port] -= 1
+            else:
+                came.append((node_id, port))
+        return came
 
     async def stop(self, node_id: int, grace_s: float = STOP_GRACE_S) -> None:
         """End a node in good order, and kill it after ``grace_s``; its data stays."""
@@ -237,7 +240,7 @@ class LocalCluster:
                 told = self._layout.told(waiting[0])
                 named = {node_id: told[node_id] for node_id in up}
                 guarded = self.credentials if waiting[0] in internal else None
-                await assert_ready(waiting[0], self.cluster_id, named, self._probes.add, guarded)
+                await assert_ready(waiting[0], self.cluster_id, named, self._probes[waiting[0]], guarded)
                 del waiting[0]
 
         try:

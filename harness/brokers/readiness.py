@@ -7,7 +7,8 @@ that this listener is there to advertise.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections import Counter
+from collections.abc import Mapping
 
 from kio.schema.metadata.v12 import MetadataResponse
 
@@ -22,15 +23,15 @@ async def assert_ready(
     listener: Address,
     cluster_id: str,
     told: Mapping[int, Address],
-    came_from: Callable[[int], object] = lambda _: None,
+    dialled: Counter[int] | None = None,
     credentials: Credentials | None = None,
 ) -> None:
     """Ask ``listener`` for ApiVersions and Metadata; ``told`` are the nodes it must name, at these addresses.
 
-    ``came_from`` hears our own port before we connect. NotYet: no answer, or a node is missing. KafkaTrialError: the
+    ``dialled`` counts our own port before we connect. NotYet: no answer, or a node is missing. KafkaTrialError: the
     answer of another cluster, or a wrong address.
     """
-    connection = Connection(listener, came_from, credentials)
+    connection = Connection(listener, dialled, credentials)
     try:
         answer = await connection.request(metadata_request(None), MetadataResponse)
     finally:

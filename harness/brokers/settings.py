@@ -11,7 +11,7 @@ from pathlib import Path
 
 from harness.brokers.accepts import LOGGER
 from harness.brokers.credentials import GUARDED, Credentials
-from harness.brokers.layout import Layout, NodeLayout
+from harness.brokers.layout import Layout, NodeLayout, listener_name
 from harness.ports import Address
 from harness.wire.frames import REQUEST_LIMIT_BYTES
 
@@ -31,18 +31,18 @@ _LOG4J2 = f"""\
 appender.stdout.type = Console
 appender.stdout.name = STDOUT
 appender.stdout.layout.type = PatternLayout
-appender.stdout.layout.pattern = [%d] %p %m (%c)%n
+appender.stdout.layout.pattern = [%d] %p [%t] %m (%c)%n
 rootLogger.level = INFO
 rootLogger.appenderRef.stdout.ref = STDOUT
-logger.acceptor.name = {LOGGER}
-logger.acceptor.level = DEBUG
+logger.processor.name = {LOGGER}
+logger.processor.level = DEBUG
 """
 
 _RELOAD4J = f"""\
 log4j.rootLogger = INFO, stdout
 log4j.appender.stdout = org.apache.log4j.ConsoleAppender
 log4j.appender.stdout.layout = org.apache.log4j.PatternLayout
-log4j.appender.stdout.layout.ConversionPattern = [%d] %p %m (%c)%n
+log4j.appender.stdout.layout.ConversionPattern = [%d] %p [%t] %m (%c)%n
 log4j.logger.{LOGGER} = DEBUG
 """
 
@@ -60,7 +60,7 @@ def server_properties(
 
 
 def _addresses(layout: Layout, node: NodeLayout, guarded: Sequence[str]) -> dict[str, str]:
-    lanes = {f"LANE{address.lane}": address for address in node.lanes}
+    lanes = {listener_name(address.lane): address for address in node.lanes}
     bound = {"CONTROLLER": node.controller, "INTERNAL": node.internal}
     bound |= {name: address.listener for name, address in lanes.items()}
     told = {"INTERNAL": node.internal} | {name: address.advertised for name, address in lanes.items()}

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import socket
 import struct
+from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
 
@@ -39,8 +40,8 @@ class Acceptor:
         self._loop = asyncio.get_running_loop()
         self._socket = socket.create_server(address, backlog=BACKLOG)
         self._socket.setblocking(False)
-        #: Our own port on a connection of :meth:`drain` -> set when the connection is accepted.
-        self._awaited: dict[int, asyncio.Event] = {}
+        #: For each :meth:`drain`, the port of its connection, and what is set when that is accepted.
+        self._awaited: list[tuple[Counter[int], asyncio.Event]] = []
         self._connecting: set[asyncio.Task[None]] = set()
         self._retry: asyncio.TimerHandle | None = None
         self._listen()
@@ -71,18 +72,14 @@ class Acceptor:
         """
         if not self.is_open:
             return
-        accepted, ports = asyncio.Event(), list[int]()
-
-        def expect(port: int) -> None:
-            ports.append(port)
-            self._awaited[port] = accepted
-
+        own = (Counter[int](), asyncio.Event())
+        self._awaited.append(own)
+        ports, accepted = own
         try:
-            with await dial(self._socket.getsockname(), expect):
+            with await dial(self._socket.getsockname(), ports):
                 await accepted.wait()
         finally:
-            for port in ports:
-                self._awaited.pop(port, None)
+            self._awaited.remove(own)
         await self._connected()
 
     async def _connected(self) -> None:
@@ -102,7 +99,7 @@ class Acceptor:
             self._retry = self._loop.call_later(RETRY_S, self._listen)
             self._failed(RuntimeError(f"it cannot accept connections: {error.strerror}"))
             return
-        if (accepted := self._awaited.get(port)) is not None:
+        if (accepted := next((own for ports, own in self._awaited if ports[port]), None)) is not None:
             connection.close()
             accepted.set()
         elif (protocol := self._takes()) is None:

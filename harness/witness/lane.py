@@ -153,16 +153,13 @@ class WitnessLane:
             self._forget,
             self._rules,
             self._whole_limit_bytes,
-            self._dials,
+            self.dialled,
             self._reserves,
             self._pace,
         )
         self._relays.add(relay)
         self.idle.clear()
         return relay
-
-    def _dials(self, port: int) -> None:
-        self.dialled[port] += 1
 
     def _reserves(self, more_bytes: int) -> bool:
         self._reserved_bytes += more_bytes

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from typing import cast
@@ -167,7 +168,7 @@ def _reset(transport: asyncio.Transport) -> None:
 
 
 class Relay:
-    """Joins an accepted connection with a new one to ``listener``, whose own port ``dialled`` hears before.
+    """Joins an accepted connection with a new one to ``listener``, whose own port is counted in ``dialled`` before.
 
     ``emit`` gets the rows, ``failed`` any error in making or giving them, ``forget`` the relay itself when both
     sockets are gone, which ``done`` tells as well. ``reserves`` hears how much more, or less, a broker will reserve,
@@ -183,12 +184,12 @@ class Relay:
         forget: Callable[[Relay], None],
         rules: Rules,
         whole_limit_bytes: int = WHOLE_LIMIT_BYTES,
-        dialled: Callable[[int], object] = lambda _: None,
+        dialled: Counter[int] | None = None,
         reserves: Callable[[int], bool] = lambda _: True,
         pace: Pace | None = None,
     ) -> None:
         self._listener = listener
-        self._dialled = dialled
+        self._dialled = Counter[int]() if dialled is None else dialled
         self._transcript = transcript
         self._emit = emit
         self._failed = failed

@@ -4,61 +4,94 @@ from __future__ import annotations
 
 import asyncio
 import socket
+from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from harness.brokers.accepts import Accepts
+from harness.brokers.local import LOCAL
 from harness.dial import dial
 
 LINE = (
-    "[2026-11-21 22:11:07,118] DEBUG Accepted connection from /127.0.0.1:{} on /127.0.0.1:{} and assigned it to "
-    "processor 0, sendBufferSize [actual|requested]: [102400|102400] (kafka.network.DataPlaneAcceptor)\n"
+    "[2026-11-21 22:11:07,118] DEBUG [data-plane-kafka-network-thread-1-{}-PLAINTEXT-0] Processor 0 "
+    "listening to new connection from /127.0.0.1:{} (kafka.network.Processor)\n"
 )
 
 
 def test_each_connection_is_told_once_at_its_listener(tmp_path: Path) -> None:
     log = tmp_path / "node-1.log"
-    accepts = Accepts([log])
-    log.write_text(LINE.format(40_001, 20_100) + "INFO something else\n" + LINE.format(40_002, 20_097))
-    assert accepts.of(20_100) == [40_001]
-    assert accepts.of(20_100) == []
+    accepts = Accepts({1: log})
+    log.write_text(LINE.format("LANE0", 40_001) + "INFO something else\n" + LINE.format("LANE10", 40_002))
+    assert accepts.of("LANE0") == [(1, 40_001)]
+    assert accepts.of("LANE0") == []
     with log.open("a") as more:
-        more.write(LINE.format(40_003, 20_100))
-    assert (accepts.of(20_097), accepts.of(20_100)) == ([40_002], [40_003])
+        more.write(LINE.format("LANE0", 40_003))
+    assert (accepts.of("LANE10"), accepts.of("LANE1"), accepts.of("LANE0")) == (
+        [(1, 40_002)],
+        [],
+        [(1, 40_003)],
+    )
+
+
+def test_an_older_broker_names_the_listener_in_its_own_way(tmp_path: Path) -> None:
+    log = tmp_path / "node-1.log"
+    accepts = Accepts({1: log})
+    log.write_text(LINE.format("ListenerName(LANE0)", 40_001))
+    assert accepts.of("LANE0") == [(1, 40_001)]
 
 
 def test_a_line_that_is_being_written_is_read_when_it_is_whole(tmp_path: Path) -> None:
-    log, line = tmp_path / "node-1.log", LINE.format(40_001, 20_100)
-    accepts = Accepts([log])
+    log, line = tmp_path / "node-1.log", LINE.format("LANE0", 40_001)
+    accepts = Accepts({1: log})
     log.write_text(line[:70])
-    assert accepts.of(20_100) == []
+    assert accepts.of("LANE0") == []
     with log.open("a") as rest:
         rest.write(line[70:])
-    assert accepts.of(20_100) == [40_001]
+    assert accepts.of("LANE0") == [(1, 40_001)]
 
 
 def test_who_came_to_the_cluster_of_a_run_that_is_gone_on_with_is_nobody_here(tmp_path: Path) -> None:
     log = tmp_path / "node-1.log"
-    log.write_text(LINE.format(40_001, 20_100))
-    accepts = Accepts([log])
+    log.write_text(LINE.format("LANE0", 40_001))
+    accepts = Accepts({1: log})
     with log.open("a") as more:
-        more.write(LINE.format(40_002, 20_100))
-    assert accepts.of(20_100) == [40_002]
+        more.write(LINE.format("LANE0", 40_002))
+    assert accepts.of("LANE0") == [(1, 40_002)]
 
 
-def test_the_port_is_told_before_anybody_can_accept() -> None:
+@pytest.mark.jvm
+@pytest.mark.parametrize("version", ["3.9.2", "4.3.1"])
+def test_a_connection_that_ends_at_once_is_told_as_well(lab: Any, version: str, tmp_path: Path) -> None:
+    ports = Counter[int]()
+    came: list[tuple[int, int]] = []
+
     async def steps() -> None:
-        told: list[int] = []
+        async with LOCAL.cluster(version, lanes=2, log_dir=tmp_path) as cluster:
+            assert cluster.came_to(1) == []
+            [listener] = [address.listener for address in cluster.addresses if address.lane == 1]
+            for _ in range(100):
+                (await dial(listener, ports)).close()
+            await lab.until(lambda: came.extend(cluster.came_to(1)) or len(came) >= ports.total())
+            assert cluster.came_to(0) == []
+
+    asyncio.run(steps())
+    assert sorted(came) == sorted((1, port) for port in ports.elements())
+
+
+def test_a_port_is_counted_before_anybody_can_accept_and_no_more_where_nobody_can() -> None:
+    async def steps() -> None:
+        dialled = Counter[int]()
         with socket.create_server(("127.0.0.1", 0)) as server:
-            connection = await dial(server.getsockname(), told.append)
+            connection = await dial(server.getsockname(), dialled)
             accepted, peer = server.accept()
-            assert told == [connection.getsockname()[1]] == [peer[1]]
+            assert dialled == {connection.getsockname()[1]: 1} == {peer[1]: 1}
             connection.close()
             accepted.close()
             nowhere = server.getsockname()
         with pytest.raises(ConnectionRefusedError):
-            await dial(nowhere, told.append)
-        assert len(told) == 2
+            await dial(nowhere, dialled)
+        assert dialled.total() == 1
 
     asyncio.run(steps())
