@@ -24,11 +24,12 @@ from typing import Any, NamedTuple
 import msgspec
 import psutil
 
-from harness import own_commands, registry
 from harness.exports import JUNIT, RESULTS, SUMMARY
-from harness.plan import make_plan
-from harness.spec import ClientRef, Plan, TrialSpec
-from harness.store import RunStore
+from harness.model.spec import ClientRef, Plan, TrialSpec
+from harness.planning import own_commands
+from harness.planning.plan import make_plan
+from harness.plugins import registry
+from harness.storage.run_store import RunStore
 
 ATTACKS = Path(__file__).parents[1] / "tests" / "attacks" / "hostile.py"
 BROKER, HONEST = "local:4.3.1x1", 40

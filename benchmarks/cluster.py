@@ -1,6 +1,6 @@
 """What a cluster costs the machine: computing and time until it is ready, cores while it is idle, resident memory.
 
-``python -m benchmarks.cluster [--broker 4.3.1x3] [--idle-s 10]``; the figures stand in :mod:`harness.needs`.
+``python -m benchmarks.cluster [--broker 4.3.1x3] [--idle-s 10]``; the figures stand in :mod:`harness.system.needs`.
 """
 
 from __future__ import annotations

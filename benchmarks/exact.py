@@ -19,12 +19,12 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from harness import registry
-from harness.evidence import PRODUCER, Evidence
-from harness.plan import make_plan
-from harness.rows import Frame, FrameKind
-from harness.spec import ClientRef, ClientTold, Elapsed, FaultSpec, FrameMatch, Plan, Workload
-from harness.store import RunStore
+from harness.model.evidence import PRODUCER, Evidence
+from harness.model.rows import Frame, FrameKind
+from harness.model.spec import ClientRef, ClientTold, Elapsed, FaultSpec, FrameMatch, Plan, Workload
+from harness.planning.plan import make_plan
+from harness.plugins import registry
+from harness.storage.run_store import RunStore
 
 NTH, PARTITION = 3, 0
 WORKLOAD = Workload(records=600, chunk=30, interval_ms=75)

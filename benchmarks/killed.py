@@ -18,9 +18,9 @@ from tempfile import TemporaryDirectory
 
 import psutil
 
-from harness.dice import Dice
-from harness.processes import OWNER
-from harness.store import RunStore
+from harness.model.dice import Dice
+from harness.storage.run_store import RunStore
+from harness.system.processes import OWNER
 
 CAMPAIGN = """
 clients = ["reference", "confluent-kafka", "mutant-retries_with_new_sequence"]

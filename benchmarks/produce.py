@@ -23,10 +23,10 @@ from statistics import median
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from harness import processes
 from harness.brokers.local import LOCAL, LocalCluster
-from harness.errors import KafkaTrialError
+from harness.model.errors import KafkaTrialError
 from harness.provision.python_env import python_env
+from harness.system import processes
 
 PROGRAMS = Path(__file__).parent / "producers"
 BROKER = "4.3.1x1"

@@ -24,13 +24,13 @@ from dataclasses import dataclass, field
 from itertools import count, islice
 from typing import Any
 
-from harness import registry
-from harness.evidence import Evidence
-from harness.judge import judge
-from harness.rows import FrameKind, TrialVerdict
+from harness.judging.judge import judge
+from harness.model.evidence import Evidence
+from harness.model.rows import FrameKind, TrialVerdict
+from harness.model.spec import ClientRef, TrialSpec
+from harness.plugins import registry
 from harness.simulated.judged import RUN_ID
 from harness.simulated.trial import SimulatedTrial
-from harness.spec import ClientRef, TrialSpec
 from harness.wire.records import BatchBuilder, Codec, read_batches
 from suites.simulated.batches import collect_rarely
 from suites.simulated.generated import spec_of

@@ -32,13 +32,15 @@ from typing import cast
 
 from faults.toxiproxy import Toxiproxy
 from faults.toxiproxy_api import READ_TIMEOUT_S
-from harness import registry
-from harness.dice import Dice
-from harness.errors import EnvironmentProblem
-from harness.lane import LiveLane
-from harness.ports import Cluster, FaultKind, LaneAddress, Proxy, ProxyServer
-from harness.ports_block import port_block
-from harness.spec import Elapsed, FaultSpec
+from harness.model.addresses import LaneAddress
+from harness.model.dice import Dice
+from harness.model.errors import EnvironmentProblem
+from harness.model.spec import Elapsed, FaultSpec
+from harness.plugins import registry
+from harness.plugins.cluster import Cluster
+from harness.plugins.fault import FaultKind, LiveLane
+from harness.plugins.proxy import Proxy, ProxyServer
+from harness.system.port_allocator import port_block
 from harness.witness import WitnessLane
 
 Params = dict[str, int]

@@ -10,13 +10,13 @@ from collections.abc import Sequence
 from faults import listener
 from faults.effects import cuts
 from faults.kind import BOTH_WORLDS, Fault, cut, each, toxic_name
-from harness.evidence import Evidence
-from harness.lane import LiveLane
-from harness.ports import Proxy
-from harness.rows import FaultRow, Frame
+from harness.model.evidence import Evidence
+from harness.model.rows import FaultRow, Frame
+from harness.model.spec import FaultSpec
+from harness.plugins.fault import LiveLane
+from harness.plugins.proxy import Proxy
 from harness.simulated.lane import SimulatedLane
 from harness.simulated.proxy import SimulatedProxy
-from harness.spec import FaultSpec
 
 
 class AddressFault(Fault):

@@ -14,10 +14,10 @@ from faults import listener
 from faults.broker_fault import live_nodes
 from faults.kind import each, passed, toxic_name
 from faults.wanted import Wanted, wanted
-from harness.lane import LiveLane
-from harness.rows import FaultRow, Frame, FrameKind
+from harness.model.rows import FaultRow, Frame, FrameKind
+from harness.model.spec import FaultSpec
+from harness.plugins.fault import LiveLane
 from harness.simulated.lane import SimulatedLane
-from harness.spec import FaultSpec
 
 
 def downs(lane: LiveLane | SimulatedLane, node_id: int) -> Wanted[bool]:

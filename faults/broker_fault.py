@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from faults.kind import BOTH_WORLDS, Fault, passed
-from harness.lane import LiveLane
-from harness.rows import FaultRow, Frame, FrameKind
+from harness.model.rows import FaultRow, Frame, FrameKind
+from harness.model.spec import FaultSpec
+from harness.plugins.fault import LiveLane
 from harness.simulated.lane import SimulatedLane
-from harness.spec import FaultSpec
 
 
 class BrokerFault(Fault):

@@ -30,12 +30,11 @@ from faults.broker_down import bring_back, downs, hung_up, take_down
 from faults.broker_fault import BrokerFault, nodes
 from faults.effects import cuts
 from faults.kind import toxic_name
-from harness.evidence import Evidence
-from harness.lane import LiveLane
-from harness.ports import FaultKind
-from harness.rows import FaultRow, Frame
+from harness.model.evidence import Evidence
+from harness.model.rows import FaultRow, Frame
+from harness.model.spec import FaultSpec
+from harness.plugins.fault import FaultKind, LiveLane
 from harness.simulated.lane import SimulatedLane
-from harness.spec import FaultSpec
 
 
 class BrokerKill(BrokerFault):

@@ -29,12 +29,11 @@ from faults.broker_fault import BrokerFault, live_nodes, nodes
 from faults.effects import frames
 from faults.kind import each, passed, toxic_name
 from faults.wanted import Wanted, wanted
-from harness.evidence import Evidence
-from harness.lane import LiveLane
-from harness.ports import FaultKind
-from harness.rows import FaultRow, Frame, FrameKind
+from harness.model.evidence import Evidence
+from harness.model.rows import FaultRow, Frame, FrameKind
+from harness.model.spec import FaultSpec
+from harness.plugins.fault import FaultKind, LiveLane
 from harness.simulated.lane import SimulatedLane
-from harness.spec import FaultSpec
 
 _NS_PER_MS = 1_000_000
 

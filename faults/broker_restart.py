@@ -31,11 +31,10 @@ from faults.broker_down import bring_back, hung_up, take_down
 from faults.broker_fault import live_nodes
 from faults.effects import cuts
 from faults.kind import Fault
-from harness.evidence import Evidence
-from harness.lane import LiveLane
-from harness.ports import FaultKind, FaultParam
-from harness.rows import FaultRow, Frame
-from harness.spec import FaultSpec
+from harness.model.evidence import Evidence
+from harness.model.rows import FaultRow, Frame
+from harness.model.spec import FaultSpec
+from harness.plugins.fault import FaultKind, FaultParam, LiveLane
 
 
 class BrokerRestart(Fault):

@@ -24,8 +24,8 @@ from __future__ import annotations
 from kio.schema.errors import ErrorCode
 
 from faults.frame_fault import FrameFault
-from harness.ports import FaultKind, FaultParam
-from harness.spec import FaultSpec
+from harness.model.spec import FaultSpec
+from harness.plugins.fault import FaultKind, FaultParam
 from harness.witness.actions import Action, changed
 from harness.witness.rewrites import error_code
 

@@ -23,11 +23,11 @@ as FIN (``reset`` resets clients). Make sure that what was passed on before an R
 from __future__ import annotations
 
 from faults.frame_fault import FrameFault
-from harness.evidence import Evidence
-from harness.exchanges import connections
-from harness.ports import FaultKind, FaultParam
-from harness.rows import FaultRow
-from harness.spec import FaultSpec
+from harness.model.evidence import Evidence
+from harness.model.exchanges import connections
+from harness.model.rows import FaultRow
+from harness.model.spec import FaultSpec
+from harness.plugins.fault import FaultKind, FaultParam
 from harness.witness.actions import Action, end_behind, tear
 
 

@@ -30,12 +30,11 @@ from kio.schema.errors import ErrorCode
 from faults.broker_fault import BrokerFault, errors, live_nodes
 from faults.effects import frames
 from faults.leader_move import move_on
-from harness.evidence import Evidence
-from harness.lane import LiveLane
-from harness.ports import FaultKind
-from harness.rows import FaultRow, Frame
+from harness.model.evidence import Evidence
+from harness.model.rows import FaultRow, Frame
+from harness.model.spec import FaultSpec
+from harness.plugins.fault import FaultKind, LiveLane
 from harness.simulated.lane import SimulatedLane
-from harness.spec import FaultSpec
 
 INTERNAL_TOPICS = ("__transaction_state", "__consumer_offsets")
 

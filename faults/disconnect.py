@@ -24,7 +24,7 @@ Choose one connection of several, or the byte at which it is cut. Where the prox
 from __future__ import annotations
 
 from faults.address_fault import AddressFault
-from harness.ports import FaultKind
+from harness.plugins.fault import FaultKind
 
 
 class Disconnect(AddressFault):

@@ -23,8 +23,8 @@ Hide from TCP that the bytes were taken: both sides have had them acknowledged.
 from __future__ import annotations
 
 from faults.frame_fault import FrameFault
-from harness.ports import FaultKind, FaultParam
-from harness.spec import FaultSpec
+from harness.model.spec import FaultSpec
+from harness.plugins.fault import FaultKind, FaultParam
 from harness.witness.actions import DROP, Action, drop_and_end
 
 FIN, RST = 1, 2

@@ -30,12 +30,11 @@ from collections.abc import Sequence
 from faults.effects import frames
 from faults.kind import BOTH_WORLDS, Fault, each, passed, toxic_name
 from faults.swallow import let_through, swallow
-from harness.evidence import Evidence
-from harness.lane import LiveLane
-from harness.ports import FaultKind
-from harness.rows import FaultRow, Frame, FrameKind
+from harness.model.evidence import Evidence
+from harness.model.rows import FaultRow, Frame, FrameKind
+from harness.model.spec import FaultSpec
+from harness.plugins.fault import FaultKind, LiveLane
 from harness.simulated.lane import SimulatedLane
-from harness.spec import FaultSpec
 
 
 class DroppedResponse(Fault):

@@ -20,8 +20,8 @@ Come from a real broker: it is what a broken middlebox does.
 from __future__ import annotations
 
 from faults.frame_fault import FrameFault
-from harness.ports import FaultKind
-from harness.spec import FaultSpec
+from harness.model.spec import FaultSpec
+from harness.plugins.fault import FaultKind
 from harness.witness.actions import TWICE, Action
 
 

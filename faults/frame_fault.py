@@ -10,12 +10,12 @@ from collections.abc import Sequence
 
 from faults.effects import frames
 from faults.kind import BOTH_WORLDS, Fault, toxic_name
-from harness.errors import UsageError
-from harness.evidence import Evidence
-from harness.lane import LiveLane
-from harness.rows import FaultRow, Frame
+from harness.model.errors import UsageError
+from harness.model.evidence import Evidence
+from harness.model.rows import FaultRow, Frame
+from harness.model.spec import FaultSpec, FrameMatch
+from harness.plugins.fault import LiveLane
 from harness.simulated.lane import SimulatedLane
-from harness.spec import FaultSpec, FrameMatch
 from harness.wire.apis import Api, api_name
 from harness.witness.actions import Action
 

@@ -31,9 +31,9 @@ from collections.abc import Sequence
 from faults.effects import frames
 from faults.held_back import HeldBack
 from faults.kind import cut, passed
-from harness.evidence import Evidence
-from harness.ports import FaultKind
-from harness.rows import FaultRow, Frame, FrameKind
+from harness.model.evidence import Evidence
+from harness.model.rows import FaultRow, Frame, FrameKind
+from harness.plugins.fault import FaultKind
 
 
 class GhostRequest(HeldBack):

@@ -38,12 +38,12 @@ from faults.effects import cuts
 from faults.kind import BOTH_WORLDS, Fault, cut, each, remove, toxic_name
 from faults.swallow import swallow
 from faults.toxics import HOUR_MS
-from harness.evidence import Evidence
-from harness.lane import LiveLane
-from harness.ports import FaultKind, FaultParam, Proxy
-from harness.rows import FaultRow, Frame
+from harness.model.evidence import Evidence
+from harness.model.rows import FaultRow, Frame
+from harness.model.spec import FaultSpec
+from harness.plugins.fault import FaultKind, FaultParam, LiveLane
+from harness.plugins.proxy import Proxy
 from harness.simulated.lane import SimulatedLane
-from harness.spec import FaultSpec
 
 
 class HalfOpen(Fault):

@@ -30,9 +30,10 @@ from typing import Final
 from faults.address_fault import AddressFault
 from faults.effects import cuts
 from faults.swallow import let_through, swallow
-from harness.evidence import Evidence
-from harness.ports import FaultKind, Proxy
-from harness.rows import FaultRow
+from harness.model.evidence import Evidence
+from harness.model.rows import FaultRow
+from harness.plugins.fault import FaultKind
+from harness.plugins.proxy import Proxy
 from harness.simulated.proxy import SimulatedProxy
 
 #: The shortest that Toxiproxy knows.

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from faults.kind import BOTH_WORLDS, Fault, each, remove, toxic_name
 from faults.toxics import HOUR_MS
-from harness.lane import LiveLane
-from harness.ports import Proxy
+from harness.model.spec import FaultSpec
+from harness.plugins.fault import LiveLane
+from harness.plugins.proxy import Proxy
 from harness.simulated.lane import SimulatedLane
 from harness.simulated.scheduler import NS_PER_MS
-from harness.spec import FaultSpec
 
 
 class HeldBack(Fault):

@@ -25,10 +25,10 @@ from __future__ import annotations
 
 from faults.effects import span
 from faults.frame_fault import FrameFault
-from harness.evidence import Evidence
-from harness.ports import FaultKind
-from harness.rows import FaultRow
-from harness.spec import FaultSpec
+from harness.model.evidence import Evidence
+from harness.model.rows import FaultRow
+from harness.model.spec import FaultSpec
+from harness.plugins.fault import FaultKind
 from harness.witness.actions import HOLD, Action
 
 

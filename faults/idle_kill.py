@@ -29,12 +29,11 @@ from collections.abc import Sequence
 from faults.effects import cuts
 from faults.kind import Fault, cut, each, toxic_name
 from faults.swallow import let_through, swallow
-from harness.evidence import Evidence
-from harness.lane import LiveLane
-from harness.ports import FaultKind, FaultParam
-from harness.rows import FaultRow, Frame
-from harness.spec import FaultSpec
-from harness.units import NS_PER_MS
+from harness.model.evidence import Evidence
+from harness.model.rows import FaultRow, Frame
+from harness.model.spec import FaultSpec
+from harness.model.units import NS_PER_MS
+from harness.plugins.fault import FaultKind, FaultParam, LiveLane
 
 
 class IdleKill(Fault):

@@ -16,14 +16,14 @@ from typing import Any, TypeVar
 import msgspec
 
 from faults.toxiproxy_errors import NotFound
-from harness.errors import UsageError, unknown
-from harness.evidence import Evidence
-from harness.lane import LiveLane
-from harness.ports import FaultParam, Proxy, touched
-from harness.rows import FaultRow, Frame, FrameKind
-from harness.scenario import Consequence
+from harness.model.errors import UsageError, unknown
+from harness.model.evidence import Evidence
+from harness.model.rows import FaultRow, Frame, FrameKind
+from harness.model.spec import FaultSpec
+from harness.plugins.fault import FaultParam, LiveLane, touched
+from harness.plugins.proxy import Proxy
+from harness.plugins.scenario import Consequence
 from harness.simulated.lane import SimulatedLane
-from harness.spec import FaultSpec
 
 T = TypeVar("T")
 

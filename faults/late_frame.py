@@ -22,11 +22,11 @@ Let what is behind the frame overtake it (that is ``swapped_responses``).
 from __future__ import annotations
 
 from faults.frame_fault import FrameFault
-from harness.evidence import Evidence
-from harness.ports import FaultKind, FaultParam
-from harness.rows import FaultRow
-from harness.spec import FaultSpec
-from harness.units import NS_PER_MS
+from harness.model.evidence import Evidence
+from harness.model.rows import FaultRow
+from harness.model.spec import FaultSpec
+from harness.model.units import NS_PER_MS
+from harness.plugins.fault import FaultKind, FaultParam
 from harness.witness.actions import Action, delay
 
 

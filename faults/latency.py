@@ -28,14 +28,14 @@ from collections.abc import Iterator, Sequence
 
 from faults.effects import waits
 from faults.kind import BOTH_WORLDS, Fault, each, passed, remove, toxic_name
-from harness.errors import UsageError
-from harness.evidence import Evidence
-from harness.lane import LiveLane
-from harness.ports import FaultKind, FaultParam, Proxy
-from harness.rows import FaultRow, Frame, FrameKind
+from harness.model.errors import UsageError
+from harness.model.evidence import Evidence
+from harness.model.rows import FaultRow, Frame, FrameKind
+from harness.model.spec import FaultSpec
+from harness.plugins.fault import FaultKind, FaultParam, LiveLane
+from harness.plugins.proxy import Proxy
 from harness.simulated.lane import SimulatedLane
 from harness.simulated.scheduler import NS_PER_MS
-from harness.spec import FaultSpec
 
 _DELAYED = {"upstream": FrameKind.REQUEST, "downstream": FrameKind.RESPONSE}
 

@@ -30,12 +30,12 @@ from kio.schema.errors import ErrorCode
 
 from faults.broker_fault import BrokerFault, errors, live_nodes, nodes, partitions
 from faults.effects import aftermath, frames
-from harness.evidence import Evidence
-from harness.lane import LiveLane
-from harness.ports import Cluster, FaultKind
-from harness.rows import FaultRow, Frame
+from harness.model.evidence import Evidence
+from harness.model.rows import FaultRow, Frame
+from harness.model.spec import FaultSpec
+from harness.plugins.cluster import Cluster
+from harness.plugins.fault import FaultKind, LiveLane
 from harness.simulated.lane import SimulatedLane
-from harness.spec import FaultSpec
 
 
 async def move_on(cluster: Cluster, topic: str, node_ids: Collection[int]) -> None:

@@ -13,8 +13,9 @@ import socket
 from dataclasses import dataclass, field
 from weakref import WeakKeyDictionary
 
-from harness.errors import EnvironmentProblem
-from harness.ports import Address, Proxy
+from harness.model.addresses import Address
+from harness.model.errors import EnvironmentProblem
+from harness.plugins.proxy import Proxy
 
 
 class FullQueue:

@@ -27,12 +27,11 @@ from collections.abc import Sequence
 
 from faults.broker_fault import BrokerFault, partitions, responses
 from faults.effects import aftermath
-from harness.evidence import Evidence
-from harness.lane import LiveLane
-from harness.ports import FaultKind
-from harness.rows import FaultRow, Frame
+from harness.model.evidence import Evidence
+from harness.model.rows import FaultRow, Frame
+from harness.model.spec import FaultSpec
+from harness.plugins.fault import FaultKind, LiveLane
 from harness.simulated.lane import SimulatedLane
-from harness.spec import FaultSpec
 from harness.wire.apis import Api
 
 

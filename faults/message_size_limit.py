@@ -29,12 +29,11 @@ from faults.broker_fault import BrokerFault, errors
 from faults.effects import frames
 from faults.kind import toxic_name
 from faults.wanted import Wanted, wanted
-from harness.evidence import Evidence
-from harness.lane import LiveLane
-from harness.ports import FaultKind, FaultParam
-from harness.rows import FaultRow, Frame
+from harness.model.evidence import Evidence
+from harness.model.rows import FaultRow, Frame
+from harness.model.spec import FaultSpec
+from harness.plugins.fault import FaultKind, FaultParam, LiveLane
 from harness.simulated.lane import SimulatedLane
-from harness.spec import FaultSpec
 
 #: Of the whole batch, header and all.
 LIMIT = "max.message.bytes"

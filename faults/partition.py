@@ -32,13 +32,13 @@ from faults.effects import cuts, frames, waits
 from faults.kind import BOTH_WORLDS, Fault, cut, each, passed, toxic_name
 from faults.swallow import let_through, swallow
 from faults.toxics import STREAMS
-from harness.errors import UsageError
-from harness.evidence import Evidence
-from harness.lane import LiveLane
-from harness.ports import FaultKind, FaultParam, Proxy
-from harness.rows import FaultRow, Frame, FrameKind
+from harness.model.errors import UsageError
+from harness.model.evidence import Evidence
+from harness.model.rows import FaultRow, Frame, FrameKind
+from harness.model.spec import FaultSpec
+from harness.plugins.fault import FaultKind, FaultParam, LiveLane
+from harness.plugins.proxy import Proxy
 from harness.simulated.lane import SimulatedLane
-from harness.spec import FaultSpec
 
 
 class Partition(Fault):

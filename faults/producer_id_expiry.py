@@ -31,13 +31,12 @@ from faults.broker_fault import BrokerFault
 from faults.effects import aftermath
 from faults.kind import passed, toxic_name
 from faults.wanted import wanted
-from harness.errors import UsageError
-from harness.evidence import Evidence
-from harness.lane import LiveLane
-from harness.ports import FaultKind
-from harness.rows import FaultRow, Frame, FrameKind
+from harness.model.errors import UsageError
+from harness.model.evidence import Evidence
+from harness.model.rows import FaultRow, Frame, FrameKind
+from harness.model.spec import FaultSpec
+from harness.plugins.fault import FaultKind, LiveLane
 from harness.simulated.lane import SimulatedLane
-from harness.spec import FaultSpec
 
 EXPIRATION = "producer.id.expiration.ms"
 #: Twice the interval in which live brokers look for producers to forget.

@@ -28,11 +28,10 @@ from faults.broker_fault import BrokerFault
 from faults.effects import frames
 from faults.kind import passed, toxic_name
 from faults.wanted import wanted
-from harness.evidence import Evidence
-from harness.lane import LiveLane
-from harness.ports import FaultKind, FaultParam
-from harness.rows import FaultRow, Frame, FrameKind
-from harness.spec import FaultSpec
+from harness.model.evidence import Evidence
+from harness.model.rows import FaultRow, Frame, FrameKind
+from harness.model.spec import FaultSpec
+from harness.plugins.fault import FaultKind, FaultParam, LiveLane
 
 RATE = "producer_byte_rate"
 

@@ -23,7 +23,7 @@ swallow SYNs).
 from __future__ import annotations
 
 from faults.address_fault import AddressFault
-from harness.ports import FaultKind
+from harness.plugins.fault import FaultKind
 
 
 class Refuse(AddressFault):

@@ -31,12 +31,12 @@ from collections.abc import Sequence
 from faults import listener
 from faults.effects import cuts
 from faults.kind import BOTH_WORLDS, Fault, cut, each, remove, toxic_name
-from harness.evidence import Evidence
-from harness.lane import LiveLane
-from harness.ports import FaultKind, Proxy
-from harness.rows import FaultRow, Frame
+from harness.model.evidence import Evidence
+from harness.model.rows import FaultRow, Frame
+from harness.model.spec import FaultSpec
+from harness.plugins.fault import FaultKind, LiveLane
+from harness.plugins.proxy import Proxy
 from harness.simulated.lane import SimulatedLane
-from harness.spec import FaultSpec
 
 
 class Reset(Fault):

@@ -22,8 +22,8 @@ as it came, and is no hit.
 from __future__ import annotations
 
 from faults.frame_fault import FrameFault
-from harness.ports import FaultKind, FaultParam
-from harness.spec import FaultSpec
+from harness.model.spec import FaultSpec
+from harness.plugins.fault import FaultKind, FaultParam
 from harness.witness.actions import Action, slices
 
 NS_PER_US = 1_000

@@ -25,8 +25,8 @@ in which there is no such broker: it passes as it came.
 from __future__ import annotations
 
 from faults.frame_fault import FrameFault
-from harness.ports import FaultKind, FaultParam
-from harness.spec import FaultSpec, FrameMatch
+from harness.model.spec import FaultSpec, FrameMatch
+from harness.plugins.fault import FaultKind, FaultParam
 from harness.witness.actions import Action, changed
 from harness.witness.rewrites import leaders, without_broker
 

@@ -7,7 +7,7 @@ makes Toxiproxy close every connection of the proxy.
 from __future__ import annotations
 
 from faults.kind import remove
-from harness.ports import Proxy
+from harness.plugins.proxy import Proxy
 
 
 async def swallow(proxy: Proxy, toxic: str, stream: str, idle_ms: int = 0) -> None:

@@ -24,8 +24,8 @@ says that it was stopped, and it is no hit.
 from __future__ import annotations
 
 from faults.frame_fault import FrameFault
-from harness.ports import FaultKind
-from harness.spec import FaultSpec
+from harness.model.spec import FaultSpec
+from harness.plugins.fault import FaultKind
 from harness.witness.actions import SWAP, Action
 
 

@@ -27,12 +27,11 @@ from collections.abc import Sequence
 from faults.broker_fault import WitnessFault, responses
 from faults.effects import frames
 from faults.kind import toxic_name
-from harness.evidence import Evidence
-from harness.lane import LiveLane
-from harness.ports import FaultKind, FaultParam
-from harness.rows import FaultRow, Frame
+from harness.model.evidence import Evidence
+from harness.model.rows import FaultRow, Frame
+from harness.model.spec import FaultSpec, FrameMatch
+from harness.plugins.fault import FaultKind, FaultParam, LiveLane
 from harness.simulated.lane import SimulatedLane
-from harness.spec import FaultSpec, FrameMatch
 from harness.wire.apis import Api, api_name
 from harness.witness.actions import changed
 from harness.witness.rewrites import throttle_time

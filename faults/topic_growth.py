@@ -25,13 +25,12 @@ from collections.abc import Sequence
 
 from faults.broker_fault import BrokerFault, responses
 from faults.effects import aftermath
-from harness.evidence import Evidence
-from harness.lane import LiveLane
-from harness.ports import FaultKind, FaultParam
-from harness.rows import FaultRow, Frame
+from harness.model.evidence import Evidence
+from harness.model.rows import FaultRow, Frame
+from harness.model.spec import FaultSpec
+from harness.model.units import NS_PER_MS
+from harness.plugins.fault import FaultKind, FaultParam, LiveLane
 from harness.simulated.lane import SimulatedLane
-from harness.spec import FaultSpec
-from harness.units import NS_PER_MS
 from harness.wire.apis import Api
 
 #: How old a client lets its metadata become if nobody says otherwise, and how soon after that it has new ones.

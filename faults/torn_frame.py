@@ -32,13 +32,13 @@ from collections.abc import Sequence
 
 from faults.effects import cuts
 from faults.kind import BOTH_WORLDS, Fault, cut, each, passed, remove, toxic_name
-from harness.evidence import Evidence
-from harness.lane import LiveLane
-from harness.ports import FaultKind, FaultParam, Proxy
-from harness.rows import FaultRow, Frame, FrameKind
+from harness.model.evidence import Evidence
+from harness.model.rows import FaultRow, Frame, FrameKind
+from harness.model.spec import FaultSpec
+from harness.plugins.fault import FaultKind, FaultParam, LiveLane
+from harness.plugins.proxy import Proxy
 from harness.simulated.connection import Tear
 from harness.simulated.lane import SimulatedLane
-from harness.spec import FaultSpec
 
 
 class TornFrame(Fault):

@@ -33,7 +33,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from harness.errors import UsageError
+from harness.model.errors import UsageError
 
 HOUR_MS = 3_600_000
 STREAMS = ("upstream", "downstream")

@@ -28,12 +28,13 @@ from faults.toxics import HARMLESS, HOLDING, checked
 from faults.toxiproxy_api import READ_TIMEOUT_S, ControlledProxy, ControlledServer, Endpoint
 from faults.toxiproxy_errors import ControlPlaneWedged, NotFound, PortInUse, ServerGone, ToxiproxyError
 from faults.toxiproxy_log import Requests
-from harness.errors import EnvironmentProblem, UsageError
 from harness.files import make_folder, tail
-from harness.ports import Address, LaneAddress, Proxy, ProxyKind, ProxyServer
-from harness.ports_block import port_block
-from harness.processes import Child, spawn, stop
+from harness.model.addresses import Address, LaneAddress
+from harness.model.errors import EnvironmentProblem, UsageError
+from harness.plugins.proxy import Proxy, ProxyKind, ProxyServer
 from harness.provision.toxiproxy import toxiproxy_server
+from harness.system.port_allocator import port_block
+from harness.system.processes import Child, spawn, stop
 
 T = TypeVar("T")
 
@@ -254,7 +255,7 @@ def _said(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 class LaneProxy:
-    """One proxy of one lane on one broker (:class:`harness.ports.Proxy`)."""
+    """One proxy of one lane on one broker (:class:`harness.plugins.proxy.Proxy`)."""
 
     def __init__(self, server: Server, proxy: ControlledProxy, address: LaneAddress) -> None:
         self._server = server

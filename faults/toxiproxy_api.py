@@ -26,7 +26,7 @@ from faults.toxiproxy_errors import (
     ToxicExists,
     ToxiproxyError,
 )
-from harness.ports import Address
+from harness.model.addresses import Address
 
 #: Healthy answers take milliseconds; a removal that is stuck gives up after 25 s by itself, which is too late.
 CONNECT_TIMEOUT_S = 1.0

@@ -7,7 +7,7 @@ has stopped reading can lock a proxy for good, and then the whole API (issues 55
 
 from __future__ import annotations
 
-from harness.errors import EnvironmentProblem
+from harness.model.errors import EnvironmentProblem
 
 
 class ToxiproxyError(EnvironmentProblem):

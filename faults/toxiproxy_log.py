@@ -10,7 +10,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from harness.log_tail import LogTail
+from harness.files.log_tail import LogTail
 
 #: So many requests are told; a stranger may send any number.
 MOST = 3

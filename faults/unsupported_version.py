@@ -22,8 +22,8 @@ Make the broker old: what it says in version 0 is what it can.
 from __future__ import annotations
 
 from faults.frame_fault import FrameFault
-from harness.ports import FaultKind, FaultParam
-from harness.spec import FaultSpec, FrameMatch
+from harness.model.spec import FaultSpec, FrameMatch
+from harness.plugins.fault import FaultKind, FaultParam
 from harness.witness.actions import Action, rewritten
 from harness.witness.rewrites import unsupported_version
 

@@ -20,8 +20,8 @@ Be the id of another request that waits: that is ``swapped_responses``.
 from __future__ import annotations
 
 from faults.frame_fault import FrameFault
-from harness.ports import FaultKind
-from harness.spec import FaultSpec
+from harness.model.spec import FaultSpec
+from harness.plugins.fault import FaultKind
 from harness.witness.actions import Action, rewritten
 from harness.witness.rewrites import other_correlation_id
 

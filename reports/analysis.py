@@ -13,8 +13,8 @@ from typing import Any
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
-from harness.errors import UsageError
-from harness.rows import SCHEMA_VERSION
+from harness.model.errors import UsageError
+from harness.model.rows import SCHEMA_VERSION
 from reports.load import load
 from reports.transforms import (
     agreement,

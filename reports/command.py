@@ -9,12 +9,12 @@ from typing import Annotated, Any
 
 import typer
 
-from harness import registry
+from harness.cli.console import say
 from harness.cli.output import print_json
-from harness.cli.screen import say
-from harness.errors import NothingSelected
-from harness.pack import packed
-from harness.store import RunStore
+from harness.model.errors import NothingSelected
+from harness.plugins import registry
+from harness.storage.parquet_writer import packed
+from harness.storage.run_store import RunStore
 from reports.analysis import Row, analyse
 from reports.doubts import contested, strays
 from reports.place import report_place

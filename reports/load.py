@@ -8,7 +8,7 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
-from harness.errors import UsageError
+from harness.model.errors import UsageError
 from reports.schema import SCHEMAS
 
 

@@ -6,7 +6,7 @@ that was overtaken lies below the line. Plain data in plotly's schema.
 
 from __future__ import annotations
 
-from harness.evidence import Evidence
+from harness.model.evidence import Evidence
 from reports.timeline import BLUE, MAX_MARKS, ORANGE, Figure
 
 SYMBOLS = ("circle", "square", "triangle-up", "diamond", "cross", "star")

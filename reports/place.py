@@ -16,9 +16,10 @@ from pathlib import Path
 import msgspec
 
 from harness import files
-from harness.errors import UsageError
-from harness.memory import PLAN_BYTES, Crowded, Room
-from harness.store import RUN, RunStore
+from harness.limits.memory import PLAN_BYTES, Crowded, Room
+from harness.model.errors import UsageError
+from harness.model.run_files import RUN
+from harness.storage.run_store import RunStore
 
 MANIFEST = ".kafka-trial-report"
 OWN = "report"

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 
 from msgspec.structs import replace
 
-from harness.outcome import Verdict
-from harness.rows import TrialVerdict
+from harness.model.rows import TrialVerdict
+from harness.model.verdicts import Verdict
 from reports.doubts import Doubt, told
 
 

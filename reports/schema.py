@@ -1,4 +1,4 @@
-"""The Spark schemas of the packed tables, derived from the one table of columns in :mod:`harness.tables`."""
+"""The Spark schemas of the packed tables, derived from :mod:`harness.storage.parquet_schema`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from pyspark.sql.types import ArrayType, BooleanType, DataType, LongType, StringType, StructField, StructType
 
-from harness.tables import TABLES, Columns
+from harness.storage.parquet_schema import TABLES, Columns
 
 SPARK_TYPES: Mapping[str, DataType] = {
     "string": StringType(),

@@ -2,7 +2,7 @@
 
 Spark is asked for nothing but ``DataFrame``s: no UI, no warehouse in the working folder, no word on the
 terminal (its log lies in a scratch folder, and its last lines are quoted when it cannot start). The JVM carries
-the owner's mark of :mod:`harness.processes`, so that it is swept after a crash like anything else we start.
+the owner's mark of :mod:`harness.system.processes`, so that it is swept after a crash like anything else we start.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from pyspark.errors import PySparkException
 from pyspark.java_gateway import launch_gateway
 from pyspark.sql import SparkSession
 
-from harness.errors import EnvironmentProblem
-from harness.processes import owner_env, scratch_dir
+from harness.model.errors import EnvironmentProblem
 from harness.provision.java import find_java
+from harness.system.processes import owner_env, scratch_dir
 
 LOCAL = "local[*]"
 

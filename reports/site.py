@@ -19,13 +19,14 @@ import jinja2
 import pyarrow.parquet as pq
 from markupsafe import Markup
 
-from harness import exports, files, spoiled
-from harness.availability import share_told
-from harness.evidence import Evidence
-from harness.rows import SCHEMA_VERSION, TrialVerdict
-from harness.safe_text import safe_line
-from harness.store import RunStore
-from harness.units import some
+from harness import exports, files
+from harness.model.evidence import Evidence
+from harness.model.rows import SCHEMA_VERSION, TrialVerdict
+from harness.model.units import some
+from harness.storage import unreadable
+from harness.storage.run_store import RunStore
+from harness.text.escaping import safe_line
+from harness.workloads.produce.availability import share_told
 from reports import overview
 from reports.analysis import Analysis, Row
 from reports.doubts import contested, doubts
@@ -82,7 +83,7 @@ class _Site:
         self._spoilt = spoilt
         self._specs = {spec.trial: spec for spec in self._record.plan.trials}
         self._verdicts = [
-            spoiled.verdict(self._specs[verdict.trial], spoilt[verdict.trial])
+            unreadable.verdict(self._specs[verdict.trial], spoilt[verdict.trial])
             if verdict.trial in spoilt
             else published(verdict, self._doubts)
             for verdict in store.verdicts()
@@ -153,7 +154,7 @@ class _Site:
 
     def _evidence(self, trial: str) -> Evidence:
         if (why := self._spoilt.get(trial)) is not None:
-            return spoiled.evidence(self._specs[trial], self._record.run_id, why)
+            return unreadable.evidence(self._specs[trial], self._record.run_id, why)
         return self._store.read_evidence(trial)
 
     def _siblings(self, verdict: TrialVerdict) -> list[TrialVerdict]:

@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from harness.capture.crosscheck import Comparison, crosscheck
-from harness.capture.rows import By, TcpFact, What
-from harness.evidence import Evidence
-from harness.rows import CaptureRecord
-from harness.wire_lines import origin_ns
+from harness.judging.crosscheck import Comparison, crosscheck
+from harness.judging.frame_excerpt import origin_ns
+from harness.model.evidence import Evidence
+from harness.model.rows import CaptureRecord
+from harness.model.tcp_facts import By, TcpFact, What
 
 MAX_LINES = 100
 MAX_DISAGREEMENTS = 8

@@ -10,10 +10,10 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from html import escape
 from typing import Any
 
-from harness.evidence import Evidence, Send
-from harness.rows import FaultRow, Frame, FrameKind
-from harness.safe_text import safe_line
-from harness.wire_lines import origin_ns
+from harness.judging.frame_excerpt import origin_ns
+from harness.model.evidence import Evidence, Send
+from harness.model.rows import FaultRow, Frame, FrameKind
+from harness.text.escaping import safe_line
 
 Figure = dict[str, Any]
 Mark = dict[str, Any]

@@ -10,12 +10,13 @@ from typing import Any
 
 from msgspec.structs import asdict
 
-from harness import files, zstd
-from harness.contract import Configured
-from harness.evidence import Evidence
-from harness.rows import RequirementVerdict, TrialVerdict
-from harness.spec import TrialSpec
-from harness.wire_lines import WireLine, origin_ns, wire_lines
+from harness import files
+from harness.files import zstd
+from harness.judging.frame_excerpt import WireLine, origin_ns, wire_lines
+from harness.model.contract import Configured
+from harness.model.evidence import Evidence
+from harness.model.rows import RequirementVerdict, TrialVerdict
+from harness.model.spec import TrialSpec
 from reports.analysis import Row
 from reports.doubts import Doubt
 from reports.log_order import log_order

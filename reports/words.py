@@ -9,9 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from harness.cli.explain import VERDICTS
-from harness.cli.screen import GLYPHS
-from harness.outcome import SEVERITY, Guarantee, Verdict
+from harness.cli.commands.explain import VERDICTS
+from harness.model.verdicts import GLYPHS, SEVERITY, Guarantee, Verdict
 
 LETTERS: Mapping[Verdict, str] = {
     Verdict.PASS: "P",

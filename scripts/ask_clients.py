@@ -14,9 +14,9 @@ from pathlib import Path
 
 import msgspec
 
-from harness import registry
-from harness.errors import EnvironmentProblem
 from harness.files import write_named
+from harness.model.errors import EnvironmentProblem
+from harness.plugins import registry
 from suites.contract.asking import Told, ask
 
 ADAPTERS = Path(__file__).parents[1] / "clients" / "adapters"

@@ -13,8 +13,8 @@ import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from harness import registry
-from harness.errors import KafkaTrialError
+from harness.model.errors import KafkaTrialError
+from harness.plugins import registry
 
 
 def main() -> int:

@@ -6,11 +6,11 @@ from abc import ABC, abstractmethod
 from functools import partial
 
 from harness.brokers.scripted.answer import Answer
-from harness.dice import Dice
-from harness.hostile import real_frame, trickle, wounded
+from harness.model.dice import Dice
 from harness.simulated.connection import Answer as AnyAnswer
 from harness.wire.headers import RequestHeader, read_request_header
 from suites.simulated.bench import Bench
+from testkit.hostile import real_frame, trickle, wounded
 
 TRICKLE_PAUSE_NS = 10_000_000
 

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from benchmarks.hostile.brokers import HostileBrokers, any_answer
 from benchmarks.hostile.steps import Result, steps
-from clients.reference.channel import Channel
+from clients.reference.network.channel import Channel
+from clients.reference.network.sasl import PlainAuthenticator
 from clients.reference.ports import Polled
-from clients.reference.producer import Components
-from clients.reference.sasl import PlainAuthenticator
-from clients.reference.trace import Misbehaved
-from harness.dice import Dice
-from harness.hostile import wounded
+from clients.reference.producer.producer import Components
+from clients.reference.telemetry.trace import Misbehaved
+from harness.model.dice import Dice
 from harness.wire.apis import Api
 from harness.wire.frames import SIZE_BYTES
 from harness.wire.headers import read_request_header
 from suites.simulated.bench import Bench
+from testkit.hostile import wounded
 
 ANSWERS = 40
 MAX_BLOCK_MS, DELIVERY_TIMEOUT_MS, REQUEST_TIMEOUT_MS = 2_000, 3_000, 1_000

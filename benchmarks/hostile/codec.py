@@ -6,8 +6,7 @@ from collections.abc import Callable
 from contextlib import suppress
 
 from benchmarks.hostile.steps import Result, steps
-from harness.dice import Dice
-from harness.hostile import MAX_DECOMPRESSED_BYTES, HostileFrame, hostile_frame, real_frame
+from harness.model.dice import Dice
 from harness.wire.errors import WireError
 from harness.wire.frames import FrameReader, frame
 from harness.wire.headers import read_request_header
@@ -16,6 +15,7 @@ from harness.wire.records import read_batches, read_headers
 from harness.witness.rewrites import CannotRewrite, error_code, rewrite
 from harness.witness.splitter import FrameSplitter, NotAFrame
 from harness.witness.transcript import Transcript
+from testkit.hostile import MAX_DECOMPRESSED_BYTES, HostileFrame, hostile_frame, real_frame
 
 #: A real frame costs more to make than to hurt.
 WOUNDS_EACH = 4

@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
 from benchmarks.witness.lane import HOST, lane_before
-from harness.ports import Address
+from harness.model.addresses import Address
 from harness.witness import WitnessLane
 
 Stream = tuple[asyncio.StreamReader, asyncio.StreamWriter]

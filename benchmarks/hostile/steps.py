@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from harness.dice import Dice
+from harness.model.dice import Dice
 
 GROWTH_LIMIT_BYTES = 64 << 20
 STEP_LIMIT_NS = 10_000_000_000

@@ -8,12 +8,12 @@ from contextlib import suppress
 from benchmarks.hostile.ends import Ends, Stream, witnessed
 from benchmarks.hostile.steps import STEP_LIMIT_NS, Result, steps
 from benchmarks.witness.lane import held
-from harness.dice import Dice
-from harness.hostile import BREAKS_FRAMING, KEEPS_FRAMING, real_frame, wounded
-from harness.spec import FrameMatch
+from harness.model.dice import Dice
+from harness.model.spec import FrameMatch
 from harness.wire.apis import Api, api_name
 from harness.witness.actions import SWAP, TWICE, Action, changed, delay, slices, tear
 from harness.witness.rewrites import error_code, leaders, throttle_time, without_broker
+from testkit.hostile import BREAKS_FRAMING, KEEPS_FRAMING, real_frame, wounded
 
 EXCHANGES = 8
 #: More than there will ever be.

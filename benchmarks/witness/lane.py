@@ -7,8 +7,8 @@ from collections.abc import AsyncIterator, Iterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
 from typing import TypeVar
 
-from harness.ports import Address, LaneAddress
-from harness.ports_block import port_block
+from harness.model.addresses import Address, LaneAddress
+from harness.system.port_allocator import port_block
 from harness.witness import WitnessLane
 
 T = TypeVar("T")

@@ -17,8 +17,8 @@ from benchmarks.witness.ends import Client, serve_broker
 from benchmarks.witness.lane import HOST, held
 from benchmarks.witness.relays import ARMED, serve_relays
 from faults.toxiproxy import TOXIPROXY
-from harness.ports import LaneAddress
-from harness.ports_block import port_block
+from harness.model.addresses import LaneAddress
+from harness.system.port_allocator import port_block
 
 PATHS = ("direct", "bare relay", "Toxiproxy", "witness", ARMED)
 

@@ -9,8 +9,8 @@ from typing import Any
 
 from benchmarks.witness.lane import HOST, lane_before
 from benchmarks.witness.stages import stop_after
-from harness.rows import Frame
-from harness.spec import FrameMatch
+from harness.model.rows import Frame
+from harness.model.spec import FrameMatch
 from harness.witness import WitnessLane
 from harness.witness.actions import DROP
 from harness.witness.relay import HIGH_WATER_BYTES

@@ -20,10 +20,10 @@ from clients.mutants.tables.plug_ins import PLUG_INS
 from clients.mutants.tables.row import Mutant
 from clients.mutants.tables.settings import SETTINGS
 from clients.mutants.tables.waiting import WAITING
-from harness.errors import unknown
+from harness.model.errors import unknown
 
 if TYPE_CHECKING:
-    from clients.reference.producer import Components
+    from clients.reference.producer.producer import Components
 
 MUTANTS: dict[str, Mutant] = {
     **NETWORK,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from clients.reference.config import ProducerConfig
-from clients.reference.producer import Components
+from clients.reference.config.producer_config import ProducerConfig
+from clients.reference.producer.producer import Components
 
 
 class Lenient(ProducerConfig):

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from clients.reference.config import ProducerConfig
-from clients.reference.producer import Components
+from clients.reference.config.producer_config import ProducerConfig
+from clients.reference.producer.producer import Components
 
 
 class Modest(ProducerConfig):

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from clients.reference.metadata import Metadata, TopicPartition
+from clients.reference.metadata.metadata import Metadata, TopicPartition
 from clients.reference.ports import Node
-from clients.reference.producer import Components
+from clients.reference.producer.producer import Components
 
 
 class Adopting(Metadata):

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from clients.reference.producer import Components
-from clients.reference.transaction_manager import TransactionManager
+from clients.reference.producer.producer import Components
+from clients.reference.producer.transaction_manager import TransactionManager
 
 
 class Sweeping(TransactionManager):

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from clients.reference.producer import Components
-from clients.reference.producer_batch import ProducerBatch, ProducerId
-from clients.reference.sequences import PartitionSequences
-from clients.reference.transaction_manager import TransactionManager
+from clients.reference.producer.producer import Components
+from clients.reference.producer.producer_batch import ProducerBatch, ProducerId
+from clients.reference.producer.sequences import PartitionSequences
+from clients.reference.producer.transaction_manager import TransactionManager
 
 IDLE_MS = 600_000
 

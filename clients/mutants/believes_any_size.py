@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from clients.reference.channel import Channel
+from clients.reference.network.channel import Channel
 from clients.reference.ports import ChannelState
-from clients.reference.producer import Components
+from clients.reference.producer.producer import Components
 
 
 class Credulous(Channel):

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from uuid import UUID
 
-from clients.reference.metadata import Metadata
-from clients.reference.producer import Components
-from clients.reference.topic_metadata import LeaderEpochs, TopicPartition
+from clients.reference.metadata.metadata import Metadata
+from clients.reference.metadata.topic_metadata import LeaderEpochs, TopicPartition
+from clients.reference.producer.producer import Components
 
 
 class NoMemory(LeaderEpochs):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from clients.reference.producer import Components
-from clients.reference.producer_batch import ProducerBatch
+from clients.reference.producer.producer import Components
+from clients.reference.producer.producer_batch import ProducerBatch
 
 
 class Repeating(ProducerBatch):

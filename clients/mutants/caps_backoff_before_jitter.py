@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from clients.reference.backoff import JITTER, ExponentialBackoff
-from clients.reference.config import ProducerConfig
-from clients.reference.connection_states import ClusterConnectionStates
-from clients.reference.network_client import NetworkClient
-from clients.reference.node_addresses import Resolve
+from clients.reference.common.backoff import JITTER, ExponentialBackoff
+from clients.reference.config.producer_config import ProducerConfig
+from clients.reference.network.connection_states import ClusterConnectionStates
+from clients.reference.network.network_client import NetworkClient
+from clients.reference.network.node_addresses import Resolve
 from clients.reference.ports import Jitter
-from clients.reference.producer import Components
-from clients.reference.trace import Trace
+from clients.reference.producer.producer import Components
+from clients.reference.telemetry.trace import Trace
 
 
 class EarlyCapped(ExponentialBackoff):

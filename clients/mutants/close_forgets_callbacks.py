@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from clients.reference.errors import SendError
-from clients.reference.producer import Components
-from clients.reference.producer_batch import ProducerBatch
-from clients.reference.sender import Sender
+from clients.reference.producer.producer import Components
+from clients.reference.producer.producer_batch import ProducerBatch
+from clients.reference.producer.sender import Sender
 
 
 class Silent(Sender):

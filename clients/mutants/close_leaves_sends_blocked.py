@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from clients.reference.blocked_sends import BlockedSends
 from clients.reference.errors import SendError
-from clients.reference.producer import Components
+from clients.reference.producer.blocked_sends import BlockedSends
+from clients.reference.producer.producer import Components
 
 
 class Abandoned(BlockedSends):

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from clients.reference.in_flight_requests import InFlightRequests
-from clients.reference.network_client import NetworkClient
-from clients.reference.producer import Components
+from clients.reference.network.in_flight_requests import InFlightRequests
+from clients.reference.network.network_client import NetworkClient
+from clients.reference.producer.producer import Components
 
 
 class Counting(InFlightRequests):

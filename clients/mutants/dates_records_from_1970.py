@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from clients.reference.buffer_pool import Grant
-from clients.reference.delivery import Outgoing
-from clients.reference.metadata import TopicPartition
-from clients.reference.producer import Components
-from clients.reference.record_accumulator import Appended, RecordAccumulator
+from clients.reference.metadata.metadata import TopicPartition
+from clients.reference.producer.buffer_pool import Grant
+from clients.reference.producer.producer import Components
+from clients.reference.producer.record_accumulator import Appended, RecordAccumulator
+from clients.reference.producer.send_handle import Outgoing
 
 
 class Undated(RecordAccumulator):

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from clients.reference.config import ProducerConfig
-from clients.reference.producer import Components
-from clients.reference.producer_plugins import ProducerPlugins
+from clients.reference.config.producer_config import ProducerConfig
+from clients.reference.producer.producer import Components
+from clients.reference.producer.producer_plugins import ProducerPlugins
 
 
 class Careless(ProducerPlugins):

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from clients.reference.metadata import TopicPartition
-from clients.reference.producer import Components
-from clients.reference.requests import ClientResponse, PartitionResponse
-from clients.reference.sender import Batches, Sender
+from clients.reference.common.requests import ClientResponse, PartitionResponse
+from clients.reference.metadata.metadata import TopicPartition
+from clients.reference.producer.producer import Components
+from clients.reference.producer.sender import Batches, Sender
 
 
 class Collective(Sender):

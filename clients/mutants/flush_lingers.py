@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from clients.reference.producer import Components
-from clients.reference.record_accumulator import RecordAccumulator
+from clients.reference.producer.producer import Components
+from clients.reference.producer.record_accumulator import RecordAccumulator
 
 
 class Leisurely(RecordAccumulator):

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from clients.reference.compression_ratio_estimator import CompressionRatioEstimator
-from clients.reference.producer import Components
-from clients.reference.record_accumulator import RecordAccumulator
+from clients.reference.producer.compression_ratio_estimator import CompressionRatioEstimator
+from clients.reference.producer.producer import Components
+from clients.reference.producer.record_accumulator import RecordAccumulator
 
 
 class Unteachable(CompressionRatioEstimator):

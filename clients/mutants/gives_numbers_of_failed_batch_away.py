@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from clients.reference.config import ProducerConfig
-from clients.reference.metadata import TopicPartition
+from clients.reference.config.producer_config import ProducerConfig
+from clients.reference.metadata.metadata import TopicPartition
 from clients.reference.ports import Jitter
-from clients.reference.producer import Components
-from clients.reference.producer_batch import NO_PRODUCER_ID, NO_SEQUENCE, ProducerBatch
-from clients.reference.trace import Trace
-from clients.reference.transaction_manager import TransactionManager
+from clients.reference.producer.producer import Components
+from clients.reference.producer.producer_batch import NO_PRODUCER_ID, NO_SEQUENCE, ProducerBatch
+from clients.reference.producer.transaction_manager import TransactionManager
+from clients.reference.telemetry.trace import Trace
 
 
 class Generous(TransactionManager):

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from clients.reference.partitioner import Partitioner, murmur2
-from clients.reference.producer import Components
-from clients.reference.topic_metadata import TopicMetadata
+from clients.reference.metadata.topic_metadata import TopicMetadata
+from clients.reference.producer.partitioner import Partitioner, murmur2
+from clients.reference.producer.producer import Components
 
 
 class Absolute(Partitioner):

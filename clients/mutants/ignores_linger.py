@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from clients.reference.batch_queues import Queue
-from clients.reference.producer import Components
-from clients.reference.producer_batch import ProducerBatch
-from clients.reference.record_accumulator import RecordAccumulator
+from clients.reference.producer.batch_queues import Queue
+from clients.reference.producer.producer import Components
+from clients.reference.producer.producer_batch import ProducerBatch
+from clients.reference.producer.record_accumulator import RecordAccumulator
 
 
 class Eager(RecordAccumulator):

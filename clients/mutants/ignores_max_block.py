@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from clients.reference.blocked_sends import BlockedSends
-from clients.reference.delivery import Outgoing
-from clients.reference.producer import Components
+from clients.reference.producer.blocked_sends import BlockedSends
+from clients.reference.producer.producer import Components
+from clients.reference.producer.send_handle import Outgoing
 
 
 class Unlimited(BlockedSends):

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from clients.reference.config import ProducerConfig
-from clients.reference.interceptors import Interceptors, ProducerRecord
-from clients.reference.producer import Components
-from clients.reference.producer_plugins import ProducerPlugins
+from clients.reference.config.producer_config import ProducerConfig
+from clients.reference.producer.interceptors import Interceptors, ProducerRecord
+from clients.reference.producer.producer import Components
+from clients.reference.producer.producer_plugins import ProducerPlugins
 
 
 class Fragile(Interceptors):

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from clients.reference.connection_states import ClusterConnectionStates
-from clients.reference.network_client import NetworkClient
-from clients.reference.node_addresses import NodeAddresses
+from clients.reference.network.connection_states import ClusterConnectionStates
+from clients.reference.network.network_client import NetworkClient
+from clients.reference.network.node_addresses import NodeAddresses
 from clients.reference.ports import Address, Node
-from clients.reference.producer import Components
+from clients.reference.producer.producer import Components
 
 
 class FirstAddress(NodeAddresses):

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from clients.reference.network_client import NetworkClient
-from clients.reference.producer import Components
+from clients.reference.network.network_client import NetworkClient
+from clients.reference.producer.producer import Components
 
 
 class Tolerant(NetworkClient):

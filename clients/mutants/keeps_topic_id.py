@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 from uuid import UUID
 
-from clients.reference.metadata import Metadata
-from clients.reference.producer import Components
+from clients.reference.metadata.metadata import Metadata
+from clients.reference.producer.producer import Components
 
 
 class FirstImpression(Metadata):

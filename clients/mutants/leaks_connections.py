@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from clients.reference.network_client import NetworkClient
+from clients.reference.network.network_client import NetworkClient
 from clients.reference.ports import Disconnection, Polled
-from clients.reference.producer import Components
+from clients.reference.producer.producer import Components
 
 _FIRST_SPARE = 1_000_000
 

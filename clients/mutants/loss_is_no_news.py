@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from clients.reference.network_client import NetworkClient
-from clients.reference.producer import Components
+from clients.reference.network.network_client import NetworkClient
+from clients.reference.producer.producer import Components
 
 
 class Unmoved(NetworkClient):

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from clients.reference.blocked_sends import BlockedSend, BlockedSends
-from clients.reference.producer import Components
+from clients.reference.producer.blocked_sends import BlockedSend, BlockedSends
+from clients.reference.producer.producer import Components
 
 
 class Twofold(BlockedSends):

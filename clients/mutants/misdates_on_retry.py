@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from clients.mutants.rebuilt import rebuilt
-from clients.reference.producer import Components
-from clients.reference.producer_batch import ProducerBatch
+from clients.reference.producer.producer import Components
+from clients.reference.producer.producer_batch import ProducerBatch
 from harness.wire.records import Record
 
 DAY_MS = 86_400_000

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from clients.reference.producer import Components
-from clients.reference.sequences import NONE_ACKED, PartitionSequences
-from clients.reference.transaction_manager import TransactionManager
+from clients.reference.producer.producer import Components
+from clients.reference.producer.sequences import NONE_ACKED, PartitionSequences
+from clients.reference.producer.transaction_manager import TransactionManager
 
 
 class Unbounded(PartitionSequences):

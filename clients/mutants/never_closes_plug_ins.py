@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from clients.reference.producer import Components
-from clients.reference.producer_plugins import ProducerPlugins
+from clients.reference.producer.producer import Components
+from clients.reference.producer.producer_plugins import ProducerPlugins
 
 
 class Leaky(ProducerPlugins):

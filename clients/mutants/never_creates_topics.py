@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from functools import partial
 
-from clients.reference.metadata_updater import MetadataUpdater
-from clients.reference.producer import Components
-from clients.reference.requests import METADATA_LOWEST, ClientRequest, metadata_request
+from clients.reference.common.requests import METADATA_LOWEST, ClientRequest, metadata_request
+from clients.reference.network.metadata_updater import MetadataUpdater
+from clients.reference.producer.producer import Components
 from harness.wire.apis import Api
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from clients.reference.metadata import Metadata
-from clients.reference.producer import Components
+from clients.reference.metadata.metadata import Metadata
+from clients.reference.producer.producer import Components
 
 
 class Hoarding(Metadata):

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from clients.reference.partitioner import Partitioner
-from clients.reference.producer import Components
+from clients.reference.producer.partitioner import Partitioner
+from clients.reference.producer.producer import Components
 
 
 class Settled(Partitioner):

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from clients.reference.metadata import Metadata, MetadataQuestion
-from clients.reference.producer import Components
+from clients.reference.metadata.metadata import Metadata, MetadataQuestion
+from clients.reference.producer.producer import Components
 
 
 class Ageless(Metadata):

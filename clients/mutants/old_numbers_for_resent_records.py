@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from clients.reference.config import ProducerConfig
-from clients.reference.metadata import TopicPartition
+from clients.reference.config.producer_config import ProducerConfig
+from clients.reference.metadata.metadata import TopicPartition
 from clients.reference.ports import Jitter
-from clients.reference.producer import Components
-from clients.reference.producer_batch import ProducerBatch, ProducerId
-from clients.reference.trace import Trace
-from clients.reference.transaction_manager import TransactionManager
+from clients.reference.producer.producer import Components
+from clients.reference.producer.producer_batch import ProducerBatch, ProducerId
+from clients.reference.producer.transaction_manager import TransactionManager
+from clients.reference.telemetry.trace import Trace
 from harness.wire.error_table import KafkaError
 from harness.wire.records import read_batches
 

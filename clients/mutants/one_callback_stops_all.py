@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from clients.reference.completions import Completions
-from clients.reference.network_client import NetworkClient
-from clients.reference.producer import Components
+from clients.reference.network.completions import Completions
+from clients.reference.network.network_client import NetworkClient
+from clients.reference.producer.producer import Components
 
 
 class Fragile(Completions):

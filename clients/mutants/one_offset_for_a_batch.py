@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from clients.reference.producer import Components
-from clients.reference.producer_batch import ProducerBatch
+from clients.reference.producer.producer import Components
+from clients.reference.producer.producer_batch import ProducerBatch
 
 
 class Unmoved(ProducerBatch):

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from clients.reference.channel import Channel
-from clients.reference.producer import Components
+from clients.reference.network.channel import Channel
+from clients.reference.producer.producer import Components
 
 
 class Naive(Channel):

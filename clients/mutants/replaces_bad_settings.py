@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from clients.reference.config import ProducerConfig
-from clients.reference.producer import Components
-from harness.errors import UsageError
+from clients.reference.config.producer_config import ProducerConfig
+from clients.reference.producer.producer import Components
+from harness.model.errors import UsageError
 
 
 class Forgiving(ProducerConfig):

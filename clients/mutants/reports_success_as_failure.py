@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from clients.reference.producer import Components
-from clients.reference.requests import ClientResponse
-from clients.reference.sender import Sender
+from clients.reference.common.requests import ClientResponse
+from clients.reference.producer.producer import Components
+from clients.reference.producer.sender import Sender
 from harness.wire.error_table import BY_NAME, KafkaError
 
 

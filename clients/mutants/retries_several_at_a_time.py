@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from clients.reference.producer import Components
-from clients.reference.producer_batch import ProducerBatch
-from clients.reference.transaction_manager import TransactionManager
+from clients.reference.producer.producer import Components
+from clients.reference.producer.producer_batch import ProducerBatch
+from clients.reference.producer.transaction_manager import TransactionManager
 
 
 class Impatient(TransactionManager):

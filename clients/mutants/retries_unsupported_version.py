@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from clients.reference.producer import Components
-from clients.reference.producer_batch import ProducerBatch
-from clients.reference.requests import PartitionResponse
-from clients.reference.sender import Sender
+from clients.reference.common.requests import PartitionResponse
+from clients.reference.producer.producer import Components
+from clients.reference.producer.producer_batch import ProducerBatch
+from clients.reference.producer.sender import Sender
 from harness.wire.error_table import KafkaError
 
 

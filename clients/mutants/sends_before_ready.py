@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from clients.reference.connection_states import ClusterConnectionStates
-from clients.reference.network_client import NetworkClient
-from clients.reference.producer import Components
+from clients.reference.network.connection_states import ClusterConnectionStates
+from clients.reference.network.network_client import NetworkClient
+from clients.reference.producer.producer import Components
 
 
 class Hasty(ClusterConnectionStates):

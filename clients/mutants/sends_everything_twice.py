@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from clients.reference.network_client import NetworkClient
-from clients.reference.producer import Components
-from clients.reference.requests import ClientRequest
+from clients.reference.common.requests import ClientRequest
+from clients.reference.network.network_client import NetworkClient
+from clients.reference.producer.producer import Components
 from harness.wire.apis import Api
 
 

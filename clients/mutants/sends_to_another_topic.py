@@ -6,9 +6,9 @@ from dataclasses import replace
 
 from msgspec.structs import replace as changed
 
-from clients.reference.network_client import NetworkClient
-from clients.reference.producer import Components
-from clients.reference.requests import PRODUCE_BY_NAME_HIGHEST, ClientRequest, Message
+from clients.reference.common.requests import PRODUCE_BY_NAME_HIGHEST, ClientRequest, Message
+from clients.reference.network.network_client import NetworkClient
+from clients.reference.producer.producer import Components
 from harness.wire.apis import Api
 
 EVERY = 3

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from clients.reference.metadata import Metadata, MetadataQuestion
-from clients.reference.producer import Components
+from clients.reference.metadata.metadata import Metadata, MetadataQuestion
+from clients.reference.producer.producer import Components
 
 
 class HastyMetadata(Metadata):

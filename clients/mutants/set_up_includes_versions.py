@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from clients.reference.connection_states import ClusterConnectionStates
-from clients.reference.network_client import NetworkClient
-from clients.reference.producer import Components
+from clients.reference.network.connection_states import ClusterConnectionStates
+from clients.reference.network.network_client import NetworkClient
+from clients.reference.producer.producer import Components
 
 
 class Strict(ClusterConnectionStates):

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from clients.reference.producer import Components
-from clients.reference.sender import Sender
+from clients.reference.producer.producer import Components
+from clients.reference.producer.sender import Sender
 
 
 class Sleeper(Sender):

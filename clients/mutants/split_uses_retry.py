@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from clients.reference.producer import Components
-from clients.reference.producer_batch import ProducerBatch
-from clients.reference.record_accumulator import RecordAccumulator
+from clients.reference.producer.producer import Components
+from clients.reference.producer.producer_batch import ProducerBatch
+from clients.reference.producer.record_accumulator import RecordAccumulator
 
 
 class Charging(RecordAccumulator):

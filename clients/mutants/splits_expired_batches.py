@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from clients.reference.producer import Components
-from clients.reference.producer_batch import ProducerBatch
-from clients.reference.sender import Sender
+from clients.reference.producer.producer import Components
+from clients.reference.producer.producer_batch import ProducerBatch
+from clients.reference.producer.sender import Sender
 from clients.reference.states import BatchState
 from harness.wire.error_table import KafkaError
 

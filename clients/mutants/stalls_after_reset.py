@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from clients.reference.producer import Components
-from clients.reference.requests import ClientResponse
-from clients.reference.sender import Batches, Sender
+from clients.reference.common.requests import ClientResponse
+from clients.reference.producer.producer import Components
+from clients.reference.producer.sender import Batches, Sender
 
 
 class StalledSender(Sender):

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from clients.reference.config import MAX_IN_FLIGHT_IDEMPOTENT
-from clients.reference.producer import Components
-from clients.reference.sequences import PartitionSequences
-from clients.reference.transaction_manager import TransactionManager
+from clients.reference.config.producer_config import MAX_IN_FLIGHT_IDEMPOTENT
+from clients.reference.producer.producer import Components
+from clients.reference.producer.sequences import PartitionSequences
+from clients.reference.producer.transaction_manager import TransactionManager
 
 
 class Eager(PartitionSequences):

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from clients.reference.errors import SerializationError
-from clients.reference.interceptors import ProducerRecord
-from clients.reference.producer import Components
-from clients.reference.producer_plugins import ProducerPlugins
-from clients.reference.serializers import Serializer
+from clients.reference.producer.interceptors import ProducerRecord
+from clients.reference.producer.producer import Components
+from clients.reference.producer.producer_plugins import ProducerPlugins
+from clients.reference.producer.serializers import Serializer
 
 
 class Obliging(ProducerPlugins):

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from clients.reference.exchanges import Exchanges
-from clients.reference.network_client import NetworkClient
+from clients.reference.network.network_client import NetworkClient
+from clients.reference.network.request_tracker import Exchanges
 from clients.reference.ports import INT32_MAX
-from clients.reference.producer import Components
+from clients.reference.producer.producer import Components
 
 
 class Unreserved(Exchanges):

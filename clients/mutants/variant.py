@@ -9,10 +9,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from clients.reference.config_keys import NEWEST
-from clients.reference.consumer_config import ConsumerConfig
+from clients.reference.config.config_keys import NEWEST
+from clients.reference.config.consumer_config import ConsumerConfig
 from clients.reference.errors import ConfigException
-from clients.reference.producer import Components
+from clients.reference.producer.producer import Components
 from clients.reference.transport.kafka_producer import KafkaProducer
 
 

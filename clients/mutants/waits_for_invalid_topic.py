@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from clients.reference.blocked_sends import BlockedSend, BlockedSends
-from clients.reference.producer import Components
+from clients.reference.producer.blocked_sends import BlockedSend, BlockedSends
+from clients.reference.producer.producer import Components
 
 
 class Hopeful(BlockedSends):

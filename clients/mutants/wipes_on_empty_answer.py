@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from clients.reference.metadata import Metadata, MetadataQuestion
-from clients.reference.producer import Components
-from clients.reference.requests import Message
+from clients.reference.common.requests import Message
+from clients.reference.metadata.metadata import Metadata, MetadataQuestion
+from clients.reference.producer.producer import Components
 
 
 class TrustingMetadata(Metadata):

@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from clients.reference.errors import SendError
-    from clients.reference.interceptors import ProducerInterceptor, ProducerRecord
-    from clients.reference.metrics import MetricName
-    from clients.reference.producer_batch import RecordMetadata
-    from clients.reference.serializers import Serializer
+    from clients.reference.producer.interceptors import ProducerInterceptor, ProducerRecord
+    from clients.reference.producer.producer_batch import RecordMetadata
+    from clients.reference.producer.serializers import Serializer
+    from clients.reference.telemetry.metrics import MetricName
     from clients.reference.transport.kafka_producer import KafkaProducer
     from clients.reference.transport.record_future import RecordFuture
 

@@ -7,8 +7,8 @@ three-valued answer of a failed send: FAIL the record is certainly not in the lo
 
 from __future__ import annotations
 
-from harness.errors import KafkaTrialError, UsageError
-from harness.outcome import Outcome
+from harness.model.errors import KafkaTrialError, UsageError
+from harness.model.verdicts import Outcome
 from harness.wire.error_table import KafkaError
 
 

@@ -10,11 +10,11 @@ import typer
 
 from clients.skeletons.files import adapter_files, must_be_new, template, write_new
 from clients.skeletons.languages import LANGUAGES
+from harness.cli.console import answer, say
 from harness.cli.options import AsJson
 from harness.cli.output import print_json
-from harness.cli.screen import answer, say
-from harness.errors import UsageError, unknown
-from harness.names import folder_name
+from harness.model.errors import UsageError, unknown
+from harness.model.path_names import folder_name
 
 DEFAULT_NAME = "my-client"
 WORKFLOW = Path(".github/workflows/kafka-trial.yml")

@@ -9,9 +9,9 @@ from typing import Final
 
 import clients.adapters
 from clients.skeletons.languages import Language
-from harness.errors import EnvironmentProblem, UsageError
-from harness.outcome import Guarantee
-from harness.plan import CODECS, producer_config
+from harness.model.errors import EnvironmentProblem, UsageError
+from harness.model.verdicts import Guarantee
+from harness.planning.plan import CODECS, producer_config
 
 ADAPTERS: Final = Path(clients.adapters.__file__).parent
 TEMPLATES: Final = Path(__file__).parent / "templates"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from faults.effects.span import is_target, span_of
 from faults.kind import GRACE_NS
-from harness.evidence import Evidence
-from harness.exchanges import PRODUCE, connections
-from harness.rows import FaultRow, FrameKind
+from harness.model.evidence import Evidence
+from harness.model.exchanges import PRODUCE, connections
+from harness.model.rows import FaultRow, FrameKind
 
 
 def moved(row: FaultRow, evidence: Evidence) -> int:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from faults.effects.span import Span, final_ns, is_target, span_of
 from faults.effects.waits import held_up
 from faults.kind import GRACE_NS
-from harness.evidence import Evidence
-from harness.exchanges import PRODUCE, Connection, connections, ways
-from harness.rows import FaultRow
+from harness.model.evidence import Evidence
+from harness.model.exchanges import PRODUCE, Connection, connections, ways
+from harness.model.rows import FaultRow
 
 
 def ended(row: FaultRow, evidence: Evidence) -> list[Connection]:

@@ -8,9 +8,9 @@ from faults.effects.cuts import ended
 from faults.effects.span import final_ns, is_target, span_of
 from faults.effects.waits import SCATTER_NS, TIMES_USUAL, usual
 from faults.kind import GRACE_NS, toxic_name
-from harness.evidence import Evidence
-from harness.exchanges import Connection, connections, ways
-from harness.rows import Fate, FaultRow, Frame, FrameKind
+from harness.model.evidence import Evidence
+from harness.model.exchanges import Connection, connections, ways
+from harness.model.rows import Fate, FaultRow, Frame, FrameKind
 
 
 def unheard(row: FaultRow, evidence: Evidence) -> int:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from harness.evidence import Evidence
-from harness.exchanges import FOR_EVER
-from harness.rows import FaultRow
-from harness.spec import FaultSpec
+from harness.model.evidence import Evidence
+from harness.model.exchanges import FOR_EVER
+from harness.model.rows import FaultRow
+from harness.model.spec import FaultSpec
 
 
 class Span(NamedTuple):

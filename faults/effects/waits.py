@@ -10,10 +10,10 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from faults.effects.span import Span, final_ns, is_target, span_of
-from harness.evidence import Evidence, Send, view
-from harness.exchanges import FOR_EVER, Way, connections, first_passed, ways
-from harness.rows import FaultRow, Frame, FrameKind
-from harness.units import NS_PER_MS
+from harness.model.evidence import Evidence, Send, view
+from harness.model.exchanges import FOR_EVER, Way, connections, first_passed, ways
+from harness.model.rows import FaultRow, Frame, FrameKind
+from harness.model.units import NS_PER_MS
 
 #: How long after a fault its backlog may still be at work: what is taken for peace lies outside.
 AFTERMATH_NS = 1_000 * NS_PER_MS

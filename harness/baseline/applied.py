@@ -11,10 +11,10 @@ from collections.abc import Iterable, Sequence
 from msgspec.structs import replace
 
 from harness.baseline.known import Known, covers, held
-from harness.fingerprint import FindingKey, findings, key_of
-from harness.judge import weighed
-from harness.outcome import Verdict, worst
-from harness.rows import RequirementVerdict, TrialVerdict
+from harness.judging.fingerprint import FindingKey, findings, key_of
+from harness.judging.judge import weighed
+from harness.model.rows import RequirementVerdict, TrialVerdict
+from harness.model.verdicts import Verdict, worst
 
 #: What a list of known failures speaks of.
 ACCUSED = frozenset({Verdict.FAIL, Verdict.DIFFERS})

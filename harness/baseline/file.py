@@ -17,13 +17,14 @@ from typing import Any
 
 import msgspec
 
-from harness import globs, registry
 from harness.baseline.known import Known
-from harness.errors import UsageError, unknown
 from harness.files import read_named
-from harness.globs import matches
-from harness.outcome import Guarantee, Level
-from harness.strict_toml import at, parsed
+from harness.model.errors import UsageError, unknown
+from harness.model.verdicts import Guarantee, Level
+from harness.planning.strict_toml import at, parsed
+from harness.plugins import registry
+from harness.text import globs
+from harness.text.globs import matches
 
 TABLE = "known"
 HEADER = "# Known failures, each with its reason: `kafka-trial baseline check RUN --file THIS` says what changed.\n"

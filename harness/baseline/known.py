@@ -10,10 +10,10 @@ from datetime import date
 
 import msgspec
 
-from harness.fingerprint import Found, findings
-from harness.globs import matches
-from harness.outcome import Verdict
-from harness.rows import RequirementVerdict, TrialVerdict
+from harness.judging.fingerprint import Found, findings
+from harness.model.rows import RequirementVerdict, TrialVerdict
+from harness.model.verdicts import Verdict
+from harness.text.globs import matches
 
 
 class Known(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):

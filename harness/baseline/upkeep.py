@@ -12,10 +12,10 @@ from typing import NamedTuple
 
 from harness.baseline.applied import ACCUSED, apply, bare, first
 from harness.baseline.known import Known, covers, held
-from harness.fingerprint import Found, findings, key_of
-from harness.globs import matches
-from harness.outcome import Verdict
-from harness.rows import TrialVerdict
+from harness.judging.fingerprint import Found, findings, key_of
+from harness.model.rows import TrialVerdict
+from harness.model.verdicts import Verdict
+from harness.text.globs import matches
 
 
 class _What(NamedTuple):

@@ -14,7 +14,7 @@ from collections import defaultdict
 from collections.abc import Mapping
 from pathlib import Path
 
-from harness.log_tail import LogTail
+from harness.files.log_tail import LogTail
 
 #: ``kafka.network.Processor``, the same from 3.9 to 4.3; the name of its thread has that of the listener.
 LOGGER = "kafka.network.Processor"

@@ -27,8 +27,8 @@ from kio.static.primitive import i8, i16, i32, i32Timedelta, i64
 from harness.brokers.connection import Connection, NotYet, require
 from harness.brokers.credentials import Credentials
 from harness.brokers.deadline import insist
-from harness.errors import KafkaTrialError
-from harness.ports import Address
+from harness.model.addresses import Address
+from harness.model.errors import KafkaTrialError
 
 Answer = TypeVar("Answer")
 

@@ -13,8 +13,8 @@ import logging
 import os
 from pathlib import Path
 
-from harness.errors import EnvironmentProblem
 from harness.files import write_whole
+from harness.model.errors import EnvironmentProblem
 from harness.provision.caches import cache_path
 
 log = logging.getLogger(__name__)

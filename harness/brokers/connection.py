@@ -16,9 +16,9 @@ from kio.schema.sasl_authenticate.v2 import SaslAuthenticateRequest, SaslAuthent
 from kio.schema.sasl_handshake.v1 import SaslHandshakeRequest, SaslHandshakeResponse
 
 from harness.brokers.credentials import MECHANISM, Credentials
-from harness.dial import dial
-from harness.errors import KafkaTrialError
-from harness.ports import Address
+from harness.model.addresses import Address
+from harness.model.errors import KafkaTrialError
+from harness.system.dial import dial
 from harness.wire.apis import api_name
 from harness.wire.error_table import error_for
 from harness.wire.errors import WireError

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
 from harness.brokers.connection import NotYet
-from harness.errors import KafkaTrialError
+from harness.model.errors import KafkaTrialError
 
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.005, 0.05
 

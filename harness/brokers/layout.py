@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from harness.errors import unknown
-from harness.ports import Address, LaneAddress
+from harness.model.addresses import Address, LaneAddress
+from harness.model.errors import unknown
 
 HOST = "127.0.0.1"
 NODE_COUNTS = (1, 3)

@@ -17,7 +17,6 @@ from pathlib import Path
 
 from kio.schema.errors import ErrorCode
 
-from harness import needs, processes
 from harness.brokers import class_data, settings
 from harness.brokers.accepts import Accepts
 from harness.brokers.admin import TIMEOUT_S, Admin
@@ -30,14 +29,15 @@ from harness.brokers.log_reader import read_log
 from harness.brokers.node import STOP_GRACE_S, Node, State
 from harness.brokers.readiness import assert_ready
 from harness.brokers.renewal import Renewal
-from harness.conversation.limits import Meter
-from harness.errors import BrokerDied, KafkaTrialError
 from harness.files import make_folder, remove_tree
-from harness.ports import Address, LaneAddress
-from harness.ports_block import port_block
+from harness.limits.meter import Meter
+from harness.model.addresses import Address, LaneAddress
+from harness.model.errors import BrokerDied, KafkaTrialError
+from harness.model.rows import LogRecord
 from harness.provision.java import find_java
 from harness.provision.kafka import VERSIONS, kafka_jars
-from harness.rows import LogRecord
+from harness.system import needs, processes
+from harness.system.port_allocator import port_block
 
 #: A limit for what will never be ready; on a busy machine a start has taken more than a minute.
 START_TIMEOUT_S = 180.0

@@ -15,9 +15,9 @@ from typing import NamedTuple
 from harness.brokers.admin import EARLIEST, TIMEOUT_S, Admin
 from harness.brokers.connection import NotYet
 from harness.brokers.deadline import insist
-from harness.conversation.limits import STORED_BYTES, STORED_RECORDS, Meter
-from harness.errors import KafkaTrialError
-from harness.rows import LogRecord
+from harness.limits.meter import STORED_BYTES, STORED_RECORDS, Meter
+from harness.model.errors import KafkaTrialError
+from harness.model.rows import LogRecord
 from harness.wire.errors import TooLarge, WireError
 from harness.wire.primitives import Data
 from harness.wire.records import (

@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
 
-from harness import processes
-from harness.errors import BrokerDied, KafkaTrialError
 from harness.files import tail
+from harness.model.errors import BrokerDied, KafkaTrialError
+from harness.system import processes
 
 TAIL_LINES = 20
 TAIL_BYTES = 16_384

@@ -15,8 +15,8 @@ from kio.schema.metadata.v12 import MetadataResponse
 from harness.brokers.admin import metadata_request
 from harness.brokers.connection import Connection, NotYet
 from harness.brokers.credentials import Credentials
-from harness.errors import KafkaTrialError
-from harness.ports import Address
+from harness.model.addresses import Address
+from harness.model.errors import KafkaTrialError
 
 
 async def assert_ready(

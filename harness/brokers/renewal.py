@@ -28,7 +28,7 @@ from harness.brokers.admin import Admin
 from harness.brokers.alterations import Alterations
 from harness.brokers.connection import NotYet, require
 from harness.brokers.deadline import insist
-from harness.errors import KafkaTrialError
+from harness.model.errors import KafkaTrialError
 
 TIMEOUT_S: Final = 20.0
 #: A change that is undone is known to all brokers within a second.

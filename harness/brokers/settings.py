@@ -12,7 +12,7 @@ from pathlib import Path
 from harness.brokers.accepts import LOGGER
 from harness.brokers.credentials import GUARDED, Credentials
 from harness.brokers.layout import Layout, NodeLayout, listener_name
-from harness.ports import Address
+from harness.model.addresses import Address
 from harness.wire.frames import REQUEST_LIMIT_BYTES
 
 #: Heap and room for classes begin at what a broker soon has: growing there is a sixth of what its start computes

@@ -19,11 +19,12 @@ import msgspec
 
 from harness.capture.connections import connections, facts
 from harness.capture.pcapng import Writer, parsed
-from harness.capture.rows import What
 from harness.capture.tap import LACKS_RIGHT, Tap, wall_ahead_ns
 from harness.files import new_file
-from harness.rows import CaptureRecord
-from harness.store import CAPTURE, TCP, write_rows
+from harness.files.row_files import write_rows
+from harness.model.rows import CaptureRecord
+from harness.model.run_files import CAPTURE, TCP
+from harness.model.tcp_facts import What
 
 CAPTURING = "capturing"
 

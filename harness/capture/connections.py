@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from harness.capture.flows import Cutter, Flow
 from harness.capture.packets import Flags, Segment, segment
 from harness.capture.pcapng import Recording
-from harness.capture.rows import By, TcpFact, What
+from harness.model.tcp_facts import By, TcpFact, What
 
 _REQUEST = struct.Struct(">ihhih")
 _RESPONSE = struct.Struct(">ii")

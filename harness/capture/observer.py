@@ -14,14 +14,14 @@ from pathlib import Path
 
 import msgspec
 
-from harness import zstd
-from harness.capture.rows import TcpFact
-from harness.errors import EnvironmentProblem
-from harness.files import make_folder, remove_partials, remove_tree
-from harness.ports import LaneAddress
-from harness.processes import PIPE, Child, spawn, stop
-from harness.rows import CaptureRecord
-from harness.store import CAPTURE, TCP, read_rows
+from harness.files import make_folder, remove_partials, remove_tree, zstd
+from harness.files.row_files import read_rows
+from harness.model.addresses import LaneAddress
+from harness.model.errors import EnvironmentProblem
+from harness.model.rows import CaptureRecord
+from harness.model.run_files import CAPTURE, TCP
+from harness.model.tcp_facts import TcpFact
+from harness.system.processes import PIPE, Child, spawn, stop
 
 START_TIMEOUT_S = 20.0
 #: What was captured is then read once more, for the facts.

@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 from math import inf
 from typing import TypeVar
 
-from harness.capture.rows import By, TcpFact, What
-from harness.rows import Frame, FrameKind
+from harness.model.rows import Frame, FrameKind
+from harness.model.tcp_facts import By, TcpFact, What
 
 Key = tuple[int, int]
 """Correlation id and size: what both observers know of a frame."""

@@ -18,15 +18,15 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from harness import estimate
-from harness.availability import share_told
-from harness.campaign import Campaign
-from harness.cli.screen import cell, console, say, shown
-from harness.outcome import SEVERITY, Verdict
-from harness.rows import TrialVerdict
-from harness.safe_text import safe_line
-from harness.spec import Plan, TrialSpec
-from harness.units import told_s
+from harness.cli.console import cell, console, say, shown
+from harness.model.rows import TrialVerdict
+from harness.model.spec import Plan, TrialSpec
+from harness.model.units import told_s
+from harness.model.verdicts import SEVERITY, Verdict
+from harness.planning import estimate
+from harness.running.campaign import Campaign
+from harness.text.escaping import safe_line
+from harness.workloads.produce.availability import share_told
 
 #: So many of the longest running trials are shown.
 SHOWN = 6

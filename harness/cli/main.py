@@ -16,27 +16,28 @@ from typing import Any
 
 import typer
 
-from harness import processes, registry
-from harness.cli import (
-    baselining,
+from harness.cli import interrupts
+from harness.cli.commands import (
+    baseline,
     bisect,
-    campaigning,
-    diffing,
+    campaign,
+    diff,
     doctor,
     explain,
-    interrupts,
-    judging,
+    judge,
     listing,
     prune,
     replay,
-    running,
+    run,
     schema,
     shrink,
 )
+from harness.cli.console import say
 from harness.cli.output import OutputClosed
-from harness.cli.screen import say
-from harness.errors import KafkaTrialError, first_of
-from harness.safe_text import safe_lines
+from harness.model.errors import KafkaTrialError, first_of
+from harness.plugins import registry
+from harness.system import processes
+from harness.text.escaping import safe_lines
 
 TRACEBACK = "KAFKA_TRIAL_TRACEBACK"
 
@@ -50,14 +51,14 @@ app = typer.Typer(
 
 #: In the order in which the help tells of them.
 COMMANDS = (
-    running,
-    campaigning,
+    run,
+    campaign,
     replay,
     shrink,
     bisect,
-    judging,
-    diffing,
-    baselining,
+    judge,
+    diff,
+    baseline,
     listing,
     explain,
     doctor,

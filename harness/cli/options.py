@@ -13,12 +13,12 @@ from typing import Annotated, Any
 
 import typer
 
-from harness import needs
-from harness.errors import UsageError
 from harness.files import must_be_file
-from harness.machine import this_machine
-from harness.needs import MAX_JOBS
-from harness.units import duration_s
+from harness.model.errors import UsageError
+from harness.model.units import duration_s
+from harness.system import needs
+from harness.system.machine import this_machine
+from harness.system.needs import MAX_JOBS
 
 DEFAULT_OUT = Path("runs")
 AUTO = "auto"

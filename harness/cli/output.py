@@ -12,10 +12,10 @@ from typing import Any
 
 import msgspec
 
-from harness.errors import EnvironmentProblem
-from harness.fingerprint import causes, document
-from harness.rows import TrialVerdict
-from harness.safe_text import for_json
+from harness.judging.fingerprint import causes, document
+from harness.model.errors import EnvironmentProblem
+from harness.model.rows import TrialVerdict
+from harness.text.escaping import for_json
 
 
 class OutputClosed(Exception):

@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from harness.errors import UsageError
 from harness.exports import jsonl, junit, markdown
 from harness.files import write_whole
-from harness.rows import TrialVerdict
-from harness.store import RunStore
+from harness.model.errors import UsageError
+from harness.model.rows import TrialVerdict
+from harness.storage.run_store import RunStore
 
 RESULTS, JUNIT, SUMMARY, FINDINGS = "results.jsonl", "junit.xml", "summary.md", "findings.json"
 

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import msgspec
 
-from harness.fingerprint import causes, document
-from harness.rows import SCHEMA_VERSION, TrialVerdict
-from harness.store import RunRecord
+from harness.judging.fingerprint import causes, document
+from harness.model.rows import SCHEMA_VERSION, TrialVerdict
+from harness.storage.run_store import RunRecord
 
 
 def results(verdicts: Iterable[TrialVerdict]) -> bytes:

@@ -9,12 +9,12 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from harness.cli.screen import GLYPHS, counted
-from harness.fingerprint import Cause, causes, often, replay, what
-from harness.outcome import SEVERITY, Verdict
-from harness.rows import TrialVerdict
-from harness.safe_text import for_markdown, in_code_span
-from harness.store import RunRecord
+from harness.judging.cells import counted
+from harness.judging.fingerprint import Cause, causes, often, replay, what
+from harness.model.rows import TrialVerdict
+from harness.model.verdicts import GLYPHS, SEVERITY, Verdict
+from harness.storage.run_store import RunRecord
+from harness.text.escaping import for_markdown, in_code_span
 
 MAX_CAUSES = 50
 MAX_ROWS = 200

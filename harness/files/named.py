@@ -15,9 +15,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
-from harness.errors import UsageError
 from harness.files.reading import MOST_BYTES
 from harness.files.writing import new_file, unwritten
+from harness.model.errors import UsageError
 
 #: As many links as the kernel follows.
 MOST_LINKS: Final = 40

@@ -11,8 +11,8 @@ from pathlib import Path
 from secrets import token_hex
 from typing import BinaryIO, Final
 
-from harness.errors import EnvironmentProblem
 from harness.files import places
+from harness.model.errors import EnvironmentProblem
 
 OWN_FILE: Final = 0o600
 _PARTIAL: Final = ".partial"

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
-from harness.units import some, told_s
+from harness.model.units import some, told_s
 
 
 class Kind(StrEnum):

@@ -14,8 +14,8 @@ from typing import Final
 from harness.files import remove_tree
 from harness.housekeeping import installed, runs
 from harness.housekeeping.plan import Found, Kind
+from harness.model.run_files import RUN
 from harness.provision import manifest, uses
-from harness.store import RUN
 
 _Locked = Callable[[Path], AbstractContextManager[int]]
 

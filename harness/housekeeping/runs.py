@@ -15,10 +15,10 @@ from pathlib import Path
 import msgspec
 
 from harness import files
-from harness.errors import UsageError
 from harness.housekeeping.plan import Found, Kind
-from harness.names import folder_name
-from harness.store import LATEST, RUN
+from harness.model.errors import UsageError
+from harness.model.path_names import folder_name
+from harness.model.run_files import LATEST, RUN
 
 #: A pointer's name with its line break.
 LONGEST = 256

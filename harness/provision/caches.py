@@ -17,8 +17,8 @@ from pathlib import Path
 
 import platformdirs
 
-from harness.errors import EnvironmentProblem
 from harness.files import make_folder
+from harness.model.errors import EnvironmentProblem
 from harness.provision import lock_files, manifest, uses
 
 log = logging.getLogger(__name__)

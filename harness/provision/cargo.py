@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from shutil import which
 
-from harness.errors import EnvironmentProblem
+from harness.model.errors import EnvironmentProblem
 from harness.provision.environment import find_program, search_path
 from harness.provision.tools import Ended, attempt, excerpt
 

@@ -22,7 +22,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from harness.errors import EnvironmentProblem, UsageError
+from harness.model.errors import EnvironmentProblem, UsageError
 from harness.provision.caches import installed
 from harness.provision.cargo import Cargo, find_cargo
 from harness.provision.tools import Ended, excerpt

@@ -9,7 +9,7 @@ import os
 import re
 from pathlib import Path
 
-from harness.errors import EnvironmentProblem
+from harness.model.errors import EnvironmentProblem
 from harness.provision.caches import cache_dir
 from harness.provision.environment import find_program
 from harness.provision.python_env import pinned_env

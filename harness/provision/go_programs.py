@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from harness.errors import EnvironmentProblem, KafkaTrialError, UsageError
+from harness.model.errors import EnvironmentProblem, KafkaTrialError, UsageError
 from harness.provision.caches import cache_dir, installed
 from harness.provision.environment import find_program
 from harness.provision.go import BORROWED, OLDEST, borrowed_go, find_go, go_tool, go_version, run_go

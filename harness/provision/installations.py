@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness.errors import EnvironmentProblem
+from harness.model.errors import EnvironmentProblem
 from harness.provision import manifest
 from harness.provision.caches import installations, is_finished, is_held, locked, remove
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness.errors import EnvironmentProblem
+from harness.model.errors import EnvironmentProblem
 from harness.provision.environment import find_program
 from harness.provision.tools import attempt, excerpt
 

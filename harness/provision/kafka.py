@@ -10,7 +10,7 @@ import logging
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness.errors import unknown
+from harness.model.errors import unknown
 from harness.provision import jars
 from harness.provision.caches import installations, is_finished
 from harness.provision.jars import Module

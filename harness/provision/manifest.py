@@ -19,7 +19,7 @@ from typing import Annotated
 
 import msgspec
 
-from harness.errors import EnvironmentProblem
+from harness.model.errors import EnvironmentProblem
 
 FIX = "kafka-trial doctor --fix"
 _CHUNK_BYTES = 2**20

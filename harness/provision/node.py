@@ -9,7 +9,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness.errors import EnvironmentProblem
+from harness.model.errors import EnvironmentProblem
 from harness.provision.environment import find_program
 from harness.provision.python_env import pinned_env
 from harness.provision.tools import attempt

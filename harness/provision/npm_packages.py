@@ -18,8 +18,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from harness.errors import EnvironmentProblem, KafkaTrialError, UsageError
-from harness.names import made_of
+from harness.model.errors import EnvironmentProblem, KafkaTrialError, UsageError
+from harness.model.path_names import made_of
 from harness.provision.caches import cache_dir, installed
 from harness.provision.environment import search_path
 from harness.provision.node import Node

@@ -18,10 +18,7 @@ from enum import StrEnum
 import msgspec
 import requests
 
-from harness import redaction
-from harness.errors import EnvironmentProblem
-from harness.ports_block import port_block
-from harness.processes import leftovers
+from harness.model.errors import EnvironmentProblem
 from harness.provision import go, kafka, toxiproxy
 from harness.provision.caches import cache_dir, cache_path
 from harness.provision.cargo import find_cargo
@@ -32,6 +29,9 @@ from harness.provision.manifest import FIX
 from harness.provision.node import find_node
 from harness.provision.python_env import find_uv
 from harness.provision.tools import attempt, excerpt
+from harness.system.port_allocator import port_block
+from harness.system.processes import leftovers
+from harness.text import redaction
 
 DEFAULT_KAFKA = next(iter(VERSIONS))
 OLDEST_PYTHON = (3, 11)

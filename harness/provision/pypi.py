@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from harness.errors import EnvironmentProblem
+from harness.model.errors import EnvironmentProblem
 from harness.provision.python_env import pinned_env
 from harness.provision.tools import attempt, excerpt
 from harness.provision.versions import in_order

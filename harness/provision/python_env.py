@@ -18,8 +18,8 @@ from tempfile import TemporaryDirectory
 
 import uv
 
-from harness.errors import EnvironmentProblem, KafkaTrialError, UsageError
-from harness.names import made_of
+from harness.model.errors import EnvironmentProblem, KafkaTrialError, UsageError
+from harness.model.path_names import made_of
 from harness.provision.caches import installed
 from harness.provision.tools import Ended, attempt, excerpt
 

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness.errors import EnvironmentProblem
-from harness.processes import owner_env
+from harness.model.errors import EnvironmentProblem
 from harness.provision.environment import tool_env
+from harness.system.processes import owner_env
 
 #: A tool obeys the settings of whatever project it is started in, and of all folders above; here are none.
 NOBODYS = Path("/")

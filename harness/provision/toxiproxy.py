@@ -12,7 +12,7 @@ import logging
 import shutil
 from pathlib import Path
 
-from harness.errors import EnvironmentProblem
+from harness.model.errors import EnvironmentProblem
 from harness.provision.caches import installations, installed, is_finished
 from harness.provision.environment import find_program
 from harness.provision.go import go_tool, run_go

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 
 from packaging.version import InvalidVersion, Version
 
-from harness.errors import UsageError
+from harness.model.errors import UsageError
 
 #: Digits first, then what any of the grammars allows; never an option, a path, a range or a tag that moves.
 _PLAIN = re.compile(r"[0-9][0-9A-Za-z]*(?:[-.+][0-9A-Za-z]+)*")

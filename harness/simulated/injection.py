@@ -1,4 +1,4 @@
-"""Injecting the faults of one trial in virtual time: as :mod:`harness.inject`, with the same rows.
+"""Injecting the faults of one trial in virtual time: as :mod:`harness.running.injector`, with the same rows.
 
 A fault begins at its moment, or right behind the frame that it waits for: the broker has had that request, and the
 client not yet the answer. It takes no time to begin or to end, so what was in effect is what was asked for.
@@ -10,16 +10,16 @@ from collections.abc import Callable, Sequence
 from functools import cache, partial
 from typing import Any, cast
 
-from harness.contract import AnyEvent
-from harness.errors import UsageError
-from harness.registry import fault
-from harness.rows import FaultRow, Frame
+from harness.model.contract import AnyEvent
+from harness.model.errors import UsageError
+from harness.model.rows import FaultRow, Frame
+from harness.model.spec import ClientTold, Elapsed, FaultSpec, FrameSeen, PhaseBegan, Trigger
+from harness.plugins.registry import fault
 from harness.simulated.lane import SimulatedLane
 from harness.simulated.network import Network
 from harness.simulated.ports import SimulatedFaultKind
 from harness.simulated.scheduler import NS_PER_MS, Event
-from harness.spec import ClientTold, Elapsed, FaultSpec, FrameSeen, PhaseBegan, Trigger
-from harness.trigger import TriggerCounter
+from harness.trial.trigger_counter import TriggerCounter
 
 
 class SimulatedInjector:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from harness import registry
-from harness.evidence import Evidence
-from harness.judge import judge
-from harness.rows import TrialVerdict
+from harness.judging.judge import judge
+from harness.model.evidence import Evidence
+from harness.model.rows import TrialVerdict
+from harness.model.spec import TrialSpec
+from harness.plugins import registry
 from harness.simulated.trial import SimulatedTrial
-from harness.spec import TrialSpec
 
 #: The run that every simulated record names: its values, and so the sizes of compressed batches, depend on it, and
 #: a spec must mean the same bytes in every run.

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from harness.model.spec import FaultSpec, FrameMatch
 from harness.simulated.proxy import SimulatedProxy
 from harness.simulated.scheduler import Scheduler
-from harness.spec import FaultSpec, FrameMatch
 from harness.witness.actions import Action
 from harness.witness.rules import Rules
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Protocol
 
-from harness.ports import Address
-from harness.rows import Frame
+from harness.model.addresses import Address
+from harness.model.rows import Frame
 from harness.simulated.connection import REFUSED, Answer, Connection
 from harness.simulated.pipe import BASE_NS
 from harness.simulated.proxy import SimulatedProxy

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol, runtime_checkable
 
-from harness.contract import AnyEvent, Close, Configure, Flush, Produce
-from harness.dice import Dice
-from harness.rows import FaultRow, Frame
+from harness.model.contract import AnyEvent, Close, Configure, Flush, Produce
+from harness.model.dice import Dice
+from harness.model.rows import FaultRow, Frame
+from harness.model.spec import FaultSpec
 from harness.simulated.lane import SimulatedLane
 from harness.simulated.network import Network
-from harness.spec import FaultSpec
 
 #: The virtual time in nanoseconds.
 Clock = Callable[[], int]

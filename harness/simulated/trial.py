@@ -1,8 +1,8 @@
 """SimulatedWorld: one trial in virtual time, from a fresh cluster to the evidence. It collects; it never judges.
 
-The phases, their limits and the rows are those of the live world (:mod:`harness.live`); the client runs in here,
-brokers are scripted, and everything is decided by the spec, to the last byte. A trial that does not come to its
-end, since nothing is left that could happen or since far too much does, is a harness-error that says so.
+The phases, their limits and the rows are those of the live world (:mod:`harness.running.live_trial`); the client runs
+in here, brokers are scripted, and everything is decided by the spec, to the last byte. A trial that does not come to
+its end, since nothing is left that could happen or since far too much does, is a harness-error that says so.
 """
 
 from __future__ import annotations
@@ -12,9 +12,8 @@ from typing import Any
 
 from msgspec.structs import asdict, replace
 
-from harness import schedule, typed, unmet
 from harness.brokers.scripted.cluster import ScriptedCluster
-from harness.contract import (
+from harness.model.contract import (
     AnyEvent,
     Close,
     Configure,
@@ -25,19 +24,20 @@ from harness.contract import (
     Produce,
     StartupComplete,
 )
-from harness.dice import Dice
-from harness.errors import ClientBroken, KafkaTrialError, UsageError, code_of
-from harness.evidence import PRODUCER, Evidence, passed_and_stopped
-from harness.liveness import CLOSE_TIMEOUT_MS, Patience, flush_timeout_ms
-from harness.registry import client as client_kind
-from harness.rows import Ending, FaultRow, LogRecord, Phases, TrialRecord
+from harness.model.dice import Dice
+from harness.model.errors import ClientBroken, KafkaTrialError, UsageError, code_of
+from harness.model.evidence import PRODUCER, Evidence, passed_and_stopped
+from harness.model.rows import Ending, FaultRow, LogRecord, Phases, TrialRecord
+from harness.model.spec import TrialSpec
+from harness.planning import typed_settings, unavailable, validate_faults
+from harness.plugins.registry import client as client_kind
 from harness.simulated.injection import SimulatedInjector
 from harness.simulated.lane import SimulatedLane
 from harness.simulated.network import LANE, Network
 from harness.simulated.ports import SimulatedClient, SimulatedClientKind
 from harness.simulated.scheduler import NS_PER_MS, WALL_MS_AT_ZERO, Scheduler
-from harness.spec import TrialSpec
-from harness.workload import commands
+from harness.trial.patience import CLOSE_TIMEOUT_MS, Patience, flush_timeout_ms
+from harness.workloads.produce.commands import commands
 
 #: Virtual time does not begin at 0: nothing of ours, and nothing of a client's, may take 0 for "never".
 START_NS = 1_000 * NS_PER_MS
@@ -96,9 +96,9 @@ class SimulatedTrial:
 
     def _collect(self) -> None:
         spec = self._spec
-        schedule.check([spec], "simulated")
+        validate_faults.check([spec], "simulated")
         version, nodes = broker_of(spec.broker)
-        if (lack := unmet.on_brokers(spec, nodes)) is not None:
+        if (lack := unavailable.on_brokers(spec, nodes)) is not None:
             raise Refused(lack)
         addresses = {node_id: (f"broker-{node_id}", 9092) for node_id in range(1, nodes + 1)}
         dice = Dice(spec.seed, f"{spec.scenario}/cluster")
@@ -119,7 +119,10 @@ class SimulatedTrial:
 
     def _start(self, network: Network, bootstrap: str) -> None:
         spec = self._spec
-        config = typed.settings(spec.config) | {"bootstrap.servers": bootstrap, "client.id": PRODUCER}
+        config = typed_settings.settings(spec.config) | {
+            "bootstrap.servers": bootstrap,
+            "client.id": PRODUCER,
+        }
         kind = self._kind or client_kind(spec.client.name)
         if not isinstance(kind, SimulatedClientKind):
             raise UsageError(f"client {spec.client.name!r} cannot run in the simulated world")

@@ -14,8 +14,8 @@ from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
 
-from harness.dial import dial
-from harness.ports import Address
+from harness.model.addresses import Address
+from harness.system.dial import dial
 
 BACKLOG = 512
 #: Out of file descriptors or memory: the connection keeps waiting, and so does the event loop's interest in it.

@@ -13,8 +13,8 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from harness.rows import Fate, Frame
-from harness.units import NS_PER_MS
+from harness.model.rows import Fate, Frame
+from harness.model.units import NS_PER_MS
 from harness.wire.frames import SIZE_BYTES, frame
 from harness.witness.rewrites import Change, rewrite
 

@@ -14,7 +14,7 @@ from functools import cache
 from typing import Any, NamedTuple, get_args, get_type_hints
 from uuid import UUID
 
-from harness.rows import ProducePart
+from harness.model.rows import ProducePart
 from harness.wire.apis import Api
 from harness.wire.headers import RequestHeader
 from harness.wire.messages import decode_request_body, decode_response

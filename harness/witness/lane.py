@@ -12,11 +12,11 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import partial
 
-from harness.conversation.limits import BEGUN_BYTES, CONNECTIONS, Limit, Meter, OverLimit
-from harness.errors import EnvironmentProblem
-from harness.ports import LaneAddress
-from harness.rows import Frame
-from harness.spec import FrameMatch
+from harness.limits.meter import BEGUN_BYTES, CONNECTIONS, Limit, Meter, OverLimit
+from harness.model.addresses import LaneAddress
+from harness.model.errors import EnvironmentProblem
+from harness.model.rows import Frame
+from harness.model.spec import FrameMatch
 from harness.witness.acceptor import Acceptor
 from harness.witness.actions import Action
 from harness.witness.contents import TopicNames

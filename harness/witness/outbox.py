@@ -10,7 +10,7 @@ from collections import deque
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 
-from harness.rows import Frame
+from harness.model.rows import Frame
 from harness.witness.actions import Behind, End, Held, Step, Wait, Write, spared
 
 

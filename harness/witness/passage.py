@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 
 from msgspec.structs import replace
 
-from harness.rows import Fate, Frame
+from harness.model.rows import Fate, Frame
 from harness.wire.frames import SIZE_BYTES
 from harness.witness.actions import End, Write, spared
 from harness.witness.gate import Gate

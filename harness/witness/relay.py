@@ -18,9 +18,9 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 from typing import cast
 
-from harness.dial import dial
-from harness.ports import Address
-from harness.rows import Frame
+from harness.model.addresses import Address
+from harness.model.rows import Frame
+from harness.system.dial import dial
 from harness.witness.acceptor import end_with_reset
 from harness.witness.actions import End, Write
 from harness.witness.begun import Begun

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from harness.rows import Frame
-from harness.spec import FrameMatch
+from harness.model.rows import Frame
+from harness.model.spec import FrameMatch
 from harness.witness.actions import Action
 from harness.witness.trigger import matches
 

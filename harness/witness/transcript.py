@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator
 
 from msgspec.structs import replace
 
-from harness.rows import Fate, Frame, FrameKind
+from harness.model.rows import Fate, Frame, FrameKind
 from harness.wire.apis import Api, api_name
 from harness.wire.errors import WireError
 from harness.wire.frames import SIZE_BYTES

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from harness.rows import Frame
-from harness.spec import FrameMatch, FrameSeen
+from harness.model.rows import Frame
+from harness.model.spec import FrameMatch, FrameSeen
 
 
 def matches(meant: FrameSeen | FrameMatch, frame: Frame) -> bool:

@@ -12,7 +12,7 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
-from harness.tables import ANOMALIES, DELIVERY
+from harness.storage.parquet_schema import ANOMALIES, DELIVERY
 from reports.transforms.anomalies import IDENTITY
 
 #: How many identities are named of a trial and kind; their number is never trimmed.

@@ -1,4 +1,5 @@
-"""Which records are wrong, and how: the identities of ``harness.anomaly_rows``, found anew by joins and windows.
+"""Which records are wrong, and how: the identities of ``harness.workloads.produce.anomaly_rows``, found anew by joins
+and windows.
 
 Nothing of the online views runs here; what the two share is the reading of the log and of the client's events.
 Every function gives ``trial`` and the columns of :data:`IDENTITY`.

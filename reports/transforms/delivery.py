@@ -1,7 +1,7 @@
 """Delivery, counted anew: what was sent and what the client said of it, held against what lies in the log.
 
-The counts are those of ``harness.rows.Delivery``. ``sent``, of these ``acked``, ``failed`` and ``unknown``: as the
-client reported them. ``in_log``: the records in the log, from any writer. ``lost``, ``duplicated``, ``reordered``,
+The counts are those of ``harness.model.rows.Delivery``. ``sent``, of these ``acked``, ``failed`` and ``unknown``: as
+the client reported them. ``in_log``: the records in the log, from any writer. ``lost``, ``duplicated``, ``reordered``,
 ``phantom``: the anomalies of that kind (:mod:`reports.transforms.anomalies`), each of which is also compared by itself.
 """
 
@@ -10,14 +10,14 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
-from harness.tables import DELIVERY
+from harness.storage.parquet_schema import DELIVERY
 from reports.transforms.stored import outcome_is
 
 COUNTED = ("lost", "duplicated", "reordered", "phantom")
 
 
 def delivery(trials: DataFrame, operations: DataFrame, stored: DataFrame, anomalies: DataFrame) -> DataFrame:
-    """``trial`` and the counts of ``harness.tables.DELIVERY``: one row a trial, also of one that left no rows."""
+    """``trial`` and the counts of ``parquet_schema.DELIVERY``: one row for each trial, also for one without rows."""
     in_log = stored.groupBy("trial").agg(F.count("*").alias("in_log"))
     wrong = anomalies.groupBy("trial").agg(
         *(F.count_if(F.col("kind") == kind).alias(kind) for kind in COUNTED)

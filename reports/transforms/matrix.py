@@ -5,7 +5,7 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
-from harness.outcome import SEVERITY, Verdict
+from harness.model.verdicts import SEVERITY, Verdict
 
 #: What a cell of the matrix is: its trials differ in their seeds alone.
 CELL = ("broker", "scenario", "guarantee", "client")

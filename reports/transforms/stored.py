@@ -9,7 +9,7 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
-from harness.evidence import PRODUCER
+from harness.model.evidence import PRODUCER
 
 _AS_THEY_ARE = (
     "trial",

@@ -9,7 +9,8 @@ from typing import Any
 import msgspec
 
 from clients.skeletons.languages import LANGUAGES
-from harness.contract import (
+from harness.adapter.protocol_rules import LIFE, Life
+from harness.model.contract import (
     CONTRACT_VERSION,
     AnyEvent,
     Close,
@@ -23,7 +24,6 @@ from harness.contract import (
     ShutdownComplete,
     StartupComplete,
 )
-from harness.conversation.rules import LIFE, Life
 from pages.markdown import NOTE, code, table
 from suites.contract import CASES
 

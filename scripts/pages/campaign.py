@@ -8,10 +8,10 @@ from pathlib import Path
 
 import msgspec
 
-from harness.campaign_file import CampaignFile, Client, Seeds, Spending
-from harness.campaign_schema import schema
-from harness.drawn_faults import DrawnFrames
-from harness.generated_tables import AboutKind, Generated
+from harness.planning.campaign_file import CampaignFile, Client, Seeds, Spending
+from harness.planning.campaign_schema import schema
+from harness.planning.fault_strategies import DrawnFrames
+from harness.planning.fault_tables import AboutKind, Generated
 from pages.markdown import NOTE, code, table
 
 EXAMPLES = Path(__file__).parents[2] / "examples"

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import msgspec
 
-from harness import registry
-from harness.ports import ClientKind
+from harness.plugins import registry
+from harness.plugins.client import ClientKind
 from pages.markdown import NOTE, code, table
 from suites.contract.asking import Told
 

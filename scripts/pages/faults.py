@@ -6,11 +6,11 @@ from collections.abc import Iterable
 from functools import cache
 from inspect import getdoc
 
-from harness import registry
-from harness.cli.explain import page_of, seen_by
-from harness.dice import Dice
-from harness.ports import FaultKind
-from harness.scenario import Scenario
+from harness.cli.commands.explain import page_of, seen_by
+from harness.model.dice import Dice
+from harness.plugins import registry
+from harness.plugins.fault import FaultKind
+from harness.plugins.scenario import Scenario
 from pages.controls import Control, controls, twins
 from pages.markdown import table
 from pages.registered import chapter, lowered

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from harness.brokers.fidelity.differences import KNOWN, NOT_PLAYED
 from pages.markdown import NOTE, table
+from testkit.fidelity.differences import KNOWN, NOT_PLAYED
 
 _ABOUT = """\
 The same seeded plans of requests and faults are played on real brokers and on the scripted ones, and what they answer
 and what is in their logs at the end is compared, value by value:
 
-    .venv/bin/python -m harness.brokers.fidelity --plans 200
-    .venv/bin/python -m harness.brokers.fidelity --plans 40 --nodes 3
-    .venv/bin/python -m harness.brokers.fidelity --plans 100 --version 3.9.2 --json
+    .venv/bin/python -m testkit.fidelity --plans 200
+    .venv/bin/python -m testkit.fidelity --plans 40 --nodes 3
+    .venv/bin/python -m testkit.fidelity --plans 100 --version 3.9.2 --json
 
 A difference that is not in the first table fails the comparison.
 """

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from harness.conversation.environment import ALLOWED
-from harness.conversation.limits import LIMITS, Limit
+from harness.adapter.environment import ALLOWED
+from harness.limits.meter import LIMITS, Limit
 from pages.markdown import NOTE, table
 
 ABOUT = """\

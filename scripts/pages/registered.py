@@ -5,10 +5,10 @@ from __future__ import annotations
 from inspect import getdoc
 from typing import Any
 
-from harness import registry
-from harness.check import Check
-from harness.cli.explain import page_of
-from harness.scenario import Scenario
+from harness.cli.commands.explain import page_of
+from harness.plugins import registry
+from harness.plugins.check import Check
+from harness.plugins.scenario import Scenario
 from harness.wire.error_table import ERRORS
 from pages.markdown import NOTE, table
 from suites.checks.never_arises import NEVER

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from harness import registry
-from harness.outcome import Level
+from harness.model.verdicts import Level
+from harness.plugins import registry
 from pages.markdown import NOTE, code, table
 from suites.requirements import CLIENT_GROUPS, Group
 from suites.requirements.behaviour import REFERENCE

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from harness import registry
+from harness.plugins import registry
 from harness.provision import kafka, toxiproxy
 from harness.provision.environment import EVERY_TOOL, KEPT, SET
 from harness.provision.jars import sums_in

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from clients.reference.trace import SendBlocked, SendUnblocked, StateChanged
+from clients.reference.telemetry.trace import SendBlocked, SendUnblocked, StateChanged
 from suites.checks.clocks import Clocks, Limits
 
 _TIMED_OUT = "REQUEST_TIMED_OUT"

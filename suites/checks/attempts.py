@@ -15,8 +15,8 @@ from typing import NamedTuple
 
 import msgspec
 
-from harness.evidence import Evidence, view
-from harness.rows import Frame, FrameKind, LogRecord, ProducePart
+from harness.model.evidence import Evidence, view
+from harness.model.rows import Frame, FrameKind, LogRecord, ProducePart
 from suites.checks.recreated import recreations
 
 PRODUCE = "Produce"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from clients.reference.trace import (
+from clients.reference.telemetry.trace import (
     BatchClosed,
     BatchCreated,
     BatchEnded,

@@ -28,7 +28,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from clients.reference.trace import (
+from clients.reference.telemetry.trace import (
     BatchClosed,
     BatchCreated,
     BatchEnded,
@@ -44,10 +44,10 @@ from clients.reference.trace import (
     StateChanged,
     TraceEvent,
 )
-from harness.check import Check
-from harness.evidence import Evidence
-from harness.outcome import Guarantee
-from harness.rows import Finding
+from harness.model.evidence import Evidence
+from harness.model.rows import Finding
+from harness.model.verdicts import Guarantee
+from harness.plugins.check import Check
 from harness.wire.error_table import BY_NAME
 from suites.checks.situations import judged
 from suites.checks.trace_model import (

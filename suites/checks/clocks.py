@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from math import ceil
 
-from clients.reference.trace import StateChanged, TraceEvent
+from clients.reference.telemetry.trace import StateChanged, TraceEvent
 from suites.checks.trace_model import Breach, Handler, Monitor
 
 

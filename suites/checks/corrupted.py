@@ -30,13 +30,13 @@ from __future__ import annotations
 
 from collections import defaultdict
 
-from harness import delivery
-from harness.anomaly import Anomaly, Sample
-from harness.check import Check, Requirement
-from harness.delivery import SHARED, Corruption
-from harness.evidence import Evidence, Send
-from harness.outcome import Level
-from harness.rows import Finding
+from harness.model.anomaly import Anomaly, Sample
+from harness.model.evidence import Evidence, Send
+from harness.model.rows import Finding
+from harness.model.verdicts import Level
+from harness.plugins.check import Check, Requirement
+from harness.workloads.produce import accounting
+from harness.workloads.produce.accounting import SHARED, Corruption
 from suites.checks.analysis.excuses import grants
 from suites.checks.met import attempts_without_success, told_offsets
 from suites.checks.promises import EVERY
@@ -49,7 +49,7 @@ def find(evidence: Evidence) -> list[Finding]:
     """One finding a reason, each counting places."""
     by_reason: dict[str, list[Corruption]] = defaultdict(list)
     given_anew = _given_anew(evidence)
-    for corruption in delivery.corruptions(evidence):
+    for corruption in accounting.corruptions(evidence):
         if corruption.what == SHARED and corruption.n in given_anew:
             continue
         by_reason[corruption.what].append(corruption)

@@ -32,13 +32,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from clients.reference.trace import TraceEvent
-from harness.anomaly import ReasonKind
-from harness.check import Check, Inconclusive
-from harness.evidence import Evidence
-from harness.outcome import Guarantee
-from harness.rows import Finding
-from harness.units import NS_PER_MS
+from clients.reference.telemetry.trace import TraceEvent
+from harness.model.anomaly import ReasonKind
+from harness.model.evidence import Evidence
+from harness.model.rows import Finding
+from harness.model.units import NS_PER_MS
+from harness.model.verdicts import Guarantee
+from harness.plugins.check import Check, Inconclusive
 from suites.checks.analysis.excuses import grants
 from suites.checks.application_clocks import ApplicationClocks
 from suites.checks.batch_clocks import BatchClocks

@@ -28,13 +28,14 @@ PRD-EXP-01, PRD-EXP-02 (KIP-91); MET-11 and PRD-ACC-09 for max.block.ms (KIP-19)
 
 from __future__ import annotations
 
-from harness.anomaly import Anomaly
-from harness.check import Check, Inconclusive, Requirement
-from harness.evidence import Evidence, Send
-from harness.outcome import Level
-from harness.rows import Finding
+from harness.model.anomaly import Anomaly
+from harness.model.evidence import Evidence, Send
+from harness.model.rows import Finding
+from harness.model.units import NS_PER_MS
+from harness.model.verdicts import Level
+from harness.plugins.check import Check, Inconclusive, Requirement
 from suites.checks.analysis.excuses import grants
-from suites.checks.disturbance import CLIENT_STALLED, NS_PER_MS, client_stalls, stalled_ns
+from suites.checks.disturbance import CLIENT_STALLED, client_stalls, stalled_ns
 from suites.checks.findings import of_send, require_settable
 from suites.checks.promises import EVERY
 

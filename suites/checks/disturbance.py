@@ -12,12 +12,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from itertools import pairwise
 
-from harness.anomaly import ReasonKind
-from harness.availability import Span
-from harness.contract import ShutdownComplete, Stats
-from harness.evidence import Evidence, view
-from harness.rows import Fate, Frame, FrameKind
-from harness.units import NS_PER_MS as NS_PER_MS
+from harness.model.anomaly import ReasonKind
+from harness.model.contract import ShutdownComplete, Stats
+from harness.model.evidence import Evidence, view
+from harness.model.rows import Fate, Frame, FrameKind
+from harness.model.units import NS_PER_MS
+from harness.workloads.produce.availability import Span
 from suites.checks.analysis.excuses import grants
 from suites.checks.analysis.sending import sending
 from suites.checks.analysis.way import SLACK_NS

@@ -41,24 +41,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from itertools import pairwise
 
-from harness import delivery
-from harness.anomaly import Anomaly, ReasonKind
-from harness.check import Check, Inconclusive, Requirement
-from harness.evidence import Evidence
-from harness.outcome import Guarantee, Level
-from harness.rows import Finding, LogRecord, Reason
+from harness.model.anomaly import Anomaly, ReasonKind
+from harness.model.evidence import Evidence
+from harness.model.rows import Finding, LogRecord, Reason
+from harness.model.units import NS_PER_MS
+from harness.model.verdicts import Guarantee, Level
+from harness.plugins.check import Check, Inconclusive, Requirement
+from harness.workloads.produce import accounting
 from suites.checks.analysis.excuses import grants
 from suites.checks.analysis.failures import failed_attempts
 from suites.checks.analysis.sending import REQUEST_TIMEOUT, sending
 from suites.checks.analysis.unread import unread_about
 from suites.checks.analysis.way import SLACK_NS
-from suites.checks.disturbance import (
-    CLIENT_STALLED,
-    HARNESS_STALLED,
-    NS_PER_MS,
-    client_stalls,
-    harness_stalled_ms,
-)
+from suites.checks.disturbance import CLIENT_STALLED, HARNESS_STALLED, client_stalls, harness_stalled_ms
 from suites.checks.explain import CODES, SAID, Cause, Explainer, Explanation, Why
 from suites.checks.findings import UNREADABLE, of_copies
 from suites.checks.promises import AT_LEAST_ONCE, DURABLE, EXACTLY_ONCE
@@ -84,12 +79,12 @@ def find(evidence: Evidence) -> list[Finding]:
 
     Inconclusive where what is not known might explain all that nothing else does.
     """
-    duplicates = delivery.duplicates(evidence)
+    duplicates = accounting.duplicates(evidence)
     if evidence.record.spec.guarantee is Guarantee.AT_LEAST_ONCE:
         return _judged(evidence, duplicates)
     if not duplicates:
         return []
-    surplus = delivery.surplus(evidence)
+    surplus = accounting.surplus(evidence)
     samples = (of_copies(n, copies) for n, copies in duplicates.items())
     return [DUPLICATE.found(surplus, samples, records=len(duplicates))]
 
@@ -176,7 +171,7 @@ def _stalled_ms(evidence: Evidence, story: Explanation) -> int:
 
 def _sent_again(evidence: Evidence) -> int:
     """Attempts that failed, or records that are in the log again: without either nothing asks for a second copy."""
-    return failed_attempts(evidence) + len(delivery.duplicates(evidence))
+    return failed_attempts(evidence) + len(accounting.duplicates(evidence))
 
 
 CHECK = Check(

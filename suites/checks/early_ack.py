@@ -32,17 +32,17 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from harness import delivery
-from harness.anomaly import Anomaly
-from harness.check import Check, Inconclusive, Requirement
-from harness.evidence import Evidence, Send
-from harness.outcome import Level
-from harness.rows import Finding, LogRecord
+from harness.model.anomaly import Anomaly
+from harness.model.evidence import Evidence, Send
+from harness.model.rows import Finding, LogRecord
+from harness.model.units import NS_PER_MS
+from harness.model.verdicts import Level
+from harness.plugins.check import Check, Inconclusive, Requirement
 from harness.wire.error_table import BY_NAME
+from harness.workloads.produce import accounting
 from suites.checks.analysis.excuses import grants
 from suites.checks.analysis.unread import unread_about
 from suites.checks.attempts import BatchPlace, attempts, batch_place
-from suites.checks.disturbance import NS_PER_MS
 from suites.checks.findings import UNREADABLE, of_send, require_acks_all
 from suites.checks.promises import DURABLE
 
@@ -66,7 +66,7 @@ def find(evidence: Evidence) -> list[Finding]:
     found = evidence.copies
     early = [
         send
-        for n, send in delivery.acknowledged(evidence).items()
+        for n, send in accounting.acknowledged(evidence).items()
         if n in found and not any(_said_in_time(copy, send, answered) for copy in found[n])
     ]
     hidden = {send.n: _unread(evidence, send, found[send.n]) for send in early}

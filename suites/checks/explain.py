@@ -23,10 +23,10 @@ from functools import cached_property
 from itertools import pairwise
 from typing import NamedTuple
 
-from harness.delivery import Inversion
-from harness.evidence import Evidence, Send
-from harness.outcome import Outcome
-from harness.rows import LogRecord
+from harness.model.evidence import Evidence, Send
+from harness.model.rows import LogRecord
+from harness.model.verdicts import Outcome
+from harness.workloads.produce.accounting import Inversion
 from suites.checks.analysis.excuses import grants
 from suites.checks.analysis.failures import Failure, Path, failures, paths
 from suites.checks.analysis.homes import growths_ns

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from harness.anomaly import ReasonKind, Sample
-from harness.check import Inconclusive, Unsupported
-from harness.evidence import Evidence, Send
-from harness.rows import Finding, LogRecord
+from harness.model.anomaly import ReasonKind, Sample
+from harness.model.evidence import Evidence, Send
+from harness.model.rows import Finding, LogRecord
+from harness.plugins.check import Inconclusive, Unsupported
 
 UNLIMITED = 2_147_483_647
 

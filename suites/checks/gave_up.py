@@ -54,11 +54,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from harness.anomaly import Anomaly
-from harness.check import Check, Inconclusive, Requirement
-from harness.evidence import Evidence, Send
-from harness.outcome import Level, Outcome
-from harness.rows import Finding
+from harness.model.anomaly import Anomaly
+from harness.model.evidence import Evidence, Send
+from harness.model.rows import Finding
+from harness.model.units import NS_PER_MS
+from harness.model.verdicts import Level, Outcome
+from harness.plugins.check import Check, Inconclusive, Requirement
 from suites.checks.analysis.excuses import grants
 from suites.checks.analysis.failures import failed_attempts, paths
 from suites.checks.analysis.homes import home
@@ -67,7 +68,6 @@ from suites.checks.attempts import Attempt, attempts, batch_place, origins, sent
 from suites.checks.contradicted import failed_over_it
 from suites.checks.disturbance import (
     HARNESS_STALLED,
-    NS_PER_MS,
     broker_stalls,
     client_stalls,
     harness_stalls,

@@ -31,7 +31,7 @@ from __future__ import annotations
 from collections import defaultdict, deque
 from dataclasses import dataclass, field
 
-from clients.reference.trace import (
+from clients.reference.telemetry.trace import (
     ConnectAttempt,
     ConnectionEnded,
     RequestLost,
@@ -40,10 +40,10 @@ from clients.reference.trace import (
     StateChanged,
     TraceEvent,
 )
-from harness.check import Check
-from harness.evidence import Evidence
-from harness.outcome import Guarantee
-from harness.rows import Finding
+from harness.model.evidence import Evidence
+from harness.model.rows import Finding
+from harness.model.verdicts import Guarantee
+from harness.plugins.check import Check
 from suites.checks.situations import judged
 from suites.checks.trace_model import (
     MUST,

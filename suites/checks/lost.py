@@ -29,12 +29,12 @@ E2E-DEL-01 (KIP-679), E2E-DEL-02 (KIP-98). Jepsen's ``lost-write``; ``acked miss
 
 from __future__ import annotations
 
-from harness import delivery
-from harness.anomaly import Anomaly
-from harness.check import Check, Requirement
-from harness.evidence import Evidence
-from harness.outcome import Level
-from harness.rows import Finding
+from harness.model.anomaly import Anomaly
+from harness.model.evidence import Evidence
+from harness.model.rows import Finding
+from harness.model.verdicts import Level
+from harness.plugins.check import Check, Requirement
+from harness.workloads.produce import accounting
 from suites.checks.findings import of_send, require_acks_all
 from suites.checks.promises import DURABLE, EXACTLY_ONCE
 
@@ -44,7 +44,7 @@ LOST = Anomaly("lost", "{count:acknowledged record} not in the log")
 def find(evidence: Evidence) -> list[Finding]:
     """At most one finding, with one count a lost record. Unsupported unless acks=all."""
     require_acks_all(evidence)
-    lost = delivery.lost(evidence)
+    lost = accounting.lost(evidence)
     if not lost:
         return []
     return [LOST.found(len(lost), map(of_send, lost))]

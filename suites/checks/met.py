@@ -6,7 +6,7 @@ then.
 
 from __future__ import annotations
 
-from harness.evidence import Evidence
+from harness.model.evidence import Evidence
 from suites.checks.attempts import attempts
 
 

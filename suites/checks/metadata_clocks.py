@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from clients.reference.trace import MetadataFailed, MetadataUpdated, RequestSent, SendBlocked
+from clients.reference.telemetry.trace import MetadataFailed, MetadataUpdated, RequestSent, SendBlocked
 from suites.checks.clocks import Clocks, Limits, growing_ms
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict, deque
 from dataclasses import dataclass, field
 
-from clients.reference.trace import (
+from clients.reference.telemetry.trace import (
     ConnectAttempt,
     ConnectionEnded,
     ReconnectBackoff,

@@ -30,14 +30,14 @@ from __future__ import annotations
 
 from collections import defaultdict
 
-from harness import delivery
-from harness.anomaly import Anomaly, Sample
-from harness.check import Check, Requirement
-from harness.delivery import Phantom
-from harness.evidence import Evidence
-from harness.outcome import Level
-from harness.rows import Finding
-from harness.value import decode
+from harness.model.anomaly import Anomaly, Sample
+from harness.model.evidence import Evidence
+from harness.model.payload import decode
+from harness.model.rows import Finding
+from harness.model.verdicts import Level
+from harness.plugins.check import Check, Requirement
+from harness.workloads.produce import accounting
+from harness.workloads.produce.accounting import Phantom
 from suites.checks.analysis.excuses import grants
 from suites.checks.findings import of_copy
 from suites.checks.met import attempts_without_success, told_offsets
@@ -50,7 +50,7 @@ UNEXPECTED = Anomaly("phantom", "{count:log record} {why}")
 def find(evidence: Evidence) -> list[Finding]:
     """One finding a reason, each counting log records."""
     by_reason: dict[str, list[Phantom]] = defaultdict(list)
-    for phantom in delivery.phantoms(evidence):
+    for phantom in accounting.phantoms(evidence):
         by_reason[phantom.why].append(phantom)
     return [UNEXPECTED.found(len(found), map(_sample, found), why=why) for why, found in by_reason.items()]
 

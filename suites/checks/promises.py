@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from harness.evidence import Evidence
-from harness.outcome import Guarantee
+from harness.model.evidence import Evidence
+from harness.model.verdicts import Guarantee
 
 AT_LEAST_ONCE = frozenset({Guarantee.AT_LEAST_ONCE})
 EXACTLY_ONCE = frozenset({Guarantee.IDEMPOTENT, Guarantee.TRANSACTIONAL})

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from harness.evidence import Evidence, view
+from harness.model.evidence import Evidence, view
 
 
 @view

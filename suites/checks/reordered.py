@@ -39,13 +39,13 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable
 
-from harness import delivery
-from harness.anomaly import Anomaly, Sample
-from harness.check import Check, Inconclusive, Requirement
-from harness.delivery import Inversion
-from harness.evidence import Evidence
-from harness.outcome import Level
-from harness.rows import Finding, Reason
+from harness.model.anomaly import Anomaly, Sample
+from harness.model.evidence import Evidence
+from harness.model.rows import Finding, Reason
+from harness.model.verdicts import Level
+from harness.plugins.check import Check, Inconclusive, Requirement
+from harness.workloads.produce import accounting
+from harness.workloads.produce.accounting import Inversion
 from suites.checks.analysis.failures import failed_attempts
 from suites.checks.analysis.unread import unread_about
 from suites.checks.attempts import BatchPlace, batch_place
@@ -66,7 +66,7 @@ IN_FLIGHT = "max.in.flight.requests.per.connection"
 
 def find(evidence: Evidence) -> list[Finding]:
     """At most one finding of each anomaly; it counts the records that were overtaken."""
-    inversions = delivery.inversions(evidence)
+    inversions = accounting.inversions(evidence)
     if not inversions:
         return []
     if exactly_once(evidence) or _one_in_flight(evidence):

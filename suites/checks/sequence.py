@@ -28,7 +28,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from clients.reference.trace import (
+from clients.reference.telemetry.trace import (
     BatchClosed,
     BatchSent,
     BatchSplit,
@@ -36,10 +36,10 @@ from clients.reference.trace import (
     SequencesRestarted,
     StateChanged,
 )
-from harness.anomaly import ReasonKind
-from harness.check import Check, Unsupported
-from harness.evidence import Evidence
-from harness.rows import Finding
+from harness.model.anomaly import ReasonKind
+from harness.model.evidence import Evidence
+from harness.model.rows import Finding
+from harness.plugins.check import Check, Unsupported
 from suites.checks.attempts import REMEMBERED
 from suites.checks.promises import EXACTLY_ONCE
 from suites.checks.situations import judged

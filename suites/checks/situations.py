@@ -11,7 +11,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable
 from typing import Any
 
-from clients.reference.trace import (
+from clients.reference.telemetry.trace import (
     BatchClosed,
     BatchCreated,
     BatchEnded,
@@ -34,9 +34,9 @@ from clients.reference.trace import (
     StateChanged,
     TraceEvent,
 )
-from harness.check import Requirement
-from harness.evidence import Evidence, view
-from harness.outcome import Guarantee, Level
+from harness.model.evidence import Evidence, view
+from harness.model.verdicts import Guarantee, Level
+from harness.plugins.check import Requirement
 from harness.wire.error_table import BY_NAME
 from suites.checks.attempts import REMEMBERED
 from suites.checks.trace_model import FINAL, events_of, number

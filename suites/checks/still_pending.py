@@ -33,16 +33,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from harness.anomaly import Anomaly, ReasonKind, Sample
-from harness.check import Check, Inconclusive, Requirement
-from harness.contract import CRASHED, Fatal, OpComplete, OpInvoke
-from harness.evidence import Evidence, Send
-from harness.exchanges import FOR_EVER
-from harness.outcome import Level, Outcome
-from harness.rows import Finding
+from harness.model.anomaly import Anomaly, ReasonKind, Sample
+from harness.model.contract import CRASHED, Fatal, OpComplete, OpInvoke
+from harness.model.evidence import Evidence, Send
+from harness.model.exchanges import FOR_EVER
+from harness.model.rows import Finding
+from harness.model.units import NS_PER_MS
+from harness.model.verdicts import Level, Outcome
+from harness.plugins.check import Check, Inconclusive, Requirement
 from suites.checks.analysis.excuses import grants
 from suites.checks.delivery_timeout import SETTING, limit_ms
-from suites.checks.disturbance import CLIENT_STALLED, NS_PER_MS, client_stalls, stalled_by, stalled_ns
+from suites.checks.disturbance import CLIENT_STALLED, client_stalls, stalled_by, stalled_ns
 from suites.checks.findings import of_send
 from suites.checks.promises import EVERY
 

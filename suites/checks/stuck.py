@@ -44,15 +44,15 @@ from typing import NamedTuple
 
 from msgspec.structs import replace as changed
 
-from harness.anomaly import Anomaly
-from harness.availability import Span, gaps, last_fault_end_ns, merged
-from harness.check import Check, Inconclusive, Requirement
-from harness.contract import CRASHED, Fatal, OpComplete, OpInvoke
-from harness.evidence import Evidence, Send, view
-from harness.liveness import bound_ms, progress_ns
-from harness.outcome import Level
-from harness.rows import Finding
-from harness.units import NS_PER_MS
+from harness.model.anomaly import Anomaly
+from harness.model.contract import CRASHED, Fatal, OpComplete, OpInvoke
+from harness.model.evidence import Evidence, Send, view
+from harness.model.rows import Finding
+from harness.model.units import NS_PER_MS
+from harness.model.verdicts import Level
+from harness.plugins.check import Check, Inconclusive, Requirement
+from harness.trial.patience import bound_ms, progress_ns
+from harness.workloads.produce.availability import Span, gaps, last_fault_end_ns, merged
 from suites.checks.analysis.excuses import grants
 from suites.checks.analysis.sending import REQUEST_TIMEOUT, sending
 from suites.checks.attempts import attempts

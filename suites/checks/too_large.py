@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from harness.evidence import Evidence, Send, view
-from harness.outcome import Outcome
-from harness.units import NS_PER_MS
+from harness.model.evidence import Evidence, Send, view
+from harness.model.units import NS_PER_MS
+from harness.model.verdicts import Outcome
 from harness.wire.error_table import BY_NAME
 from suites.checks.analysis.excuses import grants
 from suites.checks.analysis.homes import home

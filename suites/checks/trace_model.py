@@ -13,11 +13,11 @@ from typing import Any, Union
 
 import msgspec
 
-from clients.reference.trace import TraceEvent
-from harness.anomaly import Anomaly, Sample
-from harness.evidence import Evidence, view
-from harness.outcome import Level
-from harness.rows import Finding
+from clients.reference.telemetry.trace import TraceEvent
+from harness.model.anomaly import Anomaly, Sample
+from harness.model.evidence import Evidence, view
+from harness.model.rows import Finding
+from harness.model.verdicts import Level
 
 ALL_EVENTS = tuple(TraceEvent.__subclasses__())
 _ANY_EVENT: Any = Union[ALL_EVENTS]  # noqa: UP007 - made of a list that only the run time knows

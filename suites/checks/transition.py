@@ -26,11 +26,11 @@ NET-CON-01, NET-CON-11 (KIP-35, KIP-152), PRD-FIN-01 to PRD-FIN-03 (ProducerBatc
 
 from __future__ import annotations
 
-from clients.reference.trace import BatchEnded, StateChanged
-from harness.check import Check
-from harness.evidence import Evidence
-from harness.outcome import Guarantee
-from harness.rows import Finding
+from clients.reference.telemetry.trace import BatchEnded, StateChanged
+from harness.model.evidence import Evidence
+from harness.model.rows import Finding
+from harness.model.verdicts import Guarantee
+from harness.plugins.check import Check
 from suites.checks.situations import judged
 from suites.checks.trace_model import (
     FINAL,

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable
 
-from harness.evidence import Evidence, view
-from harness.rows import Fate, Frame, FrameKind
+from harness.model.evidence import Evidence, view
+from harness.model.rows import Fate, Frame, FrameKind
 
 ACKS = "acks"
 

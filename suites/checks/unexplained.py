@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from harness import delivery
-from harness.anomaly_rows import AnomalyRow
-from harness.evidence import Evidence
-from harness.outcome import Guarantee
-from harness.tables import UNEXPLAINED
+from harness.model.evidence import Evidence
+from harness.model.verdicts import Guarantee
+from harness.storage.parquet_schema import UNEXPLAINED
+from harness.workloads.produce import accounting
+from harness.workloads.produce.anomaly_rows import AnomalyRow
 from suites.checks.explain import SAID, Cause, Explainer
 
 BESIDE = "only an attempt beside it had failed"
@@ -28,7 +28,7 @@ def rows(evidence: Evidence) -> Iterator[AnomalyRow] | None:
 
 def _found(evidence: Evidence) -> Iterator[AnomalyRow]:
     explainer = Explainer(evidence)
-    for n, copies in delivery.duplicates(evidence).items():
+    for n, copies in accounting.duplicates(evidence).items():
         story = explainer.copies(n, copies)
         if story.cause is not Cause.OWN:
             yield AnomalyRow(

@@ -34,11 +34,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from harness.anomaly import Anomaly
-from harness.check import Check, Requirement
-from harness.evidence import Evidence
-from harness.outcome import Level
-from harness.rows import Finding
+from harness.model.anomaly import Anomaly
+from harness.model.evidence import Evidence
+from harness.model.rows import Finding
+from harness.model.verdicts import Level
+from harness.plugins.check import Check, Requirement
 from harness.wire.error_table import BY_NAME
 from suites.checks.contradicted import contradicted, failed_over_it
 from suites.checks.findings import listed_errors, of_send, require_unlimited_retries

@@ -32,12 +32,12 @@ PRD-SPL-01 (KIP-126). librdkafka never splits; its error is MSG_SIZE_TOO_LARGE.
 
 from __future__ import annotations
 
-from harness.anomaly import Anomaly
-from harness.check import Check, Requirement
-from harness.evidence import Evidence, Send
-from harness.outcome import Level
-from harness.rows import Finding
-from harness.units import NS_PER_MS
+from harness.model.anomaly import Anomaly
+from harness.model.evidence import Evidence, Send
+from harness.model.rows import Finding
+from harness.model.units import NS_PER_MS
+from harness.model.verdicts import Level
+from harness.plugins.check import Check, Requirement
 from suites.checks.analysis.excuses import grants
 from suites.checks.findings import listed_errors, of_send, require_unlimited_retries
 from suites.checks.promises import DURABLE

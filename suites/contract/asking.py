@@ -1,7 +1,8 @@
 """What a client says of itself: who it is, what it offers, and which of Java's settings it takes under which name.
 
 Asked of the program and not written down by hand, so that the published table of clients cannot be wrong by hope. What
-is asked are the settings that every trial gives (:data:`harness.plan.PROFILE`), each codec, idempotence on and off.
+is asked are the settings that every trial gives (:data:`harness.planning.plan.PROFILE`), each codec, idempotence on and
+off.
 """
 
 from __future__ import annotations
@@ -12,10 +13,10 @@ from typing import Any
 
 import msgspec
 
-from harness.contract import Configured, Setting, StartupComplete
-from harness.conversation import ConfigRefused, Conversation
-from harness.plan import CODECS, PROFILE
-from harness.ports import Launch
+from harness.adapter import ConfigRefused, Conversation
+from harness.model.contract import Configured, Setting, StartupComplete
+from harness.planning.plan import CODECS, PROFILE
+from harness.plugins.client import Launch
 from suites.contract.cases import refusing_port
 
 CLOSE_TIMEOUT_MS = 1_000

@@ -11,9 +11,9 @@ from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from harness.contract import AnyEvent, Fatal, OpComplete, OpInvoke, Produce, Setting, Stats
-from harness.conversation import ConfigRefused, Conversation
-from harness.outcome import Outcome
+from harness.adapter import ConfigRefused, Conversation
+from harness.model.contract import AnyEvent, Fatal, OpComplete, OpInvoke, Produce, Setting, Stats
+from harness.model.verdicts import Outcome
 
 UNKNOWN_COMMAND = "recite_a_poem"
 RECORDS = 3

@@ -10,12 +10,12 @@ from typing import Annotated
 
 import typer
 
-from harness.cli import select
+from harness.cli.console import console, say
 from harness.cli.output import print_json
-from harness.cli.screen import console, say
-from harness.errors import NothingSelected, unknown
-from harness.installing import install
+from harness.model.errors import NothingSelected, unknown
+from harness.planning import selection
 from harness.provision.caches import writable
+from harness.running.install import install
 from suites.contract.cases import CASES
 from suites.contract.runner import CaseResult, check_contract
 
@@ -45,7 +45,7 @@ def check_adapter(
         if name not in CASES:
             raise unknown("case", name, CASES)
     found: dict[str, list[CaseResult]] = {}
-    for ref, ready in install(select.clients(client or (), shlex.split(command or ""))).items():
+    for ref, ready in install(selection.clients(client or (), shlex.split(command or ""))).items():
         folder = logs / str(ref) if logs else None
         if folder:
             writable(folder)

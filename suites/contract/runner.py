@@ -7,11 +7,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness.contract import AnyEvent
-from harness.conversation import GRACE_S, ConfigRefused, Conversation
-from harness.errors import ClientBroken, ClientCrashed
-from harness.ports import Launch
-from harness.processes import scratch_dir
+from harness.adapter import GRACE_S, ConfigRefused, Conversation
+from harness.model.contract import AnyEvent
+from harness.model.errors import ClientBroken, ClientCrashed
+from harness.plugins.client import Launch
+from harness.system.processes import scratch_dir
 from suites.contract.cases import CASES, Guest, Unmannerly, refusing_port
 
 AT_ONCE = 5

@@ -10,15 +10,15 @@ from fnmatch import fnmatchcase
 
 import pytest
 
-from harness import registry
-from harness.errors import KafkaTrialError
-from harness.lab import Lab
-from harness.outcome import Level
-from harness.pytest_plugin import clients, is_strict, is_worker, number, setting
-from harness.pytest_trials import NoVerdict, Trials, Tried, spec_of
-from harness.safe_text import log_line
-from harness.scenario import Scenario
-from harness.spec import ClientRef, TrialSpec
+from harness.model.errors import KafkaTrialError
+from harness.model.spec import ClientRef, TrialSpec
+from harness.model.verdicts import Level
+from harness.plugins import registry
+from harness.plugins.scenario import Scenario
+from harness.pytest_support.fixtures import NoVerdict, Trials, Tried, spec_of
+from harness.pytest_support.plugin import clients, is_strict, is_worker, number, setting
+from harness.running.cluster_session import Lab
+from harness.text.escaping import log_line
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

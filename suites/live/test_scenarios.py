@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from harness.pytest_trials import Tried
+from harness.pytest_support.fixtures import Tried
 
 
 def test_scenario(kafka_verdict: Tried) -> None:

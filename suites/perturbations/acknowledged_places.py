@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 from msgspec.structs import replace as changed
 
-from harness.evidence import Evidence, Send
-from harness.outcome import Verdict
+from harness.model.evidence import Evidence, Send
+from harness.model.verdicts import Verdict
 from suites.checks.promises import DURABLE
 from suites.perturbations.batches import several, spots
 from suites.perturbations.edits import with_results

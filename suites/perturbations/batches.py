@@ -11,8 +11,8 @@ from typing import Any
 
 from msgspec.structs import replace as changed
 
-from harness.evidence import Evidence, Send
-from harness.rows import Frame, LogRecord, ProducePart
+from harness.model.evidence import Evidence, Send
+from harness.model.rows import Frame, LogRecord, ProducePart
 from suites.perturbations.edits import inserted_id, with_frames_added, with_parts, with_results
 from suites.perturbations.exchanges import (
     Batch,

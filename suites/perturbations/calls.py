@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from harness.contract import OpComplete, OpInvoke
-from harness.evidence import Evidence
-from harness.outcome import Outcome
-from harness.units import NS_PER_MS
+from harness.model.contract import OpComplete, OpInvoke
+from harness.model.evidence import Evidence
+from harness.model.units import NS_PER_MS
+from harness.model.verdicts import Outcome
 from suites.perturbations.exchanges import Spot, answer_to, settled
 
 TIMEOUT, MAX_BLOCK = "delivery.timeout.ms", "max.block.ms"

@@ -14,11 +14,11 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table
 
-from harness import asked
+from harness.cli.console import answer, say
 from harness.cli.output import print_json
-from harness.cli.screen import answer, say
-from harness.errors import NothingSelected, unknown
-from harness.store import RunStore
+from harness.model.errors import NothingSelected, unknown
+from harness.planning import validate_plan
+from harness.storage.run_store import RunStore
 from suites.perturbations.perturbation import Perturbation
 from suites.perturbations.table import NOT_JUDGED, perturbations
 from suites.perturbations.trying import PASSING, Result, Tally, Trying, tallies, try_trial
@@ -131,7 +131,7 @@ def one_trial(folder: Path, trial: str, kinds: tuple[str, ...], seed: int, tries
     """All kinds of these names on one stored trial."""
     known = perturbations()
     evidence = RunStore(folder).read_evidence(trial)
-    asked.check_numbers(evidence.record.spec)
+    validate_plan.check_numbers(evidence.record.spec)
     return list(try_trial(evidence, [known[name] for name in kinds], seed, tries))
 
 

@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 from msgspec.structs import replace as changed
 
-from harness.evidence import PRODUCER, Evidence
-from harness.outcome import Outcome
-from harness.value import Identity, encode
+from harness.model.evidence import PRODUCER, Evidence
+from harness.model.payload import Identity, encode
+from harness.model.verdicts import Outcome
 from suites.checks.promises import DURABLE
 from suites.perturbations.batches import altered, middle, replaced, several, spots
 from suites.perturbations.edits import ended, with_results

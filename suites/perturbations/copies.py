@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from msgspec.structs import replace as changed
 
-from harness.evidence import Evidence
-from harness.units import NS_PER_MS
+from harness.model.evidence import Evidence
+from harness.model.units import NS_PER_MS
 from suites.checks.promises import DURABLE
 from suites.perturbations.batches import replaced, sent_once_more, several, spots
 from suites.perturbations.exchanges import Spot, calm, request_of, settled

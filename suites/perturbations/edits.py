@@ -10,11 +10,11 @@ from typing import Any
 
 from msgspec.structs import replace as changed
 
-from harness.contract import AnyEvent, OpComplete, Stats
-from harness.evidence import Evidence, Send
-from harness.outcome import Outcome
-from harness.rows import Frame, FrameKind, ProducePart, TrialRecord
-from harness.spec import TrialSpec
+from harness.model.contract import AnyEvent, OpComplete, Stats
+from harness.model.evidence import Evidence, Send
+from harness.model.rows import Frame, FrameKind, ProducePart, TrialRecord
+from harness.model.spec import TrialSpec
+from harness.model.verdicts import Outcome
 
 #: Correlation ids of requests that were put in: far beyond what a trial reaches.
 INSERTED_ID = 1_000_000_000

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import NamedTuple
 
-from harness.evidence import Evidence, Send, view
-from harness.rows import Frame, FrameKind, LogRecord, ProducePart
+from harness.model.evidence import Evidence, Send, view
+from harness.model.rows import Frame, FrameKind, LogRecord, ProducePart
 
 PRODUCE = "Produce"
 #: Faults that move, cut off or begin anew what was in the log: places of before are not those of after.

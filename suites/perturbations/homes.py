@@ -7,9 +7,9 @@ from collections.abc import Set as AbstractSet
 
 from msgspec.structs import replace as changed
 
-from harness.evidence import Evidence
-from harness.outcome import Verdict
-from harness.rows import LogRecord, ProducePart
+from harness.model.evidence import Evidence
+from harness.model.rows import LogRecord, ProducePart
+from harness.model.verdicts import Verdict
 from suites.perturbations.edits import with_parts
 from suites.perturbations.exchanges import asked, exchanges, layout, settled
 from suites.perturbations.perturbation import Perturbation, channels

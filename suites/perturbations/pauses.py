@@ -13,10 +13,10 @@ from dataclasses import replace
 from msgspec.structs import asdict
 from msgspec.structs import replace as changed
 
-from harness.contract import AnyEvent, OpComplete, ShutdownComplete, Stats
-from harness.evidence import Evidence, view
-from harness.rows import FaultRow, Frame, FrameKind, LogRecord, Phases, ProducePart
-from harness.units import NS_PER_MS
+from harness.model.contract import AnyEvent, OpComplete, ShutdownComplete, Stats
+from harness.model.evidence import Evidence, view
+from harness.model.rows import FaultRow, Frame, FrameKind, LogRecord, Phases, ProducePart
+from harness.model.units import NS_PER_MS
 from suites.perturbations.edits import with_history
 
 SECOND_NS = 1_000 * NS_PER_MS

@@ -11,9 +11,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from harness.dice import Dice
-from harness.evidence import Evidence
-from harness.outcome import Guarantee, Verdict
+from harness.model.dice import Dice
+from harness.model.evidence import Evidence
+from harness.model.verdicts import Guarantee, Verdict
 from suites.checks.promises import EVERY
 
 #: Where a perturbation is put: a record's number, a batch's partition and base offset, a name. It tells itself.

@@ -11,9 +11,9 @@ from dataclasses import replace
 
 from msgspec.structs import replace as changed
 
-from harness.evidence import Evidence
-from harness.outcome import Outcome
-from harness.rows import FrameKind, LogRecord, ProducePart
+from harness.model.evidence import Evidence
+from harness.model.rows import FrameKind, LogRecord, ProducePart
+from harness.model.verdicts import Outcome
 from suites.perturbations.edits import with_parts, with_results
 from suites.perturbations.exchanges import PRODUCE, asked, exchanges, layout
 

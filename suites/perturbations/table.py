@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from harness import registry
-from harness.errors import KafkaTrialError
+from harness.model.errors import KafkaTrialError
+from harness.plugins import registry
 from suites.perturbations import (
     acknowledged_places,
     contents,

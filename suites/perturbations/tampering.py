@@ -10,11 +10,11 @@ from dataclasses import replace
 
 from msgspec.structs import replace as changed
 
-from clients.reference.trace import RequestSent
-from harness.contract import TRACE_FEATURE, OpComplete, ShutdownComplete
-from harness.evidence import Evidence
-from harness.outcome import Verdict
-from harness.rows import FrameKind
+from clients.reference.telemetry.trace import RequestSent
+from harness.model.contract import TRACE_FEATURE, OpComplete, ShutdownComplete
+from harness.model.evidence import Evidence
+from harness.model.rows import FrameKind
+from harness.model.verdicts import Verdict
 from suites.checks.trace_model import events_of
 from suites.perturbations.batches import spots
 from suites.perturbations.edits import with_frames

@@ -7,9 +7,9 @@ from dataclasses import replace
 
 from msgspec.structs import replace as changed
 
-from harness.evidence import Evidence
-from harness.outcome import Verdict
-from harness.rows import Frame, LogRecord
+from harness.model.evidence import Evidence
+from harness.model.rows import Frame, LogRecord
+from harness.model.verdicts import Verdict
 from suites.perturbations.batches import altered, middle, several, spots
 from suites.perturbations.edits import with_frames
 from suites.perturbations.exchanges import Batch, Spot, settled

@@ -14,13 +14,13 @@ from enum import StrEnum
 
 from msgspec.structs import replace as changed
 
-from harness import registry
-from harness.anomaly import Anomaly, ReasonKind
-from harness.evidence import Evidence
-from harness.judge import judge
-from harness.outcome import Verdict
-from harness.rows import TrialVerdict
-from harness.spec import OWN, ClientRef
+from harness.judging.judge import judge
+from harness.model.anomaly import Anomaly, ReasonKind
+from harness.model.evidence import Evidence
+from harness.model.rows import TrialVerdict
+from harness.model.spec import OWN, ClientRef
+from harness.model.verdicts import Verdict
+from harness.plugins import registry
 from suites.perturbations.perturbation import Perturbation, Place, drawn
 
 PASSING = (Verdict.PASS, Verdict.DIFFERS)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from harness.outcome import Level
+from harness.model.verdicts import Level
 
 ANY_CLIENT = "any client"
 REFERENCE = "reference"

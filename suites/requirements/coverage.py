@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from clients.mutants import MUTANTS
-from harness import registry
+from harness.plugins import registry
 from suites.requirements import GROUPS, Behaviour, Group
 from suites.simulated.law import by_requirement
 

@@ -12,21 +12,21 @@ DELIVERY = Group(
             "E2E-DEL-01",
             "At least once: a record acknowledged under acks=all is in the log after the faults have gone.",
             "KIP-679",
-            "clients/reference/producer.py: ProducerCore",
+            "clients/reference/producer/producer.py: ProducerCore",
         ),
         must(
             "E2E-DEL-02",
             "Idempotent: an acknowledged record is in the log once, and a partition has them in the order of sending.",
             "KIP-98",
-            "clients/reference/transaction_manager.py: TransactionManager",
-            "clients/reference/sequences.py: PartitionSequences",
+            "clients/reference/producer/transaction_manager.py: TransactionManager",
+            "clients/reference/producer/sequences.py: PartitionSequences",
         ),
         must(
             "E2E-DEL-03",
             "Not idempotent: a second copy comes from an answer that was lost or late, another order from more than "
             "one request in flight.",
             "KafkaProducer",
-            "clients/reference/sender.py: Sender",
+            "clients/reference/producer/sender.py: Sender",
         ),
         must(
             "E2E-DEL-04",
@@ -44,7 +44,7 @@ DELIVERY = Group(
             "E2E-DEL-06",
             "A producer writes to the topics that its records name, and to no other.",
             "ProducerRecord",
-            "clients/reference/sender.py: Sender._send_produce_request",
+            "clients/reference/producer/sender.py: Sender._send_produce_request",
         ),
     ),
 )

@@ -12,7 +12,7 @@ LIVENESS = Group(
             "E2E-LIV-01",
             "Once the faults have gone, a client with records pending makes progress within its own largest timeout.",
             "KIP-91, KafkaProducer",
-            "clients/reference/sender.py: Sender",
+            "clients/reference/producer/sender.py: Sender",
         ),
     ),
 )

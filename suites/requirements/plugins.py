@@ -13,7 +13,7 @@ PLUGINS = Group(
             "Interceptors see a record in their configured order, before it is serialized or waits for anything; "
             "after one that raises the next sees the record as the one before left it.",
             "KIP-42; ProducerInterceptors",
-            "clients/reference/interceptors.py: Interceptors.on_send",
+            "clients/reference/producer/interceptors.py: Interceptors.on_send",
             "clients/reference/transport/kafka_producer.py: KafkaProducer.send",
             scope=REFERENCE,
         ),
@@ -22,8 +22,8 @@ PLUGINS = Group(
             "Interceptors hear of every record's end once, before the record's own callback, also of a record that "
             "never came into a batch, and always with metadata.",
             "KafkaProducer, ProducerInterceptors",
-            "clients/reference/interceptors.py: Acknowledgement",
-            "clients/reference/interceptors.py: Interceptors.on_send_error",
+            "clients/reference/producer/interceptors.py: Acknowledgement",
+            "clients/reference/producer/interceptors.py: Interceptors.on_send_error",
             scope=REFERENCE,
         ),
         should(
@@ -31,24 +31,24 @@ PLUGINS = Group(
             "Plug-ins are configured before their first use and closed with the producer; one that fails on the way "
             "fails the producer and closes those before it.",
             "AbstractConfig, KafkaProducer",
-            "clients/reference/plugins.py: Plugins",
-            "clients/reference/producer_plugins.py: ProducerPlugins",
+            "clients/reference/config/plugins.py: Plugins",
+            "clients/reference/producer/producer_plugins.py: ProducerPlugins",
             scope=REFERENCE,
         ),
         should(
             "PRD-ISP-04",
             "The key is serialized, then the value; what cannot be serialized is raised by send() and takes no memory.",
             "KafkaProducer",
-            "clients/reference/producer_plugins.py: ProducerPlugins.serialize",
-            "clients/reference/serializers.py: TypedSerializer",
+            "clients/reference/producer/producer_plugins.py: ProducerPlugins.serialize",
+            "clients/reference/producer/serializers.py: TypedSerializer",
         ),
         should(
             "PRD-ISP-05",
             "Plug-ins that want the cluster's id get it before the first record is serialized and after the "
             "interceptors have seen it.",
             "KIP-78; ClusterResourceListeners",
-            "clients/reference/producer_plugins.py: ProducerPlugins.cluster_updated",
-            "clients/reference/metadata.py: Metadata.update",
+            "clients/reference/producer/producer_plugins.py: ProducerPlugins.cluster_updated",
+            "clients/reference/metadata/metadata.py: Metadata.update",
             scope=REFERENCE,
         ),
         should(
@@ -56,18 +56,18 @@ PLUGINS = Group(
             "A record goes where it says, else where the configured partitioner says, else by the murmur2 hash of "
             "its key (an empty key is one), else to the sticky partition.",
             "KafkaProducer, BuiltInPartitioner",
-            "clients/reference/producer.py: ProducerCore._choose_partition",
-            "clients/reference/partitioner.py: partition_for_key",
-            "clients/reference/partitioner.py: murmur2",
+            "clients/reference/producer/producer.py: ProducerCore._choose_partition",
+            "clients/reference/producer/partitioner.py: partition_for_key",
+            "clients/reference/producer/partitioner.py: murmur2",
         ),
         should(
             "PRD-ISP-07",
             "Records without a key stay on a partition for about batch.size bytes; the next one is drawn with less "
             "weight for long queues and none for brokers long unavailable.",
             "KIP-480, KIP-794; BuiltInPartitioner",
-            "clients/reference/partitioner.py: Partitioner",
-            "clients/reference/record_accumulator.py: RecordAccumulator.load_of",
-            "clients/reference/node_latency.py: NodeLatencies",
+            "clients/reference/producer/partitioner.py: Partitioner",
+            "clients/reference/producer/record_accumulator.py: RecordAccumulator.load_of",
+            "clients/reference/network/node_latency.py: NodeLatencies",
         ),
         must(
             "PRD-ISP-08",
@@ -75,15 +75,15 @@ PLUGINS = Group(
             "DefaultRecord, ProducerRecord",
             "harness/wire/records/encoding.py: write_record",
             "harness/wire/records/decoding.py: read_records",
-            "clients/reference/serializers.py: TypedSerializer.serialize",
+            "clients/reference/producer/serializers.py: TypedSerializer.serialize",
         ),
         should(
             "PRD-ISP-09",
             "A record without a timestamp gets the client's time; negative timestamps and partitions are refused; "
             "with LogAppendTime the broker's time is returned.",
             "ProducerRecord, RecordMetadata",
-            "clients/reference/record_check.py: size_of_record",
-            "clients/reference/producer_batch.py: ProducerBatch.metadata_of",
+            "clients/reference/producer/record_size.py: size_of_record",
+            "clients/reference/producer/producer_batch.py: ProducerBatch.metadata_of",
             "clients/reference/transport/kafka_producer.py: KafkaProducer.send",
         ),
     ),

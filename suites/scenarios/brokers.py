@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from functools import partial
 
-from harness.dice import Dice
-from harness.outcome import Guarantee
-from harness.spec import Elapsed, FaultSpec, FrameSeen, Workload
+from harness.model.dice import Dice
+from harness.model.spec import Elapsed, FaultSpec, FrameSeen, Workload
+from harness.model.verdicts import Guarantee
 from suites.scenarios import consequence, heard, told, ways
 from suites.scenarios.situation import BOTH_WORLDS, LIVE, NODES, Schedule, situation
 

@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from statistics import median
 
-from harness import delivery
-from harness.evidence import Evidence, Send
-from harness.fault_activation import effects
-from harness.rows import FrameKind
-from harness.scenario import Consequence
-from harness.units import NS_PER_MS
+from harness.judging.fault_activation import effects
+from harness.model.evidence import Evidence, Send
+from harness.model.rows import FrameKind
+from harness.model.units import NS_PER_MS
+from harness.plugins.scenario import Consequence
+from harness.workloads.produce import accounting
 from suites.checks.attempts import PRODUCE, Attempt, attempts, batch_place, sent_again
 from suites.scenarios.effective import GRACE_NS, meets, windows
 
@@ -144,7 +144,7 @@ def answers_held_back(evidence: Evidence) -> Consequence:
 def _did_without(evidence: Evidence, kind: str, how: str) -> Consequence:
     spans = [(begin, end) for begin, end, _ in _effective(evidence, kind)]
     made = attempts(evidence)
-    again, acked = sent_again(made), delivery.acknowledged(evidence)
+    again, acked = sent_again(made), accounting.acknowledged(evidence)
     unsettled = {
         batch_place(copy)
         for n, copies in evidence.copies.items()

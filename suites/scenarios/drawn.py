@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from harness.dice import Dice
-from harness.outcome import Guarantee
-from harness.scenario import Config
-from harness.spec import Workload
+from harness.model.dice import Dice
+from harness.model.spec import Workload
+from harness.model.verdicts import Guarantee
+from harness.plugins.scenario import Config
 from suites.scenarios.situation import AGAIN
 
 GUARANTEES: Final = (Guarantee.AT_MOST_ONCE, Guarantee.AT_LEAST_ONCE, Guarantee.IDEMPOTENT)

@@ -6,8 +6,8 @@ break a promise themselves, or lie about what they did, no client could be judge
 
 from __future__ import annotations
 
-from harness.drawn_faults import DrawnKind, DrawnScenario, FaultTable, OneOf
-from harness.spec import FaultSpec
+from harness.model.spec import FaultSpec
+from harness.planning.fault_strategies import DrawnKind, DrawnScenario, FaultTable, OneOf
 from harness.wire.apis import Api
 from harness.wire.error_table import ERRORS
 from suites.scenarios import consequence, told

@@ -6,8 +6,8 @@ until a grace after its end, and a wait counts if any of it lies there.
 
 from __future__ import annotations
 
-from harness.evidence import Evidence, view
-from harness.units import NS_PER_MS
+from harness.model.evidence import Evidence, view
+from harness.model.units import NS_PER_MS
 
 #: What a fault did is seen at the latest so long after it was over: a connection's end, an answer, the next request.
 GRACE_NS = 500 * NS_PER_MS

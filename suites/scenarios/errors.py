@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from functools import partial
 
-from harness.dice import Dice
-from harness.outcome import Guarantee
-from harness.spec import Elapsed, FaultSpec, FrameMatch, PhaseBegan
+from harness.model.dice import Dice
+from harness.model.spec import Elapsed, FaultSpec, FrameMatch, PhaseBegan
+from harness.model.verdicts import Guarantee
 from harness.wire.apis import Api
 from suites.scenarios import told
 from suites.scenarios.frames import LOAD_MS

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from functools import partial
 
-from harness.dice import Dice
-from harness.spec import Elapsed, FaultSpec, FrameMatch, Workload
+from harness.model.dice import Dice
+from harness.model.spec import Elapsed, FaultSpec, FrameMatch, Workload
 from suites.scenarios import heard, ways
 from suites.scenarios.situation import AGAIN, LIVE, Schedule, situation
 

@@ -10,11 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from harness.dice import Dice
-from harness.drawn_faults import any_moment, on_its_way, unlike
-from harness.outcome import Guarantee
-from harness.scenario import Config, Scenario
-from harness.spec import Elapsed, FaultSpec
+from harness.model.dice import Dice
+from harness.model.spec import Elapsed, FaultSpec
+from harness.model.verdicts import Guarantee
+from harness.planning.fault_strategies import any_moment, on_its_way, unlike
+from harness.plugins.scenario import Config, Scenario
 from suites.checks.contradicted import SAID
 from suites.scenarios import consequence, told
 from suites.scenarios.drawn import (

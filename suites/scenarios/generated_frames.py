@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from harness.dice import Dice
-from harness.drawn_faults import unlike
-from harness.scenario import Scenario
-from harness.spec import Elapsed, FaultSpec, FrameMatch, PhaseBegan, Trigger
+from harness.model.dice import Dice
+from harness.model.spec import Elapsed, FaultSpec, FrameMatch, PhaseBegan, Trigger
+from harness.planning.fault_strategies import unlike
+from harness.plugins.scenario import Scenario
 from suites.scenarios import consequence
 from suites.scenarios.drawn import (
     ANYTHING,

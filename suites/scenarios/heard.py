@@ -7,12 +7,12 @@ good client does, and what a bad one does.
 
 from __future__ import annotations
 
-from harness.evidence import Evidence, Send
-from harness.exchanges import FOR_EVER, connections
-from harness.outcome import Outcome
-from harness.rows import Fate, Frame, FrameKind
-from harness.scenario import Consequence
-from harness.units import NS_PER_MS
+from harness.model.evidence import Evidence, Send
+from harness.model.exchanges import FOR_EVER, connections
+from harness.model.rows import Fate, Frame, FrameKind
+from harness.model.units import NS_PER_MS
+from harness.model.verdicts import Outcome
+from harness.plugins.scenario import Consequence
 from suites.checks.attempts import PRODUCE, Attempt, attempts
 from suites.scenarios.effective import during, meets
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
-from harness.dice import Dice
-from harness.scenario import DEFAULT_WORKLOAD, Config
-from harness.spec import Elapsed, FaultSpec, FrameSeen, Workload
+from harness.model.dice import Dice
+from harness.model.spec import Elapsed, FaultSpec, FrameSeen, Workload
+from harness.plugins.scenario import DEFAULT_WORKLOAD, Config
 from suites.scenarios import consequence, heard, ways
 from suites.scenarios.produce import cuts
 from suites.scenarios.situation import AGAIN, Schedule, situation

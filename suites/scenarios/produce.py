@@ -7,9 +7,9 @@ both guarantees the same schedule.
 
 from __future__ import annotations
 
-from harness.dice import Dice
-from harness.scenario import DEFAULT_WORKLOAD, Scenario
-from harness.spec import Elapsed, FaultSpec
+from harness.model.dice import Dice
+from harness.model.spec import Elapsed, FaultSpec
+from harness.plugins.scenario import DEFAULT_WORKLOAD, Scenario
 from suites.scenarios import consequence
 from suites.scenarios.situation import AGAIN
 from suites.scenarios.windows import moments, windows

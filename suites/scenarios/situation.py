@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
-from harness.dice import Dice
-from harness.evidence import Evidence
-from harness.scenario import Consequence, Scenario
-from harness.spec import FaultSpec
+from harness.model.dice import Dice
+from harness.model.evidence import Evidence
+from harness.model.spec import FaultSpec
+from harness.plugins.scenario import Consequence, Scenario
 
 Schedule = Callable[[Dice], tuple[FaultSpec, ...]]
 

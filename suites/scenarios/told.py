@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from harness.evidence import Evidence
-from harness.outcome import Outcome
-from harness.rows import FrameKind
-from harness.scenario import Consequence
+from harness.model.evidence import Evidence
+from harness.model.rows import FrameKind
+from harness.model.verdicts import Outcome
+from harness.plugins.scenario import Consequence
 from harness.wire.apis import Api, api_name
 from harness.wire.error_table import BY_NAME
 from suites.checks.attempts import PRODUCE, Attempt, attempts

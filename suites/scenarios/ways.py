@@ -6,9 +6,9 @@ or, where a fault leaves something behind, since its beginning.
 
 from __future__ import annotations
 
-from harness.evidence import Evidence
-from harness.rows import Frame, FrameKind
-from harness.scenario import Consequence
+from harness.model.evidence import Evidence
+from harness.model.rows import Frame, FrameKind
+from harness.plugins.scenario import Consequence
 from suites.checks.attempts import PRODUCE, attempts
 from suites.scenarios.effective import begun, during, meets, windows
 

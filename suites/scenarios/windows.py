@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from harness.dice import Dice
-from harness.spec import FrameSeen
+from harness.model.dice import Dice
+from harness.model.spec import FrameSeen
 
 #: Every client gets this long to connect, learn the cluster and send in peace: the trial's own control.
 QUIET_START_MS = 700

@@ -14,15 +14,15 @@ from multiprocessing import forkserver, get_context, resource_tracker
 from pathlib import Path
 from typing import NamedTuple
 
-from harness import registry
-from harness.evidence import Evidence
-from harness.interpreter import freeze_loaded
-from harness.outcome import EXIT_CODES, Guarantee, Verdict
-from harness.processes import owner_env
-from harness.rows import TrialVerdict
+from harness.model.evidence import Evidence
+from harness.model.rows import TrialVerdict
+from harness.model.spec import ClientRef, TrialSpec
+from harness.model.verdicts import EXIT_CODES, Guarantee, Verdict
+from harness.plugins import registry
 from harness.simulated.judged import try_spec
-from harness.spec import ClientRef, TrialSpec
-from harness.store import RunStore
+from harness.storage.run_store import RunStore
+from harness.system.interpreter import freeze_loaded
+from harness.system.processes import owner_env
 from suites.simulated.generated import specs
 
 #: So many seeds go to a process at a time: enough to outweigh the way there, few enough for progress to be seen.

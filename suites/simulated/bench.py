@@ -10,13 +10,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
 from clients.adapters.reference.simulated import SimulatedSelector
-from clients.reference.delivery import Delivery
-from clients.reference.producer import Components, ProducerCore
-from clients.reference.producer_batch import Callback, ProducerBatch
-from clients.reference.trace import RequestSent, TraceEvent
+from clients.reference.producer.producer import Components, ProducerCore
+from clients.reference.producer.producer_batch import Callback, ProducerBatch
+from clients.reference.producer.send_handle import Delivery
+from clients.reference.telemetry.trace import RequestSent, TraceEvent
 from harness.brokers.scripted.cluster import ScriptedCluster
-from harness.dice import Dice
-from harness.rows import Frame, FrameKind, LogRecord
+from harness.model.dice import Dice
+from harness.model.rows import Frame, FrameKind, LogRecord
 from harness.simulated.network import Network
 from harness.simulated.proxy import SimulatedProxy
 from harness.simulated.scheduler import NS_PER_MS, WALL_MS_AT_ZERO, Scheduler

@@ -11,14 +11,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from clients.mutants import MUTANTS, components_of
-from clients.reference.producer import Components
-from harness import registry
-from harness.check import Check, Inconclusive, Unsupported
-from harness.errors import unknown
-from harness.evidence import Evidence
+from clients.reference.producer.producer import Components
+from harness.model.errors import unknown
+from harness.model.evidence import Evidence
+from harness.model.spec import ClientRef
+from harness.plugins import registry
+from harness.plugins.check import Check, Inconclusive, Unsupported
 from harness.simulated.judged import RUN_ID
 from harness.simulated.trial import SimulatedTrial
-from harness.spec import ClientRef
 from suites.simulated.generated import spec_of
 from suites.simulated.law import laws, try_law
 

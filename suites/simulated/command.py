@@ -14,18 +14,19 @@ from typing import Annotated, Any
 
 import typer
 
-from harness import registry
-from harness.cli import select
-from harness.cli.carrying import new_record
+from harness.cli.console import say, summary
 from harness.cli.options import Options, Strict
 from harness.cli.output import print_json
-from harness.cli.screen import say, summary
-from harness.errors import unknown
-from harness.outcome import Verdict, exit_code
-from harness.rows import TrialVerdict
+from harness.cli.run_plan import new_record
+from harness.model.errors import unknown
+from harness.model.rows import TrialVerdict
+from harness.model.spec import ClientRef, Plan, TrialSpec
+from harness.model.verdicts import Verdict, exit_code
+from harness.planning import selection
+from harness.plugins import registry
+from harness.simulated.selection import assert_simulated
 from harness.simulated.trial import broker_of
-from harness.spec import ClientRef, Plan, TrialSpec
-from harness.store import RunStore
+from harness.storage.run_store import RunStore
 from suites.simulated.batches import Job, Keep, Tried, in_batches
 
 DEFAULT_SCENARIO = "generated/any"
@@ -85,7 +86,7 @@ def simulate(
     """Run generated trials in virtual time and judge them."""
     if scenario not in registry.names("scenarios"):
         raise unknown("scenario", scenario, registry.names("scenarios"))
-    [chosen] = select.scenarios([scenario], guarantee or (), world="simulated")
+    [chosen] = selection.scenarios([scenario], guarantee or (), world="simulated")
     refs = tuple(_client(name) for name in client or ("reference",))
     if broker is not None:
         broker_of(broker)
@@ -130,8 +131,8 @@ def signals_as_interrupts() -> Iterator[list[int]]:
 
 
 def _client(name: str) -> ClientRef:
-    [ref] = select.clients([name], ())
-    return select.simulated(ref)
+    [ref] = selection.clients([name], ())
+    return assert_simulated(ref)
 
 
 def _carry_out(

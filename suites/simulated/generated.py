@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from harness.dice import Dice
-from harness.plan import make_plan
-from harness.scenario import Scenario
-from harness.spec import ClientRef, TrialSpec
+from harness.model.dice import Dice
+from harness.model.spec import ClientRef, TrialSpec
+from harness.planning.plan import make_plan
+from harness.plugins.scenario import Scenario
 
 BROKER_VERSION = "4.3.1"
 NODES = (1, 3)

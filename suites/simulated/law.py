@@ -22,7 +22,7 @@ from hypothesis.errors import UnsatisfiedAssumption
 from hypothesis.stateful import RuleBasedStateMachine, run_state_machine_as_test
 from hypothesis.strategies import SearchStrategy
 
-from clients.reference.producer import Components
+from clients.reference.producer.producer import Components
 
 #: Packages whose modules hold laws; the package's name is the suite's.
 SUITES = ("state_transitions", "timeout_expiry", "delivery")

@@ -11,9 +11,9 @@ import typer
 from rich.table import Table
 
 from clients.mutants import MUTANTS
+from harness.cli.console import answer, say
 from harness.cli.output import print_json
-from harness.cli.screen import answer, say
-from harness.errors import unknown
+from harness.model.errors import unknown
 from suites.simulated.catching import TRUE, Caught, catch, idle_catchers
 from suites.simulated.stand_ins import STAND_INS
 

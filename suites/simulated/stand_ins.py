@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from clients.reference import states
-from clients.reference.producer import Components
+from clients.reference.producer.producer import Components
 from clients.reference.states import Machine
 from harness.brokers.scripted.answer import Answer
 from harness.brokers.scripted.cluster import ScriptedCluster

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import settings
 
-from clients.reference.producer import Components
+from clients.reference.producer.producer import Components
 from suites.simulated.law import Law, laws, try_law
 
 

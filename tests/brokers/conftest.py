@@ -22,7 +22,7 @@ from kio.static.primitive import Records, i16, i32, i32Timedelta
 from harness.brokers.connection import NotYet, require
 from harness.brokers.deadline import insist
 from harness.brokers.local import LocalCluster
-from harness.ports import Address
+from harness.model.addresses import Address
 from harness.wire.apis import Api
 from harness.wire.messages import decode_request, encode_response
 from harness.wire.records import BatchBuilder, Codec

@@ -12,7 +12,7 @@ import pytest
 
 from harness.brokers.accepts import Accepts
 from harness.brokers.local import LOCAL
-from harness.dial import dial
+from harness.system.dial import dial
 
 LINE = (
     "[2026-11-21 22:11:07,118] DEBUG [data-plane-kafka-network-thread-1-{}-PLAINTEXT-0] Processor 0 "

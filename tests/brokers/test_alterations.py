@@ -11,7 +11,7 @@ import pytest
 
 from harness.brokers.admin import EARLIEST
 from harness.brokers.local import LOCAL, LocalCluster
-from harness.errors import KafkaTrialError
+from harness.model.errors import KafkaTrialError
 from harness.wire.records import BatchBuilder, Codec
 
 pytestmark = pytest.mark.jvm

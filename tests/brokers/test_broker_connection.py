@@ -25,7 +25,7 @@ from harness.brokers.admin import Admin, metadata_request
 from harness.brokers.connection import Connection, NotYet, require
 from harness.brokers.deadline import insist
 from harness.brokers.readiness import assert_ready
-from harness.errors import KafkaTrialError
+from harness.model.errors import KafkaTrialError
 from harness.wire.apis import Api
 from harness.wire.error_table import ERRORS
 from harness.wire.messages import encode_response

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from harness.brokers.layout import NODE_COUNTS, ClusterId, Layout
 from harness.brokers.local import LOCAL
-from harness.errors import UsageError
+from harness.model.errors import UsageError
 
 VERSIONS = ("3.9.2", "4.3.1")
 sizes = st.tuples(st.sampled_from(NODE_COUNTS), st.integers(0, 9))

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from harness.brokers.connection import NotYet
 from harness.brokers.deadline import insist
 from harness.brokers.node import TRANSITIONS, Node, State
-from harness.errors import BrokerDied, KafkaTrialError
+from harness.model.errors import BrokerDied, KafkaTrialError
 
 T = TypeVar("T")
 

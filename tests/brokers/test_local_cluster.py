@@ -24,7 +24,7 @@ from harness.brokers.admin import EARLIEST, LATEST, metadata_request
 from harness.brokers.connection import Connection, NotYet, require
 from harness.brokers.deadline import insist
 from harness.brokers.local import LOCAL, LocalCluster
-from harness.errors import KafkaTrialError
+from harness.model.errors import KafkaTrialError
 from harness.wire.messages import encode_request
 from harness.wire.records import Codec
 

@@ -13,12 +13,12 @@ from typing import Any
 
 import pytest
 
-from harness import processes
 from harness.brokers.admin import LATEST
 from harness.brokers.layout import ClusterId, Layout
 from harness.brokers.local import LOCAL, LocalCluster, java_command
-from harness.errors import BrokerDied
-from harness.ports_block import port_block
+from harness.model.errors import BrokerDied
+from harness.system import processes
+from harness.system.port_allocator import port_block
 from harness.wire.records import Codec
 
 pytestmark = pytest.mark.jvm

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from harness.brokers.admin import Admin
 from harness.brokers.connection import NotYet
 from harness.brokers.log_reader import log_records, read_log
-from harness.errors import KafkaTrialError
+from harness.model.errors import KafkaTrialError
 from harness.wire.records import BatchBuilder, Codec, assign_offset, end_transaction_marker, read_batches
 
 contents = st.none() | st.binary(max_size=20)

@@ -16,12 +16,12 @@ from kio.schema.produce.v9.request import PartitionProduceData, TopicProduceData
 from kio.schema.types import TopicName
 from kio.static.primitive import Records, i8, i16, i32, i32Timedelta
 
-from harness import registry
 from harness.brokers import renewal
 from harness.brokers.admin import TIMEOUT_S
 from harness.brokers.connection import Connection
 from harness.brokers.deadline import insist
 from harness.brokers.local import LOCAL, LocalCluster
+from harness.plugins import registry
 from harness.wire.records import Codec
 
 pytestmark = pytest.mark.jvm

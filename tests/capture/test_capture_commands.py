@@ -7,9 +7,10 @@ import json
 import pytest
 
 from harness.capture.tap import LACKS_RIGHT
-from harness.cli import doctor
+from harness.cli.commands import doctor
 from harness.cli.main import call
-from harness.store import CAPTURE, RunStore
+from harness.model.run_files import CAPTURE
+from harness.storage.run_store import RunStore
 
 pytestmark = pytest.mark.long
 

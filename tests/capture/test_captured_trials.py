@@ -10,16 +10,16 @@ from dataclasses import replace
 
 import pytest
 
-from harness import registry
-from harness.campaign import Campaign
-from harness.capture.crosscheck import crosscheck
-from harness.capture.rows import By, What
-from harness.execution import rejudge
-from harness.installing import install
-from harness.plan import make_plan
-from harness.rows import FrameKind
-from harness.spec import ClientRef, Elapsed, FaultSpec, FrameMatch, FrameSeen, Workload
-from harness.store import RunRecord, RunStore
+from harness.judging.crosscheck import crosscheck
+from harness.model.rows import FrameKind
+from harness.model.spec import ClientRef, Elapsed, FaultSpec, FrameMatch, FrameSeen, Workload
+from harness.model.tcp_facts import By, What
+from harness.planning.plan import make_plan
+from harness.plugins import registry
+from harness.running.campaign import Campaign
+from harness.running.install import install
+from harness.running.trial_runner import rejudge
+from harness.storage.run_store import RunRecord, RunStore
 
 pytestmark = [pytest.mark.jvm, pytest.mark.usefixtures("may_capture")]
 

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from harness.capture.connections import facts
-from harness.capture.crosscheck import compare
-from harness.capture.rows import By, TcpFact, What
-from harness.rows import Fate, Frame, FrameKind
+from harness.judging.crosscheck import compare
+from harness.model.rows import Fate, Frame, FrameKind
+from harness.model.tcp_facts import By, TcpFact, What
 
 
 def witnessed(talk, conn=1, since_ns=0, closed_by="client"):

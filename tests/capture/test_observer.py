@@ -14,10 +14,11 @@ from harness.capture import __main__ as process
 from harness.capture import observer as observing
 from harness.capture.observer import Observer, observed
 from harness.capture.pcapng import read
-from harness.capture.rows import TcpFact
 from harness.capture.tap import LACKS_RIGHT
-from harness.ports import LaneAddress
-from harness.store import CAPTURE, TCP, read_rows
+from harness.files.row_files import read_rows
+from harness.model.addresses import LaneAddress
+from harness.model.run_files import CAPTURE, TCP
+from harness.model.tcp_facts import TcpFact
 
 pytestmark = pytest.mark.long
 

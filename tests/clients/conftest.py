@@ -13,8 +13,8 @@ import msgspec
 import pytest
 
 import clients.adapters.python_lib
-from harness import registry
-from harness.ports import Launch
+from harness.plugins import registry
+from harness.plugins.client import Launch
 from suites.contract.asking import Told
 from suites.contract.cases import refusing_port
 

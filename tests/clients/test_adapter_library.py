@@ -16,7 +16,7 @@ import clients.adapters.confluent_kafka
 import clients.adapters.python_lib.verifiable
 from clients.adapters.python_lib.verifiable.commands import COMMANDS, lines, parse
 from clients.adapters.python_lib.verifiable.output import RESULTS_MAX_ROWS, Result, Results
-from harness import contract
+from harness.model import contract
 
 LIBRARY = Path(clients.adapters.python_lib.verifiable.__file__).parent
 ADAPTER = Path(clients.adapters.confluent_kafka.__file__).parent

@@ -10,7 +10,7 @@ from clients.adapters.confluent_kafka import CLIENT as CONFLUENT
 from clients.adapters.reference import CLIENT as REFERENCE
 from clients.mutants import CLIENTS, MUTANTS, components_of
 from clients.mutants.variant import Variant
-from harness.errors import UsageError
+from harness.model.errors import UsageError
 from suites.contract import check_contract
 
 

@@ -8,10 +8,10 @@ import sys
 import psutil
 import pytest
 
-from harness.contract import Produce, StartupComplete
-from harness.conversation import ConfigRefused, Conversation
-from harness.errors import ClientBroken, ClientCrashed, EnvironmentProblem
-from harness.ports import Launch
+from harness.adapter import ConfigRefused, Conversation
+from harness.model.contract import Produce, StartupComplete
+from harness.model.errors import ClientBroken, ClientCrashed, EnvironmentProblem
+from harness.plugins.client import Launch
 
 
 @pytest.fixture

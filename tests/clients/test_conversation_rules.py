@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.contract import AnyEvent, Close, Configure, Flush, Produce, Stats
-from harness.conversation.rules import LIFE, Broken, Life, Rules, Unknown
+from harness.adapter.protocol_rules import LIFE, Broken, Life, Rules, Unknown
+from harness.model.contract import AnyEvent, Close, Configure, Flush, Produce, Stats
 
 BEGAN_NS = 1_000_000
 NOW_NS = 9_000_000_000

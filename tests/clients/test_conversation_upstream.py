@@ -6,9 +6,9 @@ import json
 
 import pytest
 
-from harness.contract import Configure, OpComplete, Produce
-from harness.conversation.rules import Broken, Rules
-from harness.value import Identity, encode
+from harness.adapter.protocol_rules import Broken, Rules
+from harness.model.contract import Configure, OpComplete, Produce
+from harness.model.payload import Identity, encode
 
 NOW_NS = 10_000
 VALUES = [encode(Identity("r", "t", "p1", n), 80) for n in range(2)]

@@ -11,9 +11,9 @@ from functools import cache
 
 import pytest
 
-from harness import registry
-from harness.errors import EnvironmentProblem
-from harness.ports import Launch
+from harness.model.errors import EnvironmentProblem
+from harness.plugins import registry
+from harness.plugins.client import Launch
 from suites.contract import check_contract
 from suites.contract.asking import ask
 

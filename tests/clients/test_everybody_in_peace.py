@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import pytest
 
-from harness import baseline, registry
-from harness.cli.carrying import new_record
+from harness import baseline
 from harness.cli.options import Options
-from harness.lab import Lab
-from harness.live import FEATURE_OF
-from harness.plan import make_plan
-from harness.spec import ClientRef, Plan
+from harness.cli.run_plan import new_record
+from harness.model.spec import ClientRef, Plan
+from harness.planning.plan import make_plan
+from harness.plugins import registry
+from harness.running.cluster_session import Lab
+from harness.running.live_trial import FEATURE_OF
 
 pytestmark = [pytest.mark.jvm, pytest.mark.long]
 

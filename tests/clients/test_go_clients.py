@@ -10,7 +10,7 @@ import pytest
 
 import clients.adapters
 from clients.adapters import confluent_kafka_go, franz_go, kafka_go, sarama
-from harness.errors import UsageError
+from harness.model.errors import UsageError
 from harness.provision.go import go_tool, run_go
 from harness.provision.versions import in_order
 

@@ -7,14 +7,14 @@ from collections import Counter
 import pytest
 from msgspec.structs import replace
 
-from harness import registry
-from harness.cli.carrying import new_record
 from harness.cli.options import Options
-from harness.contract import OpComplete
-from harness.lab import Lab
-from harness.outcome import Outcome
-from harness.plan import make_plan
-from harness.spec import ClientRef, Plan
+from harness.cli.run_plan import new_record
+from harness.model.contract import OpComplete
+from harness.model.spec import ClientRef, Plan
+from harness.model.verdicts import Outcome
+from harness.planning.plan import make_plan
+from harness.plugins import registry
+from harness.running.cluster_session import Lab
 from harness.wire.apis import Api
 
 pytestmark = [pytest.mark.jvm, pytest.mark.long, pytest.mark.every_client]

@@ -9,7 +9,7 @@ import pytest
 
 from clients.adapters.java import CLIENT
 from clients.adapters.python_lib.verifiable.commands import COMMANDS
-from harness.errors import UsageError
+from harness.model.errors import UsageError
 from harness.provision.versions import in_order
 
 SETTINGS = {"max.block.ms": 200}

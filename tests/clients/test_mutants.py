@@ -16,10 +16,10 @@ from clients.mutants.corrupts_on_retry import Decaying
 from clients.mutants.rebuilt import rebuilt
 from clients.mutants.reorders_on_retry import Reversing
 from clients.mutants.variant import Variant
-from clients.reference.buffer_pool import BufferPool
-from clients.reference.producer_batch import ProducerId
-from clients.reference.trace import no_trace
-from harness.registry import names
+from clients.reference.producer.buffer_pool import BufferPool
+from clients.reference.producer.producer_batch import ProducerId
+from clients.reference.telemetry.trace import no_trace
+from harness.plugins.registry import names
 from harness.wire.records import BatchBuilder, Codec, read_batches
 
 VALUES = st.lists(st.binary(min_size=1, max_size=30), min_size=1, max_size=8)

@@ -8,7 +8,7 @@ import pytest
 
 from clients.adapters.kafkajs import CLIENT as KAFKAJS
 from clients.adapters.platformatic_kafka import CLIENT as PLATFORMATIC
-from harness.errors import UsageError
+from harness.model.errors import UsageError
 from harness.provision.versions import in_order
 from suites.contract import check_contract
 

@@ -14,7 +14,7 @@ import pytest
 
 import clients.adapters.node_lib
 from clients.adapters.kafkajs import OLDEST_NODE
-from harness import contract
+from harness.model import contract
 from harness.provision.node import node_runtime
 
 LIBRARY = Path(clients.adapters.node_lib.__file__).parent / "verifiable"

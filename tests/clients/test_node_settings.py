@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from clients.adapters import kafkajs, platformatic_kafka
-from harness.outcome import Guarantee
-from harness.plan import CODECS, producer_config
+from harness.model.verdicts import Guarantee
+from harness.planning.plan import CODECS, producer_config
 from harness.provision.node import node_runtime
 
 pytestmark = pytest.mark.long

@@ -14,8 +14,8 @@ from clients.adapters import aiokafka, confluent_kafka, kafka_python
 from clients.adapters.python_lib import pypi_client
 from clients.adapters.reference import CLIENT as REFERENCE
 from clients.adapters.reference import __main__ as reference_program
-from clients.reference.trace import ReconnectBackoff
-from harness.errors import UsageError
+from clients.reference.telemetry.trace import ReconnectBackoff
+from harness.model.errors import UsageError
 from harness.provision.versions import in_order
 from suites.contract import check_contract
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from clients.adapters.kafka_python import CLIENT
-from harness.errors import EnvironmentProblem, UsageError
+from harness.model.errors import EnvironmentProblem, UsageError
 from harness.provision import pypi, python_env
 
 

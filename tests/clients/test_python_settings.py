@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from clients.adapters.aiokafka import settings as aiokafka
 from clients.adapters.kafka_python import settings as kafka_python
 from clients.adapters.python_lib.verifiable.java import applied, arguments, translate
-from harness.outcome import Guarantee
-from harness.plan import producer_config
+from harness.model.verdicts import Guarantee
+from harness.planning.plan import producer_config
 
 CODECS = ["none", "gzip", "lz4"]
 

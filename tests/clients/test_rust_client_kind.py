@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from clients.adapters.rdkafka import CLIENT
-from harness.errors import UsageError
+from harness.model.errors import UsageError
 
 
 @pytest.mark.parametrize("version", ["", "latest", "^0.36", "0.36.2 evil", "../0.36.2"])

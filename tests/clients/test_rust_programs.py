@@ -9,9 +9,9 @@ import pytest
 
 from clients.adapters.confluent_kafka.settings import translate
 from clients.adapters.python_lib.verifiable.commands import COMMANDS
-from harness import registry
-from harness.outcome import Guarantee
-from harness.plan import producer_config
+from harness.model.verdicts import Guarantee
+from harness.planning.plan import producer_config
+from harness.plugins import registry
 
 pytestmark = [pytest.mark.every_client, pytest.mark.long]
 

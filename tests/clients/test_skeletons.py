@@ -22,12 +22,12 @@ from clients.adapters.java import COMPANIONS
 from clients.adapters.kafkajs import OLDEST_NODE
 from clients.skeletons.files import adapter_files, template, write_new
 from clients.skeletons.languages import LANGUAGES
-from harness import campaign_file
+from harness.adapter.protocol_rules import Life, Rules
 from harness.cli.main import call
-from harness.contract import Command
-from harness.conversation.rules import Life, Rules
-from harness.errors import EnvironmentProblem, UsageError
-from harness.ports import Launch
+from harness.model.contract import Command
+from harness.model.errors import EnvironmentProblem, UsageError
+from harness.planning import campaign_file
+from harness.plugins.client import Launch
 from harness.provision.cargo import find_cargo
 from harness.provision.go import go_tool
 from harness.provision.java_programs import java_program

@@ -19,12 +19,15 @@ import pytest
 from kio.schema.errors import ErrorCode
 
 from faults.toxiproxy import Toxiproxy
-from harness import registry
-from harness.lane import Lane, LiveLane
-from harness.ports import Cluster, FaultKind, LaneAddress, Proxy, ProxyServer
-from harness.ports_block import port_block
-from harness.rows import FaultRow, Frame, FrameKind
-from harness.spec import Elapsed, FaultSpec, FrameMatch
+from harness.model.addresses import LaneAddress
+from harness.model.rows import FaultRow, Frame, FrameKind
+from harness.model.spec import Elapsed, FaultSpec, FrameMatch
+from harness.plugins import registry
+from harness.plugins.cluster import Cluster
+from harness.plugins.fault import FaultKind, LiveLane
+from harness.plugins.proxy import Proxy, ProxyServer
+from harness.running.lane import Lane
+from harness.system.port_allocator import port_block
 from harness.wire.apis import Api
 from harness.wire.messages import decode_response, encode_request, encode_response, message_class
 from harness.witness import WitnessLane

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from harness.errors import EnvironmentProblem
-from harness.rows import FrameKind
+from harness.model.errors import EnvironmentProblem
+from harness.model.rows import FrameKind
 
 
 @pytest.mark.control(

@@ -17,11 +17,11 @@ from kio.static.primitive import Records, i16, i32, i32Timedelta
 
 from faults.kind import Fault
 from harness.brokers.scripted.cluster import ScriptedCluster
-from harness.dice import Dice
-from harness.errors import UsageError
-from harness.registry import fault as fault_kind
-from harness.rows import FaultRow, Frame, FrameKind, ProducePart
-from harness.spec import Elapsed, FaultSpec
+from harness.model.dice import Dice
+from harness.model.errors import UsageError
+from harness.model.rows import FaultRow, Frame, FrameKind, ProducePart
+from harness.model.spec import Elapsed, FaultSpec
+from harness.plugins.registry import fault as fault_kind
 from harness.wire.apis import Api
 from harness.wire.messages import decode_response, encode_request
 from harness.wire.records import BatchBuilder

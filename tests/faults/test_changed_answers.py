@@ -22,7 +22,7 @@ from kio.schema.produce.v9.response import PartitionProduceResponse, TopicProduc
 from kio.schema.types import BrokerId, TopicName
 from kio.static.primitive import Records, i16, i32, i32Timedelta, i64
 
-from harness.spec import FrameMatch
+from harness.model.spec import FrameMatch
 from harness.wire.apis import Api
 from harness.wire.records import BatchBuilder
 

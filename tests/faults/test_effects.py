@@ -12,15 +12,15 @@ from hypothesis import strategies as st
 from msgspec.structs import replace as restruct
 
 from faults.kind import Fault
-from harness import registry
-from harness.evidence import Evidence
-from harness.fault_activation import activation, effects
-from harness.outcome import Guarantee, Verdict
-from harness.plan import producer_config
-from harness.rows import FaultRow
+from harness.judging.fault_activation import activation, effects
+from harness.model.evidence import Evidence
+from harness.model.rows import FaultRow
+from harness.model.spec import ClientRef, Elapsed, FaultSpec, FrameMatch, PhaseBegan, TrialSpec, Workload
+from harness.model.verdicts import Guarantee, Verdict
+from harness.planning.plan import producer_config
+from harness.plugins import registry
 from harness.simulated.judged import RUN_ID
 from harness.simulated.trial import SimulatedTrial
-from harness.spec import ClientRef, Elapsed, FaultSpec, FrameMatch, PhaseBegan, TrialSpec, Workload
 
 pytestmark = pytest.mark.long
 
@@ -241,7 +241,7 @@ def test_a_kind_that_tells_no_effect_is_shown_by_its_hits_and_the_verdict_says_s
     class Foreign:
         name = "foreign"
 
-    monkeypatch.setattr("harness.fault_activation.fault", lambda kind: Foreign())
+    monkeypatch.setattr("harness.judging.fault_activation.fault", lambda kind: Foreign())
     evidence = tried(CUT)
     [account] = activation(evidence, SCENARIO).faults
     assert account.effects == account.hits > 0

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from harness.errors import UsageError
-from harness.registry import fault as fault_kind
-from harness.spec import Elapsed, FaultSpec
+from harness.model.errors import UsageError
+from harness.model.spec import Elapsed, FaultSpec
+from harness.plugins.registry import fault as fault_kind
 from harness.wire.apis import Api
 
 FAULT = fault_kind("error_response")

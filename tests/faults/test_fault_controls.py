@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from harness import registry
+from harness.plugins import registry
 
 SCRIPTS = Path(__file__).resolve().parent.parent.parent / "scripts"
 

@@ -10,11 +10,11 @@ import pytest
 from faults.broker_fault import WitnessFault
 from faults.frame_fault import FrameFault
 from faults.toxiproxy_errors import ToxicExists
-from harness import registry
-from harness.errors import UsageError
-from harness.ports import FaultKind
-from harness.rows import FaultRow
-from harness.spec import Elapsed, FaultSpec, FrameMatch
+from harness.model.errors import UsageError
+from harness.model.rows import FaultRow
+from harness.model.spec import Elapsed, FaultSpec, FrameMatch
+from harness.plugins import registry
+from harness.plugins.fault import FaultKind
 
 pytestmark = pytest.mark.long
 

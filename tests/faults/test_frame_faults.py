@@ -13,10 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from faults.kind import toxic_name
-from harness.errors import UsageError
-from harness.registry import fault as fault_kind
-from harness.rows import Fate, FaultRow, Frame, FrameKind
-from harness.spec import Elapsed, FaultSpec, FrameMatch
+from harness.model.errors import UsageError
+from harness.model.rows import Fate, FaultRow, Frame, FrameKind
+from harness.model.spec import Elapsed, FaultSpec, FrameMatch
+from harness.plugins.registry import fault as fault_kind
 from harness.wire.apis import Api
 from harness.wire.messages import client_versions, decode_response, encode_response, message_class
 

@@ -14,9 +14,9 @@ from faults.kind import GRACE_NS, each, toxic_name
 from faults.latency import FAULT as LATENCY
 from faults.refuse import FAULT as REFUSE
 from faults.reset import FAULT as RESET
-from harness.ports import FaultKind
-from harness.rows import FaultRow, Frame, FrameKind
-from harness.spec import Elapsed, FaultSpec
+from harness.model.rows import FaultRow, Frame, FrameKind
+from harness.model.spec import Elapsed, FaultSpec
+from harness.plugins.fault import FaultKind
 
 BEGAN_NS, ENDED_NS = 1_000, 2_000
 

@@ -13,11 +13,11 @@ from kio.schema.api_versions.v3 import ApiVersionsRequest
 from kio.schema.errors import ErrorCode
 
 from harness.brokers.scripted.cluster import ScriptedCluster
-from harness.dice import Dice
-from harness.lane import LiveLane
-from harness.registry import fault as fault_kind
-from harness.rows import FaultRow, Frame, FrameKind
-from harness.spec import Elapsed, FaultSpec
+from harness.model.dice import Dice
+from harness.model.rows import FaultRow, Frame, FrameKind
+from harness.model.spec import Elapsed, FaultSpec
+from harness.plugins.fault import LiveLane
+from harness.plugins.registry import fault as fault_kind
 from harness.wire.apis import Api
 from harness.wire.messages import decode_response, encode_request
 

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from harness.lane import LiveLane
-from harness.registry import fault
-from harness.spec import Elapsed, FaultSpec
+from harness.model.spec import Elapsed, FaultSpec
+from harness.plugins.fault import LiveLane
+from harness.plugins.registry import fault
 
 ROLLING = FaultSpec("broker_restart", Elapsed(0), 500, {"one_by_one": 1})
 

@@ -8,19 +8,19 @@ from typing import Any
 import pytest
 
 from faults.coordinator_move import CoordinatorMove
-from harness import registry
 from harness.brokers.scripted.apis.coordinators import coordinator
 from harness.brokers.scripted.cluster import ScriptedCluster
-from harness.dice import Dice
-from harness.evidence import Evidence
-from harness.outcome import Guarantee
-from harness.plan import producer_config
-from harness.rows import FrameKind
+from harness.model.dice import Dice
+from harness.model.evidence import Evidence
+from harness.model.rows import FrameKind
+from harness.model.spec import ClientRef, Elapsed, FaultSpec, FrameMatch, PhaseBegan, TrialSpec, Workload
+from harness.model.verdicts import Guarantee
+from harness.planning.plan import producer_config
+from harness.plugins import registry
 from harness.simulated.judged import RUN_ID
 from harness.simulated.lane import SimulatedLane
 from harness.simulated.scheduler import Scheduler
 from harness.simulated.trial import SimulatedTrial
-from harness.spec import ClientRef, Elapsed, FaultSpec, FrameMatch, PhaseBegan, TrialSpec, Workload
 from harness.witness.rules import Rules
 
 RECORDS = 100

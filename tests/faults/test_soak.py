@@ -16,10 +16,9 @@ from benchmarks.soak import MIX, Client, Stand, soak, stand
 from faults.broker_fault import WitnessFault
 from faults.frame_fault import FrameFault
 from faults.toxiproxy_errors import ControlPlaneWedged
-from harness import registry
-from harness.lane import LiveLane
-from harness.ports import FaultKind
-from harness.spec import Elapsed, FaultSpec
+from harness.model.spec import Elapsed, FaultSpec
+from harness.plugins import registry
+from harness.plugins.fault import FaultKind, LiveLane
 
 #: Several of the chunks in which Toxiproxy reads.
 LOTS_BYTES = 100_000

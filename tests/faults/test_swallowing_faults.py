@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from harness.rows import FrameKind
+from harness.model.rows import FrameKind
 
 pytestmark = pytest.mark.long
 

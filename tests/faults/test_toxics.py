@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from faults.toxics import HARMLESS, RANGES, checked
-from harness.errors import UsageError
+from harness.model.errors import UsageError
 
 
 @st.composite

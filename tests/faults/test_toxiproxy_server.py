@@ -24,12 +24,12 @@ from faults.toxiproxy_errors import (
     ServerGone,
     ToxicExists,
 )
-from harness.errors import EnvironmentProblem, UsageError
-from harness.ports import LaneAddress
-from harness.ports_block import port_block
-from harness.processes import spawn, stop
+from harness.model.addresses import LaneAddress
+from harness.model.errors import EnvironmentProblem, UsageError
+from harness.model.spec import Elapsed, FaultSpec
 from harness.provision.toxiproxy import toxiproxy_server
-from harness.spec import Elapsed, FaultSpec
+from harness.system.port_allocator import port_block
+from harness.system.processes import spawn, stop
 
 pytestmark = pytest.mark.long
 

@@ -7,10 +7,10 @@ from collections.abc import Callable
 
 import pytest
 
-from harness.brokers.fidelity.compare import Difference, differences
-from harness.brokers.fidelity.player import Played, play
-from harness.brokers.fidelity.scripted_side import ScriptedSide
-from harness.brokers.fidelity.steps import Plan
+from testkit.fidelity.compare import Difference, differences
+from testkit.fidelity.player import Played, play
+from testkit.fidelity.scripted_side import ScriptedSide
+from testkit.fidelity.steps import Plan
 
 START_MS = 1_750_000_000_000
 

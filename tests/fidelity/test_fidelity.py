@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from harness.brokers.fidelity.plans import draw, draw_outage
-from harness.brokers.fidelity.session import compare
+from testkit.fidelity.plans import draw, draw_outage
+from testkit.fidelity.session import compare
 
 pytestmark = pytest.mark.jvm
 

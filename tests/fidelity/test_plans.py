@@ -10,14 +10,14 @@ from typing import Any
 import pytest
 from kio.schema.errors import ErrorCode
 
-from harness.brokers.fidelity import steps as s
-from harness.brokers.fidelity.differences import KNOWN, reason
-from harness.brokers.fidelity.plans import draw, draw_outage
 from harness.brokers.scripted import partition_log, validation
 from harness.brokers.scripted.apis import metadata, produce
 from harness.brokers.scripted.producer_state import ProducerStateEntry
 from harness.brokers.scripted.refusals import Refused
 from harness.brokers.scripted.releases import RELEASES
+from testkit.fidelity import steps as s
+from testkit.fidelity.differences import KNOWN, reason
+from testkit.fidelity.plans import draw, draw_outage
 
 pytestmark = pytest.mark.long
 

@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from harness import campaign_file
-from harness.cli.expanding import Expanded, expanded
-from harness.names import made_of
-from harness.outcome import Guarantee, Verdict
-from harness.rows import Delivery, FaultVerdict, Finding, Param, RequirementVerdict, TrialVerdict
-from harness.spec import ClientRef, Plan, TrialSpec, Workload
-from harness.store import RunRecord, RunStore
+from harness.cli.campaign_plan import Expanded, expanded
+from harness.model.path_names import made_of
+from harness.model.rows import Delivery, FaultVerdict, Finding, Param, RequirementVerdict, TrialVerdict
+from harness.model.spec import ClientRef, Plan, TrialSpec, Workload
+from harness.model.verdicts import Guarantee, Verdict
+from harness.planning import campaign_file
+from harness.storage.run_store import RunRecord, RunStore
 
 
 def judged(

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from harness.check import Check, Requirement
-from harness.contract import OpComplete, OpInvoke, ShutdownComplete, StartupComplete
-from harness.evidence import Evidence
-from harness.outcome import Guarantee, Level
-from harness.rows import (
+from harness.model.contract import OpComplete, OpInvoke, ShutdownComplete, StartupComplete
+from harness.model.evidence import Evidence
+from harness.model.payload import Identity, encode
+from harness.model.rows import (
     Ending,
     FaultRow,
     Finding,
@@ -19,9 +18,10 @@ from harness.rows import (
     ProducePart,
     TrialRecord,
 )
-from harness.scenario import Consequence, Scenario
-from harness.spec import ClientRef, Elapsed, FaultSpec, TrialSpec, Workload
-from harness.value import Identity, encode
+from harness.model.spec import ClientRef, Elapsed, FaultSpec, TrialSpec, Workload
+from harness.model.verdicts import Guarantee, Level
+from harness.plugins.check import Check, Requirement
+from harness.plugins.scenario import Consequence, Scenario
 
 #: Of a kind that is not installed: its hits stand for its effect.
 FAULT = FaultSpec("shaking", Elapsed(100), 50)

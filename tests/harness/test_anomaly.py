@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.anomaly import TOLD_CHARACTERS, TOLD_NAMES, Anomaly, ReasonKind
-from harness.outcome import Level
-from harness.rows import MAX_SAMPLES
+from harness.model.anomaly import TOLD_CHARACTERS, TOLD_NAMES, Anomaly, ReasonKind
+from harness.model.rows import MAX_SAMPLES
+from harness.model.verdicts import Level
 
 GAVE_UP = Anomaly("gave-up", "{count:record} given up after {worst_ms} ms ({errors}){told}", Level.SHOULD)
 

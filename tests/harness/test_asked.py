@@ -9,19 +9,12 @@ from typing import Any
 import msgspec
 import pytest
 
-from harness import asked, registry
 from harness.cli.main import call
-from harness.outcome import Guarantee
-from harness.plan import make_plan, producer_config
-from harness.spec import (
-    ClientRef,
-    Elapsed,
-    FaultSpec,
-    FrameMatch,
-    Plan,
-    TrialSpec,
-    Workload,
-)
+from harness.model.spec import ClientRef, Elapsed, FaultSpec, FrameMatch, Plan, TrialSpec, Workload
+from harness.model.verdicts import Guarantee
+from harness.planning import validate_plan
+from harness.planning.plan import make_plan, producer_config
+from harness.plugins import registry
 
 CLIENT = ClientRef("reference", registry.client("reference").default_version)
 LOST = FaultSpec("dropped_frame", Elapsed(0), 4_000, frames=FrameMatch("Produce"))
@@ -62,7 +55,7 @@ def test_a_plain_trial_is_replayed(tmp_path: Path) -> None:
 
 
 def test_a_trial_needs_no_other_settings_than_those_that_are_asked_for(tmp_path: Path) -> None:
-    config = {name: CONFIG[name] for name in (*asked.SETTINGS, "enable.idempotence", "acks")}
+    config = {name: CONFIG[name] for name in (*validate_plan.SETTINGS, "enable.idempotence", "acks")}
     assert replay(tmp_path, changed(config=config)) == 0
 
 
@@ -81,7 +74,10 @@ def test_a_trial_needs_no_other_settings_than_those_that_are_asked_for(tmp_path:
         (changed(value_bytes=-1), "value_bytes of the workload of trial 't' must be 0 to 16777216, not -1"),
         (changed(interval_ms=3_600_000), "the load of trial 't' would last 18000000 ms; 3600000 ms at most"),
         (changed(config={}), "the config of trial 't' lacks delivery.timeout.ms; every plan says"),
-        *((without(setting), f"the config of trial 't' lacks {setting}") for setting in asked.SETTINGS),
+        *(
+            (without(setting), f"the config of trial 't' lacks {setting}")
+            for setting in validate_plan.SETTINGS
+        ),
         (
             changed(config=CONFIG | {"linger.ms": "soon"}),
             "linger.ms in the config of trial 't' must be a whole",
@@ -121,11 +117,11 @@ def test_whatever_a_scenario_draws_is_accepted_in_its_worlds_on_every_cluster(sc
     for world in scenario.worlds:
         kind = "local" if world == "live" else "scripted"
         brokers = [f"{kind}:4.3.1x{nodes}" for nodes in (1, 2, 3)]
-        asked.check(make_plan([scenario], [CLIENT], brokers, range(1, 21)), world)
+        validate_plan.check(make_plan([scenario], [CLIENT], brokers, range(1, 21)), world)
 
 
 def test_a_client_of_any_name_is_planned_under_a_name_for_a_folder() -> None:
     own = ClientRef("my adapter: ä", "own", ("./my adapter: ä",))
     plan = make_plan([registry.scenario("produce/calm")], [own], ["local:4.3.1x1"], [1])
-    asked.check(plan, "live")
+    validate_plan.check(plan, "live")
     assert isinstance(plan, Plan) and "my_adapter___" in plan.trials[0].trial

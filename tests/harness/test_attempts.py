@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.attempts import attempt_of, deflaked, first_name, repeated, shard
-from harness.outcome import Guarantee
-from harness.rows import TrialVerdict
-from harness.spec import ClientRef, Plan, TrialSpec, Workload
+from harness.judging.repeats import attempt_of, deflaked, first_name, repeated, shard
+from harness.model.rows import TrialVerdict
+from harness.model.spec import ClientRef, Plan, TrialSpec, Workload
+from harness.model.verdicts import Guarantee
 
 
 def spec(number: int) -> TrialSpec:

@@ -11,17 +11,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from harness.availability import share_told
-from harness.cli import judging
+from harness.cli.commands import judge
+from harness.cli.console import console, summary
 from harness.cli.live_table import LiveTable
 from harness.cli.main import call
 from harness.cli.output import run_document
-from harness.cli.screen import GLYPHS, console, summary
 from harness.exports import junit, markdown
-from harness.outcome import Verdict
-from harness.rows import Availability
-from harness.spec import Plan
-from harness.store import RunRecord, RunStore
+from harness.model.rows import Availability
+from harness.model.spec import Plan
+from harness.model.verdicts import GLYPHS, Verdict
+from harness.storage.run_store import RunRecord, RunStore
+from harness.workloads.produce.availability import share_told
 
 RECORD = RunRecord("run-1", "2026-03-01T10:20:30Z", Plan(7, ()), 1, {}, ["kafka-trial", "run"])
 RUN = Path("runs/run-1")
@@ -116,8 +116,8 @@ def test_json_has_a_row_for_each_client_under_each_guarantee(shown):
 @pytest.mark.parametrize(("options", "code"), [((), 0), (("--strict",), 1)])
 def test_a_difference_is_allowed_unless_it_is_strict(tmp_path, monkeypatch, shown, capsys, options, code):
     RunStore.create(tmp_path, RECORD)
-    monkeypatch.setattr(judging, "rejudge", lambda store: shown)
-    monkeypatch.setattr(judging.exports, "write", lambda store, verdicts: None)
+    monkeypatch.setattr(judge, "rejudge", lambda store: shown)
+    monkeypatch.setattr(judge.exports, "write", lambda store, verdicts: None)
     assert call(["judge", str(tmp_path), "--json", *options]) == code
     assert json.loads(capsys.readouterr().out)["counts"] == {"differs": 1, "pass": 2}
 

@@ -11,9 +11,9 @@ from msgspec.structs import replace
 
 from harness.baseline import Known, apply, bare
 from harness.baseline.upkeep import contradicted, missing, unneeded
-from harness.fingerprint import causes
-from harness.outcome import Verdict
-from harness.rows import Finding, RequirementVerdict, TrialVerdict
+from harness.judging.fingerprint import causes
+from harness.model.rows import Finding, RequirementVerdict, TrialVerdict
+from harness.model.verdicts import Verdict
 
 CLIENTS, SCENARIOS = ("a@1", "a@2", "b@1"), ("produce/calm", "produce/cut", "frame/torn")
 GUARANTEES, CHECKS = ("idempotent", "at-least-once"), ("lost", "duplicate")

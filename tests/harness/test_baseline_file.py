@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness import registry
 from harness.baseline import Known, load
 from harness.baseline.file import appended, in_force, parse, without
-from harness.errors import UsageError
+from harness.model.errors import UsageError
+from harness.plugins import registry
 
 ENTRY = '[[known]]\nclient = "c@1"\nanomaly = "lost"\nreason = "so"\n'
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), min_size=1).filter(str.strip)

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.bisecting import State, bracket, next_to_try, state_of
-from harness.rows import Finding, RequirementVerdict, TrialVerdict
+from harness.model.rows import Finding, RequirementVerdict, TrialVerdict
+from harness.search.bisect_search import State, bracket, next_to_try, state_of
 
 
 def verdict(of: str, *anomalies: str) -> TrialVerdict:

@@ -8,18 +8,18 @@ from collections.abc import Callable, Sequence
 import pytest
 from msgspec.structs import replace
 
-from harness import bisection as steps
-from harness.bisecting import State
-from harness.bisection import Bisection
-from harness.cli.carrying import new_record
 from harness.cli.main import call
 from harness.cli.options import Options
-from harness.errors import EnvironmentProblem
-from harness.outcome import Guarantee, Verdict
-from harness.rows import Finding, RequirementVerdict, TrialVerdict
-from harness.spec import ClientRef, Plan, TrialSpec, Workload
-from harness.store import RunStore
-from harness.tries import GrowingRun
+from harness.cli.run_plan import new_record
+from harness.model.errors import EnvironmentProblem
+from harness.model.rows import Finding, RequirementVerdict, TrialVerdict
+from harness.model.spec import ClientRef, Plan, TrialSpec, Workload
+from harness.model.verdicts import Guarantee, Verdict
+from harness.search import bisect_run as steps
+from harness.search.bisect_run import Bisection
+from harness.search.bisect_search import State
+from harness.search.trial_batches import GrowingRun
+from harness.storage.run_store import RunStore
 
 VERSIONS = [f"1.{number}" for number in range(16)]
 Fails = Callable[[int, int], bool]

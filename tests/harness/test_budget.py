@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from harness.budget import FAILURES, TIME, Budget
-from harness.rows import TrialVerdict
+from harness.model.rows import TrialVerdict
+from harness.running.budget import FAILURES, TIME, Budget
 
 
 def verdict(word: str) -> TrialVerdict:

@@ -7,12 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from harness import campaign_file, campaign_schema, registry
-from harness.cli.expanding import counts, expanded
+from harness.cli.campaign_plan import counts, expanded
 from harness.cli.main import call
-from harness.combine import met
-from harness.producer_settings import SETTINGS
-from harness.spec import ClientRef
+from harness.model.spec import ClientRef
+from harness.planning import campaign_file, campaign_schema
+from harness.planning.pairwise import met
+from harness.plugins import registry
+from harness.workloads.produce.settings import SETTINGS
 
 EXAMPLES = sorted((Path(__file__).parents[2] / "examples").glob("*.toml"))
 KINDS = "[generated.a.kinds]\n"

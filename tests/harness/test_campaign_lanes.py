@@ -6,14 +6,14 @@ import asyncio
 
 import pytest
 
-from harness import registry
-from harness.campaign import Campaign
-from harness.machine import Machine
-from harness.plan import make_plan
-from harness.ports import InstalledClient, Launch
-from harness.rows import TrialVerdict
-from harness.spec import ClientRef
-from harness.store import RunRecord, RunStore
+from harness.model.rows import TrialVerdict
+from harness.model.spec import ClientRef
+from harness.planning.plan import make_plan
+from harness.plugins import registry
+from harness.plugins.client import InstalledClient, Launch
+from harness.running.campaign import Campaign
+from harness.storage.run_store import RunRecord, RunStore
+from harness.system.machine import Machine
 
 REFERENCE = ClientRef("reference", "0.1.0", ())
 
@@ -32,7 +32,7 @@ def test_a_larger_cluster_has_no_more_than_the_machine_bears(tmp_path, monkeypat
         async def work(self, line):
             """Carries nothing out."""
 
-    monkeypatch.setattr("harness.campaign.Pool", Lanes)
+    monkeypatch.setattr("harness.running.campaign.Pool", Lanes)
     plan = make_plan([registry.scenario("produce/calm")], [REFERENCE], [broker], range(1, 41))
     store = RunStore.create(tmp_path, RunRecord("r", "now", plan, jobs, {}, []))
     clients = {REFERENCE: InstalledClient(REFERENCE, Launch((), {}))}

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness import campaign_file
 from harness.cli.main import call
-from harness.errors import KafkaTrialError, UsageError
+from harness.model.errors import KafkaTrialError, UsageError
+from harness.planning import campaign_file
 
 KINDS = "[generated.a.kinds]\n"
 

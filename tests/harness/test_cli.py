@@ -12,14 +12,14 @@ from typing import IO
 
 import pytest
 
-from harness import registry
-from harness.cli import carrying
-from harness.cli.carrying import new_record
-from harness.cli.explain import seen_by
+from harness.cli import run_plan
+from harness.cli.commands.explain import seen_by
 from harness.cli.main import call
 from harness.cli.options import Options
-from harness.spec import Plan
-from harness.store import RunStore
+from harness.cli.run_plan import new_record
+from harness.model.spec import Plan
+from harness.plugins import registry
+from harness.storage.run_store import RunStore
 
 
 def told(capsys) -> tuple[str, str]:
@@ -224,6 +224,6 @@ def test_an_interrupt_during_the_imports_is_no_traceback() -> None:
 def test_a_run_goes_on_with_as_many_trials_at_a_time_as_before(tmp_path, monkeypatch, more, jobs):
     RunStore.create(tmp_path, new_record(Plan(1, ()), Options(3)))
     went_on: list[Options] = []
-    monkeypatch.setattr(carrying, "go_on", lambda store, options: went_on.append(options) or 0)
+    monkeypatch.setattr(run_plan, "go_on", lambda store, options: went_on.append(options) or 0)
     assert call(["run", "--resume", str(tmp_path), *more]) == 0
     assert [options.jobs for options in went_on] == [jobs]

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.combine import met, pairs, pairwise
+from harness.planning.pairwise import met, pairs, pairwise
 
 
 @st.composite

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from harness.cli.main import call
-from harness.difference import Change, compare, side, versions_of
-from harness.spec import Elapsed, FaultSpec, Workload
+from harness.judging.compare import Change, compare, side, versions_of
+from harness.model.spec import Elapsed, FaultSpec, Workload
 
 
 @pytest.fixture(scope="session")

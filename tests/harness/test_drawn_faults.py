@@ -9,15 +9,25 @@ import pytest
 from hypothesis import given, reject, settings
 from hypothesis import strategies as st
 
-from harness import registry, schedule
-from harness.campaign_file import SCENARIO
-from harness.dice import Dice
-from harness.drawn_faults import TRIES, DrawnKind, FaultTable, OneOf, any_moment, drawn, ends, on_its_way
-from harness.errors import UsageError
-from harness.generated_tables import PROBE, Generated, scenario_of
+from harness.model.dice import Dice
+from harness.model.errors import UsageError
+from harness.model.spec import ClientRef, Elapsed, FaultSpec, FrameSeen, Workload
+from harness.planning import validate_faults
+from harness.planning.campaign_file import SCENARIO
+from harness.planning.fault_strategies import (
+    TRIES,
+    DrawnKind,
+    FaultTable,
+    OneOf,
+    any_moment,
+    drawn,
+    ends,
+    on_its_way,
+)
+from harness.planning.fault_tables import PROBE, Generated, scenario_of
+from harness.plugins import registry
 from harness.simulated.judged import RUN_ID
 from harness.simulated.trial import SimulatedTrial
-from harness.spec import ClientRef, Elapsed, FaultSpec, FrameSeen, Workload
 from suites.simulated.generated import spec_of
 
 KINDS = registry.table("faults")
@@ -82,7 +92,7 @@ def test_every_schedule_that_is_drawn_can_be_carried_out_and_judged(table, seed)
         assert str(error).startswith("generated.any")
         reject()
     assert faults == scenario.schedule(Dice(seed, "s"))
-    schedule.check([msgspec.structs.replace(PROBE, workload=table.load, faults=faults)], "live")
+    validate_faults.check([msgspec.structs.replace(PROBE, workload=table.load, faults=faults)], "live")
     assert not any(behind.unfair(fault) for fault in faults)
     assert len(set(map(str, faults))) == len(faults) <= ends(table.faults)[1]
     assert {fault.kind for fault in faults} <= set(table.kinds)

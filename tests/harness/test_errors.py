@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from harness.errors import HANDFUL, MANY, unknown
+from harness.model.errors import HANDFUL, MANY, unknown
 
 LONG = [f"scenario/{'x' * n}" for n in range(1, MANY + 2)]
 

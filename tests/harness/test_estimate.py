@@ -7,13 +7,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from harness import estimate, registry
-from harness.estimate import BEGIN_S, BESIDES_MS, TRIAL_CORE_S, clusters, trial_s
-from harness.machine import Machine
-from harness.needs import NODE_START_CORE_S
-from harness.outcome import Guarantee
-from harness.plan import make_plan
-from harness.spec import ClientRef, Elapsed, FaultSpec, FrameSeen, PhaseBegan, Plan, TrialSpec, Workload
+from harness.model.spec import ClientRef, Elapsed, FaultSpec, FrameSeen, PhaseBegan, Plan, TrialSpec, Workload
+from harness.model.verdicts import Guarantee
+from harness.planning import estimate
+from harness.planning.estimate import BEGIN_S, BESIDES_MS, TRIAL_CORE_S, clusters, trial_s
+from harness.planning.plan import make_plan
+from harness.plugins import registry
+from harness.system.machine import Machine
+from harness.system.needs import NODE_START_CORE_S
 
 LOAD = Workload()
 CLIENTS = [ClientRef("reference", "0.1.0"), ClientRef("confluent-kafka", "2.16.1")]

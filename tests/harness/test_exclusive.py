@@ -8,10 +8,11 @@ from types import SimpleNamespace
 import pytest
 from msgspec.structs import replace
 
-from harness import exclusive, registry
-from harness.exclusive import lingers_s, starts_nodes, takes_alone
-from harness.outcome import Guarantee
-from harness.spec import ClientRef, Elapsed, FaultSpec, TrialSpec, Workload
+from harness.model.spec import ClientRef, Elapsed, FaultSpec, TrialSpec, Workload
+from harness.model.verdicts import Guarantee
+from harness.planning import exclusive
+from harness.planning.exclusive import lingers_s, starts_nodes, takes_alone
+from harness.plugins import registry
 
 ENDED = SimpleNamespace(verdict="pass")
 

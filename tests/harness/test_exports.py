@@ -12,15 +12,15 @@ from hypothesis import strategies as st
 
 from harness import exports
 from harness.cli.output import run_document
-from harness.errors import EnvironmentProblem
-from harness.evidence import Evidence
 from harness.exports import jsonl, markdown
 from harness.exports.markdown import summary
-from harness.fingerprint import causes
-from harness.outcome import Guarantee
-from harness.rows import Ending, Phases, TrialRecord, TrialVerdict
-from harness.spec import ClientRef, Plan, TrialSpec, Workload
-from harness.store import RunRecord, RunStore
+from harness.judging.fingerprint import causes
+from harness.model.errors import EnvironmentProblem
+from harness.model.evidence import Evidence
+from harness.model.rows import Ending, Phases, TrialRecord, TrialVerdict
+from harness.model.spec import ClientRef, Plan, TrialSpec, Workload
+from harness.model.verdicts import Guarantee
+from harness.storage.run_store import RunRecord, RunStore
 
 RECORD = RunRecord("run-1", "2026-03-01T10:20:30Z", Plan(7, ()), 1, {}, ["kafka-trial", "run"])
 RUN = Path("runs/run-1")

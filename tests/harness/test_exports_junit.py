@@ -19,11 +19,11 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from harness.exports.junit import ELEMENTS, junit
-from harness.fingerprint import causes
-from harness.outcome import Verdict
-from harness.rows import TrialVerdict
-from harness.spec import Plan
-from harness.store import RunRecord
+from harness.judging.fingerprint import causes
+from harness.model.rows import TrialVerdict
+from harness.model.spec import Plan
+from harness.model.verdicts import Verdict
+from harness.storage.run_store import RunRecord
 
 RECORD = RunRecord("run-1", "2026-03-01T10:20:30Z", Plan(7, ()), 1, {}, ["kafka-trial", "run"])
 TIME = re.compile(r"\d+(\.\d{0,3})?")

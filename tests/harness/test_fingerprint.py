@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from harness.fingerprint import causes, decisive, document, findings, kind_of, line
-from harness.outcome import Verdict
-from harness.rows import FaultVerdict, Finding, RequirementVerdict, TrialVerdict
+from harness.judging.fingerprint import causes, decisive, document, findings, kind_of, line
+from harness.model.rows import FaultVerdict, Finding, RequirementVerdict, TrialVerdict
+from harness.model.verdicts import Verdict
 
 KINDS = st.frozensets(st.sampled_from(["latency", "disconnect", "dropped_response"]), max_size=3)
 NAMES = st.sampled_from([(), ("A",), ("A", "B"), ("B", "C"), ("C",)])

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from harness import installing
-from harness.errors import EnvironmentProblem, UsageError
-from harness.installing import install, install_what_can_be
-from harness.ports import Launch
-from harness.spec import ClientRef
+from harness.model.errors import EnvironmentProblem, UsageError
+from harness.model.spec import ClientRef
+from harness.plugins.client import Launch
+from harness.running import install as installing
+from harness.running.install import install, install_what_can_be
 
 WELL, LACKING, WRONG = ClientRef("well", "1"), ClientRef("lacking", "1"), ClientRef("well", "none")
 

@@ -9,12 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import structs
 
-from harness.check import Inconclusive, Requirement, Unsupported
-from harness.evidence import Evidence
-from harness.judge import judge
-from harness.outcome import SEVERITY, Guarantee, Level, Verdict
-from harness.rows import Ending, FaultRow, Finding, Reason
-from harness.scenario import Consequence, Scenario
+from harness.judging.judge import judge
+from harness.model.evidence import Evidence
+from harness.model.rows import Ending, FaultRow, Finding, Reason
+from harness.model.verdicts import SEVERITY, Guarantee, Level, Verdict
+from harness.plugins.check import Inconclusive, Requirement, Unsupported
+from harness.plugins.scenario import Consequence, Scenario
 from tests.harness.one_record import FAULT, FOUND, R1, R2, evidence, saying, scenario
 
 ANSWERS = {

@@ -8,10 +8,10 @@ from dataclasses import replace
 import pytest
 from msgspec import structs
 
-from harness.capture.rows import By, TcpFact, What
-from harness.evidence import Evidence
-from harness.judge import judge
-from harness.rows import CaptureRecord
+from harness.judging.judge import judge
+from harness.model.evidence import Evidence
+from harness.model.rows import CaptureRecord
+from harness.model.tcp_facts import By, TcpFact, What
 from tests.harness.one_record import connection, evidence, saying, scenario
 
 

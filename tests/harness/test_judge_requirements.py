@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from harness.check import Requirement
-from harness.evidence import Evidence
-from harness.judge import judge
-from harness.outcome import Guarantee, Level
-from harness.rows import Finding
+from harness.judging.judge import judge
+from harness.model.evidence import Evidence
+from harness.model.rows import Finding
+from harness.model.verdicts import Guarantee, Level
+from harness.plugins.check import Requirement
 from tests.harness.one_record import FOUND, R1, R2, evidence, saying, scenario
 
 

@@ -10,13 +10,13 @@ from types import SimpleNamespace
 
 import pytest
 
-from harness import lane as lanes
-from harness.conversation.limits import CONNECTIONS, Meter
-from harness.errors import EnvironmentProblem
-from harness.lane import Lane
-from harness.ports import LaneAddress
-from harness.ports_block import port_block
-from harness.spec import FrameMatch
+from harness.limits.meter import CONNECTIONS, Meter
+from harness.model.addresses import LaneAddress
+from harness.model.errors import EnvironmentProblem
+from harness.model.spec import FrameMatch
+from harness.running import lane as lanes
+from harness.running.lane import Lane
+from harness.system.port_allocator import port_block
 from harness.witness import WitnessLane
 from harness.witness.actions import DROP
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from harness.machine import Machine, this_machine
+from harness.system.machine import Machine, this_machine
 
 FREE_BYTES = 8 * 2**30
 

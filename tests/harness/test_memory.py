@@ -11,19 +11,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness import asked, registry, value
-from harness.conversation.limits import EVIDENCE, Limit, Meter, OverLimit
-from harness.conversation.trace import read as read_trace
-from harness.defects import CODE as DEFECT
-from harness.errors import UsageError, code_of
-from harness.evidence import Evidence
-from harness.execution import Execution, rejudge
-from harness.memory import A_BYTE, A_VALUE, A_VERDICT, Crowded, Room, needed
-from harness.outcome import Guarantee, Verdict
-from harness.plan import producer_config
+from harness.adapter.trace_file import read as read_trace
+from harness.limits.memory import A_BYTE, A_VALUE, A_VERDICT, Crowded, Room, needed
+from harness.limits.meter import EVIDENCE, Limit, Meter, OverLimit
+from harness.model import payload
+from harness.model.errors import UsageError, code_of
+from harness.model.evidence import Evidence
+from harness.model.spec import ClientRef, Plan, TrialSpec, Workload
+from harness.model.verdicts import Guarantee, Verdict
+from harness.planning import validate_plan
+from harness.planning.plan import producer_config
+from harness.plugins import registry
+from harness.running.defects import CODE as DEFECT
+from harness.running.trial_runner import Execution, rejudge
 from harness.simulated.trial import SimulatedTrial
-from harness.spec import ClientRef, Plan, TrialSpec, Workload
-from harness.store import RunRecord, RunStore
+from harness.storage.run_store import RunRecord, RunStore
 
 pytestmark = pytest.mark.long
 
@@ -60,7 +62,7 @@ def spec(**workload: int) -> TrialSpec:
     client = ClientRef("reference", registry.client("reference").default_version)
     config = producer_config(Guarantee.IDEMPOTENT, "none", {})
     load = Workload(**workload)
-    asked.check_workload(trial := TrialSpec(
+    validate_plan.check_workload(trial := TrialSpec(
         "t", client, "scripted:4.3.1x1", "generated/any", Guarantee.IDEMPOTENT, 1, load, (), config
     ))  # fmt: skip
     return trial
@@ -109,7 +111,7 @@ def test_a_load_whose_evidence_could_not_be_read_is_not_planned():
 def test_evidence_that_could_not_be_read_again_is_not_kept(tmp_path, monkeypatch):
     evidence = SimulatedTrial(spec(), "run").run()
     store = stored(tmp_path, evidence)
-    monkeypatch.setattr("harness.store.EVIDENCE", Limit("evidence", EVIDENCE.what, 100_000))
+    monkeypatch.setattr("harness.storage.run_store.EVIDENCE", Limit("evidence", EVIDENCE.what, 100_000))
     with pytest.raises(OverLimit, match="at most 100,000 bytes of memory"):
         store.write_evidence(evidence)
     verdict = Execution(store, {})._conclude(evidence)
@@ -135,15 +137,15 @@ def test_verdicts_share_what_there_is(tmp_path, monkeypatch):
     path.touch()
     [verdict] = rejudge(store)
     assert needed(path.read_bytes()) < A_VERDICT / 3
-    monkeypatch.setattr("harness.store.VERDICTS_BYTES", 0)
+    monkeypatch.setattr("harness.storage.run_store.VERDICTS_BYTES", 0)
     assert list(store.verdicts()) == [verdict]
     path.write_bytes(path.read_bytes() + b" " * A_VERDICT)
     assert [each.verdict for each in store.verdicts()] == [Verdict.HARNESS_ERROR]
 
 
 def test_long_values_do_not_outlive_their_trial():
-    identity = value.Identity("run", "trial", "p1", 7)
-    kept = value._decode.cache_info().currsize
+    identity = payload.Identity("run", "trial", "p1", 7)
+    kept = payload._decode.cache_info().currsize
     for size_bytes in (5_000, 100_000):
-        assert value.decode(value.encode(identity, size_bytes)) == identity
-    assert value._decode.cache_info().currsize == kept
+        assert payload.decode(payload.encode(identity, size_bytes)) == identity
+    assert payload._decode.cache_info().currsize == kept

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.errors import UsageError
-from harness.names import LONGEST, folder_name, made_of
-from harness.rows import TrialVerdict
-from harness.spec import Plan
-from harness.store import RunRecord, RunStore
+from harness.model.errors import UsageError
+from harness.model.path_names import LONGEST, folder_name, made_of
+from harness.model.rows import TrialVerdict
+from harness.model.spec import Plan
+from harness.storage.run_store import RunRecord, RunStore
 
 #: Each leads elsewhere, or nowhere; and those that only look strange.
 ELSEWHERE = ["", ".", "..", "../../escaped", "/escaped", "a/b", "a/../../b", "a\0"]

@@ -6,9 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness import needs
-from harness.machine import Machine
-from harness.needs import EXCLUSIVE_TRIAL, MAX_JOBS, REPLICA_CORES, TRIAL, ClusterNeeds, Needs
+from harness.planning.cluster_needs import needs_of
+from harness.system import needs
+from harness.system.machine import Machine
+from harness.system.needs import EXCLUSIVE_TRIAL, MAX_JOBS, REPLICA_CORES, TRIAL, ClusterNeeds, Needs
 
 GIB = 2**30
 machines = st.builds(Machine, st.floats(0.1, 512), st.integers(0, 2**42))
@@ -68,12 +69,12 @@ def test_nodes_that_start_have_a_core_each_unless_one_cluster_has_more(machine, 
     ],
 )
 def test_machines_that_there_are(machine, lanes, replicated, one_node, three_nodes):
-    assert needs.shared_lanes(machine, needs.of("local:4.3.1x1")) == lanes
-    assert needs.shared_lanes(machine, needs.of("local:4.3.1x3")) == replicated
-    assert needs.exclusive_clusters(machine, needs.of("local:4.3.1x1")) == one_node
-    assert needs.exclusive_clusters(machine, needs.of("local:4.3.1x3")) == three_nodes
+    assert needs.shared_lanes(machine, needs_of("local:4.3.1x1")) == lanes
+    assert needs.shared_lanes(machine, needs_of("local:4.3.1x3")) == replicated
+    assert needs.exclusive_clusters(machine, needs_of("local:4.3.1x1")) == one_node
+    assert needs.exclusive_clusters(machine, needs_of("local:4.3.1x3")) == three_nodes
 
 
 def test_a_kind_of_broker_that_does_not_say_is_one_jvm(monkeypatch):
-    monkeypatch.setattr(needs.registry, "broker", lambda kind: object())
-    assert needs.of("theirs:1") == needs.kraft(1)
+    monkeypatch.setattr("harness.plugins.registry.broker", lambda kind: object())
+    assert needs_of("theirs:1") == needs.kraft(1)

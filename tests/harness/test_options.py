@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.cli.options import MAX_JOBS, jobs_of, shard_of
-from harness.errors import UsageError
-from harness.units import duration_s, told_s
+from harness.model.errors import UsageError
+from harness.model.units import duration_s, told_s
 
 
 @pytest.mark.parametrize("text", ["0", "33", "-1", "many", "", "1.5", "٣"])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.outcome import EXIT_CODES, SEVERITY, Verdict, exit_code, worst
+from harness.model.verdicts import EXIT_CODES, SEVERITY, Verdict, exit_code, worst
 
 verdicts = st.lists(st.sampled_from(Verdict))
 

@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.combine import met, pairwise
-from harness.dice import Dice
-from harness.outcome import Guarantee
-from harness.plan import CODECS, PROFILE, Axes, make_plan, plan_of
-from harness.scenario import Consequence, Scenario
-from harness.spec import ClientRef, Elapsed, FaultSpec, Plan
+from harness.model.dice import Dice
+from harness.model.spec import ClientRef, Elapsed, FaultSpec, Plan
+from harness.model.verdicts import Guarantee
+from harness.planning.pairwise import met, pairwise
+from harness.planning.plan import CODECS, PROFILE, Axes, make_plan, plan_of
+from harness.plugins.scenario import Consequence, Scenario
 
 names = st.text("abcdefgh/-", min_size=1, max_size=12)
 seeds = st.integers(0, 2**40)

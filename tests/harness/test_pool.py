@@ -9,9 +9,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from harness import pool
-from harness.errors import BrokerDied, EnvironmentProblem
-from harness.pool import Line, Pool
+from harness.model.errors import BrokerDied, EnvironmentProblem
+from harness.running import lane_pool as pool
+from harness.running.lane_pool import Line, Pool
 
 
 class World:

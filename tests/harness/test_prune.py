@@ -17,11 +17,11 @@ import pytest
 
 from harness.cli.main import call
 from harness.housekeeping import Found, Kind, installed, removal
-from harness.lab import Lab
+from harness.model.rows import SCHEMA_VERSION
+from harness.model.spec import Plan
 from harness.provision import caches, uses
-from harness.rows import SCHEMA_VERSION
-from harness.spec import Plan
-from harness.store import RunRecord, RunStore
+from harness.running.cluster_session import Lab
+from harness.storage.run_store import RunRecord, RunStore
 
 DAY_S = 86_400
 

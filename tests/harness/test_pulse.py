@@ -7,7 +7,7 @@ import asyncio
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.pulse import EVERY_S, LATE_NS, Pulse
+from harness.system.pulse import EVERY_S, LATE_NS, Pulse
 
 EVERY_NS = int(EVERY_S * 1e9)
 

@@ -8,9 +8,9 @@ import xml.etree.ElementTree as ET
 
 import pytest
 
-from harness import pytest_trials
-from harness.pytest_trials import NoVerdict, Tried
-from harness.rows import Finding, RequirementVerdict, TrialVerdict
+from harness.model.rows import Finding, RequirementVerdict, TrialVerdict
+from harness.pytest_support import fixtures
+from harness.pytest_support.fixtures import NoVerdict, Tried
 
 pytestmark = pytest.mark.long
 pytest_plugins = ["pytester"]
@@ -32,14 +32,14 @@ def test_it_is_silent_where_nobody_asks(pytester):
 
 
 LOADED = """
-import sys, harness.pytest_plugin
+import sys, harness.pytest_support.plugin
 print([name for name in sys.modules if name.startswith(("harness.", "kio", "pyspark"))])
 """
 
 
 def test_importing_it_imports_no_harness():
     said = subprocess.run([sys.executable, "-c", LOADED], capture_output=True, text=True, check=True).stdout
-    assert said.strip() == "['harness.pytest_plugin']"
+    assert said.strip() == "['harness.pytest_support.plugin']"
 
 
 def test_a_test_is_one_item_a_client(pytester):
@@ -95,7 +95,7 @@ def test_the_live_suites_are_items_by_scenario_guarantee_and_client(pytester):
 
 
 BREAKS = """
-from harness.pytest_trials import PromiseBroken
+from harness.pytest_support.fixtures import PromiseBroken
 def test_one():
     raise PromiseBroken("fail: s\\n  expected: one\\nreplay: kafka-trial replay x", "fail: s: two records")
 """
@@ -125,7 +125,7 @@ def test_what_proves_nothing_is_neither_pass_nor_failure():
 
 
 def test_verdicts_in_pytests_words(monkeypatch):
-    monkeypatch.setattr(pytest_trials.Tried, "report", lambda self: "the report")
+    monkeypatch.setattr(fixtures.Tried, "report", lambda self: "the report")
     tried("pass").must_pass()
     for verdict in ("fail", "unexpected-pass"):
         with pytest.raises(pytest.fail.Exception, match="the report"):
@@ -137,7 +137,7 @@ def test_verdicts_in_pytests_words(monkeypatch):
 
 
 def test_what_differs_fails_only_where_it_is_strict(monkeypatch):
-    monkeypatch.setattr(pytest_trials.Tried, "report", lambda self: "the report")
+    monkeypatch.setattr(fixtures.Tried, "report", lambda self: "the report")
     tried("differs").must_pass()
     assert tried("differs").passed and not tried("differs", strict=True).passed
     tried("pass", strict=True).must_pass()

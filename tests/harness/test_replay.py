@@ -8,11 +8,12 @@ from typing import Any
 
 import pytest
 
-from harness import exports, zstd
+from harness import exports
+from harness.cli.commands.replay import located
 from harness.cli.main import call
-from harness.cli.replay import located
-from harness.errors import UsageError
-from harness.store import LOG, RUN, TRIAL, VERDICT
+from harness.files import zstd
+from harness.model.errors import UsageError
+from harness.model.run_files import LOG, RUN, TRIAL, VERDICT
 
 MUTANT = "mutant-gives_up_on_disconnect"
 

@@ -6,11 +6,8 @@ from typing import Any
 
 import pytest
 
-from harness import live, schedule
-from harness.errors import UsageError
-from harness.outcome import Guarantee
-from harness.simulated import trial as simulated
-from harness.spec import (
+from harness.model.errors import UsageError
+from harness.model.spec import (
     ClientRef,
     ClientTold,
     Elapsed,
@@ -22,6 +19,10 @@ from harness.spec import (
     Trigger,
     Workload,
 )
+from harness.model.verdicts import Guarantee
+from harness.planning import validate_faults
+from harness.running import live_trial
+from harness.simulated import trial as simulated
 
 CLIENT = ClientRef("reference", "0")
 THREE, ONE = "scripted:4.3.1x3", "scripted:4.3.1x1"
@@ -34,7 +35,7 @@ def check(*faults: FaultSpec, broker: str = THREE) -> None:
     spec = TrialSpec(
         "t", CLIENT, broker, "generated/any", Guarantee.IDEMPOTENT, 1, LOAD, faults, {}
     )  # fmt: skip
-    schedule.check([spec], "simulated")
+    validate_faults.check([spec], "simulated")
 
 
 def refuse(start: Trigger, duration_ms: int = 500, **more: Any) -> FaultSpec:
@@ -99,7 +100,7 @@ def test_what_can_never_come_is_refused_in_one_sentence(fault: FaultSpec, said: 
     "fault",
     [
         refuse(Elapsed(4_999)),
-        refuse(Elapsed(0), schedule.LONGEST_MS),
+        refuse(Elapsed(0), validate_faults.LONGEST_MS),
         refuse(FrameSeen("EndTxn")),
         refuse(FrameSeen("Produce", nth=10_000, partition=1)),
         refuse(ClientTold(nth=80)),
@@ -122,7 +123,7 @@ def test_behind_the_load_a_fault_can_start_while_another_lasts() -> None:
     check(late, other)
     with pytest.raises(UsageError, match="would start 10500 ms into a load of 5000 ms"):
         check(refuse(Elapsed(10_500)), other)
-    assert schedule.CATCH_UP_MS == live.CATCH_UP_MS == simulated.CATCH_UP_MS
+    assert validate_faults.CATCH_UP_MS == live_trial.CATCH_UP_MS == simulated.CATCH_UP_MS
 
 
 def test_a_schedule_made_for_three_brokers_is_carried_out_on_fewer() -> None:

@@ -10,10 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from harness.outcome import Guarantee
-from harness.shrinking import MISSED, PARTS, attempts_for, fewer_faults, shrink, without_each
-from harness.smaller import FEWEST_CHUNKS, size
-from harness.spec import (
+from harness.model.spec import (
     ClientRef,
     ClientTold,
     Elapsed,
@@ -24,6 +21,9 @@ from harness.spec import (
     TrialSpec,
     Workload,
 )
+from harness.model.verdicts import Guarantee
+from harness.search.reductions import FEWEST_CHUNKS, size
+from harness.search.shrink_passes import MISSED, PARTS, attempts_for, fewer_faults, shrink, without_each
 
 Oracle = Callable[[TrialSpec], bool]
 

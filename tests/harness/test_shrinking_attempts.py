@@ -14,16 +14,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from harness.cli.carrying import new_record
 from harness.cli.options import Options
-from harness.dice import Dice
-from harness.hunt import MOST_STARTS, STARTS, STEADY, Hunt, Rate
-from harness.outcome import Guarantee, Verdict
-from harness.rows import Finding, RequirementVerdict, TrialVerdict
-from harness.shrinking import without_each
-from harness.spec import ClientRef, Elapsed, FaultSpec, Plan, TrialSpec, Workload
-from harness.store import RunStore
-from harness.tries import GrowingRun, How, Tries
+from harness.cli.run_plan import new_record
+from harness.model.dice import Dice
+from harness.model.rows import Finding, RequirementVerdict, TrialVerdict
+from harness.model.spec import ClientRef, Elapsed, FaultSpec, Plan, TrialSpec, Workload
+from harness.model.verdicts import Guarantee, Verdict
+from harness.search.shrink_passes import without_each
+from harness.search.shrinker import MOST_STARTS, STARTS, STEADY, Hunt, Rate
+from harness.search.trial_batches import GrowingRun, How, Tries
+from harness.storage.run_store import RunStore
 
 Oracle = Callable[[TrialSpec], Verdict]
 

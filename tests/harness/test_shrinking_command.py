@@ -13,7 +13,8 @@ from typing import Any
 import pytest
 
 from harness.cli.main import call
-from harness.store import TRIAL, RunStore
+from harness.model.run_files import TRIAL
+from harness.storage.run_store import RunStore
 
 MUTANT = "mutant-gives_up_on_disconnect"
 

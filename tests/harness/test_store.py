@@ -8,13 +8,13 @@ from dataclasses import replace
 import pytest
 from msgspec import structs
 
-from harness.capture.crosscheck import crosscheck
-from harness.capture.rows import By, TcpFact, What
-from harness.contract import OpComplete, OpInvoke
-from harness.errors import EnvironmentProblem, UsageError
-from harness.evidence import Evidence
-from harness.outcome import Guarantee
-from harness.rows import (
+from harness.files.row_files import write_json
+from harness.files.zstd import at_rest, unpacked
+from harness.judging.crosscheck import crosscheck
+from harness.model.contract import OpComplete, OpInvoke
+from harness.model.errors import EnvironmentProblem, UsageError
+from harness.model.evidence import Evidence
+from harness.model.rows import (
     SCHEMA_VERSION,
     CaptureRecord,
     Ending,
@@ -28,9 +28,11 @@ from harness.rows import (
     TrialRecord,
     TrialVerdict,
 )
-from harness.spec import ClientRef, FaultSpec, FrameSeen, Plan, TrialSpec, Workload
-from harness.store import LOG, TCP, VERDICT, RunRecord, RunStore, write_json
-from harness.zstd import at_rest, unpacked
+from harness.model.run_files import LOG, TCP, VERDICT
+from harness.model.spec import ClientRef, FaultSpec, FrameSeen, Plan, TrialSpec, Workload
+from harness.model.tcp_facts import By, TcpFact, What
+from harness.model.verdicts import Guarantee
+from harness.storage.run_store import RunRecord, RunStore
 
 FAULT = FaultSpec("latency", FrameSeen("Produce", nth=3), 100, {"upstream_ms": 5})
 SPEC = TrialSpec(

@@ -7,16 +7,16 @@ from types import SimpleNamespace
 
 import pytest
 
-from harness import registry
-from harness.campaign import Campaign
-from harness.execution import Execution
-from harness.machine import Machine
-from harness.plan import make_plan
-from harness.ports import InstalledClient, Launch
-from harness.rows import Ending
-from harness.spec import ClientRef
-from harness.store import RunRecord, RunStore
-from harness.suspects import DIED, LEFT_OUT
+from harness.model.rows import Ending
+from harness.model.spec import ClientRef
+from harness.planning.plan import make_plan
+from harness.plugins import registry
+from harness.plugins.client import InstalledClient, Launch
+from harness.running.campaign import Campaign
+from harness.running.suspects import DIED, LEFT_OUT
+from harness.running.trial_runner import Execution
+from harness.storage.run_store import RunRecord, RunStore
+from harness.system.machine import Machine
 
 HONEST, HOSTILE = ClientRef("reference", "0.1.0", ()), ClientRef("confluent-kafka", "2.16.1", ())
 
@@ -55,7 +55,7 @@ def campaign(tmp_path, monkeypatch):
         return self.left_out(index, spec, "...", Ending.HARNESS_ERROR, code or "fine")
 
     hostile, runs = set(), []
-    monkeypatch.setattr("harness.campaign.Pool", Lanes)
+    monkeypatch.setattr("harness.running.campaign.Pool", Lanes)
     monkeypatch.setattr(Execution, "run", run)
     plan = make_plan([registry.scenario("produce/calm")], [HONEST, HOSTILE], ["local:4.3.1x1"], range(1, 4))
 

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.rows import Frame, FrameKind, ProducePart
-from harness.spec import FrameSeen
-from harness.trigger import TriggerCounter
+from harness.model.rows import Frame, FrameKind, ProducePart
+from harness.model.spec import FrameSeen
+from harness.trial.trigger_counter import TriggerCounter
 from harness.witness.trigger import matches
 
 

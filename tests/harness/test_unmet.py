@@ -7,15 +7,16 @@ from pathlib import Path
 
 import pytest
 
-from harness import registry, unmet
-from harness.budget import Budget
-from harness.campaign import Campaign
-from harness.outcome import Guarantee
-from harness.plan import make_plan
-from harness.ports import InstalledClient, Launch
+from harness.model.spec import ClientRef, TrialSpec
+from harness.model.verdicts import Guarantee
+from harness.planning import unavailable
+from harness.planning.plan import make_plan
+from harness.plugins import registry
+from harness.plugins.client import InstalledClient, Launch
+from harness.running.budget import Budget
+from harness.running.campaign import Campaign
 from harness.simulated.judged import try_spec
-from harness.spec import ClientRef, TrialSpec
-from harness.store import RunRecord, RunStore
+from harness.storage.run_store import RunRecord, RunStore
 
 REFERENCE = ClientRef("reference", registry.client("reference").default_version)
 
@@ -36,7 +37,7 @@ def spec(scenario: str, broker: str) -> TrialSpec:
     ],
 )
 def test_the_plan_tells_whether_there_are_brokers_enough(scenario: str, broker: str, lacks: bool) -> None:
-    why = unmet.by_plan(spec(scenario, broker))
+    why = unavailable.by_plan(spec(scenario, broker))
     assert (why is not None) == lacks
     if why is not None:
         assert why == f"scenario {scenario} needs 3 brokers, and {broker} has 1"
@@ -44,9 +45,9 @@ def test_the_plan_tells_whether_there_are_brokers_enough(scenario: str, broker: 
 
 def test_a_scenario_of_several_requests_in_flight_is_not_for_a_client_with_one() -> None:
     told = {"max.in.flight.requests.per.connection": "one request at a time goes to a node"}
-    assert unmet.in_flight(spec("frame/swapped-answers", "local:4.3.1x1"), {}) is None
-    assert unmet.in_flight(spec("produce/calm", "local:4.3.1x1"), told) is None
-    why = unmet.in_flight(spec("frame/swapped-answers", "local:4.3.1x1"), told)
+    assert unavailable.in_flight(spec("frame/swapped-answers", "local:4.3.1x1"), {}) is None
+    assert unavailable.in_flight(spec("produce/calm", "local:4.3.1x1"), told) is None
+    why = unavailable.in_flight(spec("frame/swapped-answers", "local:4.3.1x1"), told)
     assert why is not None and "needs 2 requests in flight" in why and "one request at a time" in why
 
 
@@ -71,7 +72,7 @@ def test_a_campaign_concludes_it_without_a_cluster(tmp_path: Path, monkeypatch: 
     def no_cluster(*_: object, **__: object) -> None:
         raise AssertionError("a cluster was asked for")
 
-    monkeypatch.setattr("harness.campaign.Pool", no_cluster)
+    monkeypatch.setattr("harness.running.campaign.Pool", no_cluster)
     scenario = registry.scenario("frame/stale-metadata")
     plan = make_plan([scenario], [REFERENCE], ["local:4.3.1x1"], [1])
     store = RunStore.create(tmp_path, RunRecord("r", "now", plan, 1, {}, []))

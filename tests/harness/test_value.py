@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.value import Identity, decode, encode
+from harness.model.payload import Identity, decode, encode
 
 words = st.text(
     st.characters(codec="ascii", exclude_characters="|", min_codepoint=33), min_size=1, max_size=20

@@ -5,10 +5,10 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.outcome import Guarantee
-from harness.spec import ClientRef, TrialSpec, Workload
-from harness.value import Identity, decode
-from harness.workload import commands, key_of
+from harness.model.payload import Identity, decode
+from harness.model.spec import ClientRef, TrialSpec, Workload
+from harness.model.verdicts import Guarantee
+from harness.workloads.produce.commands import commands, key_of
 
 WORKLOADS = st.builds(
     Workload,

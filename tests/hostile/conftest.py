@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from harness.dice import Dice
-from harness.hostile import hostile_records
+from harness.model.dice import Dice
+from testkit.hostile import hostile_records
 
 
 @pytest.fixture(scope="session")

@@ -9,15 +9,15 @@ import pytest
 
 from benchmarks.hostile.brokers import Untrue
 from benchmarks.hostile.client import IMPATIENT, RESULT_LIMIT_MS, authenticate, run
-from clients.reference.channel import Channel
+from clients.reference.network.channel import Channel
 from clients.reference.ports import ChannelState, Polled
-from clients.reference.producer import Components
+from clients.reference.producer.producer import Components
 from harness.brokers.scripted.answer import Answer
-from harness.dice import Dice
-from harness.hostile import real_frame, trickle
+from harness.model.dice import Dice
 from harness.wire.apis import Api
 from harness.wire.headers import read_request_header
 from suites.simulated.bench import Bench
+from testkit.hostile import real_frame, trickle
 
 
 @pytest.mark.long

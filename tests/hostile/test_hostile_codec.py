@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 
 from benchmarks.hostile.codec import RECORD_READERS, run
-from harness.dice import Dice
-from harness.hostile import BOMBS, RealFrame, real_frame
+from harness.model.dice import Dice
 from harness.wire.apis import Api
 from harness.wire.errors import WireError
 from harness.wire.messages import decode_request, decode_response
 from harness.wire.primitives import read_tags, write_uvarint
 from harness.wire.records import BatchBuilder, Codec, read_batches
+from testkit.hostile import BOMBS, RealFrame, real_frame
 
 pytestmark = pytest.mark.long
 

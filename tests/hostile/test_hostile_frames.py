@@ -6,8 +6,10 @@ from collections import Counter
 
 import pytest
 
-from harness.dice import Dice
-from harness.hostile import (
+from harness.model.dice import Dice
+from harness.wire.messages import decode_request, decode_response
+from harness.wire.records import Codec
+from testkit.hostile import (
     BREAKS_FRAMING,
     KEEPS_FRAMING,
     WOUNDS,
@@ -17,8 +19,6 @@ from harness.hostile import (
     trickle,
     wounded,
 )
-from harness.wire.messages import decode_request, decode_response
-from harness.wire.records import Codec
 
 pytestmark = pytest.mark.long
 

@@ -1,6 +1,6 @@
 """Hostile bytes that shrink: Hypothesis draws them, and scapy writes their heads, whatever a field claims.
 
-The seeds of :mod:`harness.hostile` look for what is wrong among a million frames. What is found here comes as the least
+The seeds of :mod:`testkit.hostile` look for what is wrong among a million frames. What is found here comes as the least
 that still shows it.
 """
 
@@ -14,16 +14,16 @@ from hypothesis import strategies as st
 
 from benchmarks.hostile.brokers import Untrue
 from benchmarks.hostile.client import IMPATIENT, RESULT_LIMIT_MS
-from clients.reference.producer import Components
+from clients.reference.producer.producer import Components
 from harness.brokers.scripted.answer import Answer
 from harness.capture.layers import KafkaRequest, KafkaResponse
-from harness.dice import Dice
-from harness.hostile import real_frame
+from harness.model.dice import Dice
 from harness.wire.apis import Api
 from harness.wire.errors import WireError
 from harness.wire.messages import client_versions, decode_request, decode_response
 from harness.witness.transcript import Transcript
 from suites.simulated.bench import Bench
+from testkit.hostile import real_frame
 
 INT16, INT32 = st.integers(-(2**15), 2**15 - 1), st.integers(-(2**31), 2**31 - 1)
 #: None: as it ought to be.

@@ -13,9 +13,8 @@ from kio.schema.errors import ErrorCode
 from benchmarks.hostile.codec import bare_request
 from benchmarks.hostile.ends import witnessed
 from benchmarks.hostile.witness import run
-from harness.hostile import trickle
-from harness.rows import Frame
-from harness.spec import FrameMatch
+from harness.model.rows import Frame
+from harness.model.spec import FrameMatch
 from harness.wire.apis import Api
 from harness.wire.frames import frame
 from harness.wire.messages import encode_response, make, message_class, nested
@@ -23,6 +22,7 @@ from harness.witness import contents, transcript
 from harness.witness.actions import TWICE, delay
 from harness.witness.relay import Relay
 from harness.witness.transcript import Transcript
+from testkit.hostile import trickle
 
 PIECE_BYTES = 30
 

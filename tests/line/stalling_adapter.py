@@ -9,7 +9,7 @@ import threading
 
 from clients.adapters.python_lib.verifiable import run
 from clients.adapters.reference.__main__ import ReferenceClient
-from clients.reference.trace import RequestLost
+from clients.reference.telemetry.trace import RequestLost
 
 SETTING = "delivery.timeout.ms"
 

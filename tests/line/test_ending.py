@@ -10,7 +10,7 @@ from tempfile import gettempdir
 import psutil
 import pytest
 
-from harness import processes
+from harness.system import processes
 
 pytestmark = pytest.mark.jvm
 

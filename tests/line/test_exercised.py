@@ -9,12 +9,13 @@ from dataclasses import replace
 import psutil
 import pytest
 
-from harness import inject, registry
-from harness.campaign import Campaign
-from harness.installing import install
-from harness.plan import make_plan
-from harness.spec import ClientRef, Elapsed, FaultSpec, Workload
-from harness.store import RunRecord, RunStore
+from harness.model.spec import ClientRef, Elapsed, FaultSpec, Workload
+from harness.planning.plan import make_plan
+from harness.plugins import registry
+from harness.running import injector
+from harness.running.campaign import Campaign
+from harness.running.install import install
+from harness.storage.run_store import RunRecord, RunStore
 
 pytestmark = pytest.mark.jvm
 
@@ -67,7 +68,7 @@ class Harmless:
 
 
 def test_a_fault_that_reaches_nobody_is_not_exercised(tmp_path, monkeypatch):
-    monkeypatch.setattr(inject, "fault", lambda name: Harmless(registry.fault(name)))
+    monkeypatch.setattr(injector, "fault", lambda name: Harmless(registry.fault(name)))
     verdict = tried(tmp_path, monkeypatch, short("produce/dropped-response", DROP))
     assert verdict.verdict == "not-exercised"
     assert "had no effect" in verdict.reason
@@ -87,7 +88,7 @@ def replace_quiet(load):
 
 
 def test_a_trigger_that_never_comes_is_not_exercised(tmp_path, monkeypatch):
-    from harness.spec import FrameSeen
+    from harness.model.spec import FrameSeen
 
     never = FaultSpec("dropped_response", FrameSeen("EndTxn"), 300)
     verdict = tried(tmp_path, monkeypatch, short("produce/dropped-response", never))
@@ -96,14 +97,14 @@ def test_a_trigger_that_never_comes_is_not_exercised(tmp_path, monkeypatch):
 
 
 def test_a_frame_triggers_a_fault(tmp_path, monkeypatch):
-    from harness.spec import FrameSeen
+    from harness.model.spec import FrameSeen
 
     third = FaultSpec("dropped_response", FrameSeen("Produce", "response", nth=3), 800)
     assert tried(tmp_path, monkeypatch, short("produce/dropped-response", third)).verdict == "pass"
 
 
 def test_faults_begin_before_the_client_and_end_by_what_it_tells(tmp_path, monkeypatch):
-    from harness.spec import ClientTold, PhaseBegan
+    from harness.model.spec import ClientTold, PhaseBegan
 
     slow = FaultSpec("latency", PhaseBegan("startup"), 60_000, LATE, until=ClientTold("ok", nth=100))
     drop = replace_start(DROP, ClientTold("invoke", nth=200))
@@ -201,7 +202,7 @@ def test_a_proxy_server_that_stands_still_costs_one_trial_and_its_lane(tmp_path,
             await latency.stop(spec, lane)
 
     latency = registry.fault("latency")
-    monkeypatch.setattr(inject, "fault", lambda name: StandStill(latency) if name == "latency" else latency)
+    monkeypatch.setattr(injector, "fault", lambda name: StandStill(latency) if name == "latency" else latency)
     armed = replace(
         short("produce/calm"), schedule=lambda _: (FaultSpec("latency", Elapsed(500), 300, LATE),)
     )

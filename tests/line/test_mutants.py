@@ -7,8 +7,8 @@ import json
 import pytest
 
 from clients.mutants import MUTANTS
-from harness.outcome import Level
-from harness.registry import checks
+from harness.model.verdicts import Level
+from harness.plugins.registry import checks
 
 pytestmark = pytest.mark.jvm
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from harness.store import RunStore
+from harness.storage.run_store import RunStore
 
 pytestmark = pytest.mark.jvm
 

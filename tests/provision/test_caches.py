@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.errors import EnvironmentProblem
+from harness.model.errors import EnvironmentProblem
 from harness.provision.caches import cache_dir, installations, installed, locked
 
 

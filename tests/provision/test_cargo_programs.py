@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from harness.errors import EnvironmentProblem, UsageError
+from harness.model.errors import EnvironmentProblem, UsageError
 from harness.provision.cargo import find_cargo
 from harness.provision.cargo_programs import CargoProgram, built, published, write_lock
 

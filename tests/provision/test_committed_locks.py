@@ -16,8 +16,8 @@ from typing import Any
 
 import pytest
 
-from harness import registry
-from harness.errors import EnvironmentProblem
+from harness.model.errors import EnvironmentProblem
+from harness.plugins import registry
 from harness.provision import toxiproxy
 from harness.provision.jars import sums_in
 

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from harness import registry
-from harness.cli import doctor as command
-from harness.errors import EnvironmentProblem
+from harness.cli.commands import doctor as command
+from harness.model.errors import EnvironmentProblem
+from harness.plugins import registry
 from harness.provision import manifest, python_env
 from harness.provision.kafka import kafka_jars
 from harness.provision.manifest import FIX

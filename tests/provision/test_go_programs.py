@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from harness.errors import EnvironmentProblem, UsageError
+from harness.model.errors import EnvironmentProblem, UsageError
 from harness.provision import go
 from harness.provision.go_programs import GoProgram, built, published
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from harness.errors import EnvironmentProblem, UsageError
+from harness.model.errors import EnvironmentProblem, UsageError
 from harness.provision import jars, java_programs
 from harness.provision.jars import fetch, published
 from harness.provision.java_programs import ECJ, java_program

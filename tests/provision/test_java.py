@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from harness.errors import EnvironmentProblem
+from harness.model.errors import EnvironmentProblem
 from harness.provision.java import ensure_java, find_java
 
 OFFERS = "echo openjdk-11-jre-headless - old; echo openjdk-25-jre-headless - new; echo openjdk-21-jre-headless - fits"

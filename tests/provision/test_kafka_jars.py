@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.errors import EnvironmentProblem, UsageError
+from harness.model.errors import EnvironmentProblem, UsageError
 from harness.provision import kafka
 from harness.provision.jars import differences
 from harness.provision.kafka import VERSIONS, kafka_jars

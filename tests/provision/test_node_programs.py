@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from harness.errors import EnvironmentProblem, UsageError
+from harness.model.errors import EnvironmentProblem, UsageError
 from harness.provision.node import Node
 from harness.provision.npm_packages import node_program, published
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from harness.errors import EnvironmentProblem
+from harness.model.errors import EnvironmentProblem
 from harness.provision import node as module
 from harness.provision.node import find_node, node_runtime
 

@@ -13,14 +13,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from harness import ports_block
-from harness.ports_block import FIRST, GRANULE, LAST, PortsExhausted, port_block
+from harness.system import port_allocator
+from harness.system.port_allocator import FIRST, GRANULE, LAST, PortsExhausted, port_block
 
 HOLDER = """
 import sys
-from harness import ports_block
-ports_block.FIRST = 31_008
-with ports_block.port_block(40) as ports:
+from harness.system import port_allocator
+port_allocator.FIRST = 31_008
+with port_allocator.port_block(40) as ports:
     print(ports.start, flush=True)
     sys.stdin.read()
 """
@@ -43,8 +43,8 @@ def test_a_port_in_use_rules_its_block_out() -> None:
         taken = before[1]
         start = before.start
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(ports_block, "_claim", lambda granule, claims: True)
-            patch.setattr(ports_block, "FIRST", start)
+            patch.setattr(port_allocator, "_claim", lambda granule, claims: True)
+            patch.setattr(port_allocator, "FIRST", start)
             with port_block(3) as after:
                 assert taken not in after
                 assert after.start > before.start
@@ -62,19 +62,21 @@ def test_a_block_of_another_process_is_not_given_away_until_that_ends(
     try:
         assert holder.stdout is not None
         start = int(holder.stdout.readline())
-        monkeypatch.setattr(ports_block, "FIRST", start)
+        monkeypatch.setattr(port_allocator, "FIRST", start)
         with port_block(40) as ports:
             assert ports.start >= start + 40
     finally:
         holder.kill()
         holder.communicate()
-    monkeypatch.setattr(ports_block, "LAST", start + 2 * GRANULE - 1)
+    monkeypatch.setattr(port_allocator, "LAST", start + 2 * GRANULE - 1)
     with port_block(40) as ports:
         assert ports.start == start
 
 
 def test_a_block_is_given_back_also_after_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ports_block, "FIRST", 32_000)  # away from whoever searches from the start meanwhile
+    monkeypatch.setattr(
+        port_allocator, "FIRST", 32_000
+    )  # away from whoever searches from the start meanwhile
     with pytest.raises(RuntimeError), port_block(1) as first:
         raise RuntimeError
     with port_block(1) as second:
@@ -82,7 +84,7 @@ def test_a_block_is_given_back_also_after_an_error(monkeypatch: pytest.MonkeyPat
 
 
 def test_none_left_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ports_block, "LAST", FIRST + GRANULE - 1)
+    monkeypatch.setattr(port_allocator, "LAST", FIRST + GRANULE - 1)
     with (
         pytest.raises(PortsExhausted, match=f"no {GRANULE + 1} neighbouring TCP ports are free"),
         port_block(GRANULE + 1),

@@ -12,12 +12,12 @@ from typing import Any
 import psutil
 import pytest
 
-from harness.errors import EnvironmentProblem
-from harness.processes import Leftovers
+from harness.model.errors import EnvironmentProblem
 from harness.provision import prerequisites
 from harness.provision.kafka import VERSIONS, kafka_jars
 from harness.provision.manifest import FIX
 from harness.provision.prerequisites import Prerequisite, State, check_all, fix_all
+from harness.system.processes import Leftovers
 
 
 def checked() -> dict[str, Prerequisite]:

@@ -19,9 +19,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness import processes
-from harness.errors import EnvironmentProblem
-from harness.processes import PIPE, leftovers, owner, scratch_dir, spawn, stop, sweep
+from harness.model.errors import EnvironmentProblem
+from harness.system import processes
+from harness.system.processes import PIPE, leftovers, owner, scratch_dir, spawn, stop, sweep
 
 PATIENCE_MS = 20_000
 # a child that leaves a grandchild in a session of its own, and says its id
@@ -29,7 +29,7 @@ DAEMON = "setsid sh -c 'echo $$; exec sleep 1000' & exec sleep 1000"
 
 HARNESS = f"""
 import asyncio, json, os, sys
-from harness import processes
+from harness.system import processes
 
 async def main():
     child = await processes.spawn(["sh", "-c", {DAEMON!r}], stdout=processes.PIPE)

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from harness.errors import EnvironmentProblem, UsageError
+from harness.model.errors import EnvironmentProblem, UsageError
 from harness.provision import python_env as module
 from harness.provision.python_env import pinned_env, python_env
 

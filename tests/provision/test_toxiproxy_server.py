@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from harness.errors import EnvironmentProblem
+from harness.model.errors import EnvironmentProblem
 from harness.provision import go
 from harness.provision.manifest import FIX
 from harness.provision.toxiproxy import find_server, toxiproxy_server

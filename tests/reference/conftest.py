@@ -12,10 +12,10 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from clients.reference.delivery import Delivery
-from clients.reference.producer import Components
+from clients.reference.producer.producer import Components
+from clients.reference.producer.send_handle import Delivery
 from harness.brokers.scripted.cluster import Answer, ScriptedCluster
-from harness.rows import FrameKind
+from harness.model.rows import FrameKind
 from harness.simulated.pipe import BASE_NS
 from harness.simulated.scheduler import NS_PER_MS, WALL_MS_AT_ZERO
 from harness.wire.apis import Api

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from kio.schema.errors import ErrorCode
 
-from clients.reference.api_versions import version_to_ask_instead
+from clients.reference.network.api_versions import version_to_ask_instead
 from harness.wire.apis import Api
 from harness.wire.messages import make, message_class, nested
 

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clients.reference.trace import BatchClosed, BatchRetried, BatchSent, BatchSplit
-from harness.outcome import Outcome
+from clients.reference.telemetry.trace import BatchClosed, BatchRetried, BatchSent, BatchSplit
+from harness.model.verdicts import Outcome
 from harness.wire.apis import Api
 from harness.wire.error_table import BY_NAME
 from harness.wire.records import Codec

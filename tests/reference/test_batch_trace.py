@@ -7,7 +7,7 @@ from itertools import pairwise
 import pytest
 
 from clients.reference.errors import SendError
-from clients.reference.trace import (
+from clients.reference.telemetry.trace import (
     BatchClosed,
     BatchCreated,
     BatchEnded,

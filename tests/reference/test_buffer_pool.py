@@ -7,7 +7,7 @@ import pytest
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from clients.reference.buffer_pool import BufferPool, Grant, Waiter
+from clients.reference.producer.buffer_pool import BufferPool, Grant, Waiter
 
 TOTAL = 100
 

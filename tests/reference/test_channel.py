@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clients.reference.channel import AuthenticationFailedError, Channel
+from clients.reference.network.channel import AuthenticationFailedError, Channel
 from clients.reference.ports import ChannelState, Polled
 from harness.wire.frames import frame
 

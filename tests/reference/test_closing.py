@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from clients.reference.errors import IllegalStateError, ProducerClosedError
-from harness.outcome import Outcome
+from harness.model.verdicts import Outcome
 
 
 def test_send_after_close_is_refused_and_closing_twice_is_fine(world):

@@ -6,12 +6,12 @@ would prove nothing.
 
 from __future__ import annotations
 
-from clients.reference.producer import Components
-from clients.reference.producer_batch import NO_SEQUENCE, ProducerBatch
-from clients.reference.record_accumulator import RecordAccumulator
-from clients.reference.requests import PartitionResponse
-from clients.reference.sender import Sender
-from harness.outcome import Outcome
+from clients.reference.common.requests import PartitionResponse
+from clients.reference.producer.producer import Components
+from clients.reference.producer.producer_batch import NO_SEQUENCE, ProducerBatch
+from clients.reference.producer.record_accumulator import RecordAccumulator
+from clients.reference.producer.sender import Sender
+from harness.model.verdicts import Outcome
 
 
 class AcknowledgesBeforeTheResponse(Sender):

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clients.reference.compression_ratio_estimator import CompressionRatioEstimator
-from clients.reference.trace import BatchSent
+from clients.reference.producer.compression_ratio_estimator import CompressionRatioEstimator
+from clients.reference.telemetry.trace import BatchSent
 from harness.wire.records import Codec
 
 RATIOS = st.floats(0.001, 3)

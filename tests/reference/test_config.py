@@ -8,10 +8,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clients.reference.config import CHANGES, KEYS, ProducerConfig, read_settings
+from clients.reference.config.producer_config import (
+    CHANGES,
+    KEYS,
+    ProducerConfig,
+    read_settings,
+)
 from clients.reference.errors import ConfigException
 from clients.reference.ports import INT32_MAX, Node
-from harness.errors import UsageError
+from harness.model.errors import UsageError
 from harness.wire.records import Codec
 
 IN_FLIGHT = "max.in.flight.requests.per.connection"

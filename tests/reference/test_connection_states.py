@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clients.reference.config import ProducerConfig
-from clients.reference.connection_states import ClusterConnectionStates
+from clients.reference.config.producer_config import ProducerConfig
 from clients.reference.errors import AuthenticationError
+from clients.reference.network.connection_states import ClusterConnectionStates
 from clients.reference.ports import Node
 from clients.reference.states import ConnectionState, IllegalTransition
-from clients.reference.trace import ConnectAttempt, ReconnectBackoff
+from clients.reference.telemetry.trace import ConnectAttempt, ReconnectBackoff
 
 NODE = Node(1, "b", 9092)
 

@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 from kio.schema.errors import ErrorCode
 
 from clients.adapters.reference.simulated import SimulatedSelector
-from clients.reference.backoff import ExponentialBackoff
-from clients.reference.connection_states import ClusterConnectionStates
+from clients.reference.common.backoff import ExponentialBackoff
+from clients.reference.network.connection_states import ClusterConnectionStates
 from clients.reference.ports import Node
 from clients.reference.states import ConnectionState
-from clients.reference.trace import StateChanged, no_trace
+from clients.reference.telemetry.trace import StateChanged, no_trace
 from harness.simulated.scheduler import NS_PER_MS
 from harness.wire.apis import Api
 from harness.wire.messages import make, message_class, nested
@@ -155,7 +155,7 @@ def test_a_new_address_forgets_the_old_ones_backoff():
 
 
 def states_only():
-    from clients.reference.config import ProducerConfig
+    from clients.reference.config.producer_config import ProducerConfig
 
     config = ProducerConfig.from_mapping({"bootstrap.servers": "b:1"})
     return ClusterConnectionStates(config, lambda host, port: ((host, port),), lambda: 0.0, no_trace)

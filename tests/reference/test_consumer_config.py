@@ -6,9 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clients.reference.consumer_config import CHANGES, FORBIDDEN, KEYS, ConsumerConfig, duration_ms
+from clients.reference.config.consumer_config import (
+    CHANGES,
+    FORBIDDEN,
+    KEYS,
+    ConsumerConfig,
+    duration_ms,
+)
 from clients.reference.errors import ConfigException, InvalidGroupIdError
-from harness.errors import UsageError
+from harness.model.errors import UsageError
 
 
 def config(defaults_of: str = "4.3", **settings: object) -> ConsumerConfig:

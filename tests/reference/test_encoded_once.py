@@ -6,9 +6,14 @@ from collections import deque
 
 import pytest
 
-from clients.reference.metrics import Gauges, ProducerMetrics
-from clients.reference.producer_batch import NO_PRODUCER_ID, NO_SEQUENCE, ProducerBatch, ProducerId
-from clients.reference.trace import BatchEnded, BatchSent, RequestSent, TraceEvent, no_trace
+from clients.reference.producer.producer_batch import (
+    NO_PRODUCER_ID,
+    NO_SEQUENCE,
+    ProducerBatch,
+    ProducerId,
+)
+from clients.reference.telemetry.metrics import Gauges, ProducerMetrics
+from clients.reference.telemetry.trace import BatchEnded, BatchSent, RequestSent, TraceEvent, no_trace
 from harness.wire.records import BatchBuilder, read_batches
 
 ME = ProducerId(7, 1)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from clients.reference.errors import TimeoutError
-from clients.reference.trace import BatchExpired
-from harness.outcome import Outcome
+from clients.reference.telemetry.trace import BatchExpired
+from harness.model.verdicts import Outcome
 from harness.wire.apis import Api
 from harness.wire.error_table import BY_NAME
 

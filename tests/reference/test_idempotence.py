@@ -4,8 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from clients.reference.trace import BatchSent, ProducerIdAssigned, SequenceResolved, SequenceUnresolved
-from harness.outcome import Outcome
+from clients.reference.telemetry.trace import (
+    BatchSent,
+    ProducerIdAssigned,
+    SequenceResolved,
+    SequenceUnresolved,
+)
+from harness.model.verdicts import Outcome
 from harness.wire.apis import Api
 from harness.wire.error_table import BY_NAME
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clients.reference.ports import Node
-from clients.reference.trace import LeadershipUpdated
+from clients.reference.telemetry.trace import LeadershipUpdated
 from harness.wire.apis import Api
 
 

@@ -6,7 +6,7 @@ import pytest
 from kio.schema.errors import ErrorCode
 from kio.schema.produce.v13.response import LeaderIdAndEpoch
 
-from clients.reference.trace import BatchSent
+from clients.reference.telemetry.trace import BatchSent
 from harness.wire.apis import Api
 from harness.wire.error_table import BY_NAME
 

@@ -8,7 +8,7 @@ from itertools import pairwise
 import pytest
 
 from clients.reference.errors import BrokerError, TimeoutError
-from clients.reference.trace import MetadataFailed
+from clients.reference.telemetry.trace import MetadataFailed
 from harness.wire.apis import Api
 
 

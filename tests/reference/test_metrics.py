@@ -8,9 +8,9 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clients.reference import trace as event
-from clients.reference.metric_stats import Sensor
-from clients.reference.metrics import CLIENT, NODE, TOPIC, Gauges, ProducerMetrics
+from clients.reference.telemetry import trace as event
+from clients.reference.telemetry.metric_stats import Sensor
+from clients.reference.telemetry.metrics import CLIENT, NODE, TOPIC, Gauges, ProducerMetrics
 
 GAUGES = Gauges(70, 100, 40, 3)
 

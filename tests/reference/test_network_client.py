@@ -6,13 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from clients.reference.common.requests import ClientRequest
 from clients.reference.errors import IllegalStateError
-from clients.reference.in_flight_requests import InFlightRequest, InFlightRequests
-from clients.reference.metadata import Metadata
-from clients.reference.network_client import NetworkClient
+from clients.reference.metadata.metadata import Metadata
+from clients.reference.network.in_flight_requests import InFlightRequest, InFlightRequests
+from clients.reference.network.network_client import NetworkClient
 from clients.reference.ports import INT32_MAX
-from clients.reference.requests import ClientRequest
-from clients.reference.trace import Misbehaved, RequestLost, no_trace
+from clients.reference.telemetry.trace import Misbehaved, RequestLost, no_trace
 from harness.wire.apis import Api
 
 
@@ -142,7 +142,7 @@ def test_a_completion_that_raises_stops_nobody(world):
         raise RuntimeError("mine")
 
     def build(version):
-        from clients.reference.requests import metadata_request
+        from clients.reference.common.requests import metadata_request
 
         return metadata_request(["t"], allow_auto_topic_creation=False)(version)
 

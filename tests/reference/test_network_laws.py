@@ -8,15 +8,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clients.reference.config import ProducerConfig
-from clients.reference.metadata import Metadata
-from clients.reference.network_client import NetworkClient, coordinator_node
+from clients.reference.common.requests import ClientRequest, metadata_request
+from clients.reference.config.producer_config import ProducerConfig
+from clients.reference.metadata.metadata import Metadata
+from clients.reference.network.network_client import NetworkClient, coordinator_node
 from clients.reference.ports import INT32_MAX, ChannelState, Disconnection, Node, Polled
-from clients.reference.requests import ClientRequest, metadata_request
 from clients.reference.states import ConnectionState
-from clients.reference.trace import ConnectionEnded, RequestLost
+from clients.reference.telemetry.trace import ConnectionEnded, RequestLost
 from harness.brokers.scripted.cluster import ScriptedCluster
-from harness.dice import Dice
+from harness.model.dice import Dice
 from harness.wire.apis import Api
 
 

@@ -8,10 +8,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clients.reference.config import ProducerConfig
-from clients.reference.metadata import PartitionMetadata, TopicMetadata
-from clients.reference.node_latency import NodeLatencies
-from clients.reference.partitioner import Partitioner, RoundRobinPartitioner, murmur2, partition_for_key
+from clients.reference.config.producer_config import ProducerConfig
+from clients.reference.metadata.metadata import PartitionMetadata, TopicMetadata
+from clients.reference.network.node_latency import NodeLatencies
+from clients.reference.producer.partitioner import (
+    Partitioner,
+    RoundRobinPartitioner,
+    murmur2,
+    partition_for_key,
+)
 
 
 def known(*leaders: int | None) -> TopicMetadata:

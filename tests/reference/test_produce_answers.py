@@ -8,8 +8,8 @@ from uuid import UUID
 import pytest
 
 from clients.reference.errors import TimeoutError
-from clients.reference.trace import Misbehaved
-from harness.outcome import Outcome
+from clients.reference.telemetry.trace import Misbehaved
+from harness.model.verdicts import Outcome
 from harness.wire.apis import Api
 from harness.wire.error_table import BY_NAME
 

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clients.reference.errors import RecordTooLargeError
-from harness.errors import UsageError
-from harness.outcome import Outcome
+from harness.model.errors import UsageError
+from harness.model.verdicts import Outcome
 from harness.wire.apis import Api
 from harness.wire.records import Codec
 

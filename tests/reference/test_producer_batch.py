@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clients.reference.buffer_pool import Grant
 from clients.reference.errors import SendError
-from clients.reference.producer_batch import ProducerBatch, ProducerId
+from clients.reference.producer.buffer_pool import Grant
+from clients.reference.producer.producer_batch import ProducerBatch, ProducerId
 from clients.reference.states import BatchState, IllegalTransition
-from clients.reference.trace import no_trace
-from harness.outcome import Outcome
+from clients.reference.telemetry.trace import no_trace
+from harness.model.verdicts import Outcome
 from harness.wire.error_table import BY_NAME, ERRORS
 from harness.wire.records import BatchBuilder, Codec, read_batches
 

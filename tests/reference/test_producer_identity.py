@@ -8,10 +8,10 @@ from datetime import timedelta
 import pytest
 
 from clients.reference.errors import BrokerError
-from clients.reference.producer_batch import ProducerId
+from clients.reference.producer.producer_batch import ProducerId
 from clients.reference.states import ProducerIdState
-from clients.reference.trace import BatchSent
-from harness.outcome import Outcome
+from clients.reference.telemetry.trace import BatchSent
+from harness.model.verdicts import Outcome
 from harness.wire.apis import Api
 from harness.wire.error_table import BY_NAME
 from harness.wire.messages import encode_request, make, message_class, nested

@@ -13,8 +13,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from clients.reference.states import BatchState
-from clients.reference.trace import BatchExpired, StateChanged
-from harness.outcome import Outcome
+from clients.reference.telemetry.trace import BatchExpired, StateChanged
+from harness.model.verdicts import Outcome
 from harness.wire.error_table import BY_NAME
 from harness.wire.records import read_batches
 

@@ -7,8 +7,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from clients.reference.errors import IllegalStateError, ProducerClosedError
-from clients.reference.trace import BatchClosed, BatchCreated, BatchSent
-from harness.outcome import Outcome
+from clients.reference.telemetry.trace import BatchClosed, BatchCreated, BatchSent
+from harness.model.verdicts import Outcome
 from harness.wire.apis import Api
 
 

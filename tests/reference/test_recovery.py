@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clients.reference.idle_connections import IdleConnections
+from clients.reference.network.idle_connections import IdleConnections
+from clients.reference.network.throttling import FIRST_THROTTLING_VERSION, client_throttle_ms
 from clients.reference.states import ConnectionState
-from clients.reference.throttling import FIRST_THROTTLING_VERSION, client_throttle_ms
-from clients.reference.trace import (
+from clients.reference.telemetry.trace import (
     ConnectAttempt,
     ConnectionEnded,
     NodeThrottled,

@@ -7,8 +7,8 @@ from itertools import pairwise
 import pytest
 
 from clients.reference.errors import BrokerError
-from clients.reference.trace import BatchRetried
-from harness.outcome import Outcome
+from clients.reference.telemetry.trace import BatchRetried
+from harness.model.verdicts import Outcome
 from harness.wire.apis import Api
 from harness.wire.error_table import BY_NAME, ERRORS
 

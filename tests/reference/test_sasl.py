@@ -14,12 +14,12 @@ from kio.schema.errors import ErrorCode
 
 from clients.adapters.reference.simulated import SimulatedSelector
 from clients.reference import KafkaProducer
-from clients.reference.channel import AuthenticationFailedError
 from clients.reference.errors import AuthenticationError, ConfigException
+from clients.reference.network.channel import AuthenticationFailedError
+from clients.reference.network.sasl import RESERVED_CORRELATION_IDS, PlainAuthenticator, plain_credentials
 from clients.reference.ports import ChannelState, Disconnection
-from clients.reference.sasl import RESERVED_CORRELATION_IDS, PlainAuthenticator, plain_credentials
 from clients.reference.states import ConnectionState
-from clients.reference.trace import ConnectAttempt, ConnectionEnded, ReconnectBackoff
+from clients.reference.telemetry.trace import ConnectAttempt, ConnectionEnded, ReconnectBackoff
 from harness.simulated.scheduler import NS_PER_MS
 from harness.wire.apis import Api
 from harness.wire.frames import FrameReader

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from clients.reference.channel import Channel
+from clients.reference.network.channel import Channel
 from clients.reference.ports import Polled
-from clients.reference.producer import ProducerCore
-from clients.reference.trace import BatchSent, TraceEvent
+from clients.reference.producer.producer import ProducerCore
+from clients.reference.telemetry.trace import BatchSent, TraceEvent
 from harness.wire.apis import Api
 from harness.wire.frames import frame
 from suites.simulated.state_transitions import wire

@@ -6,11 +6,11 @@ import pytest
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from clients.reference.buffer_pool import Grant
-from clients.reference.producer_batch import ProducerBatch, ProducerId
-from clients.reference.sequences import PartitionSequences
+from clients.reference.producer.buffer_pool import Grant
+from clients.reference.producer.producer_batch import ProducerBatch, ProducerId
+from clients.reference.producer.sequences import PartitionSequences
 from clients.reference.states import SequenceState
-from clients.reference.trace import StateChanged, no_trace
+from clients.reference.telemetry.trace import StateChanged, no_trace
 from harness.wire.error_table import BY_NAME
 from harness.wire.records import BatchBuilder
 

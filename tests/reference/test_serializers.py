@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clients.reference import serializers as to_bytes
 from clients.reference.errors import SerializationError
+from clients.reference.producer import serializers as to_bytes
 
 FORMATS: list[tuple[Any, Any, Any]] = [
     (to_bytes.StringSerializer, st.text(), bytes.decode),

@@ -11,12 +11,10 @@ from random import Random
 import pytest
 from msgspec.structs import replace
 
-from harness.capture.rows import TcpFact
-from harness.contract import AnyEvent, Configured, OpComplete, OpInvoke, StartupComplete
-from harness.evidence import PRODUCER, Evidence
-from harness.outcome import Guarantee
-from harness.plan import producer_config
-from harness.rows import (
+from harness.model.contract import AnyEvent, Configured, OpComplete, OpInvoke, StartupComplete
+from harness.model.evidence import PRODUCER, Evidence
+from harness.model.payload import Identity, encode
+from harness.model.rows import (
     CaptureRecord,
     Delivery,
     Ending,
@@ -31,9 +29,11 @@ from harness.rows import (
     TrialRecord,
     TrialVerdict,
 )
-from harness.spec import ClientRef, Elapsed, FaultSpec, Plan, TrialSpec, Workload
-from harness.store import RunRecord, RunStore
-from harness.value import Identity, encode
+from harness.model.spec import ClientRef, Elapsed, FaultSpec, Plan, TrialSpec, Workload
+from harness.model.tcp_facts import TcpFact
+from harness.model.verdicts import Guarantee
+from harness.planning.plan import producer_config
+from harness.storage.run_store import RunRecord, RunStore
 
 MS = 1_000_000
 LOAD_NS = 50_000_000_000

@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 
-from harness.anomaly_rows import AnomalyRow
-from harness.evidence import Evidence
-from harness.pack import pack
-from harness.rows import Delivery, FaultRow, Frame, FrameKind, ProducePart
-from harness.spec import Elapsed, FaultSpec
-from harness.store import RunStore
-from harness.tables import UNEXPLAINED
+from harness.model.evidence import Evidence
+from harness.model.rows import Delivery, FaultRow, Frame, FrameKind, ProducePart
+from harness.model.spec import Elapsed, FaultSpec
+from harness.storage.parquet_schema import UNEXPLAINED
+from harness.storage.parquet_writer import pack
+from harness.storage.run_store import RunStore
+from harness.workloads.produce.anomaly_rows import AnomalyRow
 from reports.analysis import analyse
 from reports.doubts import contested
 from reports.load import load

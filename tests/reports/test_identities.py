@@ -15,12 +15,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from harness import delivery
-from harness.anomaly_rows import AnomalyRow, anomaly_rows
-from harness.pack import SCHEMAS, pack
-from harness.rows import Delivery
-from harness.spec import ClientRef
-from harness.store import RunStore
+from harness.model.rows import Delivery
+from harness.model.spec import ClientRef
+from harness.storage.parquet_writer import SCHEMAS, pack
+from harness.storage.run_store import RunStore
+from harness.workloads.produce import accounting
+from harness.workloads.produce.anomaly_rows import AnomalyRow, anomaly_rows
 from reports.analysis import analyse
 from reports.doubts import doubts, strays, told
 from reports.session import spark_session
@@ -132,7 +132,7 @@ def small(trial: str, story: Callable[..., Any]) -> Any:
         )
         if n != 1:
             told.store(n, partition, offset=n // 3 + (n % 3 == 2))
-    told.delivery = delivery.count(told.evidence())
+    told.delivery = accounting.count(told.evidence())
     return told
 
 
@@ -198,7 +198,7 @@ def test_views_of_random_trials_give_as_many_rows_as_are_counted(any_story: Call
     for number in range(60):
         evidence = any_story(f"t{number}", dice).evidence()
         rows = list(anomaly_rows(evidence))
-        counts: Delivery = delivery.count(evidence)
+        counts: Delivery = accounting.count(evidence)
         for kind in ("lost", "duplicated", "reordered", "phantom"):
             assert sum(row.kind == kind for row in rows) == getattr(counts, kind)
         assert len(set(rows)) == len(rows)

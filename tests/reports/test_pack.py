@@ -16,13 +16,11 @@ import pyarrow.parquet as pq
 import pytest
 from pyspark.sql.pandas.types import to_arrow_schema
 
-import harness.pack
-from harness import zstd
-from harness.capture.rows import By, TcpFact, What
-from harness.contract import OpComplete, OpInvoke
-from harness.errors import EnvironmentProblem
-from harness.pack import SCHEMAS, pack
-from harness.rows import (
+import harness.storage.parquet_writer
+from harness.files import zstd
+from harness.model.contract import OpComplete, OpInvoke
+from harness.model.errors import EnvironmentProblem
+from harness.model.rows import (
     CaptureRecord,
     Delivery,
     Ending,
@@ -32,8 +30,11 @@ from harness.rows import (
     ProducePart,
     RequirementVerdict,
 )
-from harness.store import LOG, TRIAL, VERDICT, RunStore
-from harness.tables import DELIVERY, TABLES
+from harness.model.run_files import LOG, TRIAL, VERDICT
+from harness.model.tcp_facts import By, TcpFact, What
+from harness.storage.parquet_schema import DELIVERY, TABLES
+from harness.storage.parquet_writer import SCHEMAS, pack
+from harness.storage.run_store import RunStore
 from reports import schema
 
 pytestmark = pytest.mark.long
@@ -301,7 +302,7 @@ def test_a_folder_that_cannot_be_written_is_one_sentence(
     def full(*_: Any) -> Any:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setattr(harness.pack, "_batch", full)
+    monkeypatch.setattr(harness.storage.parquet_writer, "_batch", full)
     with pytest.raises(EnvironmentProblem, match=r"cannot write .*tables: No space left on device"):
         pack(store)
     assert rows(store.folder / "tables", "trials") == before

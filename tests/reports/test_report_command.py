@@ -13,8 +13,8 @@ import psutil
 import pytest
 
 from harness.cli.main import call
-from harness.errors import NothingSelected, UsageError
-from harness.store import RunStore
+from harness.model.errors import NothingSelected, UsageError
+from harness.storage.run_store import RunStore
 from reports import command
 from reports.command import build_report
 

@@ -16,13 +16,13 @@ import pytest
 from msgspec import structs
 from msgspec.structs import asdict
 
-from harness import zstd
-from harness.capture.rows import By, TcpFact, What
-from harness.contract import Configured
-from harness.errors import UsageError
-from harness.rows import CaptureRecord, Finding, RequirementVerdict
-from harness.spec import ClientRef
-from harness.store import RunStore
+from harness.files import zstd
+from harness.model.contract import Configured
+from harness.model.errors import UsageError
+from harness.model.rows import CaptureRecord, Finding, RequirementVerdict
+from harness.model.spec import ClientRef
+from harness.model.tcp_facts import By, TcpFact, What
+from harness.storage.run_store import RunStore
 from reports.analysis import Analysis, Row
 from reports.site import Texts, write_site
 from reports.transforms.matrix import CELL

@@ -15,13 +15,13 @@ import pyarrow.parquet as pq
 import pytest
 from msgspec import structs
 
-from harness import delivery
-from harness.errors import UsageError
-from harness.outcome import Outcome
-from harness.pack import pack
-from harness.rows import Delivery, Ending
-from harness.store import RunStore
-from harness.tables import ANOMALIES
+from harness.model.errors import UsageError
+from harness.model.rows import Delivery, Ending
+from harness.model.verdicts import Outcome
+from harness.storage.parquet_schema import ANOMALIES
+from harness.storage.parquet_writer import pack
+from harness.storage.run_store import RunStore
+from harness.workloads.produce import accounting
 from reports.analysis import analyse
 from reports.load import load
 from reports.schema import SCHEMAS
@@ -45,7 +45,7 @@ def spark() -> Iterator[Any]:
 
 
 def counted_by_hand(story: Any) -> Delivery:
-    """The definitions of ``harness.delivery``, read literally: quadratic, no cleverness."""
+    """The definitions of ``harness.workloads.produce.accounting``, read literally: quadratic, no cleverness."""
     evidence = story.evidence()
     sends = evidence.sends
     records = [
@@ -81,7 +81,7 @@ def test_random_histories_are_counted_alike_by_spark_by_the_online_checks_and_by
     stories = [any_story(f"random-{number}", dice) for number in range(HISTORIES)]
     by_hand = {story.spec.trial: counted_by_hand(story) for story in stories}
     for story in stories:
-        assert delivery.count(story.evidence()) == by_hand[story.spec.trial], story.spec.trial
+        assert accounting.count(story.evidence()) == by_hand[story.spec.trial], story.spec.trial
         uncounted = story.ending is not Ending.COMPLETE
         story.delivery = Delivery(sent=99) if uncounted else by_hand[story.spec.trial]
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from harness.capture.rows import By, TcpFact, What
-from harness.rows import CaptureRecord, Frame, FrameKind
+from harness.model.rows import CaptureRecord, Frame, FrameKind
+from harness.model.tcp_facts import By, TcpFact, What
 from reports.tcp_lines import MAX_DISAGREEMENTS, MAX_LINES, tcp_lines, tcp_notes
 
 Stories = Callable[..., Any]

@@ -12,9 +12,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from msgspec import structs
 
-from harness.rows import FaultRow, Finding, Frame, FrameKind, RequirementVerdict
-from harness.spec import Elapsed, FaultSpec
-from harness.wire_lines import AROUND, MAX_LINES, origin_ns, wire_lines
+from harness.judging.frame_excerpt import AROUND, MAX_LINES, origin_ns, wire_lines
+from harness.model.rows import FaultRow, Finding, Frame, FrameKind, RequirementVerdict
+from harness.model.spec import Elapsed, FaultSpec
 from reports.log_order import log_order
 from reports.timeline import MAX_LANES, MAX_MARKS, OUTCOMES, notes, timeline
 

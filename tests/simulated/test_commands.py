@@ -14,7 +14,7 @@ import psutil
 import pytest
 
 from harness.cli.main import call
-from harness.store import RunStore
+from harness.storage.run_store import RunStore
 
 
 def simulate(tmp_path: Path, *more: str) -> int:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from harness import asked, registry
-from harness.drawn_faults import unlike
-from harness.outcome import Guarantee
-from harness.plan import make_plan
-from harness.spec import ClientRef, Elapsed, FaultSpec, FrameSeen, PhaseBegan, Plan
+from harness.model.spec import ClientRef, Elapsed, FaultSpec, FrameSeen, PhaseBegan, Plan
+from harness.model.verdicts import Guarantee
+from harness.planning import validate_plan
+from harness.planning.fault_strategies import unlike
+from harness.planning.plan import make_plan
+from harness.plugins import registry
 from suites.scenarios.generated import ANY, NETWORK
 from suites.scenarios.generated_frames import KINDS
 from suites.simulated.generated import drawn_broker, spec_of
@@ -54,7 +55,7 @@ def test_every_seed_draws_a_trial_that_can_be_run(name: str, worlds: set[str]) -
 @pytest.mark.parametrize("name", ["generated/any", "generated/frames", "generated/sequences"])
 def test_whatever_is_drawn_can_be_replayed_as_a_plan(name: str) -> None:
     scenario, seeds = registry.scenario(name), range(1, 1_001)
-    asked.check(Plan(1, tuple(spec_of(scenario, CLIENT, seed) for seed in seeds)), "simulated")
+    validate_plan.check(Plan(1, tuple(spec_of(scenario, CLIENT, seed) for seed in seeds)), "simulated")
 
 
 def test_no_two_faults_of_a_schedule_are_the_same() -> None:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.rows import FrameKind
+from harness.model.rows import FrameKind
 from harness.simulated.connection import REFUSED, RESET, Tear
 from harness.simulated.scheduler import NS_PER_MS
 from tests.simulated.conftest import ADDRESS, Line, payload, read, request

@@ -4,16 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from harness import registry, schedule
-from harness.contract import OpComplete, OpInvoke
-from harness.errors import UsageError
-from harness.evidence import Evidence
-from harness.outcome import Guarantee
-from harness.plan import producer_config
-from harness.rows import Ending, FrameKind
-from harness.simulated.judged import RUN_ID
-from harness.simulated.trial import SimulatedTrial
-from harness.spec import (
+from harness.model.contract import OpComplete, OpInvoke
+from harness.model.errors import UsageError
+from harness.model.evidence import Evidence
+from harness.model.rows import Ending, FrameKind
+from harness.model.spec import (
     ClientRef,
     ClientTold,
     Elapsed,
@@ -25,6 +20,12 @@ from harness.spec import (
     Trigger,
     Workload,
 )
+from harness.model.verdicts import Guarantee
+from harness.planning import validate_faults
+from harness.planning.plan import producer_config
+from harness.plugins import registry
+from harness.simulated.judged import RUN_ID
+from harness.simulated.trial import SimulatedTrial
 
 NS_PER_MS = 1_000_000
 LOAD = Workload(records=100, chunk=20, interval_ms=1_000, partitions=2)
@@ -141,4 +142,4 @@ def test_a_trigger_that_never_comes_leaves_no_window() -> None:
 )
 def test_what_cannot_be_carried_out_is_refused_in_one_sentence(fault: FaultSpec, said: str) -> None:
     with pytest.raises(UsageError, match=said):
-        schedule.check([trial(fault)], "simulated")
+        validate_faults.check([trial(fault)], "simulated")

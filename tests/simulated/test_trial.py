@@ -7,18 +7,18 @@ from collections.abc import Iterator
 import msgspec
 import pytest
 
-from harness import registry
-from harness.contract import Close, Configure, Flush, OpComplete, OpInvoke, Produce
-from harness.conversation.rules import Life, Rules
-from harness.errors import UsageError
-from harness.evidence import Evidence
-from harness.outcome import Guarantee, Verdict
-from harness.plan import producer_config
-from harness.rows import Ending, FrameKind
+from harness.adapter.protocol_rules import Life, Rules
+from harness.model.contract import Close, Configure, Flush, OpComplete, OpInvoke, Produce
+from harness.model.errors import UsageError
+from harness.model.evidence import Evidence
+from harness.model.rows import Ending, FrameKind
+from harness.model.spec import ClientRef, Elapsed, FaultSpec, FrameSeen, TrialSpec, Workload
+from harness.model.verdicts import Guarantee, Verdict
+from harness.planning.plan import producer_config
+from harness.plugins import registry
 from harness.simulated.judged import RUN_ID, try_spec
 from harness.simulated.trial import START_NS, SimulatedTrial, broker_of
-from harness.spec import ClientRef, Elapsed, FaultSpec, FrameSeen, TrialSpec, Workload
-from harness.workload import commands
+from harness.workloads.produce.commands import commands
 from suites.simulated.generated import spec_of
 
 ANY = "generated/any"

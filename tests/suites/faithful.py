@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from hypothesis import strategies as st
 
-from harness.outcome import Guarantee
+from harness.model.verdicts import Guarantee
 from tests.suites.story import Story
 
 MISHAPS = ("none", "answer lost", "answer dropped", "request lost", "refused", "in silence", "trickles")

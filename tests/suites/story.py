@@ -9,14 +9,14 @@ from dataclasses import dataclass, field, replace
 
 from msgspec.structs import replace as restruct
 
-from harness.contract import AnyEvent, OpComplete, OpInvoke, ShutdownComplete, Stats
-from harness.evidence import PRODUCER, Evidence
-from harness.outcome import Guarantee
-from harness.plan import producer_config
-from harness.rows import Ending, FaultRow, Frame, FrameKind, LogRecord, Phases, ProducePart, TrialRecord
-from harness.spec import ClientRef, Elapsed, FaultSpec, TrialSpec, Workload
-from harness.value import Identity, encode
-from harness.workload import key_of
+from harness.model.contract import AnyEvent, OpComplete, OpInvoke, ShutdownComplete, Stats
+from harness.model.evidence import PRODUCER, Evidence
+from harness.model.payload import Identity, encode
+from harness.model.rows import Ending, FaultRow, Frame, FrameKind, LogRecord, Phases, ProducePart, TrialRecord
+from harness.model.spec import ClientRef, Elapsed, FaultSpec, TrialSpec, Workload
+from harness.model.verdicts import Guarantee
+from harness.planning.plan import producer_config
+from harness.workloads.produce.commands import key_of
 
 RUN, TOPIC = "run", "run-0"
 MS = 1_000_000

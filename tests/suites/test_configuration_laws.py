@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from clients.reference.config import ProducerConfig
-from clients.reference.consumer_config import ConsumerConfig
-from clients.reference.producer import Components
+from clients.reference.config.consumer_config import ConsumerConfig
+from clients.reference.config.producer_config import ProducerConfig
+from clients.reference.producer.producer import Components
 from suites.simulated.law import Law, laws, try_law
 
 EXAMPLES = 300

@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 from msgspec.structs import replace as restruct
 
-from harness import registry
-from harness.rows import Fate, Frame, FrameKind
+from harness.model.rows import Fate, Frame, FrameKind
+from harness.plugins import registry
 from suites.scenarios import consequence, effective, heard, told, ways
 
 T0_NS = 5_000_000_000_000

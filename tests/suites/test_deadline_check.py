@@ -8,7 +8,7 @@ from contextlib import nullcontext
 import pytest
 from msgspec.structs import replace
 
-from clients.reference.trace import (
+from clients.reference.telemetry.trace import (
     BatchClosed,
     BatchCreated,
     BatchEnded,
@@ -28,9 +28,9 @@ from clients.reference.trace import (
     SendUnblocked,
     StateChanged,
 )
-from harness.check import Inconclusive
+from harness.model.spec import ClientRef
+from harness.plugins.check import Inconclusive
 from harness.simulated.trial import SimulatedTrial
-from harness.spec import ClientRef
 from suites.checks import deadlines
 from suites.checks.clocks import Limits, growing_ms
 from suites.checks.deadlines import CHECK, Deadlines

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from harness.check import Inconclusive, Unsupported
+from harness.plugins.check import Inconclusive, Unsupported
 from suites.checks import delivery_timeout
 from tests.suites.story import LIMIT_MS
 

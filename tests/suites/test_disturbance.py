@@ -11,8 +11,8 @@ from dataclasses import replace
 import pytest
 from msgspec.structs import replace as restruct
 
-from harness.evidence import Evidence, passed_and_stopped
-from harness.rows import Fate, Frame
+from harness.model.evidence import Evidence, passed_and_stopped
+from harness.model.rows import Fate, Frame
 from suites.checks import gave_up
 from suites.checks.disturbance import broker_stalls, slow_answers
 

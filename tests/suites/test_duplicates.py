@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace as restruct
 
-from harness.outcome import Guarantee
+from harness.model.verdicts import Guarantee
 from suites.checks.duplicate import CHECK
 from tests.suites.twice import AVOIDABLE, NOTHING_WRONG, reasons, twice
 

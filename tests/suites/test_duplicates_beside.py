@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace as restruct
 
-from harness.rows import FrameKind
+from harness.model.rows import FrameKind
 from tests.suites.twice import AVOIDABLE, NOTHING_WRONG, reasons, twice
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from harness.check import Inconclusive
-from harness.rows import Frame, FrameKind
+from harness.model.rows import Frame, FrameKind
+from harness.plugins.check import Inconclusive
 from suites.checks.duplicate import CHECK
 from tests.suites.story import ns, stalled
 from tests.suites.twice import NOTHING_WRONG, reasons, twice

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from harness.check import Inconclusive, Unsupported
-from harness.outcome import Guarantee
-from harness.rows import Frame, FrameKind
+from harness.model.rows import Frame, FrameKind
+from harness.model.verdicts import Guarantee
+from harness.plugins.check import Inconclusive, Unsupported
 from suites.checks import early_ack
 from tests.suites.story import ns
 

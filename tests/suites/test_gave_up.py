@@ -7,9 +7,9 @@ from contextlib import nullcontext
 import pytest
 from msgspec.structs import replace as restruct
 
-from harness.check import Inconclusive, Unsupported
-from harness.outcome import Level
-from harness.spec import Workload
+from harness.model.spec import Workload
+from harness.model.verdicts import Level
+from harness.plugins.check import Inconclusive, Unsupported
 from suites.checks import gave_up
 from tests.suites.story import stalled
 

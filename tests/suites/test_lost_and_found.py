@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from harness.check import Unsupported
-from harness.value import Identity, encode
+from harness.model.payload import Identity, encode
+from harness.plugins.check import Unsupported
 from suites.checks import corrupted, lost, phantom
 
 

@@ -8,9 +8,9 @@ import random
 import pytest
 
 from clients.mutants import MUTANTS, components_of
-from clients.reference.producer import Components
-from harness import registry
+from clients.reference.producer.producer import Components
 from harness.cli.main import call
+from harness.plugins import registry
 from suites.simulated import catching, mutants
 from suites.simulated.catching import TRUE, Caught, catch, idle_catchers
 from suites.simulated.law import laws, try_law, walk

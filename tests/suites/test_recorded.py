@@ -14,12 +14,12 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace as restruct
 
-from harness import registry
-from harness.check import NoOpinion
-from harness.contract import OpComplete
-from harness.evidence import Evidence
-from harness.rows import Frame, FrameKind, LogRecord
-from harness.store import RunStore
+from harness.model.contract import OpComplete
+from harness.model.evidence import Evidence
+from harness.model.rows import Frame, FrameKind, LogRecord
+from harness.plugins import registry
+from harness.plugins.check import NoOpinion
+from harness.storage.run_store import RunStore
 
 ARCHIVE = Path(__file__).parent / "evidence" / "ten-trials.tar.xz"
 CHECKS = (

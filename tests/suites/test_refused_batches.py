@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from harness.check import Unsupported
-from harness.outcome import Guarantee, Level
+from harness.model.verdicts import Guarantee, Level
+from harness.plugins.check import Unsupported
 from suites.checks import gave_up, unmended, unsplit
 
 TOO_LARGE, OUT_OF_ORDER, UNKNOWN_PRODUCER = 10, 45, 59

@@ -8,11 +8,11 @@ from dataclasses import replace
 import pytest
 from msgspec.structs import replace as restruct
 
-from harness import registry
-from harness.check import Inconclusive
-from harness.evidence import passed_and_stopped
-from harness.outcome import Guarantee
-from harness.rows import Fate
+from harness.model.evidence import passed_and_stopped
+from harness.model.rows import Fate
+from harness.model.verdicts import Guarantee
+from harness.plugins import registry
+from harness.plugins.check import Inconclusive
 from suites.checks.analysis.way import EFFECTS, Effect
 from suites.checks.reordered import CHECK
 from tests.suites.story import stalled

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from clients.mutants import MUTANTS
-from harness import registry
-from harness.outcome import Level
+from harness.model.verdicts import Level
+from harness.plugins import registry
 from suites.requirements import CLIENT_GROUPS, GROUPS, behaviours, coverage
 from suites.requirements.coverage import Covered, Judged, Tally, checks_by_id, laws_by_id, tally
 from suites.simulated.law import laws

@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from harness import registry
-from harness.dice import Dice
-from harness.outcome import Guarantee
+from harness.model.dice import Dice
+from harness.model.spec import ClientRef, Elapsed, FrameSeen
+from harness.model.verdicts import Guarantee
+from harness.plugins import registry
 from harness.simulated.judged import RUN_ID
 from harness.simulated.trial import SimulatedTrial
-from harness.spec import ClientRef, Elapsed, FrameSeen
 from suites.requirements.coverage import Judged, coverage
 from suites.scenarios import consequence, produce
 from suites.scenarios.windows import QUIET_START_MS, windows

@@ -7,10 +7,10 @@ from functools import cache
 import pytest
 from msgspec.structs import replace as restruct
 
-from harness import registry
-from harness.rows import TrialVerdict
+from harness.model.rows import TrialVerdict
+from harness.model.spec import ClientRef, Elapsed, FaultSpec, TrialSpec, Workload
+from harness.plugins import registry
 from harness.simulated.judged import try_spec
-from harness.spec import ClientRef, Elapsed, FaultSpec, TrialSpec, Workload
 from suites.checks import met
 from suites.checks.never_arises import NEVER
 from suites.checks.situations import situations

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from clients.reference.metadata import Metadata
-from clients.reference.network_client import NetworkClient
-from clients.reference.producer import Components
-from clients.reference.producer_batch import ProducerBatch
-from clients.reference.record_accumulator import BufferPool, RecordAccumulator
+from clients.reference.metadata.metadata import Metadata
+from clients.reference.metadata.topic_metadata import LeaderEpochs
+from clients.reference.network.network_client import NetworkClient
+from clients.reference.producer.producer import Components
+from clients.reference.producer.producer_batch import ProducerBatch
+from clients.reference.producer.record_accumulator import BufferPool, RecordAccumulator
+from clients.reference.producer.transaction_manager import TransactionManager
 from clients.reference.states import BatchState
-from clients.reference.topic_metadata import LeaderEpochs
-from clients.reference.transaction_manager import TransactionManager
 from suites.simulated.law import laws, try_law
 
 pytestmark = pytest.mark.long

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import pytest
 
-from harness.check import Inconclusive
-from harness.contract import CRASHED, Fatal, OpComplete, OpInvoke
+from harness.model.contract import CRASHED, Fatal, OpComplete, OpInvoke
+from harness.plugins.check import Inconclusive
 from suites.checks import still_pending
 from tests.suites.story import LIMIT_MS, ns
 

@@ -9,15 +9,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace as restruct
 
-from harness import registry
-from harness.check import Inconclusive
-from harness.contract import CRASHED, Fatal
-from harness.liveness import NOT_GIVEN_MS, SLACK_MS, bound_ms
-from harness.outcome import Guarantee
-from harness.plan import producer_config
-from harness.rows import FrameKind
+from harness.model.contract import CRASHED, Fatal
+from harness.model.rows import FrameKind
+from harness.model.spec import ClientRef
+from harness.model.verdicts import Guarantee
+from harness.planning.plan import producer_config
+from harness.plugins import registry
+from harness.plugins.check import Inconclusive
 from harness.simulated.judged import try_spec
-from harness.spec import ClientRef
+from harness.trial.patience import NOT_GIVEN_MS, SLACK_MS, bound_ms
 from suites.checks.stuck import CHECK, waiting_when_healed
 from suites.simulated.generated import spec_of
 from tests.suites.story import stalled as disturbed

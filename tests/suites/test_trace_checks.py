@@ -8,12 +8,12 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
-from clients.reference.trace import BatchEnded, BatchSent
-from harness import registry
-from harness.judge import judge
-from harness.outcome import Guarantee
+from clients.reference.telemetry.trace import BatchEnded, BatchSent
+from harness.judging.judge import judge
+from harness.model.spec import ClientRef
+from harness.model.verdicts import Guarantee
+from harness.plugins import registry
 from harness.simulated.trial import SimulatedTrial
-from harness.spec import ClientRef
 from suites.checks import trace_model
 from suites.checks.sequence import Sequences
 from suites.checks.traced import TRACE_CHECKS, TRACED

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from clients.reference.trace import (
+from clients.reference.telemetry.trace import (
     ConnectAttempt,
     ConnectionEnded,
     RequestLost,

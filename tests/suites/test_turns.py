@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace as restruct
 
-from harness.evidence import passed_and_stopped
-from harness.rows import Fate
+from harness.model.evidence import passed_and_stopped
+from harness.model.rows import Fate
 from suites.checks.duplicate import CHECK
 from suites.checks.turns import out_of_turn_ns
 

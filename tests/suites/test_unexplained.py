@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from harness import registry
-from harness.anomaly_rows import AnomalyRow
-from harness.outcome import Guarantee
-from harness.tables import UNEXPLAINED
+from harness.model.verdicts import Guarantee
+from harness.plugins import registry
+from harness.storage.parquet_schema import UNEXPLAINED
+from harness.workloads.produce.anomaly_rows import AnomalyRow
 from suites.checks.unexplained import BESIDE, rows
 from tests.suites.twice import NOTHING_WRONG, twice
 

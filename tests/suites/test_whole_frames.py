@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace as restruct
 
-from harness.rows import Fate, FrameKind
-from harness.wholeness import lacking
+from harness.judging.completeness import lacking
+from harness.model.rows import Fate, FrameKind
 from tests.suites.whole_trial import SEEDS, code_of, rows_of, whole, with_rows, without
 
 

@@ -9,8 +9,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from msgspec.structs import replace as restruct
 
-from harness.contract import CRASHED, Fatal, OpComplete, OpInvoke, Stats
-from harness.wholeness import lacking
+from harness.judging.completeness import lacking
+from harness.model.contract import CRASHED, Fatal, OpComplete, OpInvoke, Stats
 from suites.perturbations.edits import with_record
 from tests.suites.whole_trial import CLOSE_NS, SEEDS, code_of, killed_in_close, whole, without
 

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from msgspec.structs import asdict
 from msgspec.structs import replace as restruct
 
-from harness import registry
-from harness.judge import judge
-from harness.wholeness import lacking
+from harness.judging.completeness import lacking
+from harness.judging.judge import judge
+from harness.plugins import registry
 from suites.perturbations.edits import with_record
 from tests.suites.whole_trial import ANY, SEEDS, code_of, killed_in_close, produce_told, whole, without
 

@@ -10,15 +10,15 @@ from functools import cache
 
 from msgspec.structs import replace as restruct
 
-from harness import registry
-from harness.contract import OpInvoke
-from harness.evidence import Evidence, passed_and_stopped
-from harness.liveness import CLOSE_TIMEOUT_MS
+from harness.judging.completeness import lacking
+from harness.model.contract import OpInvoke
+from harness.model.evidence import Evidence, passed_and_stopped
+from harness.model.spec import ClientRef
+from harness.model.units import NS_PER_MS
+from harness.plugins import registry
 from harness.simulated.judged import RUN_ID
 from harness.simulated.trial import SimulatedTrial
-from harness.spec import ClientRef
-from harness.units import NS_PER_MS
-from harness.wholeness import lacking
+from harness.trial.patience import CLOSE_TIMEOUT_MS
 from suites.perturbations.edits import with_record
 from suites.simulated.generated import spec_of
 

@@ -16,9 +16,9 @@ from uuid import UUID
 import pytest
 from kio.schema.errors import ErrorCode
 
-from harness.ports import LaneAddress
-from harness.ports_block import port_block
-from harness.rows import Frame, FrameKind
+from harness.model.addresses import LaneAddress
+from harness.model.rows import Frame, FrameKind
+from harness.system.port_allocator import port_block
 from harness.wire.apis import Api
 from harness.wire.messages import encode_request, encode_response, message_class
 from harness.wire.records import BatchBuilder, Codec

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.conversation.limits import BEGUN_BYTES, Meter
+from harness.limits.meter import BEGUN_BYTES, Meter
 from harness.wire.frames import REQUEST_LIMIT_BYTES, frame
 from harness.witness.begun import MIN_REQUEST_BYTES, Begun
 from harness.witness.lane import WitnessLane

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.rows import Fate, Frame, FrameKind, ProducePart
-from harness.spec import FrameMatch
+from harness.model.rows import Fate, Frame, FrameKind, ProducePart
+from harness.model.spec import FrameMatch
 from harness.witness import actions
 from harness.witness.actions import Behind, End, Held, Wait, Write
 from harness.witness.gate import Gate

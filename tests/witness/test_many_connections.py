@@ -10,10 +10,10 @@ from contextlib import ExitStack, contextmanager
 
 import pytest
 
-from harness import dial
-from harness.ports import LaneAddress
-from harness.ports_block import port_block
-from harness.rows import Frame
+from harness.model.addresses import LaneAddress
+from harness.model.rows import Frame
+from harness.system import dial
+from harness.system.port_allocator import port_block
 from harness.witness import WitnessLane
 
 MANY = 200

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from harness.rows import Frame, FrameKind
+from harness.model.rows import Frame, FrameKind
 from harness.witness import pace
 from harness.witness.pace import Pace
 

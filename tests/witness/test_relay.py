@@ -13,10 +13,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from harness.errors import EnvironmentProblem
-from harness.ports import LaneAddress
-from harness.ports_block import port_block
-from harness.rows import Frame, FrameKind
+from harness.model.addresses import LaneAddress
+from harness.model.errors import EnvironmentProblem
+from harness.model.rows import Frame, FrameKind
+from harness.system.port_allocator import port_block
 from harness.witness import WitnessLane
 from harness.witness.relay import HIGH_WATER_BYTES, Relay
 from harness.witness.rules import Rules

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from harness.rows import Frame, FrameKind
-from harness.spec import FrameMatch
+from harness.model.rows import Frame, FrameKind
+from harness.model.spec import FrameMatch
 from harness.witness.actions import (
     DROP,
     HOLD,

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from harness.rows import Fate, Frame, FrameKind, ProducePart
+from harness.model.rows import Fate, Frame, FrameKind, ProducePart
 from harness.wire.records import read_headers
 from harness.witness.rewrites import other_correlation_id
 from harness.witness.transcript import Transcript

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from packaging.version import Version
 
-from harness.errors import UsageError
-from harness.ports import Launch
+from harness.model.errors import UsageError
+from harness.plugins.client import Launch
 from harness.provision.go_programs import LOCK, GoProgram, built, published, write_lock
 from harness.provision.locks import lock_of
 from harness.provision.versions import plain_version
@@ -40,7 +40,7 @@ class GoClient:
     language: str = "go"
 
     def install(self, version: str) -> Launch:
-        """The program, built with that version of the client; see :class:`harness.ports.ClientKind`."""
+        """The program, built with that version of the client; see :class:`harness.plugins.client.ClientKind`."""
         return Launch(argv=(str(built(self.program(version))),), env={})
 
     @property
@@ -53,7 +53,7 @@ class GoClient:
         write_lock(self.program(version), folder)
 
     def published(self) -> list[str]:
-        """Every version that is listed; see :class:`harness.ports.ClientKind`."""
+        """Every version that is listed; see :class:`harness.plugins.client.ClientKind`."""
         return published(*(module for module, _ in self.modules))
 
     def program(self, version: str) -> GoProgram:

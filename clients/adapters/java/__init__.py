@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from harness.ports import Launch
+from harness.plugins.client import Launch
 from harness.provision.jars import Module, published
 from harness.provision.java_programs import java_program, write_lock
 from harness.provision.locks import lock_of
@@ -49,7 +49,7 @@ class KafkaClients:
     versions = ("2.1.1", "2.8.2", "3.4.1", "3.9.2", "4.3.1")
 
     def install(self, version: str) -> Launch:
-        """The program, compiled against that version; see :class:`harness.ports.ClientKind`."""
+        """The program, compiled against that version; see :class:`harness.plugins.client.ClientKind`."""
         modules, named = self._modules(version), f"{self.name}@{version}"
         program = java_program(modules, SOURCES, name=named, lock=lock_of(self.locks, version, LOCK))
         argv = (str(program.java), *JVM_OPTIONS, "-cp", program.classpath, "kafkaclients.KafkaClients")
@@ -60,7 +60,7 @@ class KafkaClients:
         write_lock(self._modules(version), folder / LOCK)
 
     def published(self) -> list[str]:
-        """Every version that Maven's central repository lists; see :class:`harness.ports.ClientKind`."""
+        """Every version that Maven's central repository lists; see :class:`harness.plugins.client.ClientKind`."""
         return published(ORGANISATION, MODULE)
 
     def _modules(self, version: str) -> tuple[Module, ...]:

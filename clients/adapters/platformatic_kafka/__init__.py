@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from harness.ports import Launch
+from harness.plugins.client import Launch
 from harness.provision import npm_packages
 from harness.provision.locks import lock_of
 from harness.provision.node import node_runtime
@@ -28,7 +28,7 @@ class PlatformaticKafka:
     versions = ("1.16.0", "1.22.0", "1.35.0", "2.4.0", "2.12.1")
 
     def install(self, version: str) -> Launch:
-        """The program in a cached folder that holds that version; see :class:`harness.ports.ClientKind`."""
+        """The program in a cached folder that holds that version; see :class:`harness.plugins.client.ClientKind`."""
         runtime, packages = node_runtime(OLDEST_NODE), self._packages(version)
         named, lock = f"{self.name}@{version}", lock_of(self.locks, version, *LOCK)
         folder = node_program(runtime, packages, SOURCES, name=named, lock=lock)

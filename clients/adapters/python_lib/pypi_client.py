@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness.ports import Launch
+from harness.plugins.client import Launch
 from harness.provision import pypi
 from harness.provision.locks import lock_of
 from harness.provision.python_env import python_env, write_lock
@@ -22,7 +22,7 @@ def _alone(_version: str) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class PyPIClient:
-    """A :class:`harness.ports.ClientKind`, named as its package is; ``program`` speaks the contract for it.
+    """A :class:`harness.plugins.client.ClientKind`, named as its package is; ``program`` speaks the contract for it.
 
     ``beside`` says what else is installed with a version, as its users do: codecs, mostly.
     """

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from harness.ports import Launch
+from harness.plugins.client import Launch
 from harness.provision import cargo_programs
 from harness.provision.cargo_programs import LOCK, CargoProgram, built, write_lock
 from harness.provision.locks import lock_of
@@ -27,7 +27,7 @@ class Rdkafka:
     versions = ("0.26.0", "0.29.0", "0.36.2", "0.39.0")
 
     def install(self, version: str) -> Launch:
-        """The program built with that version, in the cache; see :class:`harness.ports.ClientKind`."""
+        """The program built with that version, in the cache; see :class:`harness.plugins.client.ClientKind`."""
         return Launch(argv=(str(built(self._program(version))),), env={})
 
     def lock(self, version: str, folder: Path) -> None:

@@ -6,12 +6,12 @@ import sys
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING
 
-from harness.errors import UsageError
-from harness.ports import Launch
+from harness.model.errors import UsageError
+from harness.plugins.client import Launch
 
 if TYPE_CHECKING:
-    from harness.contract import Configure
-    from harness.dice import Dice
+    from harness.model.contract import Configure
+    from harness.model.dice import Dice
     from harness.simulated.network import Network
     from harness.simulated.ports import Clock, SimulatedClient, Tell
 
@@ -52,7 +52,7 @@ class Reference:
         return start(self.name, self.default_version, components, settings, network, clock, dice, tell)
 
     def install(self, version: str) -> Launch:
-        """Nothing to install; see :class:`harness.ports.ClientKind`."""
+        """Nothing to install; see :class:`harness.plugins.client.ClientKind`."""
         if version != self.default_version:
             raise UsageError(f"{self.name} exists only at version {self.default_version}, not at {version}")
         # -P: no folder that happens to be the current one can stand in for ours.

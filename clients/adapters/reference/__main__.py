@@ -15,12 +15,12 @@ from clients.adapters.python_lib.verifiable import Adapter, ConfigRefused, Resul
 from clients.adapters.reference import MUTANT, project_version
 from clients.mutants import components_of
 from clients.reference import KafkaProducer
-from clients.reference.config import KEYS
+from clients.reference.config.producer_config import KEYS
 from clients.reference.errors import SendError
-from clients.reference.producer_batch import RecordMetadata
-from clients.reference.trace import Trace, TraceEvent, no_trace
-from harness.contract import TRACE_ENV
-from harness.errors import UsageError
+from clients.reference.producer.producer_batch import RecordMetadata
+from clients.reference.telemetry.trace import Trace, TraceEvent, no_trace
+from harness.model.contract import TRACE_ENV
+from harness.model.errors import UsageError
 
 if TYPE_CHECKING:
     from clients.adapters.python_lib.verifiable.adapter import Applied, NotSet

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from clients.mutants.tables.row import DELIVERY, EXPIRY, TRANSITIONS, Mutant
-from harness.outcome import Guarantee
+from harness.model.verdicts import Guarantee
 
 BATCHES: Mapping[str, Mutant] = {
     "ignores_linger": Mutant(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from harness.outcome import Guarantee
+from harness.model.verdicts import Guarantee
 
 TRANSITIONS, EXPIRY, DELIVERY = "state_transitions/", "timeout_expiry/", "delivery/"
 """The suites of laws, for the names of those that catch."""

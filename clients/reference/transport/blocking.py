@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from time import monotonic_ns
 
-from clients.reference.delivery import Delivery
 from clients.reference.errors import BufferExhaustedError, ProducerClosedError
 from clients.reference.errors import TimeoutError as MetadataTimeoutError
-from clients.reference.metadata import TopicMetadata
-from clients.reference.metrics import NS_PER_MS, ProducerMetrics
-from clients.reference.producer import ProducerCore
+from clients.reference.metadata.metadata import TopicMetadata
+from clients.reference.producer.producer import ProducerCore
+from clients.reference.producer.send_handle import Delivery
+from clients.reference.telemetry.metrics import NS_PER_MS, ProducerMetrics
 from clients.reference.transport.io_thread import LONGEST_WAIT_S, IoThread, now_ms
 from clients.reference.transport.news import News
 

@@ -12,7 +12,7 @@ from collections import deque
 from collections.abc import Callable
 from time import monotonic_ns
 
-from clients.reference.producer import ProducerCore
+from clients.reference.producer.producer import ProducerCore
 from clients.reference.transport.news import News
 from clients.reference.transport.record_future import Waiting, contained
 from clients.reference.transport.selector import SocketSelector

@@ -18,16 +18,16 @@ from time import monotonic, time_ns
 from types import TracebackType
 from typing import Any, cast
 
-from clients.reference.config import ProducerConfig
-from clients.reference.config_keys import NEWEST
+from clients.reference.config.config_keys import NEWEST
+from clients.reference.config.producer_config import ProducerConfig
 from clients.reference.errors import ConfigException, IllegalStateError
-from clients.reference.interceptors import Acknowledgement, ProducerRecord
-from clients.reference.metadata import PartitionMetadata
-from clients.reference.metrics import Gauges, MetricName, ProducerMetrics
-from clients.reference.producer import Components, ProducerCore
-from clients.reference.producer_batch import Callback, Headers
-from clients.reference.sasl import authenticators
-from clients.reference.trace import Trace, TraceEvent, no_trace
+from clients.reference.metadata.metadata import PartitionMetadata
+from clients.reference.network.sasl import authenticators
+from clients.reference.producer.interceptors import Acknowledgement, ProducerRecord
+from clients.reference.producer.producer import Components, ProducerCore
+from clients.reference.producer.producer_batch import Callback, Headers
+from clients.reference.telemetry.metrics import Gauges, MetricName, ProducerMetrics
+from clients.reference.telemetry.trace import Trace, TraceEvent, no_trace
 from clients.reference.transport.blocking import Blocking
 from clients.reference.transport.io_thread import IoThread, now_ms
 from clients.reference.transport.news import News

@@ -10,9 +10,9 @@ from collections.abc import Callable
 from time import time_ns
 
 from clients.reference.errors import SendError
-from clients.reference.interceptors import Acknowledgement, ProducerRecord
-from clients.reference.producer_batch import Callback
-from clients.reference.producer_plugins import ProducerPlugins
+from clients.reference.producer.interceptors import Acknowledgement, ProducerRecord
+from clients.reference.producer.producer_batch import Callback
+from clients.reference.producer.producer_plugins import ProducerPlugins
 from clients.reference.transport.blocking import Blocking
 from clients.reference.transport.io_thread import IoThread, now_ms
 from clients.reference.transport.record_future import RecordFuture, Waiting

@@ -6,9 +6,9 @@ import logging
 from collections.abc import Callable
 from functools import partial
 
-from clients.reference.delivery import Delivery
 from clients.reference.errors import SendError
-from clients.reference.producer_batch import ProducerBatch, RecordMetadata
+from clients.reference.producer.producer_batch import ProducerBatch, RecordMetadata
+from clients.reference.producer.send_handle import Delivery
 from clients.reference.transport.news import News
 
 logger = logging.getLogger("kafka-trial.reference")

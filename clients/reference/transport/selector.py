@@ -14,7 +14,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 
-from clients.reference.channel import Authenticator, Channel
+from clients.reference.network.channel import Authenticator, Channel
 from clients.reference.ports import Address, ChannelState, Disconnection, Polled
 
 READ_BYTES = 262_144

@@ -13,8 +13,8 @@ from harness.brokers.scripted.apis import api_versions, find_coordinator, init_p
 from harness.brokers.scripted.controls import ClusterControls
 from harness.brokers.scripted.releases import release
 from harness.brokers.scripted.state import ClusterState
-from harness.dice import Dice
-from harness.ports import Address
+from harness.model.addresses import Address
+from harness.model.dice import Dice
 from harness.wire.apis import Api, api_name
 from harness.wire.errors import WireError
 from harness.wire.headers import read_request_header

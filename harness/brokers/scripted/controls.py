@@ -8,8 +8,8 @@ from kio.schema.errors import ErrorCode
 
 from harness.brokers.scripted.state import BrokerNode, ClusterState, InjectedError, Settings
 from harness.brokers.scripted.topics import NO_LEADER, Partition, Topic, is_valid_name
-from harness.errors import UsageError, unknown
-from harness.rows import LogRecord
+from harness.model.errors import UsageError, unknown
+from harness.model.rows import LogRecord
 
 
 class ClusterControls:

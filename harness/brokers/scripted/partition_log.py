@@ -12,7 +12,7 @@ from harness.brokers.scripted.producer_state import BatchMetadata, ProducerState
 from harness.brokers.scripted.record_scan import Found
 from harness.brokers.scripted.topic_config import TopicConfig
 from harness.brokers.scripted.validation import validate
-from harness.rows import LogRecord
+from harness.model.rows import LogRecord
 from harness.wire.records import NO_PRODUCER_ID, NO_SEQUENCE, BatchHeader, increment_sequence
 from harness.wire.records.encoding import int64
 from harness.wire.records.model import CRC_AT, CRC_COVERS_FROM, LOG_APPEND_TIME

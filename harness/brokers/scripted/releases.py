@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from harness.errors import unknown
+from harness.model.errors import unknown
 from harness.wire.apis import Api
 
 Ranges = Mapping[int, tuple[int, int]]

@@ -16,8 +16,8 @@ from harness.brokers.scripted.partition_log import PartitionLog
 from harness.brokers.scripted.releases import Release
 from harness.brokers.scripted.topic_config import TopicConfig, topic_config
 from harness.brokers.scripted.topics import Partition, Topic
-from harness.dice import Dice
-from harness.ports import Address
+from harness.model.addresses import Address
+from harness.model.dice import Dice
 
 PRODUCER_IDS_IN_BLOCK: Final = 1000
 _UUID_HALF: Final = 2**64 - 1

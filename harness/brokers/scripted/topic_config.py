@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from harness.errors import UsageError
+from harness.model.errors import UsageError
 
 FOREVER_MS: Final = 2**63 - 1
 

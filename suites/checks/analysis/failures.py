@@ -11,8 +11,8 @@ from collections import defaultdict
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from harness.evidence import Evidence, view
-from harness.rows import FrameKind
+from harness.model.evidence import Evidence, view
+from harness.model.rows import FrameKind
 from suites.checks.analysis.excuses import grants
 from suites.checks.analysis.sending import Span, sending
 from suites.checks.analysis.way import SLACK_NS, way

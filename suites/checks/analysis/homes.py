@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from harness.evidence import Evidence, Send, view
-from harness.workload import key_of
+from harness.model.evidence import Evidence, Send, view
+from harness.workloads.produce.commands import key_of
 
 GROWTH = "topic_growth"
 

@@ -13,9 +13,9 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple
 
-from harness.evidence import Evidence, view
-from harness.rows import Fate, Frame, FrameKind
-from harness.units import NS_PER_MS
+from harness.model.evidence import Evidence, view
+from harness.model.rows import Fate, Frame, FrameKind
+from harness.model.units import NS_PER_MS
 from suites.checks.analysis.excuses import grants
 from suites.checks.analysis.way import SLACK_NS, Way, way
 from suites.checks.attempts import Attempt, BatchPlace, attempts, batch_place, origins

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from harness.evidence import Evidence, view
-from harness.rows import Frame, FrameKind
+from harness.model.evidence import Evidence, view
+from harness.model.rows import Frame, FrameKind
 from suites.checks.analysis.excuses import grants
 from suites.checks.analysis.failures import paths
 from suites.checks.analysis.way import SLACK_NS

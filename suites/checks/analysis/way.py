@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Final, NamedTuple
 
-from harness.evidence import Evidence, view
-from harness.rows import FaultRow
-from harness.units import NS_PER_MS
+from harness.model.evidence import Evidence, view
+from harness.model.rows import FaultRow
+from harness.model.units import NS_PER_MS
 from suites.checks.analysis.excuses import grants
 
 #: How long a byte takes that no fault holds back, through busy processes on one machine. It is allowed once in each

@@ -25,11 +25,11 @@ NET-CON-01 (KIP-35). kafkajs and platformatic-kafka ask once and remember it.
 
 from __future__ import annotations
 
-from harness.anomaly import Anomaly
-from harness.check import Check, Requirement
-from harness.evidence import Evidence, view
-from harness.outcome import Guarantee, Level
-from harness.rows import Finding, Frame, FrameKind
+from harness.model.anomaly import Anomaly
+from harness.model.evidence import Evidence, view
+from harness.model.rows import Finding, Frame, FrameKind
+from harness.model.verdicts import Guarantee, Level
+from harness.plugins.check import Check, Requirement
 from suites.checks.analysis.excuses import grants
 
 SKIPPED = Anomaly(

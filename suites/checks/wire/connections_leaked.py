@@ -30,12 +30,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from harness.anomaly import Anomaly, Sample
-from harness.check import Check, Requirement
-from harness.evidence import Evidence
-from harness.outcome import Guarantee, Level
-from harness.rows import Finding, Frame, FrameKind
-from harness.units import NS_PER_MS
+from harness.model.anomaly import Anomaly, Sample
+from harness.model.evidence import Evidence
+from harness.model.rows import Finding, Frame, FrameKind
+from harness.model.units import NS_PER_MS
+from harness.model.verdicts import Guarantee, Level
+from harness.plugins.check import Check, Requirement
 from suites.checks.analysis.excuses import grants
 from suites.checks.analysis.way import Fault, way
 

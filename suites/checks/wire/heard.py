@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 
-from harness.evidence import Evidence, view
-from harness.outcome import Outcome
-from harness.rows import Frame, FrameKind
-from harness.units import NS_PER_MS
+from harness.model.evidence import Evidence, view
+from harness.model.rows import Frame, FrameKind
+from harness.model.units import NS_PER_MS
+from harness.model.verdicts import Outcome
 from suites.checks.attempts import PRODUCE
 from suites.checks.wire.on_the_way import wall_offsets_ns
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from harness.evidence import Evidence, view
-from harness.workload import key_of
+from harness.model.evidence import Evidence, view
+from harness.workloads.produce.commands import key_of
 
 UNKNOWN = -1
 

@@ -30,11 +30,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from harness.anomaly import Anomaly, Sample
-from harness.check import Check, Requirement
-from harness.evidence import Evidence
-from harness.outcome import Guarantee, Level
-from harness.rows import Finding, Frame, FrameKind
+from harness.model.anomaly import Anomaly, Sample
+from harness.model.evidence import Evidence
+from harness.model.rows import Finding, Frame, FrameKind
+from harness.model.verdicts import Guarantee, Level
+from harness.plugins.check import Check, Requirement
 from suites.checks.analysis.excuses import grants
 from suites.checks.wire.rate import SECOND_NS, busiest_second
 

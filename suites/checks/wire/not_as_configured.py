@@ -37,12 +37,12 @@ from collections.abc import Iterator
 
 from msgspec.structs import replace as changed
 
-from harness.anomaly import Anomaly, Sample
-from harness.check import Check, Requirement
-from harness.evidence import Evidence, Send, view
-from harness.outcome import Guarantee, Level
-from harness.rows import Finding
-from harness.units import NS_PER_MS
+from harness.model.anomaly import Anomaly, Sample
+from harness.model.evidence import Evidence, Send, view
+from harness.model.rows import Finding
+from harness.model.units import NS_PER_MS
+from harness.model.verdicts import Guarantee, Level
+from harness.plugins.check import Check, Requirement
 from harness.wire.error_table import BY_NAME
 from suites.checks.analysis.excuses import grants
 from suites.checks.findings import of_send

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from harness.evidence import Evidence, view
-from harness.units import NS_PER_MS
+from harness.model.evidence import Evidence, view
+from harness.model.units import NS_PER_MS
 
 LATENCY = "latency"
 #: A fault's window is the outer one: the calls that begin and end it lie in it. So long after the first call began, and

@@ -38,13 +38,13 @@ from collections.abc import Set as AbstractSet
 from itertools import pairwise
 from typing import NamedTuple
 
-from harness.anomaly import Anomaly, ReasonKind, Sample
-from harness.availability import Span, merged
-from harness.check import Check, Inconclusive, Requirement
-from harness.evidence import Evidence
-from harness.outcome import Level, Outcome
-from harness.rows import Finding, Frame, FrameKind, ProducePart
-from harness.units import NS_PER_MS
+from harness.model.anomaly import Anomaly, ReasonKind, Sample
+from harness.model.evidence import Evidence
+from harness.model.rows import Finding, Frame, FrameKind, ProducePart
+from harness.model.units import NS_PER_MS
+from harness.model.verdicts import Level, Outcome
+from harness.plugins.check import Check, Inconclusive, Requirement
+from harness.workloads.produce.availability import Span, merged
 from suites.checks.analysis.excuses import grants
 from suites.checks.analysis.unread import unread
 from suites.checks.attempts import CLIENT, PRODUCE

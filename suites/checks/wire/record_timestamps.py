@@ -32,12 +32,12 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from harness.anomaly import Anomaly, Sample
-from harness.check import Check, Requirement
-from harness.evidence import Evidence, view
-from harness.outcome import Guarantee, Level
-from harness.rows import Finding, LogRecord
-from harness.units import NS_PER_MS
+from harness.model.anomaly import Anomaly, Sample
+from harness.model.evidence import Evidence, view
+from harness.model.rows import Finding, LogRecord
+from harness.model.units import NS_PER_MS
+from harness.model.verdicts import Guarantee, Level
+from harness.plugins.check import Check, Requirement
 from suites.checks.analysis.excuses import grants
 from suites.checks.wire.on_the_way import wall_offsets_ns
 from suites.checks.wire.sent import sent

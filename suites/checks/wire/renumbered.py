@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from harness import delivery
-from harness.evidence import Evidence, view
-from harness.rows import LogRecord
+from harness.model.evidence import Evidence, view
+from harness.model.rows import LogRecord
+from harness.workloads.produce import accounting
 
 
 @view
 def renumbered(evidence: Evidence) -> Mapping[int, list[LogRecord]]:
     """Record number -> its copies of one producer id, epoch and partition, where their sequences differ."""
     found: dict[int, list[LogRecord]] = {}
-    for n, copies in delivery.duplicates(evidence).items():
+    for n, copies in accounting.duplicates(evidence).items():
         sessions: dict[tuple[int, int, int], set[int]] = {}
         for copy in copies:
             if copy.producer_id >= 0:

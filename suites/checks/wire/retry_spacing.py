@@ -36,12 +36,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from itertools import pairwise
 
-from harness.anomaly import Anomaly, Sample
-from harness.check import Check, Requirement
-from harness.evidence import Evidence, view
-from harness.outcome import Guarantee, Level
-from harness.rows import Finding, FrameKind
-from harness.units import NS_PER_MS
+from harness.model.anomaly import Anomaly, Sample
+from harness.model.evidence import Evidence, view
+from harness.model.rows import Finding, FrameKind
+from harness.model.units import NS_PER_MS
+from harness.model.verdicts import Guarantee, Level
+from harness.plugins.check import Check, Requirement
 from harness.wire.error_table import error_for
 from suites.checks.analysis.excuses import grants
 from suites.checks.analysis.sending import sending

@@ -14,8 +14,8 @@ from typing import NamedTuple
 
 import msgspec
 
-from harness.evidence import Evidence, view
-from harness.rows import Frame, FrameKind, ProducePart
+from harness.model.evidence import Evidence, view
+from harness.model.rows import Frame, FrameKind, ProducePart
 from harness.wire.error_table import BY_NAME, error_for
 from suites.checks.analysis.excuses import grants
 from suites.checks.attempts import CLIENT, PRODUCE

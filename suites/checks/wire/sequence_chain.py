@@ -41,13 +41,13 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from harness import delivery
-from harness.anomaly import Anomaly, Sample
-from harness.check import Check, Requirement
-from harness.evidence import Evidence, Send, view
-from harness.exchanges import FOR_EVER
-from harness.outcome import Level, Outcome
-from harness.rows import Finding, LogRecord
+from harness.model.anomaly import Anomaly, Sample
+from harness.model.evidence import Evidence, Send, view
+from harness.model.exchanges import FOR_EVER
+from harness.model.rows import Finding, LogRecord
+from harness.model.verdicts import Level, Outcome
+from harness.plugins.check import Check, Requirement
+from harness.workloads.produce import accounting
 from suites.checks.analysis.excuses import grants
 from suites.checks.analysis.unread import unread_about
 from suites.checks.findings import doubt_if_unreadable, of_copies
@@ -97,7 +97,7 @@ def find(evidence: Evidence) -> list[Finding]:
 @grants("follows-from-new-numbers")
 def _explained(evidence: Evidence, changed: Mapping[int, list[LogRecord]]) -> tuple[str, ...]:
     """The duplicates of the trial, if every copy of each of them is another batch of one chain."""
-    if not delivery.duplicates(evidence).keys() <= changed.keys():
+    if not accounting.duplicates(evidence).keys() <= changed.keys():
         return ()
     for copies in changed.values():
         chains = {(copy.partition, copy.producer_id, copy.producer_epoch) for copy in copies}

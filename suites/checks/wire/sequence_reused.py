@@ -44,12 +44,12 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from harness import delivery
-from harness.anomaly import Anomaly, Sample
-from harness.check import Check, Requirement
-from harness.evidence import Evidence, Send, view
-from harness.outcome import Level
-from harness.rows import Finding, LogRecord
+from harness.model.anomaly import Anomaly, Sample
+from harness.model.evidence import Evidence, Send, view
+from harness.model.rows import Finding, LogRecord
+from harness.model.verdicts import Level
+from harness.plugins.check import Check, Requirement
+from harness.workloads.produce import accounting
 from suites.checks.analysis.excuses import grants
 from suites.checks.promises import EXACTLY_ONCE
 from suites.checks.wire.renumbered import renumbered
@@ -157,16 +157,16 @@ def _explained(evidence: Evidence, found: list[Reuse]) -> tuple[str, ...]:
     def was_told_later(send: Send) -> bool:
         return send.partition in since_ns and (send.complete_ns or 0) >= since_ns[send.partition]
 
-    lost = [was_told_later(send) for send in delivery.lost(evidence)]
+    lost = [was_told_later(send) for send in accounting.lost(evidence)]
     # The broker answers with the place of the batch that it takes for the same.
     misplaced = [
-        found.what in (delivery.ELSEWHERE, delivery.SHARED)
+        found.what in (accounting.ELSEWHERE, accounting.SHARED)
         and found.n is not None
         and was_told_later(evidence.sends[found.n])
-        for found in delivery.corruptions(evidence)
+        for found in accounting.corruptions(evidence)
     ]
-    doubled = [any(map(follows, copies)) for copies in delivery.duplicates(evidence).values()]
-    overtaken = [follows(inversion.record) for inversion in delivery.inversions(evidence)]
+    doubled = [any(map(follows, copies)) for copies in accounting.duplicates(evidence).values()]
+    overtaken = [follows(inversion.record) for inversion in accounting.inversions(evidence)]
     changed = [any(map(follows, copies)) for copies in renumbered(evidence).values()]
     consequences = {
         "corrupted": misplaced,

@@ -36,13 +36,13 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from harness.anomaly import Anomaly, Sample
-from harness.check import Check, Requirement
-from harness.evidence import Evidence, view
-from harness.exchanges import FOR_EVER, connections
-from harness.outcome import Guarantee, Level
-from harness.rows import Finding, Frame, FrameKind
-from harness.units import NS_PER_MS
+from harness.model.anomaly import Anomaly, Sample
+from harness.model.evidence import Evidence, view
+from harness.model.exchanges import FOR_EVER, connections
+from harness.model.rows import Finding, Frame, FrameKind
+from harness.model.units import NS_PER_MS
+from harness.model.verdicts import Guarantee, Level
+from harness.plugins.check import Check, Requirement
 from suites.checks.analysis.excuses import grants
 from suites.checks.analysis.way import way
 from suites.checks.turns import out_of_turn_ns

@@ -33,13 +33,13 @@ from __future__ import annotations
 
 from uuid import UUID
 
-from harness.anomaly import Anomaly, Sample
-from harness.check import Check, Requirement
-from harness.contract import OpComplete, ShutdownComplete
-from harness.evidence import Evidence, view
-from harness.outcome import Guarantee, Level, Outcome
-from harness.rows import Finding
-from harness.units import NS_PER_MS
+from harness.model.anomaly import Anomaly, Sample
+from harness.model.contract import OpComplete, ShutdownComplete
+from harness.model.evidence import Evidence, view
+from harness.model.rows import Finding
+from harness.model.units import NS_PER_MS
+from harness.model.verdicts import Guarantee, Level, Outcome
+from harness.plugins.check import Check, Requirement
 from suites.checks.analysis.excuses import grants
 from suites.checks.analysis.way import SLACK_NS, Way, way
 from suites.checks.wire.sent import Sent, sent

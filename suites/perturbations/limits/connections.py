@@ -7,10 +7,10 @@ from typing import Any
 
 from msgspec.structs import replace as changed
 
-from harness.evidence import Evidence
-from harness.outcome import Verdict
-from harness.rows import Frame, ProducePart
-from harness.units import NS_PER_MS
+from harness.model.evidence import Evidence
+from harness.model.rows import Frame, ProducePart
+from harness.model.units import NS_PER_MS
+from harness.model.verdicts import Verdict
 from suites.checks.attempts import REMEMBERED
 from suites.checks.promises import EVERY, EXACTLY_ONCE
 from suites.checks.wire.connections_leaked import LIMIT

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from harness.evidence import Evidence
-from harness.outcome import Verdict
-from harness.units import NS_PER_MS
+from harness.model.evidence import Evidence
+from harness.model.units import NS_PER_MS
+from harness.model.verdicts import Verdict
 from suites.perturbations.edits import with_record
 from suites.perturbations.perturbation import Perturbation
 from suites.perturbations.traces.batches import NEVER_EXPIRED

@@ -6,11 +6,11 @@ from collections.abc import Callable
 
 from msgspec.structs import replace as changed
 
-from harness.contract import OpComplete, ShutdownComplete, Stats
-from harness.evidence import Evidence, view
-from harness.liveness import bound_ms
-from harness.outcome import Outcome, Verdict
-from harness.units import NS_PER_MS
+from harness.model.contract import OpComplete, ShutdownComplete, Stats
+from harness.model.evidence import Evidence, view
+from harness.model.units import NS_PER_MS
+from harness.model.verdicts import Outcome, Verdict
+from harness.trial.patience import bound_ms
 from suites.checks.delivery_timeout import SETTING, limit_ms
 from suites.checks.disturbance import broker_stalls
 from suites.perturbations.edits import with_frame, with_frames_added, with_history, with_record, with_results

@@ -8,11 +8,11 @@ from dataclasses import replace
 
 from msgspec.structs import replace as changed
 
-from harness.evidence import Evidence
-from harness.outcome import Outcome, Verdict
-from harness.rows import FaultRow, LogRecord
-from harness.spec import Elapsed, FaultSpec
-from harness.units import NS_PER_MS
+from harness.model.evidence import Evidence
+from harness.model.rows import FaultRow, LogRecord
+from harness.model.spec import Elapsed, FaultSpec
+from harness.model.units import NS_PER_MS
+from harness.model.verdicts import Outcome, Verdict
 from suites.checks.findings import UNLIMITED
 from suites.checks.promises import EVERY, EXACTLY_ONCE
 from suites.perturbations import copies, homes

@@ -7,10 +7,10 @@ from dataclasses import replace
 
 from msgspec.structs import replace as changed
 
-from harness.contract import Stats
-from harness.evidence import Evidence
-from harness.rows import Frame, FrameKind, ProducePart
-from harness.units import NS_PER_MS
+from harness.model.contract import Stats
+from harness.model.evidence import Evidence
+from harness.model.rows import Frame, FrameKind, ProducePart
+from harness.model.units import NS_PER_MS
 from suites.checks.promises import EXACTLY_ONCE
 from suites.perturbations.batches import followers
 from suites.perturbations.edits import inserted_id, with_frames, with_frames_added

@@ -7,11 +7,11 @@ from dataclasses import replace
 
 from msgspec.structs import replace as changed
 
-from harness.evidence import Evidence
-from harness.outcome import Verdict
-from harness.rows import FaultRow, Frame, FrameKind
-from harness.spec import Elapsed, FaultSpec
-from harness.units import NS_PER_MS
+from harness.model.evidence import Evidence
+from harness.model.rows import FaultRow, Frame, FrameKind
+from harness.model.spec import Elapsed, FaultSpec
+from harness.model.units import NS_PER_MS
+from harness.model.verdicts import Verdict
 from suites.checks.promises import AT_LEAST_ONCE
 from suites.perturbations.batches import followers, sent_later
 from suites.perturbations.edits import with_frames_added, with_spec

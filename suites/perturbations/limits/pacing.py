@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterator
 
 from msgspec.structs import replace as changed
 
-from harness.evidence import Evidence
-from harness.outcome import Verdict
-from harness.rows import Frame, FrameKind
-from harness.units import NS_PER_MS
+from harness.model.evidence import Evidence
+from harness.model.rows import Frame, FrameKind
+from harness.model.units import NS_PER_MS
+from harness.model.verdicts import Verdict
 from suites.checks.wire import metadata_storm, retry_spacing
 from suites.checks.wire.throttle_ignored import SINCE
 from suites.perturbations.edits import inserted_id, with_frames, with_frames_added

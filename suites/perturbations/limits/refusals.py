@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from harness.evidence import Evidence
-from harness.outcome import Verdict
+from harness.model.evidence import Evidence
+from harness.model.verdicts import Verdict
 from suites.checks.wire.retry_spacing import LEAST_OF_BACKOFF, backoff_ms
 from suites.perturbations.edits import with_frames_added
 from suites.perturbations.exchanges import Spot, asked

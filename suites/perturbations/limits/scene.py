@@ -13,11 +13,11 @@ from typing import Any
 
 from msgspec.structs import replace as changed
 
-from harness.contract import Stats
-from harness.evidence import Evidence, view
-from harness.rows import FaultRow, Frame, FrameKind, LogRecord, ProducePart
-from harness.spec import Elapsed, FaultSpec
-from harness.units import NS_PER_MS
+from harness.model.contract import Stats
+from harness.model.evidence import Evidence, view
+from harness.model.rows import FaultRow, Frame, FrameKind, LogRecord, ProducePart
+from harness.model.spec import Elapsed, FaultSpec
+from harness.model.units import NS_PER_MS
 from suites.perturbations.edits import (
     inserted_id,
     with_frames_added,

@@ -7,9 +7,9 @@ from typing import Any
 
 from msgspec.structs import replace as changed
 
-from harness.evidence import Evidence, Send, view
-from harness.outcome import Outcome
-from harness.rows import Frame, FrameKind, ProducePart
+from harness.model.evidence import Evidence, Send, view
+from harness.model.rows import Frame, FrameKind, ProducePart
+from harness.model.verdicts import Outcome
 from suites.checks.promises import EXACTLY_ONCE
 from suites.perturbations.batches import BEHIND_NS, other_crc, pair, sent_once_more
 from suites.perturbations.edits import with_frames, with_frames_added, with_results

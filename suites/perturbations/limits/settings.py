@@ -8,13 +8,13 @@ from itertools import pairwise
 
 from msgspec.structs import replace as changed
 
-from harness.delivery import place
-from harness.evidence import Evidence
-from harness.outcome import Guarantee, Verdict
-from harness.rows import FaultRow
-from harness.spec import Elapsed, FaultSpec
-from harness.units import NS_PER_MS
+from harness.model.evidence import Evidence
+from harness.model.rows import FaultRow
+from harness.model.spec import Elapsed, FaultSpec
+from harness.model.units import NS_PER_MS
+from harness.model.verdicts import Guarantee, Verdict
 from harness.wire.error_table import BY_NAME
+from harness.workloads.produce.accounting import place
 from suites.checks.promises import DURABLE, EVERY, EXACTLY_ONCE
 from suites.checks.wire.not_as_configured import SLACK_MS, UNPLACED
 from suites.checks.wire.on_the_way import wall_offsets_ns

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from msgspec.structs import replace as changed
 
-from harness.evidence import Evidence
-from harness.outcome import Verdict
-from harness.rows import FrameKind
+from harness.model.evidence import Evidence
+from harness.model.rows import FrameKind
+from harness.model.verdicts import Verdict
 from suites.perturbations.batches import BEHIND_NS
 from suites.perturbations.edits import inserted_id, with_frames, with_frames_added
 from suites.perturbations.exchanges import PRODUCE, opening

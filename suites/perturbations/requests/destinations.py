@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from msgspec.structs import replace as changed
 
-from harness.evidence import Evidence
-from harness.outcome import Verdict
-from harness.rows import ProducePart
+from harness.model.evidence import Evidence
+from harness.model.rows import ProducePart
+from harness.model.verdicts import Verdict
 from suites.perturbations.batches import BEHIND_NS, pair, spots
 from suites.perturbations.edits import with_frames_added
 from suites.perturbations.exchanges import Batch, Spot, answer_to, asked, request_of, settled

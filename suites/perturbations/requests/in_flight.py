@@ -6,10 +6,10 @@ from collections import Counter
 
 from msgspec.structs import replace as changed
 
-from harness.evidence import Evidence, view
-from harness.outcome import Verdict
-from harness.rows import Frame, FrameKind
-from harness.units import NS_PER_MS
+from harness.model.evidence import Evidence, view
+from harness.model.rows import Frame, FrameKind
+from harness.model.units import NS_PER_MS
+from harness.model.verdicts import Verdict
 from suites.perturbations.batches import spots
 from suites.perturbations.edits import inserted_id, refusing, with_config, with_frames_added
 from suites.perturbations.exchanges import PRODUCE, Spot, answer_to, request_of, settled

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from msgspec.structs import replace as changed
 
-from harness.evidence import Evidence, view
-from harness.outcome import Verdict
-from harness.rows import Frame, FrameKind
-from harness.units import NS_PER_MS
+from harness.model.evidence import Evidence, view
+from harness.model.rows import Frame, FrameKind
+from harness.model.units import NS_PER_MS
+from harness.model.verdicts import Verdict
 from suites.perturbations.edits import inserted_id, refusing, with_frame, with_frames, with_frames_added
 from suites.perturbations.exchanges import PRODUCE, Spot, answer_to, calm, settled
 from suites.perturbations.pauses import paused, quiet

@@ -7,10 +7,10 @@ from collections.abc import Callable
 
 from msgspec.structs import replace as changed
 
-from harness.evidence import Evidence
-from harness.outcome import Verdict
-from harness.rows import FrameKind
-from harness.units import NS_PER_MS
+from harness.model.evidence import Evidence
+from harness.model.rows import FrameKind
+from harness.model.units import NS_PER_MS
+from harness.model.verdicts import Verdict
 from suites.perturbations.edits import inserted_id, refusing, with_frames_added
 from suites.perturbations.exchanges import Spot, asked, calm, request_of, settled
 from suites.perturbations.perturbation import Perturbation, channels

@@ -7,9 +7,9 @@ from dataclasses import replace
 
 from msgspec.structs import replace as changed
 
-from harness.evidence import Evidence
-from harness.outcome import Verdict
-from harness.rows import ProducePart
+from harness.model.evidence import Evidence
+from harness.model.rows import ProducePart
+from harness.model.verdicts import Verdict
 from suites.checks.promises import DURABLE
 from suites.perturbations.batches import spots
 from suites.perturbations.edits import with_frame, with_frames

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from msgspec.structs import replace as changed
 
-from harness.evidence import Evidence
-from harness.outcome import Verdict
-from harness.rows import FrameKind
-from harness.units import NS_PER_MS
+from harness.model.evidence import Evidence
+from harness.model.rows import FrameKind
+from harness.model.units import NS_PER_MS
+from harness.model.verdicts import Verdict
 from suites.checks.promises import DURABLE
 from suites.perturbations.batches import spots
 from suites.perturbations.calls import completed

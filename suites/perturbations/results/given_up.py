@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from harness.evidence import Evidence, Send
-from harness.outcome import Verdict
-from harness.units import NS_PER_MS
+from harness.model.evidence import Evidence, Send
+from harness.model.units import NS_PER_MS
+from harness.model.verdicts import Verdict
 from suites.checks.promises import DURABLE
 from suites.perturbations.calls import TIMEOUT, mostly_acked
 from suites.perturbations.edits import ended, with_record, with_results

@@ -6,10 +6,10 @@ from collections.abc import Callable, Sequence
 
 from msgspec.structs import replace as changed
 
-from harness.contract import OpComplete, ShutdownComplete, Stats
-from harness.evidence import Evidence
-from harness.outcome import Verdict
-from harness.units import NS_PER_MS
+from harness.model.contract import OpComplete, ShutdownComplete, Stats
+from harness.model.evidence import Evidence
+from harness.model.units import NS_PER_MS
+from harness.model.verdicts import Verdict
 from suites.perturbations.batches import delayed
 from suites.perturbations.calls import TIMEOUT, acked_last, completed, too_late_ns
 from suites.perturbations.edits import with_history, with_results

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace as changed
 
-from harness.contract import CRASHED, AnyEvent, Fatal, OpComplete
-from harness.evidence import Evidence
-from harness.outcome import Outcome
-from harness.rows import Frame, FrameKind
-from harness.units import NS_PER_MS
+from harness.model.contract import CRASHED, AnyEvent, Fatal, OpComplete
+from harness.model.evidence import Evidence
+from harness.model.rows import Frame, FrameKind
+from harness.model.units import NS_PER_MS
+from harness.model.verdicts import Outcome
 from suites.checks.promises import EXACTLY_ONCE
 from suites.perturbations.batches import spots
 from suites.perturbations.calls import acked_last, completed, flush_call, mostly_acked, too_late_ns

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from clients.reference.trace import (
+from clients.reference.telemetry.trace import (
     BatchClosed,
     BatchCreated,
     BatchEnded,
@@ -10,8 +10,8 @@ from clients.reference.trace import (
     BatchSent,
     StateChanged,
 )
-from harness.evidence import Evidence
-from harness.outcome import Verdict
+from harness.model.evidence import Evidence
+from harness.model.verdicts import Verdict
 from suites.perturbations.traces.events import gone, of, on_trace, plus, trace_of, twice, with_fields
 
 #: Longer than any tolerance of a check.

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from msgspec.structs import replace as changed
 
-from clients.reference.trace import (
+from clients.reference.telemetry.trace import (
     ConnectAttempt,
     RequestLost,
     RequestSent,
@@ -15,8 +15,8 @@ from clients.reference.trace import (
     StateChanged,
     TraceEvent,
 )
-from harness.evidence import Evidence
-from harness.outcome import Verdict
+from harness.model.evidence import Evidence
+from harness.model.verdicts import Verdict
 from suites.perturbations.traces.events import gone, of, on_trace, plus, put, trace_of, twice, with_fields
 
 #: Longer than any tolerance of a check.

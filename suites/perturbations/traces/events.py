@@ -8,9 +8,9 @@ from typing import TypeVar
 
 from msgspec.structs import replace as changed
 
-from clients.reference.trace import TraceEvent
-from harness.evidence import Evidence, view
-from harness.outcome import Verdict
+from clients.reference.telemetry.trace import TraceEvent
+from harness.model.evidence import Evidence, view
+from harness.model.verdicts import Verdict
 from suites.checks.promises import EVERY, EXACTLY_ONCE
 from suites.checks.trace_model import events_of
 from suites.perturbations.perturbation import Perturbation, channels

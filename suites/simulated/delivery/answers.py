@@ -8,10 +8,10 @@ from typing import Any
 from hypothesis import strategies as st
 from kio.schema.errors import ErrorCode
 
-from clients.reference.delivery import Delivery
 from clients.reference.errors import BrokerError, TimeoutError
-from clients.reference.producer import Components
-from clients.reference.trace import BatchSent, MetadataUpdated
+from clients.reference.producer.producer import Components
+from clients.reference.producer.send_handle import Delivery
+from clients.reference.telemetry.trace import BatchSent, MetadataUpdated
 from harness.wire.apis import Api
 from harness.wire.error_table import BY_NAME
 from suites.simulated.bench import TOPIC, Bench

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from kio.schema.errors import ErrorCode
 
 from clients.reference.errors import IllegalStateError
-from clients.reference.producer import Components
-from clients.reference.trace import ConnectAttempt, ConnectionEnded
+from clients.reference.producer.producer import Components
+from clients.reference.telemetry.trace import ConnectAttempt, ConnectionEnded
 from harness.simulated.scheduler import NS_PER_MS
 from harness.wire.apis import Api
 from harness.wire.makers import make, nested

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from clients.reference import KafkaProducer
 from clients.reference.errors import IllegalStateError, SendError
-from clients.reference.producer import Components
-from clients.reference.producer_batch import RecordMetadata
+from clients.reference.producer.producer import Components
+from clients.reference.producer.producer_batch import RecordMetadata
 from suites.simulated.law import law
 
 #: Nobody listens there, so a send fails when max.block.ms is over.

@@ -7,12 +7,12 @@ from dataclasses import replace
 from hypothesis import strategies as st
 
 from clients.adapters.reference.simulated import SimulatedSelector
-from clients.reference.network_client import coordinator_node
+from clients.reference.common.requests import ClientRequest, ClientResponse, message_of
+from clients.reference.network.network_client import coordinator_node
 from clients.reference.ports import ChannelState, Disconnection, Polled
-from clients.reference.producer import Components
-from clients.reference.requests import ClientRequest, ClientResponse, message_of
+from clients.reference.producer.producer import Components
 from clients.reference.states import ConnectionState
-from clients.reference.trace import RequestSent, StateChanged
+from clients.reference.telemetry.trace import RequestSent, StateChanged
 from harness.brokers.scripted.answer import Answer
 from harness.simulated.scheduler import NS_PER_MS
 from harness.wire.apis import Api

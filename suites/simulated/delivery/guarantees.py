@@ -10,16 +10,16 @@ import msgspec
 from hypothesis import note
 
 from clients.adapters.reference.simulated import start
-from clients.reference.producer import Components
-from harness import registry
-from harness.contract import Configure
-from harness.dice import Dice
-from harness.judge import judge
-from harness.outcome import Guarantee, Verdict
+from clients.reference.producer.producer import Components
+from harness.judging.judge import judge
+from harness.model.contract import Configure
+from harness.model.dice import Dice
+from harness.model.spec import Plan, TrialSpec
+from harness.model.verdicts import Guarantee, Verdict
+from harness.plugins import registry
 from harness.simulated.network import Network
 from harness.simulated.ports import Clock, SimulatedClient, Tell
 from harness.simulated.trial import SimulatedTrial
-from harness.spec import Plan, TrialSpec
 from suites.scenarios.generated import ANY_SCENARIO
 from suites.simulated.delivery.schedules import REFERENCE, brought_about, trials
 from suites.simulated.law import example, law

@@ -8,9 +8,9 @@ from typing import Any
 from hypothesis import strategies as st
 from kio.schema.errors import ErrorCode
 
-from clients.reference.producer import Components
-from clients.reference.producer_batch import ProducerBatch, ProducerId
-from clients.reference.trace import BatchEnded, BatchRetried, BatchSent, ProducerIdAssigned
+from clients.reference.producer.producer import Components
+from clients.reference.producer.producer_batch import ProducerBatch, ProducerId
+from clients.reference.telemetry.trace import BatchEnded, BatchRetried, BatchSent, ProducerIdAssigned
 from harness.simulated.scheduler import NS_PER_MS
 from harness.wire.apis import Api
 from harness.wire.messages import decode_response, encode_request

@@ -6,8 +6,8 @@ from itertools import count, groupby
 
 from hypothesis import strategies as st
 
-from clients.reference.delivery import Delivery
-from clients.reference.producer import Components
+from clients.reference.producer.producer import Components
+from clients.reference.producer.send_handle import Delivery
 from suites.simulated.bench import Bench
 from suites.simulated.law import example, law
 

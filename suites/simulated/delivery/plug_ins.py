@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 from clients.reference import KafkaProducer
 from clients.reference.errors import PluginError, SendError, SerializationError
-from clients.reference.interceptors import Acknowledgement, ProducerRecord
-from clients.reference.producer import Components
-from clients.reference.producer_batch import RecordMetadata
-from clients.reference.producer_plugins import ProducerPlugins
+from clients.reference.producer.interceptors import Acknowledgement, ProducerRecord
+from clients.reference.producer.producer import Components
+from clients.reference.producer.producer_batch import RecordMetadata
+from clients.reference.producer.producer_plugins import ProducerPlugins
 from suites.simulated.law import example, law
 
 ADDRESS = {"bootstrap.servers": "localhost:9092", "client.id": "mine"}

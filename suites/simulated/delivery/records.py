@@ -8,8 +8,8 @@ from typing import Any
 from hypothesis import strategies as st
 
 from clients.reference.errors import RecordTooLargeError
-from clients.reference.producer import Components
-from harness.errors import UsageError
+from clients.reference.producer.producer import Components
+from harness.model.errors import UsageError
 from harness.simulated.scheduler import WALL_MS_AT_ZERO
 from harness.wire.records import read_batches
 from suites.simulated.bench import TOPIC, Bench

@@ -13,11 +13,11 @@ from typing import TypeVar
 from hypothesis import strategies as st
 
 from clients.adapters.reference import project_version
-from harness import registry
-from harness.dice import Dice
-from harness.outcome import Guarantee
-from harness.plan import make_plan
-from harness.spec import ClientRef, FaultSpec, TrialSpec
+from harness.model.dice import Dice
+from harness.model.spec import ClientRef, FaultSpec, TrialSpec
+from harness.model.verdicts import Guarantee
+from harness.planning.plan import make_plan
+from harness.plugins import registry
 from suites.scenarios.generated import ANY_SCENARIO
 from suites.simulated.generated import BROKER_VERSION, NODES, spec_of
 

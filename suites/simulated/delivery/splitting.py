@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from clients.reference.producer import Components
-from clients.reference.trace import BatchSent, BatchSplit
-from harness.dice import Dice
+from clients.reference.producer.producer import Components
+from clients.reference.telemetry.trace import BatchSent, BatchSplit
+from harness.model.dice import Dice
 from harness.simulated.scheduler import NS_PER_MS
 from harness.wire.records import Codec
 from suites.simulated.bench import TOPIC, Bench

@@ -7,14 +7,14 @@ from dataclasses import dataclass, field
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from clients.reference.delivery import Delivery, Outgoing
 from clients.reference.errors import SendError
-from clients.reference.metadata import TopicPartition
-from clients.reference.producer import Components
-from clients.reference.producer_batch import ProducerBatch
-from clients.reference.record_accumulator import RecordAccumulator
-from clients.reference.record_check import size_of_record
-from harness.outcome import Outcome
+from clients.reference.metadata.metadata import TopicPartition
+from clients.reference.producer.producer import Components
+from clients.reference.producer.producer_batch import ProducerBatch
+from clients.reference.producer.record_accumulator import RecordAccumulator
+from clients.reference.producer.record_size import size_of_record
+from clients.reference.producer.send_handle import Delivery, Outgoing
+from harness.model.verdicts import Outcome
 from harness.wire.records import BATCH_OVERHEAD_BYTES, read_batches
 from suites.simulated.law import law, machine_law
 from suites.simulated.state_transitions import wire

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from clients.reference.buffer_pool import BufferPool, Grant, Waiter
-from clients.reference.producer import Components
+from clients.reference.producer.buffer_pool import BufferPool, Grant, Waiter
+from clients.reference.producer.producer import Components
 from suites.simulated.law import machine_law
 from suites.simulated.state_transitions import wire
 from suites.simulated.walks.buffer_pool import WALKS

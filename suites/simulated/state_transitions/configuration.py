@@ -7,10 +7,10 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from clients.reference.config import ProducerConfig, read_settings
+from clients.reference.config.producer_config import ProducerConfig, read_settings
 from clients.reference.errors import ConfigException
-from clients.reference.producer import Components
-from harness.errors import UsageError
+from clients.reference.producer.producer import Components
+from harness.model.errors import UsageError
 from suites.simulated import configuration_model as model
 from suites.simulated.law import example, law
 

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from clients.reference.ports import ChannelState
-from clients.reference.producer import Components
-from clients.reference.trace import TraceEvent
+from clients.reference.producer.producer import Components
+from clients.reference.telemetry.trace import TraceEvent
 from harness.wire.apis import Api
 from suites.checks.in_flight import InFlight
 from suites.checks.transition import Transitions

@@ -6,9 +6,9 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from clients.reference.consumer_config import ConsumerConfig
+from clients.reference.config.consumer_config import ConsumerConfig
 from clients.reference.errors import ConfigException, InvalidGroupIdError
-from clients.reference.producer import Components
+from clients.reference.producer.producer import Components
 from suites.simulated import configuration_model as model
 from suites.simulated.law import example, law
 

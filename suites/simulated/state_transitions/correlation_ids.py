@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from clients.reference.producer import Components
-from clients.reference.trace import RequestSent
+from clients.reference.producer.producer import Components
+from clients.reference.telemetry.trace import RequestSent
 from suites.simulated.bench import Bench
 from suites.simulated.law import example, law
 

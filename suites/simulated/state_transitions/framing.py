@@ -6,9 +6,9 @@ from itertools import pairwise
 
 from hypothesis import strategies as st
 
-from clients.reference.channel import Channel
+from clients.reference.network.channel import Channel
 from clients.reference.ports import ChannelState, Polled
-from clients.reference.producer import Components
+from clients.reference.producer.producer import Components
 from suites.simulated.law import example, law
 
 NODE = 1

@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from clients.reference.delivery import Delivery
 from clients.reference.errors import SendError
-from clients.reference.producer import Components, ProducerCore
-from clients.reference.producer_batch import RecordMetadata
-from clients.reference.trace import TraceEvent
-from harness.outcome import Outcome
+from clients.reference.producer.producer import Components, ProducerCore
+from clients.reference.producer.producer_batch import RecordMetadata
+from clients.reference.producer.send_handle import Delivery
+from clients.reference.telemetry.trace import TraceEvent
+from harness.model.verdicts import Outcome
 from harness.wire.apis import Api
 from harness.wire.records import read_batches
 from suites.checks.bookkeeping import UNLIMITED, Bookkeeping

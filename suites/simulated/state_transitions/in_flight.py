@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
+from clients.reference.common.requests import ClientRequest, ClientResponse, metadata_request, produce_request
 from clients.reference.errors import IllegalStateError
-from clients.reference.producer import Components
-from clients.reference.requests import ClientRequest, ClientResponse, metadata_request, produce_request
-from clients.reference.trace import TraceEvent
+from clients.reference.producer.producer import Components
+from clients.reference.telemetry.trace import TraceEvent
 from harness.wire.apis import Api
 from suites.checks.in_flight import InFlight
 from suites.checks.transition import Transitions

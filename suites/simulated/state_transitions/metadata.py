@@ -8,9 +8,9 @@ from uuid import UUID
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from clients.reference.metadata import MetadataQuestion
+from clients.reference.metadata.metadata import MetadataQuestion
 from clients.reference.ports import Node
-from clients.reference.producer import Components
+from clients.reference.producer.producer import Components
 from suites.simulated.law import machine_law
 from suites.simulated.state_transitions import wire
 from suites.simulated.walks.metadata import WALKS

@@ -5,10 +5,10 @@ from __future__ import annotations
 from hypothesis import strategies as st
 
 from clients.reference.errors import SendError
-from clients.reference.producer import Components
-from clients.reference.producer_batch import ProducerBatch, ProducerId
-from clients.reference.record_accumulator import RecordAccumulator
-from harness.outcome import Outcome
+from clients.reference.producer.producer import Components
+from clients.reference.producer.producer_batch import ProducerBatch, ProducerId
+from clients.reference.producer.record_accumulator import RecordAccumulator
+from harness.model.verdicts import Outcome
 from harness.wire.records import increment_sequence, read_batches
 from suites.simulated.law import law
 from suites.simulated.state_transitions.accumulator import DELIVERY_TIMEOUT_MS, NODES, TOPIC, World, outgoing

@@ -8,13 +8,13 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from clients.reference.buffer_pool import Grant
 from clients.reference.errors import SendError
-from clients.reference.producer import Components
-from clients.reference.producer_batch import ProducerBatch
+from clients.reference.producer.buffer_pool import Grant
+from clients.reference.producer.producer import Components
+from clients.reference.producer.producer_batch import ProducerBatch
 from clients.reference.states import IllegalTransition, Machine
-from clients.reference.trace import Trace, TraceEvent, no_trace
-from harness.outcome import Outcome
+from clients.reference.telemetry.trace import Trace, TraceEvent, no_trace
+from harness.model.verdicts import Outcome
 from harness.wire.records import BatchBuilder
 from suites.checks.trace_model import FINAL, INITIAL, MOVES
 from suites.checks.transition import Transitions

@@ -8,10 +8,10 @@ from typing import Any
 from hypothesis import strategies as st
 from kio.schema.errors import ErrorCode
 
-from clients.reference.producer import Components
-from clients.reference.requests import init_producer_id_request, message_of
+from clients.reference.common.requests import init_producer_id_request, message_of
+from clients.reference.producer.producer import Components
 from harness.brokers.scripted.cluster import ScriptedCluster
-from harness.dice import Dice
+from harness.model.dice import Dice
 from harness.wire.apis import Api
 from harness.wire.messages import decode_response, encode_request
 from suites.simulated.law import law

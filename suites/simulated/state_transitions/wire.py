@@ -14,7 +14,7 @@ from typing import Any
 
 from kio.schema.errors import ErrorCode
 
-from clients.reference.config import ProducerConfig
+from clients.reference.config.producer_config import ProducerConfig
 from clients.reference.ports import Address, ChannelState, Disconnection, Polled
 from harness.wire.apis import Api
 from harness.wire.makers import make, nested

@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import assume
 from hypothesis import strategies as st
 
-from clients.reference.producer import Components
-from clients.reference.trace import (
+from clients.reference.producer.producer import Components
+from clients.reference.telemetry.trace import (
     BatchClosed,
     BatchExpired,
     BatchRetried,

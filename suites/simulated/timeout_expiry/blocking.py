@@ -5,10 +5,10 @@ from __future__ import annotations
 from hypothesis import assume
 from hypothesis import strategies as st
 
-from clients.reference.delivery import Delivery
 from clients.reference.ports import ChannelState
-from clients.reference.producer import Components, ProducerCore
-from clients.reference.trace import SendUnblocked
+from clients.reference.producer.producer import Components, ProducerCore
+from clients.reference.producer.send_handle import Delivery
+from clients.reference.telemetry.trace import SendUnblocked
 from harness.simulated.scheduler import NS_PER_MS
 from harness.wire.apis import Api
 from suites.simulated.bench import START_MS, TOPIC, Bench

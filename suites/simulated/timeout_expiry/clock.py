@@ -7,9 +7,9 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from clients.reference.delivery import Delivery
-from clients.reference.producer import Components
-from clients.reference.trace import BatchSent, Misbehaved, TraceEvent
+from clients.reference.producer.producer import Components
+from clients.reference.producer.send_handle import Delivery
+from clients.reference.telemetry.trace import BatchSent, Misbehaved, TraceEvent
 from harness.simulated.scheduler import NS_PER_MS
 from harness.wire.apis import Api
 from suites.simulated.bench import Bench

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from clients.reference.delivery import Delivery
 from clients.reference.errors import IllegalStateError, ProducerClosedError
-from clients.reference.producer import Components
-from clients.reference.trace import BatchSent, StateChanged
+from clients.reference.producer.producer import Components
+from clients.reference.producer.send_handle import Delivery
+from clients.reference.telemetry.trace import BatchSent, StateChanged
 from suites.simulated.bench import Bench
 from suites.simulated.law import example, law
 from suites.simulated.timeout_expiry.clock import (

@@ -7,8 +7,8 @@ from itertools import pairwise
 from hypothesis import assume
 from hypothesis import strategies as st
 
-from clients.reference.producer import Components
-from clients.reference.trace import (
+from clients.reference.producer.producer import Components
+from clients.reference.telemetry.trace import (
     BatchRetried,
     ConnectAttempt,
     ConnectionEnded,

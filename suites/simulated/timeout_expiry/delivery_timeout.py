@@ -5,15 +5,15 @@ from __future__ import annotations
 from hypothesis import assume
 from hypothesis import strategies as st
 
-from clients.reference.producer import Components
-from clients.reference.trace import (
+from clients.reference.producer.producer import Components
+from clients.reference.telemetry.trace import (
     BatchEnded,
     BatchExpired,
     BatchSent,
     SequenceResolved,
     SequenceUnresolved,
 )
-from harness.outcome import Outcome
+from harness.model.verdicts import Outcome
 from suites.simulated.bench import TOPIC, Bench
 from suites.simulated.law import example, law
 from suites.simulated.timeout_expiry.clock import (

@@ -6,14 +6,14 @@ from itertools import pairwise
 
 from hypothesis import strategies as st
 
-from clients.reference.producer import Components
-from clients.reference.trace import (
+from clients.reference.producer.producer import Components
+from clients.reference.telemetry.trace import (
     ConnectionEnded,
     MetadataFailed,
     MetadataUpdated,
     ResponseReceived,
 )
-from harness.rows import Frame, FrameKind
+from harness.model.rows import Frame, FrameKind
 from harness.simulated.scheduler import NS_PER_MS
 from harness.wire.apis import Api
 from suites.simulated.bench import Bench

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from hypothesis import strategies as st
 
-from clients.reference.delivery import Delivery
-from clients.reference.producer import Components
+from clients.reference.producer.producer import Components
+from clients.reference.producer.send_handle import Delivery
 from harness.simulated.scheduler import NS_PER_MS
 from harness.wire.apis import Api
 from suites.checks.clocks import Limits

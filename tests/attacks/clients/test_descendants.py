@@ -8,7 +8,7 @@ import subprocess
 import sys
 from contextlib import suppress
 
-from harness.conversation import keeper
+from harness.adapter import keeper
 
 #: A child that lives for an hour, and a first reading of the tree that does not have it.
 MISSED = """

@@ -13,12 +13,12 @@ from typing import Any
 import psutil
 import pytest
 
-from harness.contract import Produce
-from harness.conversation import ConfigRefused, Conversation, kept
-from harness.conversation.limits import LOG_BYTES, Meter
-from harness.conversation.trace import read
-from harness.errors import ClientBroken, KafkaTrialError
-from harness.ports import Launch
+from harness.adapter import ConfigRefused, Conversation, kept_process
+from harness.adapter.trace_file import read
+from harness.limits.meter import LOG_BYTES, Meter
+from harness.model.contract import Produce
+from harness.model.errors import ClientBroken, KafkaTrialError
+from harness.plugins.client import Launch
 
 pytestmark = pytest.mark.long
 
@@ -158,8 +158,8 @@ def test_who_does_not_react_is_ended_and_nothing_is_left(attack, name):
     "name", ["leaves_a_daemon", "forks_on_and_on", "renames_itself", "doubles", "kills_its_keeper"]
 )
 def test_no_descendant_outlives_its_client(attack, monkeypatch, name, kept_by):
-    start = partial(kept.start, is_namespaced=kept_by == "namespace")
-    monkeypatch.setattr(kept, "start", start)
+    start = partial(kept_process.start, is_namespaced=kept_by == "namespace")
+    monkeypatch.setattr(kept_process, "start", start)
 
     told = attack(name)
 

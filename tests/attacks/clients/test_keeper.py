@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 import psutil
 import pytest
 
-from harness.conversation import keeper, kept
+from harness.adapter import keeper, kept_process
 
 pytestmark = pytest.mark.long
 
@@ -149,4 +149,4 @@ def test_a_probe_says_whether_there_are_namespaces(plain):
     argv = [sys.executable, *before, "-I", "-S", keeper.__file__, keeper.PROBE]
     told = subprocess.run(argv, capture_output=True, check=False)
 
-    assert told.returncode == (not kept.has_namespaces()) and not told.stderr
+    assert told.returncode == (not kept_process.has_namespaces()) and not told.stderr

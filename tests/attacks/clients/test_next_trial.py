@@ -8,11 +8,12 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from harness import own_commands, registry
 from harness.cli.main import call
-from harness.plan import make_plan
-from harness.spec import ClientRef, Plan
-from harness.store import RunStore
+from harness.model.spec import ClientRef, Plan
+from harness.planning import own_commands
+from harness.planning.plan import make_plan
+from harness.plugins import registry
+from harness.storage.run_store import RunStore
 
 pytestmark = pytest.mark.jvm
 

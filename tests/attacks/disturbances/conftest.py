@@ -22,10 +22,12 @@ import psutil
 import pytest
 from msgspec.structs import replace
 
-from harness import processes, registry
-from harness.plan import make_plan
-from harness.spec import ClientRef, Plan, Workload
-from harness.store import TRACE, RunRecord, RunStore
+from harness.model.run_files import TRACE
+from harness.model.spec import ClientRef, Plan, Workload
+from harness.planning.plan import make_plan
+from harness.plugins import registry
+from harness.storage.run_store import RunRecord, RunStore
+from harness.system import processes
 
 T = TypeVar("T")
 

@@ -7,10 +7,10 @@ import time
 
 import pytest
 
-from harness import live
-from harness.campaign import Campaign
-from harness.execution import Execution
-from harness.installing import install
+from harness.running import live_trial
+from harness.running.campaign import Campaign
+from harness.running.install import install
+from harness.running.trial_runner import Execution
 from harness.witness.begun import Begun
 from harness.witness.relay import Relay
 
@@ -74,7 +74,7 @@ DISTURBANCES = [
 def test_an_observer_that_fails_costs_its_trial_and_accuses_nobody(planned, monkeypatch):
     store = planned(len(DISTURBANCES)).store
     names = [spec.trial for spec in store.record.plan.trials]
-    collect, run = live.LiveTrial._hand_over, Execution.run
+    collect, run = live_trial.LiveTrial._hand_over, Execution.run
 
     async def disturbed(trial, client, command):
         """From the first records on."""
@@ -92,7 +92,7 @@ def test_an_observer_that_fails_costs_its_trial_and_accuses_nobody(planned, monk
 
     begun = []
     with pytest.MonkeyPatch.context() as patch:
-        monkeypatch.setattr(live.LiveTrial, "_hand_over", disturbed)
+        monkeypatch.setattr(live_trial.LiveTrial, "_hand_over", disturbed)
         monkeypatch.setattr(Execution, "run", one)
         clients = install(spec.client for spec in store.record.plan.trials)
         asyncio.run(Campaign(store, clients, 1, lambda _: None, lambda _: None).run())

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from clients.adapters.reference.__main__ import UNTOLD, _write
-from clients.reference.trace import ReconnectBackoff
+from clients.reference.telemetry.trace import ReconnectBackoff
 from harness.files import lack_of_room
 
 pytestmark = pytest.mark.jvm

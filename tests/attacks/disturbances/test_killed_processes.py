@@ -18,11 +18,11 @@ pytestmark = pytest.mark.jvm
 #: A harness with one child and one folder, whose warden is killed before it ends in good order.
 WITHOUT_WARDEN = """
 import asyncio, psutil
-from harness import processes
+from harness.system import processes
 
 async def main():
     child = await processes.spawn(["sleep", "600"])
-    [warden] = [each for each in psutil.Process().children() if "harness.warden" in each.cmdline()]
+    [warden] = [each for each in psutil.Process().children() if "harness.system.warden" in each.cmdline()]
     warden.kill()
     print(child.pid, processes.scratch_dir())
 
@@ -31,7 +31,9 @@ asyncio.run(main())
 
 
 def warden_of(pid: int) -> psutil.Process:
-    [warden] = [child for child in psutil.Process(pid).children() if "harness.warden" in child.cmdline()]
+    [warden] = [
+        child for child in psutil.Process(pid).children() if "harness.system.warden" in child.cmdline()
+    ]
     return warden
 
 

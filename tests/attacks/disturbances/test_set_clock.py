@@ -12,12 +12,12 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from msgspec.structs import replace as restruct
 
-from harness import registry
-from harness.judge import judge
-from harness.plan import make_plan
-from harness.pulse import EVERY_S, STEP_NS, Pulse
+from harness.judging.judge import judge
+from harness.model.spec import ClientRef
+from harness.planning.plan import make_plan
+from harness.plugins import registry
 from harness.simulated.trial import SimulatedTrial
-from harness.spec import ClientRef
+from harness.system.pulse import EVERY_S, STEP_NS, Pulse
 
 WALL_NS = 1_800_000_000 * 10**9
 EVERY_NS = int(EVERY_S * 1e9)

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from harness.cli.main import call
-from harness.store import RunStore
+from harness.storage.run_store import RunStore
 
 TRIALS = 2
 #: A command that waits for a pipe would wait for ever.

@@ -12,11 +12,14 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from harness import memory, registry, zstd
-from harness.conversation.limits import EVIDENCE
-from harness.execution import rejudge
-from harness.pack import pack
-from harness.store import FAULTS, FRAMES, HISTORY, LOG, TRACE, TRIAL, RunStore
+from harness.files import zstd
+from harness.limits import memory
+from harness.limits.meter import EVIDENCE
+from harness.model.run_files import FAULTS, FRAMES, HISTORY, LOG, TRACE, TRIAL
+from harness.plugins import registry
+from harness.running.trial_runner import rejudge
+from harness.storage.parquet_writer import pack
+from harness.storage.run_store import RunStore
 from reports.trial_page import TrialRows, trial_page
 
 MIB = 2**20

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import pytest
 
-from harness.store import RunStore
+from harness.storage.run_store import RunStore
 
 pytestmark = pytest.mark.long
 

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from harness import files
-from harness.cli.carrying import publish
 from harness.cli.options import Given, Options
-from harness.errors import EnvironmentProblem, UsageError
+from harness.cli.run_plan import publish
+from harness.model.errors import EnvironmentProblem, UsageError
 
 DATA = b"<testsuites/>\n" * 20_000
 PROGRAM = """

@@ -11,8 +11,9 @@ import pytest
 
 from harness import files
 from harness.files import reading
-from harness.pack import pack
-from harness.store import RUN, TRIAL, VERDICT, RunStore
+from harness.model.run_files import RUN, TRIAL, VERDICT
+from harness.storage.parquet_writer import pack
+from harness.storage.run_store import RunStore
 
 from .conftest import first
 

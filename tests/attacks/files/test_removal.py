@@ -15,7 +15,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness import files, processes
+from harness import files
+from harness.system import processes
 
 #: Deeper than Python's stack.
 DEEP = 1_200

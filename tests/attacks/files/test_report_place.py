@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 
 from harness import files
-from harness.errors import EnvironmentProblem, UsageError
 from harness.files import swapping
-from harness.store import RUN, RunStore
+from harness.model.errors import EnvironmentProblem, UsageError
+from harness.model.run_files import RUN
+from harness.storage.run_store import RunStore
 from reports import command as report_command
 from reports.place import MANIFEST, report_place
 

@@ -15,11 +15,13 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from harness import defects, files
-from harness.errors import EnvironmentProblem, UsageError
+from harness import files
 from harness.files import writing
-from harness.spec import Plan
-from harness.store import LATEST, RUN, VERDICT, RunRecord, RunStore
+from harness.model.errors import EnvironmentProblem, UsageError
+from harness.model.run_files import LATEST, RUN, VERDICT
+from harness.model.spec import Plan
+from harness.running import defects
+from harness.storage.run_store import RunRecord, RunStore
 
 from .conftest import first
 

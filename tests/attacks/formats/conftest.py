@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 from harness.cli.main import call
-from harness.safe_text import safe_line
-from harness.store import RunStore
+from harness.storage.run_store import RunStore
+from harness.text.escaping import safe_line
 
 #: No example takes a hundredth of it.
 HANGS_S = 60

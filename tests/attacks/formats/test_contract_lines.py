@@ -10,13 +10,13 @@ import msgspec
 import pytest
 from hypothesis import example, given
 
-from harness.contract import AnyEvent, Close, Configure, Flush, Produce
-from harness.conversation import trace
-from harness.conversation.discreet import discreet
-from harness.conversation.limits import Meter, OverLimit
-from harness.conversation.rules import Broken, Life, Rules
-from harness.errors import ClientBroken
-from harness.value import Identity, decode, encode
+from harness.adapter import trace_file
+from harness.adapter.discreet import discreet
+from harness.adapter.protocol_rules import Broken, Life, Rules
+from harness.limits.meter import Meter, OverLimit
+from harness.model.contract import AnyEvent, Close, Configure, Flush, Produce
+from harness.model.errors import ClientBroken
+from harness.model.payload import Identity, decode, encode
 from tests.attacks.formats.edits import EDITS, Edits, Raw, json_lines, many
 
 NOW_NS = 10**6
@@ -137,7 +137,7 @@ def place(memory: Path) -> Path:
 @example(HALF)
 def test_a_trace_is_rows_or_breaks_the_contract(place, survives, edits):
     place.write_bytes(json_lines(TRACE, edits))
-    rows = survives(lambda: trace.read(place, Meter("c", 3)), ClientBroken, OverLimit)
+    rows = survives(lambda: trace_file.read(place, Meter("c", 3)), ClientBroken, OverLimit)
     if rows is not None:
         stored = msgspec.json.Encoder().encode_lines(rows)
         assert len(msgspec.json.Decoder(dict[str, Any]).decode_lines(stored)) == len(rows)

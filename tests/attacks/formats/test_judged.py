@@ -9,11 +9,14 @@ from typing import Any
 import pytest
 from hypothesis import given
 
-from harness import exports, pack, zstd
-from harness.errors import UsageError
-from harness.execution import rejudge
-from harness.outcome import Verdict
-from harness.store import FAULTS, FRAMES, HISTORY, LOG, RUN, TRACE, TRIAL, VERDICT, RunStore
+from harness import exports
+from harness.files import zstd
+from harness.model.errors import UsageError
+from harness.model.run_files import FAULTS, FRAMES, HISTORY, LOG, RUN, TRACE, TRIAL, VERDICT
+from harness.model.verdicts import Verdict
+from harness.running.trial_runner import rejudge
+from harness.storage import parquet_writer
+from harness.storage.run_store import RunStore
 from tests.attacks.formats.edits import EDITS, fewer, json_document, json_lines
 
 pytestmark = pytest.mark.long
@@ -53,7 +56,7 @@ def test_an_edited_run_is_judged_to_the_end(run, valid, documents, survives, nam
         verdicts = survives(lambda: rejudge(run), UsageError)
         if verdicts is not None:
             survives(lambda: exports.write(run, verdicts), UsageError)
-            survives(lambda: pack.pack(run), UsageError)
+            survives(lambda: parquet_writer.pack(run), UsageError)
         if name != RUN:
             assert [each.verdict for each in verdicts if each.trial == other] == [Verdict.PASS]
             told = (run.folder / "results.jsonl").read_text().splitlines()

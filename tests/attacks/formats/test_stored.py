@@ -11,14 +11,18 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from harness import asked, spoiled, zstd
-from harness.capture.rows import TcpFact
-from harness.cli.replay import moved, read_plan
-from harness.contract import AnyEvent
-from harness.errors import UsageError
-from harness.outcome import Verdict
-from harness.rows import FaultRow, Frame, LogRecord, TrialVerdict
-from harness.store import FAULTS, FRAMES, HISTORY, LOG, RUN, TCP, TRACE, TRIAL, VERDICT, RunStore, read_rows
+from harness.cli.commands.replay import moved, read_plan
+from harness.files import zstd
+from harness.files.row_files import read_rows
+from harness.model.contract import AnyEvent
+from harness.model.errors import UsageError
+from harness.model.rows import FaultRow, Frame, LogRecord, TrialVerdict
+from harness.model.run_files import FAULTS, FRAMES, HISTORY, LOG, RUN, TCP, TRACE, TRIAL, VERDICT
+from harness.model.tcp_facts import TcpFact
+from harness.model.verdicts import Verdict
+from harness.planning import validate_plan
+from harness.storage import unreadable
+from harness.storage.run_store import RunStore
 from tests.attacks.formats.edits import (
     BYTE_EDITS,
     EDITS,
@@ -84,7 +88,7 @@ def test_run_json(run, documents, valid, survives, edits):
         record = survives(lambda: run.record, UsageError)
         if record is not None:
             msgspec.json.encode(record)
-            survives(lambda: asked.check(record.plan, "live"), UsageError)
+            survives(lambda: validate_plan.check(record.plan, "live"), UsageError)
             survives(lambda: list(run.verdicts()), UsageError)
     finally:
         path.write_bytes(valid[RUN])
@@ -103,10 +107,10 @@ def test_trial_json(run, documents, valid, survives, edits):
         record = survives(lambda: run.trial_record(trial), UsageError)
         if record is not None:
             msgspec.json.encode(record)
-            survives(lambda: asked.check_numbers(record.spec), UsageError)
+            survives(lambda: validate_plan.check_numbers(record.spec), UsageError)
         plan = survives(lambda: read_plan(path), UsageError)
         if plan is not None and survives(lambda: moved(plan, None), UsageError):
-            survives(lambda: asked.check(plan, "simulated"), UsageError)
+            survives(lambda: validate_plan.check(plan, "simulated"), UsageError)
     finally:
         path.write_bytes(valid[TRIAL])
 
@@ -124,7 +128,7 @@ def test_verdict_json(run, documents, valid, survives, edits):
         found = survives(lambda: list(run.verdicts()))
         assert [each.trial for each in found] == [one.trial, other.trial]
         assert found[1] == run.verdict(other.trial)
-        assert found[0].verdict != Verdict.HARNESS_ERROR or found[0].code == spoiled.CODE
+        assert found[0].verdict != Verdict.HARNESS_ERROR or found[0].code == unreadable.CODE
         msgspec.json.encode(found)
     finally:
         path.write_bytes(valid[VERDICT])

@@ -11,10 +11,10 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from harness import campaign_file
 from harness.baseline import file as baseline_file
-from harness.cli.expanding import expanded
-from harness.errors import NothingSelected, UsageError
+from harness.cli.campaign_plan import expanded
+from harness.model.errors import NothingSelected, UsageError
+from harness.planning import campaign_file
 from tests.attacks.formats.edits import DEEP, EDITS, Edits, Raw, fewer, many, toml_document
 
 ROOT = Path(__file__).parents[3]

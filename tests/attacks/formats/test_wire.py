@@ -8,15 +8,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.brokers.log_reader import _decoded
-from harness.conversation.limits import Meter, OverLimit
-from harness.dice import Dice
-from harness.hostile import hostile_records, real_frame, wounded
+from harness.limits.meter import Meter, OverLimit
+from harness.model.dice import Dice
 from harness.wire.errors import FrameError, TooLarge, WireError
 from harness.wire.frames import SIZE_BYTES, FrameReader
 from harness.wire.headers import read_request_header
 from harness.wire.messages import decode_request, decode_response
 from harness.wire.records import BatchBuilder, Codec, read_batches, read_headers
 from harness.witness.transcript import Transcript
+from testkit.hostile import hostile_records, real_frame, wounded
 from tests.attacks.formats.edits import BYTE_EDITS, bytewise, fewer, many
 
 SEEDS = st.integers(0, 2**32)

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 import zstandard
 
-from harness import zstd
-from harness.errors import UsageError
-from harness.rows import LogRecord
-from harness.store import read_rows
+from harness.files import zstd
+from harness.files.row_files import read_rows
+from harness.model.errors import UsageError
+from harness.model.rows import LogRecord
 
 GIB = 2**30
 MAGIC = zstandard.FRAME_HEADER

@@ -16,8 +16,8 @@ import pytest
 
 from harness.cli.main import call
 from harness.housekeeping import Found, Kind, removal, runs
-from harness.spec import Plan
-from harness.store import RunRecord, RunStore
+from harness.model.spec import Plan
+from harness.storage.run_store import RunRecord, RunStore
 
 pytestmark = pytest.mark.long
 

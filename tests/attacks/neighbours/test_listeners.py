@@ -13,8 +13,8 @@ from kio.schema.describe_quorum.v0 import DescribeQuorumRequest, DescribeQuorumR
 from harness.brokers.connection import Connection, NotYet
 from harness.brokers.credentials import Credentials
 from harness.brokers.local import LOCAL, LocalCluster
-from harness.errors import KafkaTrialError
-from harness.ports import Address
+from harness.model.addresses import Address
+from harness.model.errors import KafkaTrialError
 
 pytestmark = pytest.mark.jvm
 

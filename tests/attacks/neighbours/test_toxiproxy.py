@@ -15,10 +15,12 @@ from hypothesis import strategies as st
 
 from faults.toxiproxy import Server, Toxic, Toxiproxy, unlike
 from faults.toxiproxy_log import MOST, Requests
-from harness.errors import EnvironmentProblem
-from harness.lane import Lane, LiveLane
-from harness.ports import LaneAddress, Proxy
-from harness.ports_block import port_block
+from harness.model.addresses import LaneAddress
+from harness.model.errors import EnvironmentProblem
+from harness.plugins.fault import LiveLane
+from harness.plugins.proxy import Proxy
+from harness.running.lane import Lane
+from harness.system.port_allocator import port_block
 from harness.witness import WitnessLane
 
 LATENCY = {"latency": 5, "jitter": 0}

@@ -12,12 +12,14 @@ from typing import Any
 import msgspec
 import pytest
 
-from harness import own_commands, registry
 from harness.cli.main import call
-from harness.errors import UsageError
-from harness.plan import make_plan
-from harness.spec import ClientRef, Plan
-from harness.store import RUN, RunRecord
+from harness.model.errors import UsageError
+from harness.model.run_files import RUN
+from harness.model.spec import ClientRef, Plan
+from harness.planning import own_commands
+from harness.planning.plan import make_plan
+from harness.plugins import registry
+from harness.storage.run_store import RunRecord
 
 pytestmark = pytest.mark.long
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from harness.errors import EnvironmentProblem
+from harness.model.errors import EnvironmentProblem
 from harness.provision.cargo_programs import LOCK, built, write_lock
 
 pytestmark = pytest.mark.long

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.errors import EnvironmentProblem
+from harness.model.errors import EnvironmentProblem
 from harness.provision import cargo_programs, go_programs
 from harness.provision.environment import EVERY_TOOL, KEPT, SET, find_program, tool_env
 from harness.provision.go import go_tool, run_go

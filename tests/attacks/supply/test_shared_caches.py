@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.errors import EnvironmentProblem
+from harness.model.errors import EnvironmentProblem
 from harness.provision.caches import installations, installed
 
 THEIRS, OURS = 54_321, 12_345

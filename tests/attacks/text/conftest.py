@@ -8,10 +8,12 @@ from pathlib import Path
 import pytest
 from hypothesis import strategies as st
 
-from harness import redaction, typed, zstd
-from harness.rows import Availability, FaultVerdict, Finding, RequirementVerdict, TrialVerdict
-from harness.spec import Plan
-from harness.store import RunRecord
+from harness.files import zstd
+from harness.model.rows import Availability, FaultVerdict, Finding, RequirementVerdict, TrialVerdict
+from harness.model.spec import Plan
+from harness.planning import typed_settings
+from harness.storage.run_store import RunRecord
+from harness.text import redaction
 
 #: One of each kind: what a terminal, a CI server, a page, a document or an issue would act on.
 HOSTILE = (
@@ -64,8 +66,8 @@ def forgotten() -> Iterator[None]:
     known, redaction._known = redaction._known, ()
     yield
     redaction._known = known
-    typed._commands.clear()
-    typed._settings.clear()
+    typed_settings._commands.clear()
+    typed_settings._settings.clear()
 
 
 def hostile_verdict(text: str, verdict: str = "fail") -> TrialVerdict:

@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from harness.contract import Configured, OpComplete, OpInvoke
-from harness.evidence import Evidence
-from harness.outcome import Guarantee
-from harness.rows import Ending, FaultRow, Frame, FrameKind, Phases, ProducePart, TrialRecord
-from harness.spec import ClientRef, Elapsed, FaultSpec, TrialSpec, Workload
+from harness.model.contract import Configured, OpComplete, OpInvoke
+from harness.model.evidence import Evidence
+from harness.model.rows import Ending, FaultRow, Frame, FrameKind, Phases, ProducePart, TrialRecord
+from harness.model.spec import ClientRef, Elapsed, FaultSpec, TrialSpec, Workload
+from harness.model.verdicts import Guarantee
 from reports import overview
 from reports.site import Texts, _templates, _url
 from reports.trial_page import TrialRows, trial_page

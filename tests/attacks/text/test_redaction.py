@@ -6,9 +6,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from harness import redaction
-from harness.redaction import MARK
-from harness.safe_text import WHOLE_CHARS
+from harness.text import redaction
+from harness.text.escaping import WHOLE_CHARS
+from harness.text.redaction import MARK
 
 SECRETS = (
     "sasl.jaas.config",

@@ -13,8 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from harness.redaction import MARK
-from harness.safe_text import (
+from harness.text.escaping import (
     MOST_CHARS,
     WHOLE_CHARS,
     for_json,
@@ -25,6 +24,7 @@ from harness.safe_text import (
     safe_lines,
     visible,
 )
+from harness.text.redaction import MARK
 
 COMMAND = re.compile(r"(?m)^\s*::|##\w*\[")
 INVISIBLE = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}

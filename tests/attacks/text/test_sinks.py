@@ -17,19 +17,19 @@ from hypothesis import HealthCheck, given, settings
 from markdown_it import MarkdownIt
 from rich.table import Table
 
-from harness import defects
-from harness.cli import main, output, screen
+from harness.cli import console, main, output
 from harness.cli.live_table import LiveTable
-from harness.errors import KafkaTrialError
-from harness.evidence import Evidence
 from harness.exports.junit import junit
 from harness.exports.markdown import summary
-from harness.failure_text import failure_text, sentence
-from harness.outcome import Guarantee, Verdict
-from harness.pytest_trials import NoVerdict, PromiseBroken, Tried
-from harness.rows import Ending, Phases, TrialRecord
-from harness.safe_text import for_logs, safe_line
-from harness.spec import ClientRef, Plan, TrialSpec, Workload
+from harness.judging.failure_report import failure_text, sentence
+from harness.model.errors import KafkaTrialError
+from harness.model.evidence import Evidence
+from harness.model.rows import Ending, Phases, TrialRecord
+from harness.model.spec import ClientRef, Plan, TrialSpec, Workload
+from harness.model.verdicts import Guarantee, Verdict
+from harness.pytest_support.fixtures import NoVerdict, PromiseBroken, Tried
+from harness.running import defects
+from harness.text.escaping import for_logs, safe_line
 
 pytestmark = pytest.mark.long
 
@@ -64,9 +64,9 @@ def law(check: Any) -> Any:
 
 @law
 def test_the_terminal_shows_words(text, capsys, verdict_of, record_of):
-    screen.say(text)
-    screen.say(f"x {text}")
-    screen.summary([verdict_of(text, verdict) for verdict in VERDICTS], Path(text.replace("\0", "")))
+    console.say(text)
+    console.say(f"x {text}")
+    console.summary([verdict_of(text, verdict) for verdict in VERDICTS], Path(text.replace("\0", "")))
     out, err = capsys.readouterr()
     assert out == ""
     assert_words(err)
@@ -75,9 +75,9 @@ def test_the_terminal_shows_words(text, capsys, verdict_of, record_of):
 @law
 def test_answers_are_words(text, capsys, verdict_of, record_of):
     table = Table("a", "b", box=None, pad_edge=False)
-    table.add_row(screen.cell(text), screen.cell(f"x {text}"))
-    screen.answer(text)
-    screen.answer(table)
+    table.add_row(console.cell(text), console.cell(f"x {text}"))
+    console.answer(text)
+    console.answer(table)
     assert_words(capsys.readouterr().out)
 
 
@@ -145,7 +145,7 @@ def test_progress_is_words(text, capsys, verdict_of, record_of):
         table.began(msgspec.structs.replace(SPEC, scenario=text, client=ClientRef(text, text)))
         drawn = Table.grid()
         drawn.add_row(table._drawn())
-        screen.console.print(drawn)
+        console.console.print(drawn)
         table.ended(verdict_of(text, "harness-error"))
     assert_words(capsys.readouterr().err)
 
@@ -204,9 +204,9 @@ def test_what_a_library_logs_is_words(hostile, capsys):
 
 def test_a_bare_name_of_markup_is_a_name(capsys, verdict_of):
     for name in ("x[/]", "[/nothing]", "[red]x", "[link=https://a.example]y"):
-        screen.say(name)
-        screen.answer(name)
-        screen.summary([verdict_of(name)])
+        console.say(name)
+        console.answer(name)
+        console.summary([verdict_of(name)])
     out, err = capsys.readouterr()
     assert "x[/]\n" in out and "[red]x" in out
     assert "x[/]\n" in err and "[link=https://a.example]y" in err

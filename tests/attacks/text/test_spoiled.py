@@ -15,9 +15,9 @@ from typing import Any
 
 import pytest
 
-from harness import zstd
 from harness.cli.main import call
-from harness.store import RunStore
+from harness.files import zstd
+from harness.storage.run_store import RunStore
 
 pytestmark = pytest.mark.long
 

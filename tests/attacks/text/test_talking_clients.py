@@ -11,18 +11,19 @@ from typing import Any
 
 import pytest
 
-from harness import redaction, typed
-from harness.cli import screen
+from harness.adapter import Conversation
+from harness.adapter.discreet import rewrite
+from harness.adapter.trace_file import read
+from harness.cli import console
 from harness.cli.main import call
-from harness.contract import Configured, OpComplete, Produce
-from harness.conversation import Conversation
-from harness.conversation.discreet import rewrite
-from harness.conversation.limits import Meter
-from harness.conversation.trace import read
-from harness.errors import KafkaTrialError
-from harness.ports import Launch
-from harness.redaction import MARK
-from harness.safe_text import log_line
+from harness.limits.meter import Meter
+from harness.model.contract import Configured, OpComplete, Produce
+from harness.model.errors import KafkaTrialError
+from harness.planning import typed_settings
+from harness.plugins.client import Launch
+from harness.text import redaction
+from harness.text.escaping import log_line
+from harness.text.redaction import MARK
 
 TALKER = Path(__file__).parents[1] / "talker.py"
 MOMENTS = ("startup", "refuses", "fatal", "crashes", "errors", "dies", "unknown")
@@ -70,9 +71,9 @@ def converse(argv: tuple[str, ...], folder: Path, config: dict[str, Any] | None 
 def test_what_a_client_says_is_shown_as_words(when, tmp_path, capsys):
     text = "\x1b]0;owned\x07\n::error file=a::b\n##[error]b \u202e\u200b [/red] \x9b2J"
     told = converse((sys.executable, str(TALKER), when), tmp_path, TALKER_TEXT=text)
-    screen.say(f"error: {told.error}")
+    console.say(f"error: {told.error}")
     for note in told.notes:
-        screen.say(note)
+        console.say(note)
     err = capsys.readouterr().err
     assert all(line.isprintable() for line in err.split("\n"))
     assert not COMMAND.search(err)
@@ -83,7 +84,7 @@ def test_what_a_client_says_is_shown_as_words(when, tmp_path, capsys):
 
 def test_a_client_that_echoes_its_secrets_tells_nobody(tmp_path):
     argv = (sys.executable, str(TALKER), "echoes", "--password", HUNTER)
-    typed.stored_command(argv)
+    typed_settings.stored_command(argv)
     told = converse(argv, tmp_path, APP_TOKEN="another-secret")
 
     assert HUNTER not in str(told.error) and "another-secret" not in str(told.error)

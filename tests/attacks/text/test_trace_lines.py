@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 
-from harness import redaction
-from harness.conversation import trace
-from harness.conversation.limits import TEXT_CHARS, Meter
+from harness.adapter import trace_file
+from harness.limits.meter import TEXT_CHARS, Meter
+from harness.text import redaction
 
 
 def test_long_lines_are_searched_in_pieces(tmp_path, monkeypatch):
@@ -22,7 +22,7 @@ def test_long_lines_are_searched_in_pieces(tmp_path, monkeypatch):
     path.parent.mkdir()
     row = {"a": "secret_" * 20_000, "b": ["x" * 4_000] * 200, "password": "hunter2"}
     path.write_text(json.dumps(row) + "\n")
-    [read] = trace.read(path, Meter("hostile", 10))
+    [read] = trace_file.read(path, Meter("hostile", 10))
 
     assert read["password"] == redaction.MARK and len(read["b"]) == 200
     assert max(searched) < 2 * TEXT_CHARS.base

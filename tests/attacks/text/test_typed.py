@@ -8,17 +8,18 @@ import sys
 import msgspec
 import pytest
 
-from harness import asked, typed
 from harness.cli.main import call
-from harness.cli.select import clients
-from harness.errors import UsageError
-from harness.evidence import Evidence
-from harness.installing import installed
-from harness.outcome import Guarantee
-from harness.redaction import MARK
-from harness.rows import Ending, Phases, TrialRecord
-from harness.spec import ClientRef, Plan, TrialSpec, Workload
-from harness.store import RUN, TRIAL, RunRecord, RunStore
+from harness.model.errors import UsageError
+from harness.model.evidence import Evidence
+from harness.model.rows import Ending, Phases, TrialRecord
+from harness.model.run_files import RUN, TRIAL
+from harness.model.spec import ClientRef, Plan, TrialSpec, Workload
+from harness.model.verdicts import Guarantee
+from harness.planning import typed_settings, validate_plan
+from harness.planning.selection import clients
+from harness.running.install import installed
+from harness.storage.run_store import RunRecord, RunStore
+from harness.text.redaction import MARK
 
 HUNTER = "hunter2-of-ours"
 ARGV = (sys.executable, "-c", "pass", "--password", HUNTER, "--url", f"http://u:{HUNTER}@h/")
@@ -37,8 +38,8 @@ def run_of(tmp_path, *specs: TrialSpec) -> RunStore:
 
 def forget() -> None:
     """As in the process of the next command."""
-    typed._commands.clear()
-    typed._settings.clear()
+    typed_settings._commands.clear()
+    typed_settings._settings.clear()
 
 
 def test_a_plan_has_the_command_without_and_the_client_is_started_with_it():
@@ -62,8 +63,8 @@ def test_a_dry_run_shows_no_secret(capsys):
 
 
 def test_the_way_a_run_was_started_is_kept_without_secrets(tmp_path, monkeypatch):
-    from harness.cli.carrying import new_record
     from harness.cli.options import Options
+    from harness.cli.run_plan import new_record
 
     monkeypatch.setattr(sys, "argv", ["kafka-trial", "run", "x\udcff", "--", *ARGV])
     store = RunStore.create(tmp_path, new_record(Plan(1, ()), Options(1)))
@@ -114,7 +115,7 @@ def test_what_is_given_again_is_taken(tmp_path):
     store = run_of(tmp_path, spec_of(ref))
     forget()
     plan = store.record.plan
-    typed.again(ARGV, plan)
+    typed_settings.again(ARGV, plan)
     assert installed(plan.trials[0].client).launch.argv == ARGV
 
 
@@ -143,13 +144,13 @@ def test_settings_are_written_without_secrets_and_used_with_them(tmp_path):
         assert HUNTER not in path.read_text()
     [read] = store.record.plan.trials
     assert read.config == spec.config | {"sasl.jaas.config": MARK, "x.url": f"a://{MARK}@h"}
-    assert typed.settings(read.config) == spec.config
+    assert typed_settings.settings(read.config) == spec.config
 
 
 def test_a_stored_setting_without_its_value_is_refused_before_anything_starts(tmp_path, capsys):
     spec = spec_of(ClientRef("reference", "0.1.0"), "scripted:4.3.1x1", **{"sasl.password": MARK})
     with pytest.raises(UsageError, match=r"sasl\.password was stored without its value"):
-        asked.check(Plan(1, (spec,)), "simulated")
+        validate_plan.check(Plan(1, (spec,)), "simulated")
     path = tmp_path / "spec.json"
     path.write_bytes(msgspec.json.encode(spec))
     assert call(["replay", str(path), "--out-dir", str(tmp_path / "out")]) == 2
@@ -169,8 +170,8 @@ def test_a_simulated_client_has_the_true_setting(tmp_path, capsys, files_with):
 
 
 def test_a_variable_that_a_client_may_see_is_known_by_its_value(monkeypatch):
-    from harness import redaction
-    from harness.conversation import environment
+    from harness.adapter import environment
+    from harness.text import redaction
 
     monkeypatch.setenv("MY_TOKEN", HUNTER)
     monkeypatch.setenv("MY_TOPIC", "a-topic-name")

@@ -12,7 +12,7 @@ from uuid import UUID
 import pytest
 
 from harness.brokers.scripted.cluster import Answer, ScriptedCluster
-from harness.dice import Dice
+from harness.model.dice import Dice
 from harness.wire.apis import Api
 from harness.wire.messages import decode_response, encode_request, message_class
 from harness.wire.records import BatchBuilder, Codec

@@ -9,8 +9,8 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_stat
 from kio.schema.errors import ErrorCode
 
 from harness.brokers.scripted.cluster import ScriptedCluster
-from harness.dice import Dice
-from harness.errors import UsageError
+from harness.model.dice import Dice
+from harness.model.errors import UsageError
 from harness.wire.apis import Api
 
 

@@ -29,11 +29,12 @@ from faults.toxiproxy import TOXIPROXY
 from harness.brokers.connection import Connection, NotYet
 from harness.brokers.deadline import insist
 from harness.brokers.local import LOCAL, LocalCluster
-from harness.lane import Lane, LiveLane, open_lane
-from harness.ports import Address
-from harness.registry import fault as fault_kind
-from harness.rows import FaultRow, Frame
-from harness.spec import Elapsed, FaultSpec
+from harness.model.addresses import Address
+from harness.model.rows import FaultRow, Frame
+from harness.model.spec import Elapsed, FaultSpec
+from harness.plugins.fault import LiveLane
+from harness.plugins.registry import fault as fault_kind
+from harness.running.lane import Lane, open_lane
 from harness.wire.error_table import error_for
 from harness.wire.records import BatchBuilder
 

@@ -9,7 +9,7 @@ from kio.schema.errors import ErrorCode
 
 from harness.brokers.connection import NotYet
 from harness.brokers.deadline import insist
-from harness.rows import FrameKind
+from harness.model.rows import FrameKind
 from harness.wire.apis import Api
 
 from .conftest import Peer

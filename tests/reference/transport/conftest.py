@@ -13,7 +13,7 @@ import pytest
 
 from clients.reference import KafkaProducer
 from harness.brokers.scripted.cluster import ScriptedCluster
-from harness.dice import Dice
+from harness.model.dice import Dice
 from harness.wire.frames import FrameReader
 
 HOST = "127.0.0.1"

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from clients.reference.errors import BrokerError, IllegalStateError, ProducerClosedError, SendError
-from clients.reference.interceptors import ProducerRecord
-from clients.reference.metadata import PartitionMetadata
+from clients.reference.metadata.metadata import PartitionMetadata
+from clients.reference.producer.interceptors import ProducerRecord
 
 WAIT_S = 20
 

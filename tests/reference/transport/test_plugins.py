@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clients.reference import KafkaProducer
-from clients.reference import serializers as to_bytes
+from clients.reference.config.plugins import Plugins
 from clients.reference.errors import (
     BrokerError,
     ConfigException,
@@ -20,10 +20,10 @@ from clients.reference.errors import (
     RecordTooLargeError,
     SerializationError,
 )
-from clients.reference.interceptors import Interceptors, ProducerRecord
-from clients.reference.plugins import Plugins
-from clients.reference.producer_batch import RecordMetadata
-from harness.errors import UsageError
+from clients.reference.producer import serializers as to_bytes
+from clients.reference.producer.interceptors import Interceptors, ProducerRecord
+from clients.reference.producer.producer_batch import RecordMetadata
+from harness.model.errors import UsageError
 from harness.wire.apis import Api
 from harness.wire.error_table import BY_NAME
 
@@ -265,7 +265,7 @@ def test_what_cannot_be_a_serializer_is_one_clear_error(given_):
     [
         to_bytes.StringSerializer,
         to_bytes.StringSerializer(),
-        "clients.reference.serializers:StringSerializer",
+        "clients.reference.producer.serializers:StringSerializer",
     ],
 )
 def test_plug_ins_are_objects_classes_or_names(form):

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from clients.reference import KafkaProducer
-from clients.reference import trace as event
-from clients.reference.metrics import CLIENT, NODE, TOPIC, MetricName
+from clients.reference.telemetry import trace as event
+from clients.reference.telemetry.metrics import CLIENT, NODE, TOPIC, MetricName
 
 WAIT_S = 20
 

@@ -14,7 +14,7 @@ import pytest
 from clients.reference import KafkaProducer
 from clients.reference.errors import IllegalStateError, ProducerClosedError
 from clients.reference.transport.selector import SocketSelector
-from harness.outcome import Outcome
+from harness.model.verdicts import Outcome
 from harness.wire.frames import frame
 
 WAIT_S = 20

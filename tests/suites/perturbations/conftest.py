@@ -8,12 +8,12 @@ from dataclasses import replace
 from functools import cache
 from itertools import pairwise
 
-from harness import registry
-from harness.cli import select
-from harness.contract import OpComplete, OpInvoke
-from harness.evidence import Evidence
-from harness.outcome import Guarantee
-from harness.rows import FrameKind
+from harness.model.contract import OpComplete, OpInvoke
+from harness.model.evidence import Evidence
+from harness.model.rows import FrameKind
+from harness.model.verdicts import Guarantee
+from harness.planning import selection
+from harness.plugins import registry
 from harness.simulated.judged import RUN_ID
 from harness.simulated.trial import SimulatedTrial
 from suites.simulated.generated import spec_of
@@ -34,9 +34,9 @@ SITUATIONS = (
 @cache
 def trial(scenario: str, guarantee: Guarantee, seed: int = 1) -> Evidence:
     """The evidence of the reference client in virtual time."""
-    [ref] = select.clients(["reference"], ())
+    [ref] = selection.clients(["reference"], ())
     once = replace(registry.scenario(scenario), guarantees=(guarantee,))
-    return SimulatedTrial(spec_of(once, select.simulated(ref), seed, ONE_BROKER), RUN_ID).run()
+    return SimulatedTrial(spec_of(once, selection.simulated(ref), seed, ONE_BROKER), RUN_ID).run()
 
 
 def trials() -> list[Evidence]:

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from harness.outcome import Guarantee, Verdict
+from harness.model.verdicts import Guarantee, Verdict
 from suites.perturbations.perturbation import Perturbation, channels, once
 from suites.perturbations.table import PERTURBATIONS
 from suites.perturbations.trying import (

@@ -9,8 +9,8 @@ from dataclasses import replace
 import pytest
 
 from harness.cli.main import call
-from harness.outcome import Verdict
-from harness.store import RunStore
+from harness.model.verdicts import Verdict
+from harness.storage.run_store import RunStore
 from suites.perturbations import command
 from suites.perturbations.perturbation import Perturbation, channels, once
 from suites.perturbations.table import NOT_JUDGED, PERTURBATIONS

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from harness.fingerprint import causes
-from harness.outcome import Guarantee
+from harness.judging.fingerprint import causes
+from harness.model.verdicts import Guarantee
 from suites.perturbations.limits.consequences import PERTURBATIONS
 from suites.perturbations.limits.sequences import PERTURBATIONS as OF_SEQUENCES
 from suites.perturbations.limits.settings import PERTURBATIONS as OF_SETTINGS

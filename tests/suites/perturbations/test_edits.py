@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace as changed
 
-from harness.contract import Stats
-from harness.outcome import Guarantee, Outcome
+from harness.model.contract import Stats
+from harness.model.verdicts import Guarantee, Outcome
 from suites.perturbations.batches import never_sent, replaced, sent_later, sent_once_more
 from suites.perturbations.edits import with_frames, with_history, with_parts, with_results
 from suites.perturbations.exchanges import (

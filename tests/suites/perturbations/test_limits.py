@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from harness import registry
-from harness.outcome import Guarantee
+from harness.model.verdicts import Guarantee
+from harness.plugins import registry
 from suites.checks.analysis.excuses import GRANTED, grants
 from suites.perturbations.limits.duplicates.again import OVER_MS
 from suites.perturbations.limits.scene import MORE_MS, During, Scene, Stage, lead_ms, spots, timeout_ms

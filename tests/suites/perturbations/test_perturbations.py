@@ -8,10 +8,10 @@ from dataclasses import replace
 import pytest
 from msgspec.structs import replace as changed
 
-from harness import registry
-from harness.errors import KafkaTrialError
-from harness.evidence import Evidence
-from harness.outcome import Guarantee, Verdict
+from harness.model.errors import KafkaTrialError
+from harness.model.evidence import Evidence
+from harness.model.verdicts import Guarantee, Verdict
+from harness.plugins import registry
 from suites.perturbations.perturbation import drawn
 from suites.perturbations.table import NOT_JUDGED, PERTURBATIONS, perturbations
 from suites.perturbations.trying import OPTIONAL, plain

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from harness.outcome import Guarantee
-from harness.rows import Frame, FrameKind
+from harness.model.rows import Frame, FrameKind
+from harness.model.verdicts import Guarantee
 
 GUARANTEES = st.sampled_from([Guarantee.AT_LEAST_ONCE, Guarantee.IDEMPOTENT])
 

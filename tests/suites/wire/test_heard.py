@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from harness.contract import Stats
-from harness.rows import FrameKind
+from harness.model.contract import Stats
+from harness.model.rows import FrameKind
 from suites.checks.wire import throttle_ignored
 from suites.checks.wire.heard import made_after, read_by_ns
 

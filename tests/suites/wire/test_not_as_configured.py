@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from harness.contract import Stats
-from harness.outcome import Guarantee
-from harness.rows import FrameKind
+from harness.model.contract import Stats
+from harness.model.rows import FrameKind
+from harness.model.verdicts import Guarantee
 from suites.checks.wire.not_as_configured import CHECK
 
 WALL_NS = 1_795_370_000_000_000_000

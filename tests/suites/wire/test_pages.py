@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from clients.mutants import MUTANTS
-from harness import registry
+from harness.plugins import registry
 
 HEADINGS = [
     "## What it does",

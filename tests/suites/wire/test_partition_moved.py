@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from harness.outcome import Guarantee
-from harness.rows import FrameKind
-from harness.spec import Workload
+from harness.model.rows import FrameKind
+from harness.model.spec import Workload
+from harness.model.verdicts import Guarantee
 from suites.checks.wire.partition_moved import CHECK
 
 BOTH = [Guarantee.AT_LEAST_ONCE, Guarantee.IDEMPOTENT]

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.check import Inconclusive
-from harness.outcome import Guarantee
-from harness.rows import Frame, FrameKind
+from harness.model.rows import Frame, FrameKind
+from harness.model.verdicts import Guarantee
+from harness.plugins.check import Inconclusive
 from suites.checks.wire.producer_identity import CHECK
 from tests.suites.story import ns, stalled
 

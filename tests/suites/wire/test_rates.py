@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from harness.outcome import Guarantee
-from harness.rows import Frame, FrameKind
+from harness.model.rows import Frame, FrameKind
+from harness.model.verdicts import Guarantee
 from suites.checks.wire import (
     api_versions_first,
     connections_leaked,

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from harness.contract import Stats
-from harness.outcome import Guarantee
+from harness.model.contract import Stats
+from harness.model.verdicts import Guarantee
 from suites.checks.wire.record_timestamps import CHECK
 
 #: The wall clock at the moment at which load begins, which is moment 0 of a story.

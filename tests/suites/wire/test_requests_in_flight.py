@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from harness.contract import Stats
-from harness.outcome import Guarantee
-from harness.rows import Fate, FrameKind
+from harness.model.contract import Stats
+from harness.model.rows import Fate, FrameKind
+from harness.model.verdicts import Guarantee
 from suites.checks.wire.requests_in_flight import CHECK, in_flight
 
 LIMIT = "max.in.flight.requests.per.connection"

@@ -7,9 +7,9 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from harness.check import Inconclusive
-from harness.outcome import Guarantee
-from harness.rows import Fate, Frame, FrameKind
+from harness.model.rows import Fate, Frame, FrameKind
+from harness.model.verdicts import Guarantee
+from harness.plugins.check import Inconclusive
 from suites.checks.wire import sequence_chain, sequence_reused
 from tests.suites.story import ns
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from harness.outcome import Guarantee
+from harness.model.verdicts import Guarantee
 from suites.checks.wire.uninvited_request import CHECK
 
 CLOSED_MS = 8_000

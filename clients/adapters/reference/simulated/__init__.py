@@ -11,11 +11,11 @@ from clients.adapters.reference.simulated.application import Application
 from clients.adapters.reference.simulated.client import SimulatedReference
 from clients.adapters.reference.simulated.events import Events
 from clients.adapters.reference.simulated.selector import SimulatedSelector
-from clients.reference.config import KEYS, ProducerConfig
-from clients.reference.producer import Components
-from harness.contract import Configure
-from harness.dice import Dice
-from harness.errors import UsageError
+from clients.reference.config.producer_config import KEYS, ProducerConfig
+from clients.reference.producer.producer import Components
+from harness.model.contract import Configure
+from harness.model.dice import Dice
+from harness.model.errors import UsageError
 from harness.simulated.network import Network
 from harness.simulated.ports import Clock, Tell
 

@@ -8,10 +8,10 @@ from functools import partial
 
 from clients.adapters.reference.simulated.events import WALL_NS_AT_ZERO, Events
 from clients.adapters.reference.simulated.selector import SimulatedSelector
-from clients.reference.delivery import Delivery
-from clients.reference.producer import ProducerCore
-from clients.reference.producer_batch import ProducerBatch
-from harness.contract import Close, Flush, Produce
+from clients.reference.producer.producer import ProducerCore
+from clients.reference.producer.producer_batch import ProducerBatch
+from clients.reference.producer.send_handle import Delivery
+from harness.model.contract import Close, Flush, Produce
 from harness.simulated.scheduler import NS_PER_MS
 
 #: When the application wants to look again by itself; None: only when something has happened.

@@ -5,12 +5,12 @@ from __future__ import annotations
 from clients.adapters.reference.simulated.application import Application
 from clients.adapters.reference.simulated.events import Events
 from clients.adapters.reference.simulated.selector import SimulatedSelector
-from clients.reference.channel import Channel
-from clients.reference.config import ProducerConfig
-from clients.reference.producer import Components, ProducerCore
-from clients.reference.trace import TraceEvent
-from harness.contract import Close, Flush, Produce
-from harness.dice import Dice
+from clients.reference.config.producer_config import ProducerConfig
+from clients.reference.network.channel import Channel
+from clients.reference.producer.producer import Components, ProducerCore
+from clients.reference.telemetry.trace import TraceEvent
+from harness.model.contract import Close, Flush, Produce
+from harness.model.dice import Dice
 from harness.simulated.network import Network
 from harness.simulated.scheduler import NS_PER_MS
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from clients.reference.errors import SendError
-from clients.reference.producer_batch import RecordMetadata
-from harness.contract import (
+from clients.reference.producer.producer_batch import RecordMetadata
+from harness.model.contract import (
     CONTRACT_VERSION,
     AnyEvent,
     Configure,

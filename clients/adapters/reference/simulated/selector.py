@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from clients.reference.channel import Channel
+from clients.reference.network.channel import Channel
 from clients.reference.ports import Address, ChannelState, Polled
 from harness.simulated.connection import Connection
 from harness.simulated.network import Network

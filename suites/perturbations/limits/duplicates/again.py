@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from harness.evidence import Evidence
-from harness.outcome import Verdict
+from harness.model.evidence import Evidence
+from harness.model.verdicts import Verdict
 from suites.checks.promises import AT_LEAST_ONCE
 from suites.perturbations.exchanges import Spot, settled
 from suites.perturbations.limits.scene import (

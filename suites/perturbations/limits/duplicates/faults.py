@@ -7,8 +7,8 @@ from dataclasses import replace
 
 from msgspec.structs import replace as changed
 
-from harness.evidence import Evidence
-from harness.rows import Frame, FrameKind
+from harness.model.evidence import Evidence
+from harness.model.rows import Frame, FrameKind
 from suites.perturbations.edits import with_frames_added, with_record
 from suites.perturbations.exchanges import Spot, request_of
 from suites.perturbations.limits.duplicates.again import (

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from harness.evidence import Evidence
-from harness.outcome import Verdict
+from harness.model.evidence import Evidence
+from harness.model.verdicts import Verdict
 from suites.perturbations.exchanges import Spot
 from suites.perturbations.limits.duplicates.again import (
     DELAY_MS,

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 from msgspec.structs import replace as changed
 
-from harness.evidence import Evidence
-from harness.rows import Fate
+from harness.model.evidence import Evidence
+from harness.model.rows import Fate
 from suites.perturbations.edits import with_frames_added
 from suites.perturbations.exchanges import Spot, asked, layout
 from suites.perturbations.limits.duplicates.again import OVER_MS, beside, limit

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from msgspec.structs import replace as changed
 
-from harness.evidence import Evidence
-from harness.rows import Frame, FrameKind
+from harness.model.evidence import Evidence
+from harness.model.rows import Frame, FrameKind
 from suites.checks.promises import EXACTLY_ONCE
 from suites.perturbations.batches import answered_with, numbered, pair, spots
 from suites.perturbations.edits import with_frames_added

@@ -6,12 +6,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
-from harness.contract import Stats
-from harness.evidence import Evidence, view
-from harness.outcome import Guarantee, Verdict
-from harness.rows import FaultRow
-from harness.spec import Elapsed, FaultSpec
-from harness.units import NS_PER_MS
+from harness.model.contract import Stats
+from harness.model.evidence import Evidence, view
+from harness.model.rows import FaultRow
+from harness.model.spec import Elapsed, FaultSpec
+from harness.model.units import NS_PER_MS
+from harness.model.verdicts import Guarantee, Verdict
 from suites.checks.promises import DURABLE
 from suites.perturbations.edits import with_spec
 from suites.perturbations.exchanges import Batch, Spot, answer_to, settled

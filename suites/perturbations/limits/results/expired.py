@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from harness.evidence import Evidence
-from harness.outcome import Outcome
-from harness.units import NS_PER_MS
+from harness.model.evidence import Evidence
+from harness.model.units import NS_PER_MS
+from harness.model.verdicts import Outcome
 from suites.perturbations.batches import never_sent
 from suites.perturbations.edits import ended, with_results
 from suites.perturbations.exchanges import Batch, Spot, settled

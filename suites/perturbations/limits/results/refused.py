@@ -6,9 +6,9 @@ from itertools import pairwise
 
 from msgspec.structs import replace as changed
 
-from harness.evidence import Evidence
-from harness.outcome import Outcome, Verdict
-from harness.units import NS_PER_MS
+from harness.model.evidence import Evidence
+from harness.model.units import NS_PER_MS
+from harness.model.verdicts import Outcome, Verdict
 from suites.checks.promises import EXACTLY_ONCE
 from suites.perturbations.batches import answered_with, numbered, pair, several
 from suites.perturbations.edits import ended, with_frames_added, with_parts, with_results

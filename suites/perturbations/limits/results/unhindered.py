@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace as changed
 
-from harness.contract import Stats
-from harness.evidence import Evidence
-from harness.outcome import Verdict
-from harness.rows import FrameKind
-from harness.units import NS_PER_MS
+from harness.model.contract import Stats
+from harness.model.evidence import Evidence
+from harness.model.rows import FrameKind
+from harness.model.units import NS_PER_MS
+from harness.model.verdicts import Verdict
 from suites.perturbations.edits import ended, with_frames_added, with_history, with_results
 from suites.perturbations.exchanges import Batch, Spot, answer_to, settled
 from suites.perturbations.limits.results.afterwards import (

@@ -1,0 +1,1 @@
+"""What network, metadata and producer share."""

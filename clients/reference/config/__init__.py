@@ -1,0 +1,1 @@
+"""Settings under their Java names, parsed and checked."""

@@ -1,0 +1,75 @@
+"""What producer and consumer have in common in their configuration: settings, what releases changed, and two rules."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from typing import Any, Final
+
+from clients.reference.config.config_keys import (
+    INT64_MAX,
+    Change,
+    Key,
+    Release,
+    bootstrap_servers,
+    integer,
+    long,
+    one_of,
+    optional_text,
+    plugins,
+    text,
+)
+from clients.reference.errors import ConfigException
+
+logger = logging.getLogger("kafka-trial.reference")
+
+CLIENT_KEYS: Final[Mapping[str, Key]] = {
+    "bootstrap.servers": Key((), bootstrap_servers),
+    "client.id": Key("", text),
+    "request.timeout.ms": Key(30_000, integer(0)),
+    "retry.backoff.ms": Key(100, long(0)),
+    "retry.backoff.max.ms": Key(1_000, long(0)),
+    "reconnect.backoff.ms": Key(50, long(0)),
+    "reconnect.backoff.max.ms": Key(1_000, long(0)),
+    "socket.connection.setup.timeout.ms": Key(10_000, long(0)),
+    "socket.connection.setup.timeout.max.ms": Key(30_000, long(0)),
+    "connections.max.idle.ms": Key(540_000, long(-INT64_MAX)),
+    "client.dns.lookup": Key(
+        "use_all_dns_ips", one_of(("use_all_dns_ips", "resolve_canonical_bootstrap_servers_only"))
+    ),
+    "metadata.max.age.ms": Key(300_000, long(0)),
+    "metadata.recovery.strategy": Key("rebootstrap", one_of(("none", "rebootstrap"), any_case=True)),
+    "metadata.recovery.rebootstrap.trigger.ms": Key(300_000, long(0)),
+    "interceptor.classes": Key((), plugins),
+    "metric.reporters": Key((), plugins),
+    "metrics.num.samples": Key(2, integer(1)),
+    "metrics.sample.window.ms": Key(30_000, long(1)),
+    "security.protocol": Key("PLAINTEXT", one_of(("PLAINTEXT", "SASL_PLAINTEXT"), any_case=True)),
+    "sasl.mechanism": Key("PLAIN", one_of(("PLAIN",))),
+    "sasl.jaas.config": Key(None, optional_text),
+    "send.buffer.bytes": Key(131_072, integer(-1)),
+}
+
+#: What a release changed: (setting, since, default).
+CLIENT_CHANGES: Final = (
+    Change("socket.connection.setup.timeout.max.ms", (2, 7), 127_000),  # KIP-601
+    Change("socket.connection.setup.timeout.max.ms", (2, 8), 30_000),
+    Change("metadata.recovery.strategy", (2, 0), "none"),
+    Change("metadata.recovery.strategy", (4, 0), "rebootstrap"),  # KIP-899, KIP-1102
+)
+
+
+def settle_backoffs(values: dict[str, Any], given: Mapping[str, Any], release: Release) -> None:
+    """A backoff that is set without its maximum: reconnects then back off constantly, and so did retries before 3.7."""
+    if "reconnect.backoff.ms" in given and "reconnect.backoff.max.ms" not in given:
+        values["reconnect.backoff.max.ms"] = values["reconnect.backoff.ms"]
+    if release < (3, 7) and "retry.backoff.max.ms" not in given:
+        values["retry.backoff.max.ms"] = values["retry.backoff.ms"]  # KIP-580
+    if values["retry.backoff.ms"] > values["retry.backoff.max.ms"]:
+        logger.warning("retry.backoff.ms exceeds retry.backoff.max.ms, which alone counts then")
+
+
+def settle_security(values: Mapping[str, Any]) -> None:
+    """SASL needs credentials."""
+    if values["security.protocol"].startswith("SASL") and values["sasl.jaas.config"] is None:
+        raise ConfigException("security.protocol=SASL_PLAINTEXT requires sasl.jaas.config")

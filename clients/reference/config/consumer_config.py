@@ -1,0 +1,208 @@
+"""The consumer's configuration: a table of settings and small rules between them (CLI-CFG-04, -05, -06, -09).
+
+The machinery is the producer's (config_keys.py). What only a broker can refuse is not here: a session timeout beyond
+its bounds, a transaction timeout above its maximum (CLI-CFG-08).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from types import MappingProxyType
+from typing import Any
+
+from clients.reference.config.client_config import (
+    CLIENT_CHANGES,
+    CLIENT_KEYS,
+    settle_backoffs,
+    settle_security,
+)
+from clients.reference.config.config_keys import (
+    NEWEST,
+    Change,
+    Key,
+    Release,
+    boolean,
+    integer,
+    one_of,
+    optional_text,
+    plugin,
+    read_keys,
+    refuse_repeated,
+    release_of,
+    split,
+    text,
+)
+from clients.reference.errors import ConfigException, InvalidGroupIdError
+from clients.reference.ports import Node
+
+BY_DURATION = re.compile(
+    r"by_duration:P(?=\d|T\d)(?:(?P<days>\d+)D)?"
+    r"(?:T(?=\d)(?:(?P<hours>\d+)H)?(?:(?P<minutes>\d+)M)?(?:(?P<seconds>\d+(?:\.\d{1,9})?)S)?)?"
+)
+_MS = {"days": 86_400_000, "hours": 3_600_000, "minutes": 60_000, "seconds": 1_000}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConsumerConfig:
+    """Validated settings by Java name (``values``), and the ones that others build on; times in milliseconds."""
+
+    bootstrap: tuple[Node, ...]
+    client_id: str
+    group_id: str | None
+    group_instance_id: str | None
+    group_protocol: str
+    group_remote_assignor: str | None
+    partition_assignment_strategy: tuple[str, ...]
+    session_timeout_ms: int
+    heartbeat_interval_ms: int
+    max_poll_interval_ms: int
+    max_poll_records: int
+    enable_auto_commit: bool
+    auto_commit_interval_ms: int
+    auto_offset_reset: str
+    isolation_level: str
+    values: Mapping[str, Any]
+
+    @classmethod
+    def from_mapping(
+        cls, settings: Mapping[str, Any], *, defaults_of: str = NEWEST, number: int = 1
+    ) -> ConsumerConfig:
+        """Validate settings by Java name; ``number`` is this consumer's, for a client.id of its own.
+
+        Raises ConfigException, or UsageError for an unknown name, with one sentence.
+        """
+        release = release_of(defaults_of)
+        values = read_keys("consumer", KEYS, CHANGES, settings, release)
+        refuse_repeated(settings, _LISTS, release)
+        for rule in (_settle_group_protocol, _settle_auto_commit, settle_backoffs, _settle_offset_reset):
+            rule(values, settings, release)
+        _settle_heartbeat(values)
+        settle_security(values)
+        if not values["client.id"]:
+            member = values["group.instance.id"] or number
+            values["client.id"] = f"consumer-{_or_null(values['group.id'])}-{member}"
+        renamed = {name.replace(".", "_"): value for name, value in values.items()}
+        renamed |= {"bootstrap": values["bootstrap.servers"], "values": MappingProxyType(values)}
+        return cls(**{field.name: renamed[field.name] for field in fields(cls)})
+
+    def require_group(self, what: str) -> str:
+        """The group.id for subscribe() and commits; raises InvalidGroupIdError where there is none (CLI-CFG-05)."""
+        if not self.group_id:
+            raise InvalidGroupIdError(f"{what} needs a group.id, and none was configured")
+        return self.group_id
+
+    @property
+    def reset_back_ms(self) -> int | None:
+        """How far before now auto.offset.reset=by_duration goes back; None for the other strategies (KIP-1106)."""
+        return duration_ms(self.auto_offset_reset)
+
+
+def duration_ms(strategy: str) -> int | None:
+    """``by_duration:P1DT2H`` in whole milliseconds; None for anything else."""
+    found = BY_DURATION.fullmatch(strategy)
+    if found is None:
+        return None
+    parts = {name: part for name, part in found.groupdict().items() if part}
+    return int(sum(float(part) * _MS[name] for name, part in parts.items()))
+
+
+def _offset_reset(value: Any) -> str:
+    wanted = text(value)
+    if wanted.lower() in ("latest", "earliest", "none"):
+        return wanted.lower()
+    if duration_ms(wanted) is None:
+        raise ValueError("expected one of latest, earliest, none, by_duration:PnDTnHnMnS")
+    return wanted
+
+
+def _names(value: Any) -> tuple[str, ...]:
+    return tuple(map(text, split(value)))
+
+
+KEYS: Mapping[str, Key] = {
+    **CLIENT_KEYS,
+    "client.rack": Key("", text),
+    "group.id": Key(None, lambda value: None if value is None else text(value)),
+    "group.instance.id": Key(None, optional_text),
+    "group.protocol": Key("classic", one_of(("classic", "consumer"), any_case=True)),
+    "group.remote.assignor": Key(None, optional_text),
+    "partition.assignment.strategy": Key(("range", "cooperative-sticky"), _names),
+    "session.timeout.ms": Key(45_000, integer(0)),
+    "heartbeat.interval.ms": Key(3_000, integer(0)),
+    "max.poll.interval.ms": Key(300_000, integer(1)),
+    "max.poll.records": Key(500, integer(1)),
+    "enable.auto.commit": Key(True, boolean),
+    "auto.commit.interval.ms": Key(5_000, integer(0)),
+    "auto.offset.reset": Key("latest", _offset_reset),
+    "isolation.level": Key("read_uncommitted", one_of(("read_uncommitted", "read_committed"))),
+    "allow.auto.create.topics": Key(True, boolean),
+    "exclude.internal.topics": Key(True, boolean),
+    "check.crcs": Key(True, boolean),
+    "fetch.min.bytes": Key(1, integer(0)),
+    "fetch.max.bytes": Key(52_428_800, integer(0)),
+    "fetch.max.wait.ms": Key(500, integer(0)),
+    "max.partition.fetch.bytes": Key(1_048_576, integer(0)),
+    "key.deserializer": Key(None, plugin),
+    "value.deserializer": Key(None, plugin),
+    "default.api.timeout.ms": Key(60_000, integer(0)),
+    "receive.buffer.bytes": Key(65_536, integer(-1)),
+}
+
+CHANGES = (
+    *CLIENT_CHANGES,
+    Change("partition.assignment.strategy", (2, 0), ("range",)),
+    Change("partition.assignment.strategy", (3, 0), ("range", "cooperative-sticky")),  # KIP-726
+    Change("session.timeout.ms", (2, 0), 10_000),
+    Change("session.timeout.ms", (3, 0), 45_000),  # KIP-735
+)
+
+_LISTS = ("bootstrap.servers", "interceptor.classes", "metric.reporters", "partition.assignment.strategy")
+
+#: group.protocol -> the settings that the other protocol alone understands (CLI-CFG-06, KIP-848).
+FORBIDDEN: Mapping[str, tuple[str, ...]] = {
+    "classic": ("group.remote.assignor",),
+    "consumer": ("partition.assignment.strategy", "heartbeat.interval.ms", "session.timeout.ms"),
+}
+
+
+# rules
+
+
+def _settle_group_protocol(values: dict[str, Any], given: Mapping[str, Any], release: Release) -> None:
+    """CLI-CFG-06: what the chosen protocol leaves to the broker cannot be set, whatever its value."""
+    protocol = values["group.protocol"]
+    for name in FORBIDDEN[protocol]:
+        if given.get(name) is not None:
+            raise ConfigException(f"{name} cannot be set with group.protocol={protocol}")
+    if protocol == "consumer" and values["group.id"] is not None and not values["group.id"].strip():
+        raise ConfigException("group.id must not be empty with group.protocol=consumer")
+
+
+def _settle_heartbeat(values: Mapping[str, Any]) -> None:
+    """CLI-CFG-04, where the client decides about both."""
+    heartbeat, session = values["heartbeat.interval.ms"], values["session.timeout.ms"]
+    if values["group.protocol"] == "classic" and heartbeat >= session:
+        raise ConfigException(
+            f"heartbeat.interval.ms ({heartbeat}) must be lower than session.timeout.ms ({session})"
+        )
+
+
+def _settle_auto_commit(values: dict[str, Any], given: Mapping[str, Any], release: Release) -> None:
+    """CLI-CFG-05: without a group there is nothing to commit to (KIP-289)."""
+    if values["group.id"] is not None:
+        return
+    if "enable.auto.commit" in given and values["enable.auto.commit"]:
+        raise ConfigException("enable.auto.commit cannot be true without a group.id")
+    values["enable.auto.commit"] = False
+
+
+def _settle_offset_reset(values: Mapping[str, Any], given: Mapping[str, Any], release: Release) -> None:
+    """CLI-CFG-09: by_duration came with 4.0."""
+    if release < (4, 0) and duration_ms(values["auto.offset.reset"]) is not None:
+        raise ConfigException("auto.offset.reset=by_duration needs release 4.0")
+
+
+def _or_null(group_id: str | None) -> str:
+    return "null" if group_id is None else group_id

@@ -1,0 +1,265 @@
+"""The producer's configuration: the Java client's names, ranges, defaults and the rules between settings.
+
+The defaults are those of the newest release, or of any since 2.0 (``defaults_of``): what changed is the table
+CHANGES. Rules that changed with a release (what becomes of idempotence that was never asked for) follow the same
+switch. A rule is a small function over all values that completes them or raises ConfigException.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any
+
+from clients.reference.config.client_config import (
+    CLIENT_CHANGES,
+    CLIENT_KEYS,
+    settle_backoffs,
+    settle_security,
+)
+from clients.reference.config.config_keys import (
+    INT64_MAX,
+    NEWEST,
+    Change,
+    Key,
+    Release,
+    boolean,
+    gzip_level,
+    integer,
+    long,
+    one_of,
+    optional_text,
+    plugin,
+    read_keys,
+    refuse_repeated,
+    release_of,
+)
+from clients.reference.errors import ConfigException
+from clients.reference.ports import INT32_MAX, Node
+from harness.wire.records import Codec
+
+__all__ = ["INT64_MAX", "KEYS", "MAX_IN_FLIGHT_IDEMPOTENT", "ProducerConfig", "read_settings"]
+
+logger = logging.getLogger("kafka-trial.reference")
+
+MAX_IN_FLIGHT_IDEMPOTENT = 5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProducerConfig:
+    """Validated settings; times in milliseconds, sizes in bytes, ``acks`` as on the wire (-1 is "all").
+
+    Plug-ins are as they were given: an object, a class, "module:Class", or None.
+    """
+
+    bootstrap: tuple[Node, ...]
+    client_id: str
+    acks: int
+    enable_idempotence: bool
+    retries: int
+    max_in_flight_requests_per_connection: int
+    linger_ms: int
+    batch_size: int
+    buffer_memory: int
+    max_block_ms: int
+    max_request_size: int
+    compression_type: Codec
+    compression_gzip_level: int
+    compression_lz4_level: int
+    compression_zstd_level: int
+    delivery_timeout_ms: int
+    request_timeout_ms: int
+    retry_backoff_ms: int
+    retry_backoff_max_ms: int
+    reconnect_backoff_ms: int
+    reconnect_backoff_max_ms: int
+    socket_connection_setup_timeout_ms: int
+    socket_connection_setup_timeout_max_ms: int
+    connections_max_idle_ms: int
+    client_dns_lookup: str
+    metadata_max_age_ms: int
+    metadata_max_idle_ms: int
+    metadata_recovery_strategy: str
+    metadata_recovery_rebootstrap_trigger_ms: int
+    partitioner_class: Any
+    partitioner_ignore_keys: bool
+    partitioner_adaptive_partitioning_enable: bool
+    partitioner_availability_timeout_ms: int
+    key_serializer: Any
+    value_serializer: Any
+    interceptor_classes: tuple[Any, ...]
+    metric_reporters: tuple[Any, ...]
+    metrics_num_samples: int
+    metrics_sample_window_ms: int
+    security_protocol: str
+    sasl_mechanism: str
+    sasl_jaas_config: str | None
+    send_buffer_bytes: int
+    receive_buffer_bytes: int
+    transactional_id: str | None
+    transaction_timeout_ms: int
+
+    @property
+    def guarantee_message_order(self) -> bool:
+        """One request in flight: a partition is muted while a batch of it is out (PRD-ACC-08)."""
+        return self.max_in_flight_requests_per_connection == 1
+
+    def as_mapping(self) -> dict[str, Any]:
+        """The settled values by Java name: what plug-ins are configured with."""
+        return {name: getattr(self, _attribute(name)) for name in KEYS}
+
+    @classmethod
+    def from_mapping(
+        cls, settings: Mapping[str, Any], *, defaults_of: str = NEWEST, number: int = 1
+    ) -> ProducerConfig:
+        """Validate settings by Java name; ``number`` is this producer's, for a client.id of its own.
+
+        Raises ConfigException, or UsageError for an unknown name, with one sentence.
+        """
+        values = read_settings(settings, defaults_of=defaults_of, number=number)
+        if values["transactional.id"] is not None:
+            raise ConfigException("transactional.id cannot be set: transactions are not there yet")
+        renamed = {_attribute(name): value for name, value in values.items()}
+        return cls(**{field.name: renamed[field.name] for field in fields(cls)})
+
+
+def _attribute(name: str) -> str:
+    return "bootstrap" if name == "bootstrap.servers" else name.replace(".", "_")
+
+
+def read_settings(given: Mapping[str, Any], *, defaults_of: str = NEWEST, number: int = 1) -> dict[str, Any]:
+    """All values by Java name, with every rule between them settled; errors: as ``ProducerConfig.from_mapping``."""
+    release = release_of(defaults_of)
+    values = read_keys("producer", KEYS, CHANGES, given, release, ABSENT)
+    refuse_repeated(given, ("bootstrap.servers", "interceptor.classes", "metric.reporters"), release)
+    _settle_idempotence(values, given, release)
+    _settle_transactions(values)
+    _settle_client_id(values, given, number)
+    _settle_delivery_timeout(values, given)
+    settle_backoffs(values, given, release)
+    settle_security(values)
+    return values
+
+
+KEYS: Mapping[str, Key] = {
+    **CLIENT_KEYS,
+    "acks": Key("all", one_of({"all": -1, "-1": -1, "0": 0, "1": 1})),
+    "enable.idempotence": Key(True, boolean),
+    "retries": Key(INT32_MAX, integer(0)),
+    "max.in.flight.requests.per.connection": Key(5, integer(1)),
+    "linger.ms": Key(5, long(0)),
+    "batch.size": Key(16_384, integer(0)),
+    "buffer.memory": Key(33_554_432, long(0)),
+    "max.block.ms": Key(60_000, long(0)),
+    "max.request.size": Key(1_048_576, integer(0)),
+    "compression.type": Key("none", one_of({codec.name.lower(): codec for codec in Codec})),
+    "compression.gzip.level": Key(-1, gzip_level),
+    "compression.lz4.level": Key(9, integer(1, 17)),
+    "compression.zstd.level": Key(3, integer(-131_072, 22)),
+    "delivery.timeout.ms": Key(120_000, integer(0)),
+    "metadata.max.idle.ms": Key(300_000, long(5_000)),
+    "partitioner.class": Key(None, plugin),
+    "partitioner.ignore.keys": Key(False, boolean),
+    "partitioner.adaptive.partitioning.enable": Key(True, boolean),
+    "partitioner.availability.timeout.ms": Key(0, long(0)),
+    "key.serializer": Key(None, plugin),
+    "value.serializer": Key(None, plugin),
+    "receive.buffer.bytes": Key(32_768, integer(-1)),
+    "transactional.id": Key(None, optional_text),
+    "transaction.timeout.ms": Key(60_000, integer(0)),
+}
+
+#: What a release changed: (setting, since, default). What is not here never changed since 2.0.
+CHANGES = (
+    *CLIENT_CHANGES,
+    Change("retries", (2, 0), 0),
+    Change("retries", (2, 1), INT32_MAX),  # KIP-91
+    Change("acks", (2, 0), "1"),
+    Change("acks", (3, 0), "all"),  # KIP-679
+    Change("enable.idempotence", (2, 0), False),
+    Change("enable.idempotence", (3, 0), True),  # KIP-679
+    Change("linger.ms", (2, 0), 0),
+    Change("linger.ms", (4, 0), 5),  # KIP-1030
+    Change("partitioner.adaptive.partitioning.enable", (2, 0), False),
+    Change("partitioner.adaptive.partitioning.enable", (3, 3), True),  # KIP-794
+)
+
+#: Settings of the Java client that have no meaning here, and why.
+ABSENT: Mapping[str, str] = {
+    "ssl.": "the reference client speaks no TLS",
+    "sasl.": "the only SASL mechanism is PLAIN, with sasl.jaas.config",
+    "security.providers": "the reference client speaks no TLS",
+    "enable.metrics.push": "metrics are not pushed to the broker",
+    "metrics.recording.level": "all metrics are recorded",
+    "transaction.two.phase.commit.enable": "transactions are not there yet",
+}
+
+
+# rules
+
+
+def _settle_idempotence(values: dict[str, Any], given: Mapping[str, Any], release: Release) -> None:
+    """CLI-CFG-01, -02: what was asked for and is contradicted is an error, a default gives way.
+
+    2.x: idempotence is off unless asked for (or needed by transactions), and then completes acks and retries itself.
+    3.x: a default gives way to all three. 4.x: too many requests in flight are an error even for the default.
+    """
+    if release < (3, 0):
+        if "enable.idempotence" not in given and values["transactional.id"] is not None:
+            values["enable.idempotence"] = True
+        if values["enable.idempotence"] and "acks" not in given:
+            values["acks"] = -1
+        if values["enable.idempotence"] and "retries" not in given:
+            values["retries"] = INT32_MAX
+    if not values["enable.idempotence"]:
+        return
+    conflicts = _idempotence_conflicts(values)
+    in_flight = "max.in.flight.requests.per.connection"
+    is_error = (
+        release < (3, 0) or "enable.idempotence" in given or (in_flight in conflicts and release >= (4, 0))
+    )
+    if conflicts and is_error:
+        raise ConfigException(conflicts.get(in_flight) or next(iter(conflicts.values())))
+    for sentence in conflicts.values():
+        logger.warning("idempotence is switched off: %s", sentence)
+    values["enable.idempotence"] = not conflicts
+
+
+def _idempotence_conflicts(values: Mapping[str, Any]) -> dict[str, str]:
+    in_flight = "max.in.flight.requests.per.connection"
+    broken = {
+        "acks": (values["acks"] != -1, "all"),
+        "retries": (values["retries"] == 0, "more than 0"),
+        in_flight: (values[in_flight] > MAX_IN_FLIGHT_IDEMPOTENT, f"at most {MAX_IN_FLIGHT_IDEMPOTENT}"),
+    }
+    return {
+        name: f"{name} must be {due} for an idempotent producer, not {values[name]}"
+        for name, (is_broken, due) in broken.items()
+        if is_broken
+    }
+
+
+def _settle_transactions(values: Mapping[str, Any]) -> None:
+    """CLI-CFG-03: also where idempotence had to give way."""
+    if values["transactional.id"] is not None and not values["enable.idempotence"]:
+        raise ConfigException("transactional.id requires enable.idempotence")
+
+
+def _settle_client_id(values: dict[str, Any], given: Mapping[str, Any], number: int) -> None:
+    """CLI-CFG-03: a name of its own for a producer that was given none."""
+    if "client.id" not in given:
+        transactional_id = values["transactional.id"]
+        values["client.id"] = f"producer-{number if transactional_id is None else transactional_id}"
+
+
+def _settle_delivery_timeout(values: dict[str, Any], given: Mapping[str, Any]) -> None:
+    """PRD-EXP-04: an explicit delivery.timeout.ms that is too short is an error, the default is raised."""
+    least = min(values["linger.ms"] + values["request.timeout.ms"], INT32_MAX)
+    if values["delivery.timeout.ms"] >= least:
+        return
+    if "delivery.timeout.ms" in given:
+        raise ConfigException(
+            f"delivery.timeout.ms must be at least linger.ms + request.timeout.ms, which is {least}"
+        )
+    values["delivery.timeout.ms"] = least

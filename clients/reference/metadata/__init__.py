@@ -1,0 +1,1 @@
+"""What the client knows of topics, partitions and leaders."""

@@ -1,0 +1,1 @@
+"""Connections, requests and responses: Kafka's NetworkClient and its parts."""

@@ -1,0 +1,36 @@
+"""Which broker to ask what any of them can answer (NET-CON-13)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from clients.reference.network.connection_states import ClusterConnectionStates
+from clients.reference.network.in_flight_requests import InFlightRequests
+from clients.reference.ports import Jitter, Node
+
+
+def starting_anywhere(nodes: Sequence[Node], jitter: Jitter) -> list[Node]:
+    """The nodes in their order, beginning with any of them: ties are not always the same node's."""
+    if not nodes:
+        return []
+    start = int((jitter() + 1) / 2 * len(nodes)) % len(nodes)
+    return [*nodes[start:], *nodes[:start]]
+
+
+def least_loaded(
+    nodes: Sequence[Node], states: ClusterConnectionStates, in_flight: InFlightRequests, now_ms: int
+) -> int | None:
+    """The ready node with the fewest requests in flight, else one being connected, else the one tried longest ago.
+
+    None where all are throttled, full, or in their backoff.
+    """
+    sendable = [
+        node.id for node in nodes if states.is_ready(node.id, now_ms) and in_flight.can_send_more(node.id)
+    ]
+    if sendable:
+        return min(sendable, key=in_flight.count)
+    preparing = [node.id for node in nodes if states.is_preparing(node.id)]
+    if preparing:
+        return preparing[0]
+    connectable = [node.id for node in nodes if states.can_connect(node, now_ms)]
+    return min(connectable, key=states.last_attempt_ms, default=None)

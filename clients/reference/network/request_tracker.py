@@ -1,0 +1,109 @@
+"""Exchanges: requests become frames, and frames become the answers to requests.
+
+What is written gets a correlation id; what comes back must answer the oldest request of its connection, in the
+version in which that was asked. Anything else is no answer to anybody (NET-INF-01, -10).
+"""
+
+from __future__ import annotations
+
+from clients.reference.common.requests import ClientRequest, Message
+from clients.reference.config.producer_config import ProducerConfig
+from clients.reference.network.in_flight_requests import InFlightRequest, InFlightRequests
+from clients.reference.network.sasl import RESERVED_CORRELATION_IDS
+from clients.reference.network.throttling import throttle_time_ms
+from clients.reference.ports import INT32_MAX, Selector
+from clients.reference.telemetry.trace import RequestLost, RequestSent, ResponseReceived, Trace
+from harness.wire.apis import api_name
+from harness.wire.headers import read_response_header
+from harness.wire.messages import WireError, decode_response, encode_request
+
+
+class NoAnswerError(Exception):
+    """A frame that answers nothing: one sentence. Its connection cannot be trusted any more."""
+
+
+class Exchanges:
+    """Writes to ``selector`` and keeps ``in_flight``; traces every request, its answer, or its loss."""
+
+    def __init__(
+        self, config: ProducerConfig, selector: Selector, in_flight: InFlightRequests, trace: Trace
+    ) -> None:
+        self._client_id = config.client_id
+        self._selector = selector
+        self._in_flight = in_flight
+        self._trace = trace
+        self.next_correlation_id = 0
+
+    def write(self, request: ClientRequest, version: int, now_ms: int) -> bool | None:
+        """Hand one request to the selector, in flight from ``now_ms`` on; its node must have room for one more.
+
+        True where all of it is written already.
+        """
+        correlation_id = self._take_correlation_id()
+        data = encode_request(request.build(version), correlation_id, self._client_id)
+        self._in_flight.add(InFlightRequest(request.node_id, request, version, correlation_id, now_ms))
+        self._trace(
+            RequestSent(
+                at_ms=now_ms,
+                node=request.node_id,
+                api=api_name(request.api),
+                version=version,
+                correlation_id=correlation_id,
+                size_bytes=len(data),
+            )
+        )
+        return self._selector.send(request.node_id, data)
+
+    def answered(self, node_id: int, payload: bytes, now_ms: int) -> tuple[InFlightRequest, Message]:
+        """The request that a frame answers, no longer in flight, and the message; raises NoAnswerError."""
+        oldest = self._in_flight.oldest(node_id)
+        if oldest is None:
+            raise NoAnswerError("a response that nothing was asked for")
+        body = self._read(oldest, payload)
+        self._in_flight.complete_oldest(node_id)
+        self._trace(
+            ResponseReceived(
+                at_ms=now_ms,
+                node=node_id,
+                api=api_name(oldest.request.api),
+                correlation_id=oldest.correlation_id,
+                latency_ms=now_ms - oldest.sent_ms,
+                size_bytes=len(payload),
+                throttle_ms=throttle_time_ms(body),
+            )
+        )
+        return oldest, body
+
+    def lost(self, node_id: int, now_ms: int, *, timed_out: bool) -> list[ClientRequest]:
+        """All requests of a node, oldest first: their answers will never be applied (NET-INF-06)."""
+        lost = self._in_flight.clear(node_id)
+        for each in lost:
+            self._trace(
+                RequestLost(
+                    at_ms=now_ms,
+                    node=node_id,
+                    api=api_name(each.request.api),
+                    correlation_id=each.correlation_id,
+                    timed_out=timed_out,
+                )
+            )
+        return [each.request for each in lost]
+
+    def _read(self, oldest: InFlightRequest, payload: bytes) -> Message:
+        api = oldest.request.api
+        try:
+            correlation_id, _ = read_response_header(payload, api, oldest.api_version)
+            if correlation_id == oldest.correlation_id:
+                return decode_response(payload, api, oldest.api_version)[1]
+        except WireError as error:
+            raise NoAnswerError(f"unreadable {api_name(api)} response: {error}") from None
+        raise NoAnswerError(f"correlation id {correlation_id} where {oldest.correlation_id} was due")
+
+    def _take_correlation_id(self) -> int:
+        """One counter a client, over all connections; int32, wrapping, without the reserved ids (NET-INF-02)."""
+        taken = self.next_correlation_id
+        following = taken + 1
+        if following in RESERVED_CORRELATION_IDS:
+            following = -INT32_MAX - 1
+        self.next_correlation_id = following
+        return taken

@@ -1,0 +1,104 @@
+"""SASL/PLAIN, the exchange between "TCP is up" and "connected" (KIP-43, KIP-152).
+
+SaslHandshake names the mechanism, SaslAuthenticate carries its token. Neither ever shares a connection's time with
+other requests, and their correlation ids come from a range that nobody else uses, so that an answer cannot be taken
+for another's (NET-INF-02).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from clients.reference.common.requests import message_of
+from clients.reference.config.producer_config import ProducerConfig
+from clients.reference.errors import ConfigException
+from clients.reference.network.channel import AuthenticationFailedError, Authenticator
+from clients.reference.ports import INT32_MAX
+from harness.wire.apis import Api, api_name
+from harness.wire.error_table import BY_NAME, error_for
+from harness.wire.errors import WireError
+from harness.wire.messages import decode_response, encode_request
+
+RESERVED_CORRELATION_IDS = range(INT32_MAX - 7, INT32_MAX + 1)
+HANDSHAKE_VERSION = 1  # from this version on tokens go in SaslAuthenticate requests
+AUTHENTICATE_VERSION = 1
+_UNSUPPORTED_SASL_MECHANISM = BY_NAME["UNSUPPORTED_SASL_MECHANISM"].code
+_LOGIN_MODULE = re.compile(
+    r"\s*[\w.$]*PlainLoginModule\s+(required|requisite|sufficient|optional)\b(.*);\s*", re.S
+)
+_OPTION = re.compile(r"""(\w+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|'((?:[^'\\]|\\.)*)'|([^\s;"']+))""")
+
+
+def plain_credentials(jaas_config: str | None) -> tuple[str, str]:
+    """(username, password) of a sasl.jaas.config; raises ConfigException where they are not there."""
+    module = _LOGIN_MODULE.fullmatch(jaas_config or "")
+    if module is None:
+        raise ConfigException(
+            "sasl.jaas.config: expected '...PlainLoginModule required username=... password=...;'"
+        )
+    options = {
+        name: re.sub(r"\\(.)", r"\1", double or single or plain)
+        for name, double, single, plain in _OPTION.findall(module[2])
+    }
+    missing = [name for name in ("username", "password") if name not in options]
+    if missing:
+        raise ConfigException(f"sasl.jaas.config: {missing[0]} is missing")
+    return options["username"], options["password"]
+
+
+def authenticators(config: ProducerConfig) -> Callable[[], Authenticator | None]:
+    """Makes an authenticator for each connection; None where the protocol has no authentication.
+
+    Raises ConfigException where the credentials are not there.
+    """
+    if config.security_protocol == "PLAINTEXT":
+        return lambda: None
+    username, password = plain_credentials(config.sasl_jaas_config)
+    return lambda: PlainAuthenticator(username, password, config.client_id, config.sasl_mechanism)
+
+
+class PlainAuthenticator:
+    """See channel.Authenticator; one for each connection."""
+
+    def __init__(self, username: str, password: str, client_id: str, mechanism: str = "PLAIN") -> None:
+        self._token = b"\0".join((b"", username.encode(), password.encode()))
+        self._client_id = client_id
+        self._mechanism = mechanism
+        self._correlation_id = RESERVED_CORRELATION_IDS.start
+        self._asked = Api.SASL_HANDSHAKE
+
+    def start(self) -> bytes:
+        """The SaslHandshake request, which names the mechanism."""
+        return self._request(Api.SASL_HANDSHAKE, HANDSHAKE_VERSION, mechanism=self._mechanism)
+
+    def answer(self, payload: bytes) -> bytes | None:
+        """The SaslAuthenticate request with the token, then None; raises AuthenticationFailedError."""
+        if self._asked is Api.SASL_HANDSHAKE:
+            self._read(payload, HANDSHAKE_VERSION)
+            return self._request(Api.SASL_AUTHENTICATE, AUTHENTICATE_VERSION, auth_bytes=self._token)
+        self._read(payload, AUTHENTICATE_VERSION)
+        return None
+
+    def _request(self, api: Api, version: int, **values: object) -> bytes:
+        self._asked = api
+        self._correlation_id += 1
+        return encode_request(message_of(api, version, **values), self._correlation_id, self._client_id)
+
+    def _read(self, payload: bytes, version: int) -> None:
+        """Raises AuthenticationFailedError for whatever is no consent."""
+        name = api_name(self._asked)
+        try:
+            correlation_id, body = decode_response(payload, self._asked, version)
+        except WireError as unreadable:
+            what = f"no {name} response, is this a SASL listener? {unreadable}"
+            raise AuthenticationFailedError(what) from None
+        if correlation_id != self._correlation_id:
+            what = f"correlation id {correlation_id} where {self._correlation_id} was due"
+            raise AuthenticationFailedError(f"no {name} response: {what}")
+        error = error_for(int(body.error_code))
+        if error.code == _UNSUPPORTED_SASL_MECHANISM:
+            enabled = ", ".join(body.mechanisms)
+            raise AuthenticationFailedError(f"the broker has no mechanism {self._mechanism}, but {enabled}")
+        if error.code:
+            raise AuthenticationFailedError(getattr(body, "error_message", None) or error.name)

@@ -1,0 +1,111 @@
+"""Interceptors: they see every record before it is sent, and its end (KIP-42; PRD-ISP-01, -02).
+
+``on_send`` runs in the caller's thread, before serialization and before anything waits; each interceptor gets what
+the one before it returned. ``on_acknowledgement`` runs on the I/O thread before the record's own callback, once a
+record, also for one that never came into a batch. What an interceptor raises is logged and changes nothing.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from clients.reference.errors import SendError
+from clients.reference.producer.producer_batch import (
+    NO_OFFSET,
+    NO_TIMESTAMP,
+    Callback,
+    Headers,
+    RecordMetadata,
+)
+from clients.reference.producer.send_handle import Delivery
+
+logger = logging.getLogger("kafka-trial.reference")
+NO_PARTITION = -1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProducerRecord:
+    """A record as the application gave it; an interceptor returns it, or ``dataclasses.replace`` of it.
+
+    ``timestamp_ms`` is Unix time, None for the time of sending; ``partition`` None leaves the choice to the client.
+    """
+
+    topic: str
+    value: Any = None
+    key: Any = None
+    partition: int | None = None
+    timestamp_ms: int | None = None
+    headers: Headers = ()
+
+
+class ProducerInterceptor(Protocol):
+    """The port; ``configure`` and ``close`` are optional (plugins.py)."""
+
+    def on_send(self, record: ProducerRecord) -> ProducerRecord:
+        """The record to go on with."""
+
+    def on_acknowledgement(self, metadata: RecordMetadata, error: Exception | None, headers: Headers) -> None:
+        """The record's end. For a failed record the offset is -1, and the partition where none was chosen."""
+
+
+class Acknowledgement:
+    """The callback of a record that passed interceptors: theirs first, then the application's.
+
+    ``delivery`` is set when the record has one: from it comes the partition of a record that failed.
+    """
+
+    __slots__ = ("_callback", "_interceptors", "_record", "delivery")
+
+    def __init__(self, interceptors: Interceptors, record: ProducerRecord, callback: Callback | None) -> None:
+        self._interceptors, self._record, self._callback = interceptors, record, callback
+        self.delivery: Delivery | None = None
+
+    def __call__(self, metadata: RecordMetadata | None, error: SendError | None) -> None:
+        """Called once, by the I/O thread."""
+        if metadata is not None:
+            self._interceptors.on_acknowledgement(metadata, None, self._record.headers)
+        elif error is not None:
+            batch = self.delivery.batch if self.delivery else None
+            self._interceptors.on_send_error(self._record, error, batch.partition[1] if batch else None)
+        if self._callback:
+            self._callback(metadata, error)
+
+
+class Interceptors:
+    """The chain, in the order of the setting."""
+
+    def __init__(self, chain: Sequence[ProducerInterceptor]) -> None:
+        self._chain = tuple(chain)
+
+    def __bool__(self) -> bool:
+        return bool(self._chain)
+
+    def on_send(self, record: ProducerRecord) -> ProducerRecord:
+        """What the last interceptor made of it; one that fails, or returns no record, is passed over."""
+        for interceptor in self._chain:
+            try:
+                returned = interceptor.on_send(record)
+                if not isinstance(returned, ProducerRecord):
+                    raise TypeError(f"on_send() returned {type(returned).__name__}, not a ProducerRecord")
+                record = returned
+            except Exception:
+                logger.warning("an interceptor's on_send failed (topic %s)", record.topic, exc_info=True)
+        return record
+
+    def on_acknowledgement(self, metadata: RecordMetadata, error: Exception | None, headers: Headers) -> None:
+        """Tell all."""
+        for interceptor in self._chain:
+            try:
+                interceptor.on_acknowledgement(metadata, error, headers)
+            except Exception:
+                logger.warning("an interceptor's on_acknowledgement failed", exc_info=True)
+
+    def on_send_error(self, record: ProducerRecord, error: Exception, partition: int | None = None) -> None:
+        """The end of a record that has no place in any log."""
+        known = next((each for each in (record.partition, partition) if each is not None), NO_PARTITION)
+        self.on_acknowledgement(
+            RecordMetadata(record.topic, known, NO_OFFSET, NO_TIMESTAMP), error, record.headers
+        )

@@ -1,0 +1,48 @@
+"""Where every batch is, and whether a producer is at rest: invariants that tests and suites ask for.
+
+A batch without a final state is in exactly one place: its partition's queue, or in flight; a batch that was split has
+been replaced by its parts (PRD-FIN-04). At rest nothing is in any place and all memory is back (PRD-ACC-11).
+"""
+
+from __future__ import annotations
+
+from clients.reference.producer.record_accumulator import RecordAccumulator
+from clients.reference.producer.sender import Sender
+from clients.reference.states import BatchState
+
+_STATES = {
+    "queue": (BatchState.OPEN, BatchState.CLOSED),
+    "in-flight": (BatchState.IN_FLIGHT,),
+}
+
+
+def misplaced(accumulator: RecordAccumulator, sender: Sender) -> list[str]:
+    """What is wrong with the places of the batches, one sentence each; nothing at any time between two rounds."""
+    places = [(batch, "queue") for batch in accumulator.queued()]
+    places += [(batch, "in-flight") for batch in sender.in_flight()]
+    wrong = [
+        f"{batch.name} is {batch.state.value} and in place {place}"
+        for batch, place in places
+        if batch.state not in _STATES[place]
+    ]
+    placed = {batch for batch, _ in places}
+    if len(placed) < len(places):
+        wrong.append("a batch is in two places")
+    for batch in accumulator.incomplete():
+        if not (batch.is_done or batch in placed):
+            wrong.append(f"{batch.name} is {batch.state.value} and nowhere")
+    return wrong
+
+
+def not_at_rest(accumulator: RecordAccumulator, sender: Sender, blocked_sends: int) -> list[str]:
+    """What keeps a producer from being at rest, one sentence each."""
+    busy = misplaced(accumulator, sender)
+    busy += [f"{batch.name} is queued" for batch in accumulator.queued()]
+    busy += [f"{batch.name} is in flight" for batch in sender.in_flight()]
+    busy += [f"{batch.name} holds memory, or its callbacks are due" for batch in accumulator.unreleased()]
+    if blocked_sends:
+        busy.append(f"{blocked_sends} send(s) wait for metadata or memory")
+    pool = accumulator.pool
+    if pool.available_bytes != pool.total_bytes:
+        busy.append(f"{pool.total_bytes - pool.available_bytes} bytes of buffer.memory are not back")
+    return busy

@@ -1,0 +1,386 @@
+"""ProducerCore: the whole producer without I/O, clock, threads or dice.
+
+A driver calls ``send`` for records and ``run_once(now_ms)`` when something happened on the network or the time that
+the last call gave has come; after each of them ``publish`` runs the callbacks. Nothing here ever waits. The same core
+serves threads and sockets (transport/) and virtual time.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from clients.reference.common.earliest import earliest
+from clients.reference.config.producer_config import INT64_MAX, ProducerConfig
+from clients.reference.errors import (
+    BrokerError,
+    IllegalStateError,
+    ProducerClosedError,
+    RecordTooLargeError,
+    SendError,
+)
+from clients.reference.metadata.metadata import Metadata, TopicMetadata
+from clients.reference.network.channel import Channel
+from clients.reference.network.metadata_updater import MetadataUpdater
+from clients.reference.network.network_client import NetworkClient
+from clients.reference.ports import Jitter, Selector
+from clients.reference.producer import batch_errors, invariants
+from clients.reference.producer.append_cache import Seats
+from clients.reference.producer.blocked_sends import BlockedSends, topic_with_partition
+from clients.reference.producer.buffer_pool import BufferPool, Grant
+from clients.reference.producer.partitioner import ClusterView, CustomPartitioner, Partitioner
+from clients.reference.producer.producer_batch import Callback, Headers, ProducerBatch
+from clients.reference.producer.producer_plugins import ProducerPlugins
+from clients.reference.producer.record_accumulator import RecordAccumulator
+from clients.reference.producer.record_size import size_of_record
+from clients.reference.producer.send_handle import Delivery, Outgoing
+from clients.reference.producer.sender import Sender
+from clients.reference.producer.transaction_manager import TransactionManager
+from clients.reference.states import LIFE, LifeEvent, LifeState
+from clients.reference.telemetry.trace import Misbehaved, StateChanged, Trace, no_trace
+from harness.model.verdicts import Outcome
+from harness.wire.records import BATCH_OVERHEAD_BYTES
+
+_OPEN, _CLOSED = LifeState.OPEN, LifeState.CLOSED
+
+
+@dataclass(frozen=True)
+class Components:
+    """The classes that a producer is made of; a variant of the client swaps one.
+
+    ``config``, ``plugins`` and ``channel`` are for whoever makes a producer: its settings, and its connections.
+    """
+
+    config: type[ProducerConfig] = ProducerConfig
+    metadata: type[Metadata] = Metadata
+    network_client: type[NetworkClient] = NetworkClient
+    metadata_updater: type[MetadataUpdater] = MetadataUpdater
+    partitioner: type[Partitioner] = Partitioner
+    transaction_manager: type[TransactionManager] = TransactionManager
+    batch: type[ProducerBatch] = ProducerBatch
+    accumulator: type[RecordAccumulator] = RecordAccumulator
+    sender: type[Sender] = Sender
+    blocked_sends: type[BlockedSends] = BlockedSends
+    channel: type[Channel] = Channel
+    plugins: type[ProducerPlugins] = ProducerPlugins
+
+
+class ProducerCore:
+    """A producer for one thread at a time; ``now_ms`` is any clock that never goes back, in whole milliseconds."""
+
+    def __init__(
+        self,
+        config: ProducerConfig,
+        selector: Selector,
+        *,
+        jitter: Jitter,
+        trace: Trace = no_trace,
+        components: Components | None = None,
+        partitioner: CustomPartitioner | None = None,
+        new_delivery: Callable[..., Delivery] = Delivery,
+        owner: Any = None,
+    ) -> None:
+        made = components or Components()
+        self._config = config
+        self._trace = trace
+        self._metadata = made.metadata(config, jitter, trace)
+        self._client = made.network_client(config, selector, self._metadata, jitter, trace)
+        self._updater = made.metadata_updater(config, self._client, self._metadata)
+        transactions = made.transaction_manager(config, jitter, trace) if config.enable_idempotence else None
+        self._transactions = transactions
+        self._accumulator = made.accumulator(config, self._metadata, transactions, jitter, trace, made.batch)
+        self._partitioner = made.partitioner(config, jitter, self._accumulator)
+        self._custom_partitioner = partitioner
+        self._cluster_view = ClusterView(self._metadata)
+        self._sender = made.sender(
+            config, self._client, self._metadata, self._accumulator, transactions, trace, self._publish_later
+        )
+        self._blocked = made.blocked_sends(
+            config, self._metadata, self._accumulator.pool, trace, self._append, self._fail
+        )
+        self._to_publish: deque[ProducerBatch | Outgoing] = deque()
+        self._life = LIFE.initial
+        self._force_at_ms: int | None = None
+        self._wants_round = False
+        self._largest_record = min(
+            (config.max_request_size, "max.request.size"), (config.buffer_memory, "buffer.memory")
+        )
+        self._new_delivery, self._owner = new_delivery, owner
+        self._seats = Seats(
+            self._metadata,
+            self._partitioner,
+            partitioner is None,
+            self._largest_record[0],
+            new_delivery,
+            owner,
+        )
+        self.send_plain = self._seats.append
+
+    # records
+
+    def send(
+        self,
+        topic: str,
+        key: bytes | None,
+        value: bytes | None,
+        *,
+        timestamp_ms: int,
+        now_ms: int,
+        partition: int | None = None,
+        headers: Headers = (),
+        callback: Callback | None = None,
+        raw: tuple[Any, Any] | None = None,
+    ) -> tuple[Delivery, bool]:
+        """Put a record into a batch; gives its delivery, and whether a round is due now.
+
+        ``timestamp_ms`` is the record's own (Unix time), ``now_ms`` the core's clock; ``raw`` are key and value before
+        they were serialized, for a partitioner of the application's. Raises IllegalStateError after close, UsageError
+        for what is no record (PRD-ISP-09); all else fails the delivery.
+        """
+        if not headers and 0 <= timestamp_ms <= INT64_MAX:
+            delivery = self.send_plain(topic, key, value, timestamp_ms, now_ms, callback, partition)
+            if delivery is not None:
+                return delivery, False
+        return self._send(topic, key, value, timestamp_ms, now_ms, partition, headers, callback, raw)
+
+    def _send(
+        self,
+        topic: str,
+        key: bytes | None,
+        value: bytes | None,
+        timestamp_ms: int,
+        now_ms: int,
+        partition: int | None,
+        headers: Headers,
+        callback: Callback | None,
+        raw: tuple[Any, Any] | None,
+    ) -> tuple[Delivery, bool]:
+        """The whole way: everything is checked, and what finds no metadata or no memory waits."""
+        if self._life is not _OPEN:
+            raise IllegalStateError("the producer is closed")
+        size_bytes = size_of_record(key, value, headers, timestamp_ms, partition)
+        delivery = self._new_delivery(timestamp_ms, None, 0, None, self._owner)
+        out = Outgoing(
+            topic, partition, key, value, headers, timestamp_ms, callback, size_bytes, delivery, raw
+        )
+        failure = self._refusal(size_bytes)
+        if failure:
+            self._fail(out, failure)
+            return delivery, True
+        self._metadata.add(topic, now_ms)
+        known = topic_with_partition(self._metadata, out)
+        if known is not None:
+            if self._append(out, known, now_ms):
+                if delivery.batch and not headers:
+                    keyless = key is None and partition is None
+                    self._seats.leave(delivery.batch, now_ms, keyless=keyless)
+                return delivery, self._wants_round
+            if delivery.failure:
+                return delivery, True
+        self._blocked.add(out, self._accumulator.memory_for(size_bytes), now_ms)
+        return delivery, True
+
+    def _refusal(self, size_bytes: int) -> SendError | None:
+        """Why a record cannot be sent at all: too large (PRD-ACC-10), or a producer that cannot go on."""
+        whole_bytes = size_bytes + BATCH_OVERHEAD_BYTES
+        if whole_bytes > self._largest_record[0]:
+            limit, setting = self._largest_record
+            return RecordTooLargeError(f"the record takes {whole_bytes} bytes, {setting} is {limit}")
+        fatal = self._transactions and self._transactions.fatal_error
+        return batch_errors.cannot_go_on(fatal) if fatal else None
+
+    def _append(self, out: Outgoing, known: TopicMetadata, now_ms: int, grant: Grant | None = None) -> bool:
+        """Choose the partition and put the record into a batch; False where there is no memory, or it failed."""
+        try:
+            partition = self._choose_partition(out, known)
+        except Exception as raised:
+            self._fail(out, SendError(f"no partition for the record: {type(raised).__name__}: {raised}"))
+            return False
+        appended = self._accumulator.append(out, (out.topic, partition), now_ms, grant)
+        if appended is None:
+            return False
+        out.delivery.batch, out.delivery.index = appended.batch, appended.index
+        self._wants_round = appended.wake
+        if out.partition is None and self._custom_partitioner is None:
+            self._partitioner.appended(out.topic, out.key, appended.size_bytes)
+        return True
+
+    def _choose_partition(self, out: Outgoing, known: TopicMetadata) -> int:
+        """The record's own, else the application's choice, else the key's, else a sticky one (PRD-ISP-06)."""
+        if out.partition is not None:
+            return out.partition
+        custom = self._custom_partitioner
+        if custom is None:
+            return self._partitioner.partition(out.topic, known, out.key)
+        key, value = out.raw or (out.key, out.value)
+        chosen = custom.partition(out.topic, key, out.key, value, out.value, self._cluster_view)
+        if chosen not in known.partitions:
+            raise ValueError(f"the partitioner chose {chosen!r}, which topic {out.topic!r} does not have")
+        return chosen
+
+    def _fail(self, out: Outgoing, failure: SendError) -> None:
+        out.delivery.failure = failure
+        self._to_publish.append(out)
+
+    # what is known
+
+    @property
+    def pool(self) -> BufferPool:
+        """The account of buffer.memory."""
+        return self._accumulator.pool
+
+    def listen_for_cluster_id(self, listener: Callable[[str | None], None]) -> None:
+        """Have ``listener`` told the cluster's id after every metadata update (PRD-ISP-05)."""
+        self._metadata.on_cluster_id = listener
+
+    def topic_metadata(self, topic: str, now_ms: int) -> TopicMetadata | None:
+        """What is known of a topic; where it is nothing yet, the topic is asked for and a round is due.
+
+        Raises BrokerError where the broker's answer is an error that asking again does not mend (MET-13), and a fatal
+        error of the client's metadata (MET-16).
+        """
+        self._metadata.add(topic, now_ms)
+        refusal = self._metadata.topic_errors.get(topic)
+        if refusal and not refusal.retriable:
+            raise BrokerError(refusal, f"topic {topic!r}: {refusal.name}", outcome=Outcome.FAIL)
+        known = self._metadata.topics.get(topic)
+        if known is None or not known.partitions:
+            fatal = self._metadata.take_fatal_error()
+            if fatal:
+                raise fatal
+            self._metadata.request_update_for(topic)
+            return None
+        return known
+
+    # rounds
+
+    def run_once(self, now_ms: int) -> int | None:
+        """Take what the network brought and do all that can be done now.
+
+        Gives the time of the next call that is due by itself; None where only the network or the application can
+        bring news. That time may be now.
+        """
+        if self._life is _CLOSED:
+            return None
+        self._client.poll(now_ms)
+        self._blocked.progress(self._accumulator.memory_for, now_ms)
+        self._updater.maybe_update(now_ms)
+        due_ms = earliest(
+            self._sender.step(now_ms),
+            self._updater.maybe_update(now_ms),
+            self._client.next_deadline_ms(),
+            self._blocked.next_ms(now_ms),
+            None if self._life is _OPEN else self._maybe_finish_closing(now_ms),
+        )
+        if self._seats.topics is not self._metadata.topics:
+            self._seats.clear()
+        return due_ms
+
+    def publish(self, now_ms: int) -> bool:
+        """Run the callbacks of what has ended; True if there was any. Callbacks may send."""
+        if not self._to_publish:
+            return False
+        while self._to_publish:
+            ended = self._to_publish.popleft()
+            if isinstance(ended, ProducerBatch):
+                ended.publish(lambda raised: self._misbehaved(raised, now_ms))
+            elif ended.callback:
+                try:
+                    ended.callback(None, ended.delivery.failure)
+                except Exception as raised:
+                    self._misbehaved(raised, now_ms)
+        return True
+
+    def _misbehaved(self, raised: Exception, now_ms: int) -> None:
+        what = f"{type(raised).__name__}: {raised}"
+        self._trace(Misbehaved(at_ms=now_ms, who="callback", what=what))
+
+    def _publish_later(self, batch: ProducerBatch) -> None:
+        self._seats.vacate(batch)
+        self._to_publish.append(batch)
+
+    # invariants
+
+    def misplaced(self) -> list[str]:
+        """What is wrong with where the batches are (PRD-FIN-04): nothing, at any time between two calls."""
+        return invariants.misplaced(self._accumulator, self._sender)
+
+    def not_at_rest(self) -> list[str]:
+        """What is still under way or not given back (PRD-ACC-11); nothing, once everything has its result."""
+        return invariants.not_at_rest(self._accumulator, self._sender, self._blocked.count)
+
+    # flush and close
+
+    def begin_flush(self) -> list[ProducerBatch]:
+        """Make everything sendable; the flush is over when all these batches are published (PRD-CLS-01)."""
+        self._accumulator.begin_flush()
+        return self._accumulator.incomplete()
+
+    def end_flush(self) -> None:
+        """Once for each ``begin_flush``, or nothing lingers any more."""
+        self._accumulator.end_flush()
+
+    @property
+    def is_open(self) -> bool:
+        """Until close() is called."""
+        return self._life is _OPEN
+
+    @property
+    def is_closed(self) -> bool:
+        """Every batch has its result, and no connection is open; ``publish`` may still have results to tell."""
+        return self._life is _CLOSED
+
+    def close(self, now_ms: int, timeout_ms: int | None = None) -> None:
+        """Refuse new records, fail blocked sends, send what is buffered; after ``timeout_ms`` give the rest up.
+
+        The producer is closed when ``is_closed`` is true, by a later round (PRD-CLS-03, -04, -07). Calling it again
+        can only shorten the time.
+        """
+        self._live(LifeEvent.CLOSE, now_ms)
+        if timeout_ms is not None:
+            earlier = [] if self._force_at_ms is None else [self._force_at_ms]
+            self._force_at_ms = min([*earlier, now_ms + max(timeout_ms, 0)])
+        self._seats.clear()
+        self._accumulator.close()
+        self._blocked.give_up(
+            lambda: ProducerClosedError("the producer was closed while send() was waiting"), now_ms
+        )
+
+    def abort_undrained(self, error_for: Callable[[ProducerBatch], SendError], now_ms: int) -> None:
+        """End the batches that were never sent; what was sent goes on to its result."""
+        self._sender.abort_undrained(error_for, now_ms)
+
+    def _maybe_finish_closing(self, now_ms: int) -> int | None:
+        if self._life is not LifeState.CLOSING:
+            return None
+        if not self._sender.has_unfinished():
+            self._live(LifeEvent.DRAINED, now_ms)
+        elif self._force_at_ms is not None and now_ms >= self._force_at_ms:
+            self._sender.abort_all(batch_errors.closed, now_ms)
+            self._live(LifeEvent.FORCE, now_ms)
+        else:
+            return self._force_at_ms
+        self._client.close()
+        self._sender.connections_are_closed()
+        return None
+
+    def force_close(self, now_ms: int) -> None:
+        """Give everything up at once, whatever state a round left behind."""
+        self.close(now_ms, 0)
+        self._maybe_finish_closing(now_ms)
+
+    def _live(self, event: LifeEvent, now_ms: int) -> None:
+        before = self._life
+        self._life = LIFE.after(before, event)
+        self._trace(
+            StateChanged(
+                at_ms=now_ms,
+                machine=LIFE.name,
+                subject="",
+                before=before.told,
+                cause=event.told,
+                after=self._life.told,
+            )
+        )

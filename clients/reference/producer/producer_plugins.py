@@ -1,0 +1,117 @@
+"""The plug-ins of a producer, made from its settings in one order and closed with it (PRD-ISP-01 to -05).
+
+A plug-in that has ``on_update(cluster_id)`` is told the cluster's id at every metadata update (KIP-78): interceptors,
+serializers and metric reporters may ask for it so.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from clients.reference.config.plugins import Plugins
+from clients.reference.config.producer_config import ProducerConfig
+from clients.reference.errors import PluginError, SerializationError
+from clients.reference.producer.interceptors import Interceptors, ProducerRecord
+from clients.reference.producer.serializers import Serializer
+from clients.reference.telemetry.metrics import MetricName
+
+logger = logging.getLogger("kafka-trial.reference")
+Read = Callable[[], Mapping[MetricName, float]]
+
+
+class ProducerPlugins:
+    """Raises PluginError if one cannot be made; those before it are closed then."""
+
+    def __init__(self, config: ProducerConfig) -> None:
+        self._life = Plugins(config.as_mapping())
+        make = self._life.make
+        try:
+            self.reporters = [make("metric.reporters", given, "init") for given in config.metric_reporters]
+            self.partitioner = config.partitioner_class and make(
+                "partitioner.class", config.partitioner_class, "partition"
+            )
+            self.key_serializer = self._serializer("key.serializer", config.key_serializer, is_key=True)
+            self.value_serializer = self._serializer(
+                "value.serializer", config.value_serializer, is_key=False
+            )
+            self.interceptors = Interceptors(
+                [
+                    make("interceptor.classes", given, "on_send", "on_acknowledgement")
+                    for given in config.interceptor_classes
+                ]
+            )
+        except BaseException:
+            self.close()
+            raise
+        self.cluster_listeners = [
+            each for each in self._life.wanting("on_update") if each is not self.partitioner
+        ]
+
+    def _serializer(self, setting: str, given: Any, *, is_key: bool) -> Serializer | None:
+        if given is None:
+            return None
+        made: Serializer = self._life.make(setting, given, "serialize", is_key=is_key)
+        return made
+
+    @property
+    def touch_records(self) -> bool:
+        """Is there anything between the application's record and its bytes?"""
+        return bool(
+            self.interceptors
+            or self.key_serializer
+            or self.value_serializer
+            or self.partitioner
+            or self.cluster_listeners
+        )
+
+    def serialize(self, record: ProducerRecord) -> tuple[Any, Any]:
+        """(key, value) as bytes, the key first; raises SerializationError (PRD-ISP-04)."""
+        return (
+            self._bytes(self.key_serializer, "key", record, record.key),
+            self._bytes(self.value_serializer, "value", record, record.value),
+        )
+
+    def _bytes(self, serializer: Serializer | None, what: str, record: ProducerRecord, value: Any) -> Any:
+        if serializer is None:
+            return value
+        try:
+            return serializer.serialize(record.topic, value, record.headers)
+        except SerializationError:
+            raise
+        except Exception as error:
+            raise SerializationError(
+                f"the {what} of a record for topic {record.topic!r} cannot be serialized: "
+                f"{type(error).__name__}: {error}"
+            ) from error
+
+    def cluster_updated(self, cluster_id: str | None) -> None:
+        """Tell those who asked; what one raises is logged."""
+        self._tell(self.cluster_listeners, lambda listener: listener.on_update(cluster_id))
+
+    def metrics_made(self, names: Sequence[MetricName], read: Read) -> None:
+        """Give the reporters what there is at first, and a way to read it. Raises PluginError."""
+        for reporter in self.reporters:
+            try:
+                reporter.init(names, read)
+            except Exception as error:
+                raise PluginError(
+                    f"metric.reporters: {reporter!r}: {type(error).__name__}: {error}"
+                ) from error
+
+    def metric_added(self, name: MetricName) -> None:
+        """A metric of a new topic or node."""
+        wanting = [each for each in self.reporters if hasattr(each, "metric_added")]
+        self._tell(wanting, lambda reporter: reporter.metric_added(name))
+
+    def close(self) -> None:
+        """Close all plug-ins, once."""
+        self._life.close()
+
+    def _tell(self, plugins: Sequence[Any], call: Callable[[Any], None]) -> None:
+        for plugin in plugins:
+            try:
+                call(plugin)
+            except Exception:
+                logger.warning("a plug-in failed: %s", type(plugin).__name__, exc_info=True)

@@ -1,0 +1,80 @@
+"""What a client says and writes, without the secrets that it was given: clients echo their settings."""
+
+from __future__ import annotations
+
+import os
+import stat
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, Final
+
+from msgspec.structs import replace
+
+from harness.model.contract import AnyEvent, Configured, Fatal, OpComplete, StartupComplete
+from harness.text import redaction
+
+#: Lines that are longer are looked at in parts: other threads have their turn between two of them.
+PART_BYTES: Final = 8_192
+
+
+def discreet(event: AnyEvent) -> AnyEvent:
+    """The event as it is kept and shown."""
+    match event:
+        case Configured():
+            applied = {
+                name: (own, redaction.value(name, redaction.value(own, value)))
+                for name, (own, value) in event.applied.items()
+            }
+            not_set = {name: redaction.text(why) for name, why in event.not_set.items()}
+            return replace(event, applied=applied, not_set=not_set)
+        case Fatal():
+            return replace(event, error=redaction.text(event.error), message=redaction.text(event.message))
+        case StartupComplete():
+            return replace(
+                event, client=redaction.text(event.client), language=redaction.text(event.language)
+            )
+        case OpComplete() if any(event.error):
+            told = {error: error and redaction.text(error) for error in set(event.error)}
+            return replace(event, error=[told[error] for error in event.error])
+        case _:
+            return event
+
+
+def discreet_row(value: Any, name: str = "") -> Any:
+    """A JSON value of a trace as it is kept; ``name`` is what it is the value of."""
+    match value:
+        case str():
+            return redaction.value(name, value)
+        case dict():
+            return {redaction.text(key): discreet_row(inner, key) for key, inner in value.items()}
+        case list():
+            return [discreet_row(inner, name) for inner in value]
+        case _:
+            return value
+
+
+def rewrite(log: Path, most_bytes: int) -> None:
+    """Take the secrets out of a log that is complete; what is beyond ``most_bytes`` of it goes too."""
+    with suppress(OSError):  # it was never written, or is no file: its readers say so
+        fd = os.open(log, os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        with os.fdopen(fd, "r+b") as file:
+            if not stat.S_ISREG(os.fstat(fd).st_mode):
+                return
+            said = file.read(most_bytes)
+            told = b"".join(map(_redacted, _parts(redaction.without_keys(said))))
+            if told != said or file.read(1):
+                file.seek(0)
+                file.write(told)
+                file.truncate()
+
+
+def _parts(said: bytes) -> list[bytes]:
+    return [
+        line[at : at + PART_BYTES]
+        for line in said.splitlines(keepends=True)
+        for at in range(0, len(line), PART_BYTES)
+    ]
+
+
+def _redacted(part: bytes) -> bytes:
+    return redaction.text(part.decode(errors="surrogateescape")).encode(errors="surrogateescape")

@@ -1,0 +1,62 @@
+"""The environment of a client under test: what programs need to run here, and nothing else of ours.
+
+A harness often runs where secrets are in the environment (CI, a developer's shell). A client gets the variables of
+this table, what its adapter sets, and what the user names with ``--client-env``. ``docs/limits.md`` shows the table.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
+from typing import Final
+
+from harness.model.errors import UsageError, unknown
+from harness.text import redaction
+
+#: Name -> what for. A name that ends with ``*`` stands for all that begin so.
+ALLOWED: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "HOME": "where programs keep their caches",
+        "JAVA_HOME": "which Java there is",
+        "LANG": "the language of messages",
+        "LANGUAGE": "the same",
+        "LC_*": "the same",
+        "LD_LIBRARY_PATH": "where shared libraries are",
+        "LOGNAME": "who runs it",
+        "PATH": "where programs are",
+        "SHELL": "some programs start one",
+        "TEMP": "where temporary files go",
+        "TMP": "the same",
+        "TMPDIR": "the same",
+        "TZ": "the time zone of messages",
+        "USER": "who runs it",
+        "XDG_CACHE_HOME": "where caches are",
+    }
+)
+
+
+def allowed(environ: Mapping[str, str] = os.environ) -> dict[str, str]:
+    """The part of ``environ`` that every client may see."""
+    return {name: value for name, value in environ.items() if _is_allowed(name)}
+
+
+def named(names: Iterable[str], environ: Mapping[str, str] = os.environ) -> dict[str, str]:
+    """The variables that the user wants clients to see as well. UsageError for one that is not set."""
+    wanted = tuple(names)
+    for name in wanted:
+        if "=" in name:
+            raise UsageError(
+                f"--client-env takes a name, and {name.partition('=')[0]!r} came with a value",
+                hint=f"set it before the command, and name it: {name.partition('=')[0]}=... kafka-trial ...",
+            )
+        if name not in environ:
+            raise unknown("environment variable", name, environ)
+    redaction.remember(environ[name] for name in wanted if redaction.is_secret(name))
+    return {name: environ[name] for name in wanted}
+
+
+def _is_allowed(name: str) -> bool:
+    return name in ALLOWED or any(
+        name.startswith(pattern.removesuffix("*")) for pattern in ALLOWED if pattern.endswith("*")
+    )

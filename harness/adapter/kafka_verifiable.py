@@ -1,0 +1,70 @@
+"""Results in the words of Apache Kafka's own verifiable producers, one event a record, as ``op_complete``.
+
+Upstream's events have no number and no clock of ours: the record counts as invoked with its ``op_invoke`` and as
+complete when the line was read. Upstream does not say whether a failed record may have been written: ``info``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import msgspec
+
+from harness.limits.parsed import UNREADABLE, cut, why
+from harness.model.contract import Int64, OpComplete
+from harness.model.payload import decode
+from harness.model.verdicts import Outcome
+
+
+class SendSuccess(msgspec.Struct, tag="producer_send_success", tag_field="name"):
+    """Acknowledged at ``offset`` (-1: not known)."""
+
+    value: str
+    partition: Int64
+    offset: Int64
+
+
+class SendError(msgspec.Struct, tag="producer_send_error", tag_field="name"):
+    """Given up, because of ``exception`` (a class) or ``message``."""
+
+    value: str
+    exception: str | None = None
+    message: str | None = None
+
+
+NAMES = frozenset({"producer_send_success", "producer_send_error"})
+_result = msgspec.json.Decoder(SendSuccess | SendError)
+
+
+def translated(line: bytes, seq: int, now_ns: int, invoked: Mapping[int, tuple[int, int]]) -> OpComplete:
+    """The event in ``line``, numbered ``seq``; ``invoked``: record -> its command and when it was invoked.
+
+    ValueError with one sentence if it does not fit upstream's contract, or is about no record that was invoked.
+    """
+    try:
+        result = _result.decode(line)
+    except UNREADABLE as misfit:
+        raise ValueError(f"it does not fit upstream's contract: {why(misfit, line)}") from None
+    identity = decode(result.value)
+    if identity is None or identity.n not in invoked:
+        raise ValueError(f"value {result.value[:80]!r} of a result is not of a record that was invoked")
+    id, invoke_ns = invoked[identity.n]
+    if isinstance(result, SendSuccess):
+        outcome, error, partition, offset = Outcome.OK, None, result.partition, result.offset
+    else:
+        error = cut(result.exception or result.message or "") or None
+        outcome, partition, offset = Outcome.INFO, -1, -1
+    return OpComplete(
+        seq=seq,
+        mono_ns=now_ns,
+        wall_ns=0,
+        op="send",
+        id=id,
+        outcome=[outcome],
+        error=[error],
+        invoke_ns=[invoke_ns],
+        complete_ns=[now_ns],
+        records=[identity.n],
+        partition=[partition],
+        offset=[offset],
+    )

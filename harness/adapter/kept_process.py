@@ -1,0 +1,73 @@
+"""A client under test as a process: with a keeper, an environment of its own, and limits that the kernel holds."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Final
+
+from harness.adapter import keeper
+from harness.model.errors import EnvironmentProblem
+from harness.system import processes
+from harness.system.processes import PIPE, Child
+
+#: Of all that runs here, the kernel is to end a client first when memory runs out.
+OOM_SCORE: Final = 800
+
+
+def has_namespaces() -> bool:
+    """Whether clients live in PID namespaces here."""
+    argv = [sys.executable, "-I", "-S", keeper.__file__, keeper.PROBE]
+    return subprocess.run(argv, capture_output=True, check=False).returncode == 0
+
+
+async def start(
+    argv: Sequence[str],
+    env: Mapping[str, str],
+    log: Path,
+    *,
+    file_bytes: int,
+    line_bytes: int,
+    is_namespaced: bool = True,
+) -> Child:
+    """Start a client with pipes to its stdin and stdout; its stderr is appended to ``log``.
+
+    No file that it writes may be longer than ``file_bytes``, no line on stdout than ``line_bytes``. It lives in a PID
+    namespace where the kernel allows one; with ``is_namespaced`` False, not even there. EnvironmentProblem: there is
+    no such program, or a file cannot be written.
+    """
+    if shutil.which(argv[0], path=env.get("PATH", os.defpath)) is None:
+        raise EnvironmentProblem(f"{argv[0]} cannot be started: no such program")
+    mark = processes.new_mark()
+    asked = {
+        "argv": list(argv),
+        "env": {**env, processes.OWNER: mark},
+        "file_bytes": file_bytes,
+        "namespace": is_namespaced,
+        "oom_score": OOM_SCORE,
+        "parent": os.getpid(),
+    }
+    # In memory and not on the command line, which everybody may read.
+    fd = os.memfd_create("kafka-trial-client")
+    try:
+        with os.fdopen(fd, "wb", closefd=False) as file:
+            file.write(json.dumps(asked).encode())
+        child = await processes.spawn(
+            [sys.executable, "-I", "-S", keeper.__file__, str(fd)],
+            env={},
+            stdin=PIPE,
+            stdout=PIPE,
+            stderr=log,
+            line_limit_bytes=line_bytes,
+            pass_fds=(fd,),
+            is_marked=False,
+        )
+    finally:
+        os.close(fd)
+    child.mark, child.is_keeper = mark, True
+    return child

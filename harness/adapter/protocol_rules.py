@@ -1,0 +1,288 @@
+"""The rules of the contract, sans-IO: what a client may say, given what it was asked and what it said before.
+
+Lines go in, events come out; the first line that breaks a rule raises :class:`Broken` with what was expected. Rules
+that need no table: events are numbered without a gap; times lie between the start of the process and now, on our
+clock; an answer names a command that was sent; a record is invoked once, and then has at most one result.
+
+The results of Apache Kafka's own verifiable clients (``producer_send_success``, ``producer_send_error``: one
+event a record, without number or clock) stand for ``op_complete``. Events of any other name are noted and left out.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from enum import Enum
+
+import msgspec
+
+from harness.adapter import kafka_verifiable
+from harness.limits.meter import NOTES
+from harness.limits.parsed import UNREADABLE, cut, why, within
+from harness.model.contract import (
+    CONTRACT_VERSION,
+    AnyEvent,
+    Close,
+    Command,
+    Configure,
+    Configured,
+    Fatal,
+    Flush,
+    OpComplete,
+    OpInvoke,
+    Produce,
+    ShutdownComplete,
+    StartupComplete,
+    Stats,
+    Unsupported,
+)
+from harness.model.verdicts import Outcome
+
+#: The id of a close that nobody commanded (end of stdin, SIGTERM).
+UNASKED = -1
+OUTCOMES = frozenset(Outcome)
+SHOWN_CHARS = 80
+_COLUMNS = ("error", "invoke_ns", "complete_ns")
+_RECORD_COLUMNS = ("records", "partition", "offset")
+
+
+class Broken(Exception):
+    """A rule of the contract was broken; the sentence says what was expected and what came."""
+
+
+class Unknown(msgspec.Struct, frozen=True):
+    """A command that the contract does not have."""
+
+    cmd: str
+    id: int
+
+
+class Life(Enum):
+    """Where a client process is in its one life."""
+
+    STARTING = "starting"
+    UP = "up"
+    CONFIGURED = "configured"
+    SHUT_DOWN = "shut down"
+    DEAD = "dead"
+
+
+#: What may be said when, and what it leads to; what is absent breaks the contract.
+LIFE: dict[tuple[Life, type[AnyEvent]], Life] = {
+    (Life.STARTING, StartupComplete): Life.UP,
+    (Life.STARTING, Fatal): Life.DEAD,
+    (Life.UP, Configured): Life.CONFIGURED,
+    (Life.UP, OpInvoke): Life.UP,
+    (Life.UP, OpComplete): Life.UP,
+    (Life.UP, Stats): Life.UP,
+    (Life.UP, Unsupported): Life.UP,
+    (Life.UP, Fatal): Life.DEAD,
+    (Life.UP, ShutdownComplete): Life.SHUT_DOWN,
+    (Life.CONFIGURED, OpInvoke): Life.CONFIGURED,
+    (Life.CONFIGURED, OpComplete): Life.CONFIGURED,
+    (Life.CONFIGURED, Stats): Life.CONFIGURED,
+    (Life.CONFIGURED, Unsupported): Life.CONFIGURED,
+    (Life.CONFIGURED, Fatal): Life.DEAD,
+    (Life.CONFIGURED, ShutdownComplete): Life.SHUT_DOWN,
+}
+
+
+class Head(msgspec.Struct):
+    """What can be read of any event, known or not."""
+
+    name: str
+    seq: int | None = None
+
+
+_event = msgspec.json.Decoder(AnyEvent)
+_head = msgspec.json.Decoder(Head)
+_KNOWN = {kind.__struct_config__.tag for kind in AnyEvent.__args__}
+
+
+class Rules:
+    """One client's side of a conversation, checked line by line. ``began_ns``: when its process was started."""
+
+    def __init__(self, began_ns: int) -> None:
+        self.life = Life.STARTING
+        #: Names of events that the contract does not have.
+        self.unknown: list[str] = []
+        self.left_out = 0
+        self._began_ns = self._last_ns = began_ns
+        self._seq = 0
+        self._commands: dict[int, Command | Unknown] = {}
+        self._records = 0
+        self._answered: set[int] = set()
+        self._invoked: dict[int, tuple[int, int]] = {}
+        self._settled: set[int] = set()
+
+    @property
+    def outstanding(self) -> int:
+        """How many records that were asked for have no result."""
+        return self._records - len(self._settled)
+
+    def asked(self, command: Command | Unknown) -> None:
+        """A command is about to be written."""
+        self._commands[command.id] = command
+        if isinstance(command, Produce):
+            self._records += len(command.values)
+
+    def said(self, line: bytes, now_ns: int) -> AnyEvent | None:
+        """The event in ``line``, read at ``now_ns``; None if the contract does not know its name. Raises Broken."""
+        try:
+            head = _head.decode(line)
+        except UNREADABLE as error:
+            raise Broken(f"expected a JSON object with a name and a seq ({why(error, line)})") from None
+        if head.name in kafka_verifiable.NAMES:
+            try:
+                result = kafka_verifiable.translated(line, self._seq - 1, now_ns, self._invoked)
+            except ValueError as error:
+                raise Broken(str(error)) from None
+            return self._accept(result, now_ns)
+        if head.name in _KNOWN or head.seq is not None:
+            self._number(head)
+        if head.name not in _KNOWN:
+            self._note(cut(head.name, SHOWN_CHARS))
+            self.left_out += head.seq is not None
+            return None
+        try:
+            event = within(_event.decode(line), len(line))
+        except UNREADABLE as error:
+            raise Broken(f"{head.name} does not fit the contract: {why(error, line)}") from None
+        self._clock(event, now_ns)
+        return self._accept(event, now_ns)
+
+    def _note(self, name: str) -> None:
+        if name not in self.unknown:
+            self.unknown.append(name)
+            if len(self.unknown) > NOTES.base:
+                raise Broken(f"expected events of the contract, got more than {NOTES.base} other names")
+
+    def stored(self, event: AnyEvent, now_ns: int) -> None:
+        """An event that was accepted before, as evidence keeps it. Its number is not asked for. Raises Broken."""
+        if not (isinstance(event, OpComplete) and event.is_unnumbered):
+            self._clock(event, now_ns)
+        self._accept(event, now_ns)
+
+    def _number(self, head: Head) -> None:
+        if head.seq != self._seq:
+            raise Broken(
+                f"expected seq {self._seq} in {head.name}, got {head.seq}: an event is missing or repeated"
+            )
+        self._seq += 1
+
+    def _clock(self, event: AnyEvent, now_ns: int) -> None:
+        if not self._last_ns <= event.mono_ns <= now_ns:
+            raise Broken(
+                f"expected mono_ns of {_name(event)} between {self._last_ns} and {now_ns}, got {event.mono_ns}:"
+                " it must be CLOCK_MONOTONIC, and events must be written in its order"
+            )
+        self._last_ns = event.mono_ns
+
+    def _accept(self, event: AnyEvent, now_ns: int) -> AnyEvent:
+        after = LIFE.get((self.life, type(event)))
+        if after is None:
+            raise Broken(f"{_name(event)} may not come while the client is {self.life.value}")
+        match event:
+            case StartupComplete():
+                self._startup(event)
+            case Configured():
+                self._configured(event)
+            case Unsupported():
+                self._unsupported(event)
+            case OpInvoke():
+                self._invoke(event)
+            case OpComplete():
+                self._complete(event, now_ns)
+        self.life = after
+        return event
+
+    def _startup(self, event: StartupComplete) -> None:
+        if event.contract_version != CONTRACT_VERSION:
+            raise Broken(f"expected contract_version {CONTRACT_VERSION}, got {event.contract_version}")
+
+    def _configured(self, event: Configured) -> None:
+        command = self._commands.get(event.id)
+        if not isinstance(command, Configure):
+            raise Broken(f"configured answers id {event.id}, but no configure with that id was sent")
+        told = Counter([*event.applied, *event.not_set])
+        odd = [name for name in sorted({*told, *command.config}) if told[name] != (name in command.config)]
+        if odd:
+            raise Broken(f"expected every setting once, in applied or in not_set; not so {', '.join(odd)}")
+
+    def _unsupported(self, event: Unsupported) -> None:
+        command = self._commands.get(event.id)
+        if command is None or event.cmd != (command.cmd if isinstance(command, Unknown) else _name(command)):
+            raise Broken(f"unsupported names {event.cmd!r} with id {event.id}, but no such command was sent")
+        if event.id in self._answered:
+            raise Broken(f"unsupported answers id {event.id} a second time")
+        self._answered.add(event.id)
+
+    def _invoke(self, event: OpInvoke) -> None:
+        if event.op != "send":
+            self._whole_op(event)
+            return
+        command = self._commands.get(event.id)
+        if not isinstance(command, Produce):
+            raise Broken(f"op_invoke of a send names id {event.id}, but no produce with that id was sent")
+        asked = range(command.first, command.first + len(command.values))
+        for n in range(event.first, event.first + event.count):
+            if n not in asked:
+                raise Broken(f"op_invoke names record {n}, but produce {event.id} asked for {_span(asked)}")
+            if n in self._invoked:
+                raise Broken(f"record {n} is invoked a second time")
+            self._invoked[n] = (event.id, event.mono_ns)
+
+    def _whole_op(self, event: OpInvoke | OpComplete) -> None:
+        kind = {"flush": Flush, "close": Close}.get(event.op)
+        if kind is None:
+            raise Broken(f"expected op send, flush or close in {_name(event)}, got {event.op!r}")
+        unasked = event.op == "close" and event.id == UNASKED
+        if not unasked and not isinstance(self._commands.get(event.id), kind):
+            raise Broken(f"{_name(event)} names {event.op} {event.id}, but no such command was sent")
+
+    def _complete(self, event: OpComplete, now_ns: int) -> None:
+        rows = len(event.outcome)
+        columns = _COLUMNS + (_RECORD_COLUMNS if event.op == "send" else ())
+        for name in columns:
+            if len(getattr(event, name)) != rows:
+                raise Broken(
+                    f"expected {rows} rows in column {name} of op_complete, got {len(getattr(event, name))}"
+                )
+        for outcome, invoke_ns, complete_ns in zip(
+            event.outcome, event.invoke_ns, event.complete_ns, strict=True
+        ):
+            if outcome not in OUTCOMES:
+                raise Broken(f"expected outcome ok, fail or info, got {outcome!r}")
+            if not self._began_ns <= invoke_ns <= complete_ns <= now_ns:
+                raise Broken(
+                    f"expected invoke_ns and complete_ns in order between {self._began_ns} and {now_ns},"
+                    f" got {invoke_ns} and {complete_ns}: both must be CLOCK_MONOTONIC"
+                )
+        if event.op == "send":
+            self._results(event)
+            return
+        self._whole_op(event)
+        if rows != 1:
+            raise Broken(f"expected one row in op_complete of {event.op} {event.id}, got {rows}")
+        if event.id in self._answered:
+            raise Broken(f"op_complete answers {event.op} {event.id} a second time")
+        self._answered.add(event.id)
+
+    def _results(self, event: OpComplete) -> None:
+        for n in event.records:
+            if n not in self._invoked:
+                raise Broken(f"op_complete gives a result for record {n}, which was never invoked")
+            if self._invoked[n][0] != event.id:
+                raise Broken(
+                    f"op_complete of send {event.id} gives a result for record {n} of another command"
+                )
+            if n in self._settled:
+                raise Broken(f"record {n} is given a second result")
+            self._settled.add(n)
+
+
+def _name(event: msgspec.Struct) -> str:
+    return str(event.__struct_config__.tag)
+
+
+def _span(numbers: range) -> str:
+    return f"records {numbers.start} to {numbers.stop - 1}"

@@ -1,0 +1,391 @@
+"""The harness's side of a conversation with one client process: commands out, events in, on asyncio.
+
+Every event that the rules admit goes to ``record``, in order, before anybody who waits for it goes on. The first
+line that breaks a rule, or an end before ``shutdown_complete``, ends the conversation: whoever waits, and whoever
+calls from then on, gets :class:`ClientBroken` with the client, what it said and what was expected. Of a client library
+that ended its own process they get :class:`ClientCrashed`.
+
+What a client does slowly is evidence, not an error: a flush or close that is not answered gives None. Deadlines
+carry ``GRACE_S`` on top of what the client was told, for slow machines.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from asyncio import Future
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+import msgspec
+from msgspec.structs import replace
+
+from harness.adapter import environment, kept_process
+from harness.adapter.discreet import discreet, rewrite
+from harness.adapter.protocol_rules import Broken, Life, Rules, Unknown
+from harness.files import tail
+from harness.limits.meter import EVENT_BYTES, FILE_BYTES, LINE_BYTES, LINES, LOG_BYTES, Meter
+from harness.model.contract import (
+    CRASHED,
+    REFUSED,
+    AnyEvent,
+    Close,
+    Command,
+    Configure,
+    Configured,
+    Fatal,
+    Flush,
+    OpComplete,
+    Produce,
+    Setting,
+    StartupComplete,
+    Unsupported,
+)
+from harness.model.errors import ClientBroken, ClientCrashed, KafkaTrialError
+from harness.plugins.client import Launch
+from harness.system import processes
+from harness.text import redaction
+from harness.text.escaping import visible
+
+GRACE_S = 10.0
+#: Where nobody says how many records there will be.
+USUAL_RECORDS = 10_000
+STARTUP_TIMEOUT_S = 60.0
+CONFIGURE_TIMEOUT_S = 60.0
+
+#: No line for so long, though ``stats`` are due each second: the client is wedged (its process, not just its sends).
+WEDGED_S = 10.0
+LAST_WORDS_S = 1.0
+LOG_TAIL_BYTES = 4_096
+#: What is kept of a log beyond its limit, to show that it went there.
+SPARE_BYTES = 4_096
+SHOWN_BYTES = 160
+
+
+class ConfigRefused(KafkaTrialError):
+    """The client says that it cannot be built from these settings."""
+
+
+class Conversation:
+    """One client process, from start to end; an async context manager, at whose exit the process is gone.
+
+    ``record`` gets every event; ``log`` receives what the client writes to stderr. ``settled`` is set while no
+    record that was asked for lacks a result. ``grace_s`` is what a client may be late with an answer, ``meter`` holds
+    it to its limits.
+    """
+
+    def __init__(
+        self,
+        launch: Launch,
+        log: Path,
+        record: Callable[[AnyEvent], None],
+        *,
+        grace_s: float = GRACE_S,
+        meter: Meter | None = None,
+    ) -> None:
+        self._launch, self._log, self._record, self._grace_s = launch, log, record, grace_s
+        self._name = " ".join(Path(word).name for word in redaction.argv(launch.argv))
+        self._meter = meter or Meter(self._name, USUAL_RECORDS)
+        self._answers: dict[int, Future[AnyEvent]] = {}
+        self._next_id = 1
+        self._configuring: int | None = None
+        self._error: Exception | None = None
+        self._lines = 0
+        self._news = asyncio.Event()
+        self.settled = asyncio.Event()
+        self.settled.set()
+
+    async def __aenter__(self) -> Self:
+        loop = asyncio.get_running_loop()
+        self._startup: Future[AnyEvent] = loop.create_future()
+        self._over: Future[None] = loop.create_future()
+        self._rules = Rules(began_ns=time.monotonic_ns())
+        self._heard_at = loop.time()
+        self._child = await kept_process.start(
+            self._launch.argv,
+            {**environment.allowed(), **self._launch.env},
+            self._log,
+            file_bytes=self._meter.most(FILE_BYTES),
+            line_bytes=self._meter.most(LINE_BYTES),
+        )
+        self._reader = loop.create_task(self._read())
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.kill()
+        await asyncio.to_thread(rewrite, self._log, LOG_BYTES.base + SPARE_BYTES)
+
+    # What a trial does, in this order.
+
+    async def startup(self, timeout_s: float = STARTUP_TIMEOUT_S) -> StartupComplete:
+        """Wait for ``startup_complete``."""
+        event = await self._answered(self._startup, timeout_s)
+        if isinstance(event, StartupComplete):
+            return event
+        raise self._broken(f"expected startup_complete within {timeout_s:g} s, {_got(event)}")
+
+    async def configure(
+        self,
+        run_id: str,
+        instance: str,
+        config: Mapping[str, Setting],
+        *,
+        role: str = "producer",
+        timeout_s: float = CONFIGURE_TIMEOUT_S,
+    ) -> Configured:
+        """Have the client built from settings in the Java names. ConfigRefused if it says that it cannot be."""
+        self._configuring = self._next_id
+        event = await self._ask(Configure(self._id(), run_id, instance, role, dict(config)), timeout_s)
+        self._configuring = None
+        if isinstance(event, Configured):
+            return event
+        if isinstance(event, Fatal) and event.error == REFUSED:
+            raise ConfigRefused(f"{self._name} refuses its configuration: {event.message}")
+        raise self._broken(f"expected configured within {timeout_s:g} s, {_got(event)}")
+
+    async def produce(self, command: Produce) -> None:
+        """Send records; waits only while the client takes no commands. ``command.id`` is given here, anew."""
+        command = replace(command, id=self._id())
+        self._rules.asked(command)
+        self._settle()
+        await self._write(msgspec.json.encode(command))
+
+    async def flush(self, timeout_ms: int) -> OpComplete | None:
+        """Wait until all records have results; None if the client does not answer in time."""
+        return await self._op(Flush(self._id(), timeout_ms), timeout_ms / 1000 + self._grace_s)
+
+    async def close(self, timeout_ms: int) -> OpComplete | None:
+        """Close the client and see its process end; None if it does not answer in time (it is then killed)."""
+        timeout_s = timeout_ms / 1000 + self._grace_s
+        event = await self._op(Close(self._id(), timeout_ms), timeout_s)
+        if event is not None:
+            await self.ended(timeout_s)
+            if self._error is not None:
+                raise self._error
+        await self.kill()
+        return event
+
+    # What a trial may look at meanwhile.
+
+    @property
+    def outstanding(self) -> int:
+        """How many records that were asked for have no result yet."""
+        return self._rules.outstanding
+
+    @property
+    def error(self) -> Exception | None:
+        """Why the conversation is over, if it ended badly."""
+        return self._error
+
+    async def until(self, seen: Callable[[], bool], timeout_s: float) -> bool:
+        """Wait until ``seen()`` is true after some event; False if it is not in time."""
+        try:
+            async with asyncio.timeout(timeout_s):
+                while not seen():
+                    self._raise_if_over()
+                    self._news.clear()
+                    await self._news.wait()
+        except TimeoutError:
+            return False
+        return True
+
+    @property
+    def notes(self) -> list[str]:
+        """What the client said that the contract does not know."""
+        return [f"event {name!r} is not in the contract" for name in self._rules.unknown]
+
+    @property
+    def left_out(self) -> int:
+        """How many numbered events it said that the contract does not know."""
+        return self._rules.left_out
+
+    @property
+    def wedged(self) -> bool:
+        """True while a living client has been silent for ``WEDGED_S``."""
+        return not self._over.done() and asyncio.get_running_loop().time() - self._heard_at > WEDGED_S
+
+    # What only those do who test a client's manners.
+
+    async def ask_unknown(self, name: str, timeout_s: float) -> Unsupported:
+        """Send a command that the contract does not have; it must be answered by ``unsupported``."""
+        event = await self._ask(Unknown(name, self._id()), timeout_s)
+        if isinstance(event, Unsupported):
+            return event
+        raise self._broken(f"expected unsupported for command {name!r} within {timeout_s:g} s, {_got(event)}")
+
+    async def say(self, line: bytes) -> None:
+        """Write a line as it is."""
+        await self._write(line)
+
+    def hang_up(self) -> None:
+        """Close the client's stdin, which means ``close``."""
+        assert self._child.stdin is not None
+        self._child.stdin.close()
+
+    def terminate(self) -> None:
+        """SIGTERM, which means ``close``."""
+        self._child.terminate()
+
+    async def ended(self, timeout_s: float) -> int:
+        """Wait until the process has ended by itself; its exit code. ClientBroken if it goes on living."""
+        try:
+            async with asyncio.timeout(timeout_s):
+                code = await self._child.wait()
+        except TimeoutError:
+            raise self._broken(f"expected its process to end within {timeout_s:g} s, and it lives") from None
+        await asyncio.wait({self._reader}, timeout=LAST_WORDS_S)
+        return code
+
+    async def kill(self) -> None:
+        """End the process at once, if it has not ended, and all that descends from it; any number of times."""
+        await processes.stop(self._child, grace_s=0)
+        await asyncio.wait({self._reader}, timeout=LAST_WORDS_S)
+        self._reader.cancel()
+        self._end(None)
+
+    # Commands out.
+
+    def _id(self) -> int:
+        self._next_id += 1
+        return self._next_id - 1
+
+    async def _op(self, command: Flush | Close, timeout_s: float) -> OpComplete | None:
+        event = await self._ask(command, timeout_s)
+        if event is None or isinstance(event, OpComplete):
+            return event
+        raise self._broken(f"expected op_complete, {_got(event)}")
+
+    async def _ask(self, command: Command | Unknown, timeout_s: float) -> AnyEvent | None:
+        """The answer to a command, None if it does not come in time."""
+        self._raise_if_over()
+        self._rules.asked(command)
+        answer = self._answers[command.id] = asyncio.get_running_loop().create_future()
+        await self._write(msgspec.json.encode(command))
+        return await self._answered(answer, timeout_s)
+
+    async def _answered(self, answer: Future[AnyEvent], timeout_s: float) -> AnyEvent | None:
+        either: set[Future[Any]] = {answer, self._over}
+        await asyncio.wait(either, timeout=timeout_s, return_when=asyncio.FIRST_COMPLETED)
+        if answer.done():
+            return answer.result()
+        self._raise_if_over()
+        return None
+
+    async def _write(self, line: bytes) -> None:
+        self._raise_if_over()
+        assert self._child.stdin is not None
+        self._child.stdin.write(line + b"\n")
+        drained = asyncio.ensure_future(self._child.stdin.drain())
+        either: set[Future[None]] = {drained, self._over}
+        try:
+            await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            unfinished = drained.cancel()
+        if unfinished:
+            self._raise_if_over()
+        elif isinstance(drained.exception(), ConnectionError):
+            await asyncio.wait({self._over}, timeout=self._grace_s)  # the reader learns why
+            self._raise_if_over()
+            raise self._broken("expected it to read its stdin, and it has closed it")
+
+    # Events in.
+
+    async def _read(self) -> None:
+        line = b""
+        try:
+            while (line := await self._line()).endswith(
+                b"\n"
+            ):  # else it died in the middle of it: how, is told
+                self._lines += 1
+                self._heard_at = asyncio.get_running_loop().time()
+                self._meter.spend(LINES)
+                self._meter.spend(EVENT_BYTES, len(line))
+                event = self._rules.said(line, time.monotonic_ns())
+                if event is not None:
+                    self._hear(event)
+            self._end(self._farewell(await self._child.wait()))
+        except ClientBroken as error:
+            self._end(error)
+        except Broken as rule:
+            self._end(self._broken(f"{rule}; its line {self._lines} is {_quoted(line)}"))
+        except Exception as error:  # ours: whoever waits is to learn of it, and not to wait for ever
+            self._end(error)
+
+    async def _line(self) -> bytes:
+        assert self._child.stdout is not None
+        try:
+            return await self._child.stdout.readline()
+        except ValueError:  # of the stream, which keeps no longer ones
+            most = self._meter.most(LINE_BYTES)
+            raise self._broken(f"expected lines of at most {most:,} bytes: it floods") from None
+
+    def _hear(self, event: AnyEvent) -> None:
+        event = discreet(event)
+        self._record(event)
+        self._settle()
+        self._news.set()
+        match event:
+            case StartupComplete():
+                self._name = f"{event.client}@{event.client_version}"
+                self._startup.set_result(event)
+            case Configured() | Unsupported() | OpComplete():
+                self._resolve(event.id, event)
+            case Fatal(error=error) if error == CRASHED:
+                self._end(ClientCrashed(f"client {self._name} ended its own process: {event.message}"))
+            case Fatal() if self._configuring is not None:
+                self._resolve(self._configuring, event)
+            case Fatal():
+                self._end(self._broken(f"it gave up: {event.error}: {event.message}"))
+
+    def _resolve(self, id: int, event: AnyEvent) -> None:
+        answer = self._answers.pop(id, None)
+        if answer is not None and not answer.done():
+            answer.set_result(event)
+
+    def _settle(self) -> None:
+        if self._rules.outstanding:
+            self.settled.clear()
+        else:
+            self.settled.set()
+
+    def _farewell(self, code: int) -> ClientBroken | None:
+        ending = f"ended by signal {-code}" if code < 0 else f"exited with {code}"
+        if self._rules.life is Life.SHUT_DOWN:
+            return self._broken(f"expected exit 0 after shutdown_complete, it {ending}") if code else None
+        return self._broken(f"expected shutdown_complete, it {ending}{_last_words(self._log)}")
+
+    def _end(self, error: Exception | None) -> None:
+        if not self._over.done():
+            self._error = error
+            self._over.set_result(None)
+            self._news.set()
+
+    def _raise_if_over(self) -> None:
+        if self._over.done():
+            raise self._error or self._broken("it was asked for more after its end")
+
+    def _broken(self, sentence: str) -> ClientBroken:
+        # It quotes lines as they came, and is stored.
+        return ClientBroken(redaction.text(f"client {self._name} broke the contract: {sentence}"))
+
+
+def _got(event: AnyEvent | None) -> str:
+    if isinstance(event, Fatal):
+        return f"got fatal: {event.error}: {event.message}"
+    return "got nothing" if event is None else f"got {event.__struct_config__.tag}"
+
+
+def _last_words(log: Path) -> str:
+    """The last line of a client's log, where there is one."""
+    lines = tail(log, LOG_TAIL_BYTES).split("\n")
+    last = next((line.strip() for line in reversed(lines) if line.strip()), "")
+    return f"; the last line of {log} is '{visible(last[:SHOWN_BYTES])}'" if last else ""
+
+
+def _quoted(line: bytes) -> str:
+    """The beginning of a line; bytes that are no text stand as escapes."""
+    return f"'{visible(line[:SHOWN_BYTES].decode(errors='backslashreplace').strip())}'"

@@ -1,0 +1,72 @@
+"""The trace that a client leaves in a file: read as untrusted bytes.
+
+The client had the file's folder to itself, so anything may be there in its place: a link, a pipe on which a reader
+would wait for ever, a file that says it is larger than the disk.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+
+from harness.adapter.discreet import discreet_row
+from harness.files import open_stored
+from harness.limits.memory import needed
+from harness.limits.meter import EVIDENCE, LINE_BYTES, NESTING, TEXT_CHARS, TRACE_BYTES, Meter
+from harness.limits.parsed import UNREADABLE, cut, depth, why
+from harness.model.errors import ClientBroken
+from harness.text import redaction
+
+_decoder: Final = msgspec.json.Decoder(dict[str, Any])
+
+
+def read(path: Path, meter: Meter) -> tuple[dict[str, Any], ...]:
+    """Its lines, none where there is no file. ClientBroken: it is no file, too large, or no JSON objects in lines."""
+    try:
+        fd = open_stored(path, path.parents[1])
+    except FileNotFoundError:
+        return ()
+    except OSError as error:
+        raise _broken(meter, error.strerror or str(error)) from None
+    with os.fdopen(fd, "rb") as file:
+        size_bytes = os.fstat(fd).st_size
+        meter.hold(TRACE_BYTES, size_bytes)
+        data = file.read(size_bytes)
+    meter.hold(EVIDENCE, needed(data))
+    return tuple(_row(line, number, meter) for number, line in enumerate(data.split(b"\n"), 1) if line)
+
+
+def _row(line: bytes, number: int, meter: Meter) -> dict[str, Any]:
+    meter.hold(LINE_BYTES, len(line))
+    try:
+        row = _decoder.decode(line)
+        if line.count(b"[") + line.count(b"{") > NESTING.base and depth(row) > NESTING.base:
+            raise RecursionError
+    except UNREADABLE as error:
+        raise _broken(meter, f"line {number}: {why(error, line)}") from None
+    # Secrets are looked for in pieces: nothing else runs in this process while one is searched.
+    if len(line) > TEXT_CHARS.base:
+        row = {cut(name): _cut(value) for name, value in row.items()}
+    elif redaction.text(told := line.decode()) == told:
+        return row
+    kept: dict[str, Any] = discreet_row(row)
+    return kept
+
+
+def _cut(value: Any) -> Any:
+    match value:
+        case str():
+            return cut(value)
+        case dict():
+            return {cut(name): _cut(inner) for name, inner in value.items()}
+        case list():
+            return [_cut(inner) for inner in value]
+        case _:
+            return value
+
+
+def _broken(meter: Meter, sentence: str) -> ClientBroken:
+    return ClientBroken(f"the trace of client {meter.client} cannot be read: {sentence}")

@@ -1,0 +1,130 @@
+"""From a campaign file to its plan, with the sentences that say what is in it and what is not."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from harness.model.errors import NothingSelected, UsageError
+from harness.model.spec import ClientRef, Plan
+from harness.planning import own_commands, selection
+from harness.planning.campaign_file import SCENARIO, CampaignFile, Client, Combine, configurations, generated
+from harness.planning.fault_strategies import DrawnScenario
+from harness.planning.pairwise import met, pairwise
+from harness.planning.plan import Axes, Cell, Together, plan_of
+from harness.planning.strict_toml import at
+from harness.plugins import registry
+from harness.plugins.scenario import Scenario
+
+#: In the place of a list of versions: all that the client's adapter has been tried with.
+TRIED = "tried"
+
+
+@dataclass(frozen=True)
+class Expanded:
+    """A plan, and how it came about."""
+
+    plan: Plan
+    about: tuple[str, ...]
+
+
+def expanded(file: CampaignFile, seeds: Sequence[int], clients: Sequence[ClientRef] = ()) -> Expanded:
+    """The plan of a file; ``clients`` go before its own. UsageError for a name in it that nothing has."""
+    brokers = _brokers(file)
+    axes = Axes(
+        _scenarios(file),
+        clients or list(dict.fromkeys(_clients(file))),
+        brokers,
+        _generated(file, brokers),
+        configurations(file),
+    )
+    cells = axes.cells()
+    _check_configurations(axes, cells)
+    if not cells:
+        raise NothingSelected("nothing of it can be tried together")
+    chosen = pairwise(cells) if file.combine is Combine.PAIRWISE else cells
+    return Expanded(plan_of(axes, chosen, seeds), tuple(_about(axes, cells, chosen, len(seeds))))
+
+
+def counts(plan: Plan) -> Iterator[str]:
+    """How many trials each client has, each scenario, and each of what the file adds to them."""
+    for what, names in (
+        ("client", [str(spec.client) for spec in plan.trials]),
+        ("scenario", [spec.scenario for spec in plan.trials]),
+        ("variant", [spec.variant for spec in plan.trials if spec.variant]),
+    ):
+        if names:
+            yield f"trials by {what}: {', '.join(f'{name} {count}' for name, count in Counter(names).items())}"
+
+
+def _clients(file: CampaignFile) -> Iterator[ClientRef]:
+    if not file.clients:
+        yield from selection.clients((), ())
+    for number, client in enumerate(file.clients):
+        with at(f"clients[{number}]"):
+            yield from selection.clients([client], ()) if isinstance(client, str) else _of_table(client)
+
+
+def _of_table(client: Client) -> list[ClientRef]:
+    if client.command and client.versions:
+        raise UsageError("a command has no versions; leave one of the two out")
+    if client.command:
+        [ref] = selection.clients((), client.command)
+        return [own_commands.client(ref.command, client.name)]
+    if client.name is None:
+        raise UsageError("it has neither a name nor a command")
+    versions: Sequence[str] = (client.versions,) if isinstance(client.versions, str) else client.versions
+    if client.versions == TRIED:
+        versions = registry.client(client.name).versions
+    elif isinstance(client.versions, str):
+        raise UsageError(f'versions is a list, or "{TRIED}"; not {client.versions!r}')
+    return selection.clients([f"{client.name}@{version}" for version in versions] or [client.name], ())
+
+
+def _brokers(file: CampaignFile) -> list[str]:
+    with at("brokers"):
+        return selection.brokers(file.brokers)
+
+
+def _scenarios(file: CampaignFile) -> list[Scenario]:
+    if (file.scenarios is None and file.generated) or file.scenarios == ():
+        return []
+    with at("scenarios"):
+        return selection.scenarios(file.scenarios or (), file.guarantees)
+
+
+def _generated(file: CampaignFile, brokers: Sequence[str]) -> dict[str, DrawnScenario]:
+    if not file.generated:
+        return {}
+    [behind] = selection.scenarios([SCENARIO], file.guarantees)
+    assert isinstance(behind, DrawnScenario)
+    return generated(file, behind, brokers)
+
+
+def _check_configurations(axes: Axes, cells: Sequence[Cell]) -> None:
+    """UsageError for a configuration that is never tried, for nothing that it is to be tried with goes with it."""
+    tried = {cell.configuration for cell in cells}
+    for each in axes.left_out():
+        if each.configuration not in tried:
+            raise UsageError(
+                f"configurations.{each.configuration}: nothing here can be tried with it; "
+                f"{each.situation}, {each.guarantee}: {each.conflict}"
+            )
+
+
+def _about(axes: Axes, cells: Sequence[Cell], chosen: Sequence[Cell], seeds: int) -> Iterator[str]:
+    told = f"all {len(cells)} combinations"
+    if chosen is not cells:
+        told = f"covers all {len(met(cells))} pairs with {len(chosen)} of {len(cells)} combinations"
+    yield f"{told}, each with {seeds} seed{'s' if seeds > 1 else ''}"
+    for configuration, conflict, situations in _by_conflict(axes.left_out()):
+        yield f"left out: {configuration} with {', '.join(situations)} ({conflict})"
+
+
+def _by_conflict(left_out: Sequence[Together]) -> Iterator[tuple[str, str, list[str]]]:
+    grouped: dict[tuple[str, str], dict[str, None]] = {}
+    for each in left_out:
+        grouped.setdefault((each.configuration, each.conflict or ""), {})[each.situation] = None
+    for (configuration, conflict), situations in grouped.items():
+        yield configuration, conflict, list(situations)

@@ -1,0 +1,117 @@
+"""``kafka-trial baseline``: the list of known failures, kept true by what runs show."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from harness.baseline import Known, apply
+from harness.baseline.file import appended, in_force, parse, read, without
+from harness.baseline.upkeep import contradicted, missing, unneeded
+from harness.cli.console import answer, say
+from harness.cli.options import AsJson
+from harness.cli.output import print_json
+from harness.files import must_be_file, write_named
+from harness.judging.fingerprint import causes, document, line
+from harness.model.errors import NothingSelected, UsageError
+from harness.model.rows import TrialVerdict
+from harness.model.units import some
+from harness.model.verdicts import Verdict
+from harness.storage.run_store import RunStore
+
+Run = Annotated[Path, typer.Argument(help="A run's folder, or a folder of runs (its latest).")]
+File = Annotated[Path, typer.Option("--file", help="The list of known failures, TOML.")]
+Source = Annotated[str, typer.Option("--file", metavar="FILE|known", help="The list of known failures.")]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands."""
+    group = typer.Typer(help="Known failures: what is missing on the list, what is not needed, what changed.")
+    for command in (update, prune, check):
+        group.command(command.__name__)(command)
+    app.add_typer(group, name="baseline", no_args_is_help=True)
+
+
+def update(run: Run, file: File, as_json: AsJson = False) -> int:
+    """Add the least entries that cover what failed in a whole run; their reasons are then yours to write."""
+    store = RunStore.open(run)
+    verdicts = _whole(store)
+    must_be_file(file)
+    text = read(str(file)) if file.exists() else ""
+    added = missing(verdicts, in_force(parse(text, str(file))), f"found by run {store.record.run_id}")
+    if added:
+        write_named(file, appended(text, added).encode())
+    _tell(file, "added", added, as_json)
+    return 0
+
+
+def prune(run: Run, file: File, as_json: AsJson = False) -> int:
+    """Remove the entries whose trials a whole run has, and that nothing in it needed."""
+    verdicts = _whole(RunStore.open(run))
+    text = read(str(file))
+    known = parse(text, str(file))
+    places = unneeded(verdicts, known)
+    if places:
+        write_named(file, without(text, places, str(file)).encode())
+    _tell(file, "removed", [known[place] for place in places], as_json)
+    return 0
+
+
+def check(run: Run, file: Source, as_json: AsJson = False) -> int:
+    """Say what fails and is not known, what is known and did not fail, and what has expired; exit 1 for any."""
+    store = RunStore.open(run)
+    verdicts = _verdicts(store)
+    entries = parse(read(file), file)
+    known = in_force(entries)
+    expired = [entry for entry in entries if entry not in known]
+    new = [
+        cause for cause in causes(apply(each, known) for each in verdicts) if cause.verdict == Verdict.FAIL
+    ]
+    passed = contradicted(verdicts, known)
+    lines = [
+        *(f"new failure: {line(cause)}" for cause in new),
+        *(
+            f"unexpected pass: {entry}: it held in {some(len(trials), 'trial')}, such as {trials[0]}"
+            for entry, trials in passed.items()
+        ),
+        *(f"expired on {entry.expires}: {entry}" for entry in expired),
+    ]
+    if as_json:
+        told = [{"entry": entry, "trials": trials} for entry, trials in passed.items()]
+        found = [document(cause, store.folder) for cause in new]
+        print_json({"file": file, "new": found, "unexpected": told, "expired": expired})
+    else:
+        for sentence in lines:
+            answer(sentence)
+    say(f"{store.folder} against {file}: {some(len(lines), 'thing')} to look at")
+    return 1 if lines else 0
+
+
+def _verdicts(store: RunStore) -> list[TrialVerdict]:
+    verdicts = list(store.verdicts())
+    if not verdicts:
+        raise NothingSelected(f"{store.folder} has no finished trial")
+    return verdicts
+
+
+def _whole(store: RunStore) -> list[TrialVerdict]:
+    """All verdicts of a run. UsageError for a part of one: what was not tried is neither missing nor needless."""
+    verdicts, planned = _verdicts(store), len(store.record.plan.trials)
+    if len(verdicts) < planned:
+        raise UsageError(
+            f"{store.folder} has {len(verdicts)} of {planned} verdicts; a list is not changed by part of a run",
+            hint=f"kafka-trial run --resume {store.folder} does the rest",
+        )
+    return verdicts
+
+
+def _tell(file: Path, done: str, entries: Sequence[Known], as_json: bool) -> None:
+    if as_json:
+        print_json({"file": str(file), done: list(entries)})
+    else:
+        for entry in entries:
+            answer(f"{done}: {entry}")
+    say(f"{file}: {len(entries)} {done}")

@@ -1,0 +1,156 @@
+"""``kafka-trial bisect``: the version of a client in which a behaviour changed."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import Annotated, Any
+
+import typer
+
+from harness.cli import options as shared
+from harness.cli.console import say
+from harness.cli.options import MAX_SEED, Options
+from harness.cli.output import print_json
+from harness.cli.run_plan import new_record
+from harness.cli.search_session import carry_out, live_run
+from harness.judging.fingerprint import replay
+from harness.model.errors import UsageError, unknown
+from harness.model.spec import ClientRef, Plan, TrialSpec
+from harness.model.units import some
+from harness.planning import selection, validate_plan
+from harness.planning.plan import make_plan
+from harness.plugins import registry
+from harness.running.install import install
+from harness.search.bisect_run import Bisection
+from harness.storage.run_store import RunStore
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("bisect")(bisect)
+
+
+def bisect(
+    client: Annotated[str, typer.Argument(help="Whose versions; a name without a version.")],
+    good: Annotated[str, typer.Argument(help="A version that behaves; older or newer than the bad one.")],
+    bad: Annotated[str, typer.Argument(help="A version that does not.")],
+    scenario: Annotated[list[str], typer.Argument(help="Names or globs.")],
+    guarantee: Annotated[
+        list[str] | None, typer.Option("-g", "--guarantee", help="Only under these; repeatable.")
+    ] = None,
+    broker: Annotated[list[str] | None, typer.Option("-b", "--broker", help="KIND:ID; repeatable.")] = None,
+    anomaly: Annotated[
+        str | None, typer.Option(help="Bad is what fails by this; else what fails at all.")
+    ] = None,
+    seed: Annotated[int, typer.Option(min=0, max=MAX_SEED, help="The first seed.")] = 1,
+    seeds: Annotated[int, typer.Option(min=1, help="How many seeds each version is tried with.")] = 1,
+    jobs: shared.Jobs = shared.AUTO,
+    max_time: shared.MaxTime = None,
+    out_dir: shared.OutDir = shared.DEFAULT_OUT,
+    as_json: shared.AsJson = False,
+    quiet: shared.Quiet = False,
+) -> int:
+    """Find the first bad version of a client between a good one and a bad one, or the one that mended it."""
+    versions, is_mended = _versions(client, good, bad)
+    scenarios = selection.scenarios(scenario, guarantee or ())
+    brokers = selection.brokers(broker or ())
+
+    def trials_of(version: str, seeds: int) -> tuple[TrialSpec, ...]:
+        return make_plan(scenarios, [ClientRef(client, version)], brokers, range(seed, seed + seeds)).trials
+
+    each = trials_of(good, seeds)
+    validate_plan.check(Plan(seed, each), "live")
+    options = Options(
+        shared.jobs_of(jobs),
+        out_dir,
+        as_json=as_json,
+        quiet=quiet,
+        max_time_s=shared.max_time_of(max_time),
+    )
+    clients = install([ClientRef(client, good), ClientRef(client, bad)])
+    bisection = Bisection(client, versions, trials_of, seeds, anomaly, is_mended, clients, say)
+    store = RunStore.create(out_dir, new_record(Plan(seed, ()), options))
+    say(
+        f"run {store.folder}: {len(versions)} versions of {client}, {some(len(each), 'trial')} each, "
+        f"{options.jobs} at a time"
+    )
+    with live_run(store, clients, options) as run:
+        stopped_by = carry_out(run, bisection.run(run))
+    return _conclude(bisection, store, options, stopped_by)
+
+
+def _versions(client: str, good: str, bad: str) -> tuple[list[str], bool]:
+    """The published versions from the good one to the bad one, and whether the good one is newer.
+
+    UsageError for what was never published.
+    """
+    published = registry.client(client).published()
+    for version in (good, bad):
+        if version not in published:
+            raise unknown(f"version of {client}", version, published)
+    first, last = published.index(good), published.index(bad)
+    if first == last:
+        raise UsageError(f"{good} cannot be both good and bad; name two versions")
+    if first < last:
+        return published[first : last + 1], False
+    return published[last : first + 1][::-1], True
+
+
+def _conclude(bisection: Bisection, store: RunStore, options: Options, stopped_by: int | None) -> int:
+    for sentence in _sentences(bisection, store, stopped_by):
+        say(sentence)
+    if options.as_json:
+        print_json(_document(bisection, store))
+    if stopped_by is not None:
+        return 128 + stopped_by
+    return 0 if bisection.is_as_said and not (bisection.untold or bisection.ran_out) else 4
+
+
+def _sentences(bisection: Bisection, store: RunStore, stopped_by: int | None) -> Iterator[str]:
+    first, last = bisection.versions[0], bisection.versions[-1]
+    trials = sum(map(len, bisection.verdicts.values()))
+    effort = f"{some(len(bisection.verdicts), 'version')} tried, {some(trials, 'trial')}"
+    if not bisection.is_as_said:
+        seen = {
+            version: str(bisection.seen.get(version, "not tried to the end")) for version in (first, last)
+        }
+        yield (
+            f"{bisection.name}: {first} was to be good and is {seen[first]}, {last} was to be bad and is {seen[last]}; "
+            f"{effort}; evidence: {store.folder}"
+        )
+        return
+    good, bad = bisection.bracket
+    or_one_of = f", or one of {', '.join(bisection.untold)}" if bisection.untold else ""
+    if bisection.is_mended:
+        yield f"{bisection.name}: first good version {good}{or_one_of} (last bad {bad}), {effort}"
+    else:
+        yield f"{bisection.name}: first bad version {bad}{or_one_of} (last good {good}), {effort}"
+    if stopped_by is not None or bisection.ran_out:
+        yield "interrupted: it may be narrower" if stopped_by else "its time was used up: it may be narrower"
+    yield f"replay: {replay(store.folder, bisection.failing.trial)}"
+
+
+def _document(bisection: Bisection, store: RunStore) -> dict[str, Any]:
+    found = bisection.is_as_said
+    good, bad = bisection.bracket if found else (None, None)
+    return {
+        "run": str(store.folder),
+        "client": bisection.name,
+        "mended": bisection.is_mended,
+        "last_good": good,
+        "first_bad": bad,
+        "between": bisection.untold if found else None,
+        "trials": sum(map(len, bisection.verdicts.values())),
+        "versions": [
+            {
+                "version": version,
+                "seen": bisection.seen[version],
+                "counts": Counter(verdict.verdict for verdict in bisection.verdicts.get(version, [])),
+                "lacks": bisection.lacks.get(version),
+            }
+            for version in bisection.versions
+            if version in bisection.seen
+        ],
+        "replay": replay(store.folder, bisection.failing.trial) if found else None,
+    }

@@ -1,0 +1,70 @@
+"""``kafka-trial campaign``: a plan from a file, carried out as ``run`` carries out its own."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from harness.cli import campaign_plan, run_plan
+from harness.cli.options import MAX_SEED, Given, jobs_of, max_time_of, with_given
+from harness.planning import campaign_file, selection
+from harness.planning.campaign_file import CampaignFile
+from harness.planning.strict_toml import at
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("campaign")(with_given(campaign))
+
+
+def campaign(
+    file: Annotated[
+        Path,
+        typer.Argument(
+            metavar="FILE", help="A TOML file; kafka-trial schema campaign says what can be in it."
+        ),
+    ],
+    client: Annotated[
+        list[str] | None, typer.Option("-c", "--client", help="NAME or NAME@VERSION; repeatable.")
+    ] = None,
+    seed: Annotated[int | None, typer.Option(min=0, max=MAX_SEED, help="The first seed.")] = None,
+    seeds: Annotated[int | None, typer.Option(min=1, help="How many seeds, from the first upwards.")] = None,
+    command: Annotated[str | None, typer.Option(hidden=True)] = None,
+    *,
+    given: Given,
+) -> int:
+    """Carry out a campaign file. Options go before what it says; so does a program of your own behind --."""
+    told = campaign_file.load(file)
+    options = given.options(
+        jobs=_jobs(told, file),
+        max_time_s=_max_time_s(told, file),
+        max_failures=told.budget.max_failures,
+        partial=True,
+    )
+    chosen = selection.clients(client or (), shlex.split(command or "")) if client or command else ()
+    with at(str(file)):
+        made = campaign_plan.expanded(told, _seeds(seed, seeds, told), chosen)
+    counted = campaign_plan.counts(made.plan) if options.dry_run else ()
+    return run_plan.start(made.plan, options, [*made.about, *counted])
+
+
+def _seeds(first: int | None, count: int | None, file: CampaignFile) -> list[int]:
+    """Those of the file, unless a first one or a number of them is asked for."""
+    numbers = campaign_file.seeds(file)
+    if first is None and count is None:
+        return numbers
+    begin = numbers[0] if first is None else first
+    return list(range(begin, begin + (count or len(numbers))))
+
+
+def _jobs(file: CampaignFile, path: Path) -> int | None:
+    with at(f"{path}: jobs"):
+        return None if file.jobs is None else jobs_of(str(file.jobs))
+
+
+def _max_time_s(file: CampaignFile, path: Path) -> float | None:
+    with at(f"{path}: budget.max_time"):
+        return max_time_of(file.budget.max_time)

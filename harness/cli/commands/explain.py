@@ -1,0 +1,123 @@
+"""``kafka-trial explain``: the published page of a fault, check, scenario, client, broker or verdict."""
+
+from __future__ import annotations
+
+import re
+import sys
+from inspect import getdoc
+from itertools import product
+from textwrap import fill
+from typing import Annotated, Any
+
+import typer
+
+from harness.cli.output import print_json, put
+from harness.judging.judge import relevant
+from harness.model.errors import unknown
+from harness.model.verdicts import Verdict
+from harness.plugins import registry
+from harness.plugins.check import Check
+from harness.plugins.fault import FaultKind
+from harness.plugins.scenario import Scenario
+from harness.text.escaping import for_logs, safe_lines
+from harness.workloads.produce import availability
+
+WIDTH = 120
+#: Who can see a fault: the section of its page that says so names at least one of them.
+SIDES = ("client", "witness", "broker")
+SEEN = "## Where it is seen\n"
+VERDICTS = {
+    Verdict.PASS: "Every requirement that was judged holds, and the fault was seen to bite.",
+    Verdict.FAIL: "At least one requirement is violated; the findings say by which rows.",
+    Verdict.DIFFERS: "No promise is broken, but the client does something else than it should.",
+    Verdict.EXPECTED_FAIL: "It fails as the list of known failures says it does.",
+    Verdict.UNEXPECTED_PASS: "It is listed as a known failure and passes: the list must be mended.",
+    Verdict.NOT_EXERCISED: "Nothing was wrong, but the fault was not seen to bite: this proves nothing.",
+    Verdict.INCONCLUSIVE: "The trial was disturbed (a starved machine, for instance): nobody is to blame.",
+    Verdict.UNSUPPORTED: "The client says that it cannot do this.",
+    Verdict.HARNESS_ERROR: "The harness, the environment or the adapter failed: no word about the client.",
+}
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("explain")(explain)
+
+
+def explain(
+    name: Annotated[
+        str, typer.Argument(metavar="ID", help="A name from `list`, a requirement id, or a verdict.")
+    ],
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")] = False,
+) -> int:
+    """Explain a fault, check, scenario, client, broker, requirement id or verdict."""
+    pages = _pages()
+    if name not in pages:
+        raise unknown("id", name, pages)
+    if as_json:
+        print_json({"name": name, "text": pages[name]})
+    else:
+        put(for_logs(safe_lines(pages[name])).encode() + b"\n")
+    return 0
+
+
+def _pages() -> dict[str, str]:
+    pages = {str(verdict): f"{verdict}\n\n{text}" for verdict, text in VERDICTS.items()}
+    pages["availability"] = getdoc(availability) or ""
+    for group in ("brokers", "clients", "faults", "checks", "scenarios"):
+        for name, entry in registry.table(group).items():
+            facts = _facts(entry) if group == "faults" else ""
+            pages[name] = f"{name} ({group[:-1]})\n\n{entry.summary}\n\n{facts}{_body(entry)}".rstrip()
+    for check in registry.checks().values():
+        for requirement in check.requirements:
+            title = f"{requirement.id} ({requirement.level})\n"
+            page = pages.setdefault(requirement.id, title)
+            pages[requirement.id] = f"{page}\njudged by the check {check.name!r}: {check.summary}"
+    for name, scenario in registry.table("scenarios").items():
+        for id in scenario.exercises:
+            pages[id] = pages.get(id, f"{id}\n") + f"\nexercised by the scenario {name!r}: {scenario.summary}"
+    return pages
+
+
+def page_of(entry: Any) -> str:
+    """The published page of a fault, check or other registered object: the docstring of its module."""
+    module = sys.modules[entry.find.__module__ if isinstance(entry, Check) else type(entry).__module__]
+    return getdoc(module) or ""
+
+
+def seen_by(kind: FaultKind) -> list[str]:
+    """The sides that see a fault, by its page."""
+    _, _, seen = page_of(kind).partition(SEEN)
+    return [side for side in SIDES if re.search(rf"\b{side}", seen.partition("\n## ")[0])]
+
+
+def _facts(kind: FaultKind) -> str:
+    """What a plan must know of a fault: where it can be had, who sees it, and each parameter."""
+    params = [f"  {p.name}: {p.low} to {p.high}, {p.default} if not given: {p.what}" for p in kind.params]
+    lines = (
+        f"worlds: {', '.join(sorted(kind.worlds))}",
+        f"seen by: {', '.join(seen_by(kind))}",
+        "parameters:" if params else "parameters: none",
+        *params,
+    )
+    return "\n".join(lines) + "\n\n"
+
+
+def _body(entry: Any) -> str:
+    if isinstance(entry, Scenario):
+        return (
+            f"exercises: {', '.join(entry.exercises)}\nguarantees: {', '.join(entry.guarantees)}\n"
+            f"workload: {entry.workload.records} records in {entry.workload.load_ms} ms\n"
+            f"shows by: {getdoc(entry.consequence)}\n\n"
+            f"judged besides:\n{_wrapped(sorted(_judged(entry) - set(entry.exercises)))}"
+        )
+    return page_of(entry)
+
+
+def _judged(scenario: Scenario) -> set[str]:
+    asked = product(registry.checks().values(), scenario.guarantees)
+    return {each.id for check, guarantee in asked for each in relevant(check, guarantee)}
+
+
+def _wrapped(names: list[str]) -> str:
+    return fill(", ".join(names), WIDTH, initial_indent="  ", subsequent_indent="  ", break_on_hyphens=False)

@@ -1,0 +1,107 @@
+"""``kafka-trial list``: what there is, by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Annotated, Any
+
+import typer
+from rich.table import Table
+from rich.text import Text
+
+from harness.cli.console import answer
+from harness.cli.output import print_json
+from harness.model.errors import unknown
+from harness.plugins import registry
+from harness.plugins.check import Check
+from harness.plugins.client import ClientKind
+from harness.plugins.cluster import BrokerKind
+from harness.plugins.fault import FaultKind
+from harness.plugins.scenario import Scenario
+from harness.text.escaping import safe_line
+
+Row = dict[str, Any]
+#: What has many words goes over several lines, so that a name and what it means are seen at one glance.
+WIDTH = 120
+
+
+def _client(kind: ClientKind) -> Row:
+    return {"language": kind.language, "default_version": kind.default_version, "summary": kind.summary}
+
+
+def _broker(kind: BrokerKind) -> Row:
+    return {"ids": list(kind.examples), "summary": kind.summary}
+
+
+def _fault(kind: FaultKind) -> Row:
+    params = {param.name: [param.low, param.high] for param in kind.params}
+    return {"worlds": sorted(kind.worlds), "params": params, "summary": kind.summary}
+
+
+def _scenario(scenario: Scenario) -> Row:
+    return {
+        "summary": scenario.summary,
+        "exercises": list(scenario.exercises),
+        "guarantees": list(scenario.guarantees),
+        "needs": scenario.needs,
+    }
+
+
+def _check(check: Check) -> Row:
+    return {
+        "requirements": [f"{requirement.id} {requirement.level}" for requirement in check.requirements],
+        "guarantees": sorted(check.guarantees),
+        "mutant": check.mutant,
+        "summary": check.summary,
+    }
+
+
+COLUMNS: dict[str, Callable[[Any], Row]] = {
+    "clients": _client,
+    "mutants": _client,
+    "brokers": _broker,
+    "faults": _fault,
+    "scenarios": _scenario,
+    "checks": _check,
+}
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("list")(list_)
+
+
+def list_(
+    what: Annotated[str, typer.Argument(help=", ".join(COLUMNS))],
+    as_json: Annotated[bool, typer.Option("--json", help="An array of objects on stdout.")] = False,
+) -> int:
+    """List clients, mutants, brokers, faults, scenarios or checks."""
+    if what not in COLUMNS:
+        raise unknown("list", what, COLUMNS)
+    rows = [{"name": name} | COLUMNS[what](entry) for name, entry in _entries(what).items()]
+    if as_json:
+        print_json(rows)
+        return 0
+    table = Table(box=None, pad_edge=False, width=WIDTH)
+    for column in rows[0] if rows else ["name"]:
+        table.add_column(column, no_wrap=column == "name", overflow="fold")
+    for row in rows:
+        table.add_row(*(Text(safe_line(_text(value))) for value in row.values()))
+    answer(table)
+    return 0
+
+
+def _entries(what: str) -> dict[str, Any]:
+    """The table; mutants are clients too, but nobody looks for a client among them."""
+    if what not in ("clients", "mutants"):
+        return registry.table(what)
+    wanted = what == "mutants"
+    return {n: kind for n, kind in registry.table("clients").items() if n.startswith("mutant-") == wanted}
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, list):
+        return ", ".join(map(str, value))
+    if isinstance(value, dict):
+        return ", ".join(f"{name} {low}..{high}" for name, (low, high) in value.items())
+    return str(value)

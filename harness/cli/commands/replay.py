@@ -1,0 +1,183 @@
+"""``kafka-trial replay``: run one trial again, in the world of its broker."""
+
+from __future__ import annotations
+
+import asyncio
+import shlex
+import sys
+from collections import defaultdict
+from contextlib import suppress
+from pathlib import Path
+from typing import Annotated, Any
+
+import msgspec
+import typer
+
+from harness.brokers.scripted.releases import release
+from harness.cli import options as shared
+from harness.cli.console import say
+from harness.cli.options import Options
+from harness.cli.run_plan import carry_out, new_record, publish
+from harness.files import present, read_named, read_stored
+from harness.judging import repeats
+from harness.limits.memory import PLAN_BYTES, Crowded, Room
+from harness.model.errors import UsageError, unknown
+from harness.model.run_files import RUN, TRIAL
+from harness.model.spec import Plan, TrialSpec
+from harness.model.verdicts import Verdict, exit_code
+from harness.planning import own_commands, selection, typed_settings, validate_plan
+from harness.running.budget import Budget
+from harness.running.install import Installed, install
+from harness.search.trial_batches import simulate
+from harness.simulated.judged import is_simulated
+from harness.simulated.selection import assert_simulated
+from harness.simulated.trial import broker_of
+from harness.storage.run_store import RunStore
+
+Trial = Annotated[
+    str,
+    typer.Argument(
+        help="A trial's folder, its id (of the newest run that has it), a file with it as JSON, or - ."
+    ),
+]
+Broker = Annotated[str | None, typer.Option("-b", "--broker", help="On this one instead: KIND:ID.")]
+#: What stands behind ``--``.
+Again = Annotated[str | None, typer.Option(hidden=True)]
+STDIN = Path("-")
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("replay")(replay)
+
+
+def replay(
+    trial: Trial,
+    broker: Broker = None,
+    allow_command: shared.AllowCommand = False,
+    repeat: shared.Repeat = 1,
+    jobs: shared.Jobs = shared.AUTO,
+    capture: shared.Capture = False,
+    out_dir: shared.OutDir = shared.DEFAULT_OUT,
+    as_json: shared.AsJson = False,
+    quiet: shared.Quiet = False,
+    strict: shared.Strict = False,
+    command: Again = None,
+) -> int:
+    """Run a trial again, or all of a plan, simulated or live as its broker is, and judge it.
+
+    A command that was stored without its secrets is given again: `kafka-trial replay TRIAL -- COMMAND ...`.
+    """
+    options = Options(
+        shared.jobs_of(jobs), out_dir, as_json=as_json, quiet=quiet, capture=capture, strict=strict
+    )
+    plan, world = moved(read_plan(located(trial, out_dir)), broker)
+    typed_settings.again(shlex.split(command or ""), plan)
+    if repeat > 1:
+        plan = repeats.repeated(plan, repeat)
+    validate_plan.check(plan, world)
+    own_commands.allow((spec.client for spec in plan.trials), allow_command, say)
+    if world == "live":
+        clients = install(spec.client for spec in plan.trials)
+        store = RunStore.create(out_dir, new_record(plan, options))
+        code = carry_out(store, Installed(clients, {}), options)
+    else:
+        if capture:
+            raise UsageError("a simulated trial has no packets to capture")
+        store = RunStore.create(out_dir, new_record(plan, options))
+        code = _simulated(store, options)
+    if repeat > 1:
+        _tell_attempts(store)
+    return code
+
+
+def located(trial: str, out_dir: Path) -> Path:
+    """The file that holds what the user named: a trial's folder, a file, - for stdin, or a trial by its id."""
+    try:
+        return _located(trial, Path(trial), out_dir)
+    except OSError as error:
+        raise UsageError(f"cannot look for trial {trial}: {error.strerror or error}") from error
+
+
+def _located(trial: str, path: Path, out_dir: Path) -> Path:
+    if trial == "-" or (path.exists() and not path.is_dir()):
+        return path
+    if path.is_dir() and present(path / TRIAL):
+        return path / TRIAL
+    if path.is_dir() and present(path / RUN):
+        raise UsageError(f"{trial} is a run; name one of its trials, which are in {path / 'trials'}")
+    if "/" in trial or path.is_dir():
+        raise UsageError(f"{trial} holds no trial: there is no {TRIAL}")
+    runs = sorted((file.parent for file in out_dir.glob(f"*/{RUN}")), reverse=True)
+    for run in runs:
+        with suppress(OSError):  # a run with a link or a file in the place of a folder has no such trial
+            if present(found := run / "trials" / trial / TRIAL, run):
+                return found
+    known = {file.parent.name for run in runs for file in run.glob(f"trials/*/{TRIAL}")}
+    if not known:
+        raise UsageError(f"{trial} holds no trial: it is no file, and there is no trial in {out_dir}")
+    raise unknown("trial", trial, known)
+
+
+def read_plan(path: Path) -> Plan:
+    """The trials in a file or on stdin: ``trial.json``, a spec, or a plan. UsageError for anything else."""
+    try:
+        if path == STDIN:
+            data = sys.stdin.buffer.read()
+        else:
+            data = read_stored(path) if path.name == TRIAL else read_named(path)
+        Room(PLAN_BYTES).take(data)
+        document: Any = msgspec.json.decode(data)
+        if not isinstance(document, dict):
+            raise UsageError(f"{path} holds no trial: not a JSON object")
+        if "trials" in document:
+            return msgspec.convert(document, Plan)
+        spec = msgspec.convert(document.get("spec", document), TrialSpec)
+    except OSError as error:
+        raise UsageError(f"{path} holds no trial: {error.strerror or error}") from error
+    except (Crowded, msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        raise UsageError(f"{path} holds no trial: {error}") from error
+    return Plan(spec.seed, (spec,))
+
+
+def moved(plan: Plan, broker: str | None) -> tuple[Plan, str]:
+    """The plan on another broker, if one is named, and its world. UsageError for what no world can run."""
+    if broker is not None:
+        plan = Plan(plan.seed, tuple(msgspec.structs.replace(spec, broker=broker) for spec in plan.trials))
+    worlds = {"simulated" if is_simulated(spec) else "live" for spec in plan.trials}
+    if len(worlds) != 1:
+        raise UsageError("a plan for replay has at least one trial, and all of them in one world")
+    [world] = worlds
+    for spec in plan.trials:
+        _check(spec, world)
+    return plan, world
+
+
+def _check(spec: TrialSpec, world: str) -> None:
+    if world == "live":
+        selection.brokers([spec.broker])
+        return
+    version, _ = broker_of(spec.broker)
+    release(version)
+    assert_simulated(spec.client)
+
+
+def _simulated(store: RunStore, options: Options) -> int:
+    with store.claimed():
+        asyncio.run(simulate(store, Budget()))
+        verdicts = publish(store, "completed", options)
+    code = exit_code((Verdict(verdict.verdict) for verdict in verdicts), strict=options.strict)
+    say(f"evidence: {store.folder}; exit {code}")
+    return code
+
+
+def _tell_attempts(store: RunStore) -> None:
+    """How often each trial failed, of those attempts that were carried out."""
+    verdicts = {verdict.trial: verdict.verdict for verdict in store.verdicts()}
+    tried: dict[str, list[str]] = defaultdict(list)
+    for spec in store.record.plan.trials:
+        if spec.trial in verdicts:
+            tried[repeats.first_name(spec)].append(verdicts[spec.trial])
+    for name, each in tried.items():
+        failed = sum(verdict in repeats.ACCUSATIONS for verdict in each)
+        say(f"{name} failed in {failed} of {len(each)} attempts")

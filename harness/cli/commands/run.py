@@ -1,0 +1,98 @@
+"""``kafka-trial run``: a plan from names on the command line, carried out and judged."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from harness.cli import run_plan
+from harness.cli.console import say
+from harness.cli.options import MAX_SEED, AllowCommand, Given, with_given
+from harness.judging.repeats import attempt_of
+from harness.model.errors import NothingSelected, UsageError
+from harness.model.spec import Plan
+from harness.model.verdicts import EXIT_CODES, Verdict
+from harness.planning import own_commands, selection, typed_settings
+from harness.planning.plan import make_plan
+from harness.storage.run_store import RunStore
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command(
+        "run",
+        context_settings={"allow_interspersed_args": True},
+    )(with_given(run))
+
+
+def run(
+    scenario: Annotated[
+        list[str] | None, typer.Argument(help="Names or globs; without any, all but the generated ones.")
+    ] = None,
+    client: Annotated[
+        list[str] | None, typer.Option("-c", "--client", help="NAME or NAME@VERSION; repeatable.")
+    ] = None,
+    broker: Annotated[list[str] | None, typer.Option("-b", "--broker", help="KIND:ID; repeatable.")] = None,
+    guarantee: Annotated[
+        list[str] | None, typer.Option("-g", "--guarantee", help="Only under these; repeatable.")
+    ] = None,
+    seed: Annotated[
+        int, typer.Option(min=0, max=MAX_SEED, help="The seed of the plan: all randomness comes from it.")
+    ] = 1,
+    seeds: Annotated[int, typer.Option(min=1, help="How many seeds, from --seed upwards.")] = 1,
+    resume: Annotated[
+        Path | None, typer.Option(metavar="RUN", help="Go on with this run: trials without a verdict.")
+    ] = None,
+    rerun_failed: Annotated[
+        Path | None,
+        typer.Option(metavar="RUN", help="A new run of what that run did not allow or not finish."),
+    ] = None,
+    allow_command: AllowCommand = False,
+    command: Annotated[str | None, typer.Option(hidden=True)] = None,
+    *,
+    given: Given,
+) -> int:
+    """Run a finite plan and judge every trial of it."""
+    options = given.options()
+    argv = shlex.split(command or "")
+    chosen = any((scenario, client, broker, guarantee))
+    if resume is not None:
+        if chosen or rerun_failed or options.changes_the_plan:
+            raise UsageError(
+                "--resume goes on with its own plan; beside it stand only -j, --max-time, --max-failures and outputs"
+            )
+        store = RunStore.open(resume)
+        typed_settings.again(argv, store.record.plan)
+        own_commands.allow((spec.client for spec in store.record.plan.trials), allow_command, say)
+        return run_plan.go_on(store, given.options(jobs=store.record.jobs))
+    if rerun_failed is not None:
+        if chosen:
+            raise UsageError(
+                "--rerun-failed takes its trials from that run; name no scenario, client, broker beside it"
+            )
+        again = _not_allowed(RunStore.open(rerun_failed))
+        typed_settings.again(argv, again)
+        own_commands.allow((spec.client for spec in again.trials), allow_command, say)
+        selection.brokers([spec.broker for spec in again.trials])
+        return run_plan.start(again, options)
+    plan = make_plan(
+        selection.scenarios(scenario or (), guarantee or ()),
+        selection.clients(client or (), argv),
+        selection.brokers(broker or ()),
+        range(seed, seed + seeds),
+    )
+    return run_plan.start(plan, options)
+
+
+def _not_allowed(store: RunStore) -> Plan:
+    """The trials of a run that were not allowed or have no verdict, each as a first attempt."""
+    allowed = {verdict.trial for verdict in store.verdicts() if EXIT_CODES[Verdict(verdict.verdict)] == 0}
+    plan = store.record.plan
+    firsts = (attempt_of(spec, 1) for spec in plan.trials if spec.trial not in allowed)
+    left = {first.trial: first for first in firsts}
+    if not left:
+        raise NothingSelected(f"every trial of {store.folder} was allowed")
+    return Plan(plan.seed, tuple(left.values()))

@@ -1,0 +1,219 @@
+"""``kafka-trial shrink``: a trial that fails, made as small as it gets, in the world of its broker."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from msgspec.structs import replace
+
+from harness.cli import options as shared
+from harness.cli.commands.replay import Again, Broker, Trial, located, moved, read_plan
+from harness.cli.console import say
+from harness.cli.options import Options
+from harness.cli.output import print_json
+from harness.cli.run_plan import new_record
+from harness.cli.search_session import carry_out, live_run, simulated_run
+from harness.files import present
+from harness.files.row_files import read_json, write_json
+from harness.model.errors import UsageError, unknown
+from harness.model.path_names import made_of
+from harness.model.rows import TrialVerdict
+from harness.model.run_files import TRIAL, VERDICT
+from harness.model.spec import ClientTold, Elapsed, FaultSpec, FrameSeen, PhaseBegan, Plan, TrialSpec, Trigger
+from harness.model.units import some
+from harness.planning import own_commands, typed_settings, validate_plan
+from harness.running.install import install
+from harness.search.shrink_passes import TIERS, Allowed
+from harness.search.shrinker import STARTS, Hunt, Rate
+from harness.search.trial_batches import Tries, anomalies
+from harness.storage.run_store import RunStore
+
+MINIMAL, PREFIX = "minimal.json", "minimal-"
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("shrink")(shrink)
+
+
+def shrink(
+    trial: Trial,
+    broker: Broker = None,
+    allow_command: shared.AllowCommand = False,
+    anomaly: Annotated[
+        str | None, typer.Option(help="What is to stay of what was found; else what is found most often.")
+    ] = None,
+    attempts: Annotated[
+        int | None,
+        typer.Option(min=1, max=1_000, help="Try each schedule so often; else by how often the trial fails."),
+    ] = None,
+    faults_only: Annotated[
+        bool, typer.Option("--faults-only", help="Take faults away, and leave what is left as it is.")
+    ] = False,
+    jobs: shared.Jobs = shared.AUTO,
+    max_time: shared.MaxTime = None,
+    out_dir: shared.OutDir = shared.DEFAULT_OUT,
+    as_json: shared.AsJson = False,
+    quiet: shared.Quiet = False,
+    command: Again = None,
+) -> int:
+    """Make a trial that fails as small as it gets: fewest faults, then shorter, earlier, simpler ones."""
+    options = Options(
+        shared.jobs_of(jobs),
+        out_dir,
+        as_json=as_json,
+        quiet=quiet,
+        max_time_s=shared.max_time_of(max_time),
+    )
+    path = located(trial, out_dir)
+    plan, world = moved(read_plan(path), broker)
+    if len(plan.trials) != 1:
+        raise UsageError(f"shrink takes one trial; {trial} has {len(plan.trials)}")
+    [spec] = plan.trials
+    typed_settings.again(shlex.split(command or ""), plan)
+    validate_plan.check(plan, world)
+    own_commands.allow((spec.client for spec in plan.trials), allow_command, say)
+    wanted = _wanted(path, anomaly)
+    # Before there is a folder: a version that does not exist should leave nothing behind.
+    clients = install([spec.client]) if world == "live" else {}
+    store = RunStore.create(out_dir, new_record(Plan(plan.seed, ()), options))
+    say(f"run {store.folder}: {_faults(spec)} of {spec.trial}, {options.jobs} trials at a time")
+    tiers = () if faults_only else TIERS
+    starts = STARTS if world == "live" else 1
+    with live_run(store, clients, options) if world == "live" else simulated_run(store, options) as run:
+        tries = Tries(run, options.jobs)
+        hunt = Hunt(spec, wanted, _allowed_in(world), tries, tiers, attempts, starts, say)
+        stopped_by = carry_out(run, hunt.run())
+    return _conclude(hunt, store, options, stopped_by)
+
+
+def _wanted(path: Path, anomaly: str | None) -> list[str]:
+    """The anomalies that are looked for. UsageError for a trial that is known not to have failed, or not by that."""
+    verdict_path = path.with_name(VERDICT)
+    if path.name != TRIAL or not present(verdict_path):
+        return [anomaly] if anomaly else []
+    verdict = read_json(verdict_path, TrialVerdict)
+    if not (found := anomalies(verdict)):
+        raise UsageError(f"{verdict.trial} did not fail: it is {verdict.verdict}; there is nothing to shrink")
+    if anomaly is not None and anomaly not in found:
+        raise unknown(f"anomaly of {verdict.trial}", anomaly, found)
+    return [anomaly] if anomaly else list(found)
+
+
+def _allowed_in(world: str) -> Allowed:
+    def allowed(spec: TrialSpec) -> bool:
+        try:
+            validate_plan.check(Plan(spec.seed, (spec,)), world)
+        except UsageError:
+            return False
+        return True
+
+    return allowed
+
+
+def _conclude(hunt: Hunt, store: RunStore, options: Options, stopped_by: int | None) -> int:
+    """Write the smallest down and say what was shown of it; the exit code."""
+    path = store.folder / MINIMAL
+    if hunt.anomaly:
+        write_json(path, typed_settings.stored_spec(_named(hunt)))
+    for sentence in _sentences(hunt, path, stopped_by):
+        say(sentence)
+    if options.as_json:
+        print_json(_document(hunt, store, path))
+    if stopped_by is not None:
+        return 128 + stopped_by
+    is_done = hunt.confirmed is not None or hunt.minimal != hunt.original
+    return 0 if hunt.anomaly and is_done else 4
+
+
+def _named(hunt: Hunt) -> TrialSpec:
+    """The smallest, as a trial of its own."""
+    original = hunt.original.trial.removeprefix(PREFIX)
+    return replace(hunt.minimal, trial=made_of(PREFIX + original), attempt=1)
+
+
+def _sentences(hunt: Hunt, path: Path, stopped_by: int | None) -> Iterator[str]:
+    ended = "interrupted" if stopped_by is not None else "its time was used up" if hunt.ran_out else ""
+    if hunt.anomaly:
+        yield from _what_is_left(hunt, ended)
+        yield f"replay: kafka-trial replay {shlex.quote(str(path))}"
+        return
+    attempts = hunt.tries.tally(hunt.original).told
+    yield f"the failure did not come again in {some(len(attempts), 'attempt')}{f' ({ended})' if ended else ''}"
+    if others := sorted({each for verdict in attempts for each in anomalies(verdict)}):
+        yield f"what came is {', '.join(others)}; --anomaly names what is to be looked for"
+    yield f"evidence: {path.parent}"
+
+
+def _what_is_left(hunt: Hunt, ended: str) -> Iterator[str]:
+    minimal, original = hunt.minimal, hunt.rate(hunt.original)
+    rate = hunt.confirmed or hunt.rate(minimal)
+    yield f"{hunt.original.client}: {hunt.anomaly}"
+    yield (
+        f"{_faults(hunt.original)} to {len(minimal.faults)} in {some(hunt.tries.trials, 'trial')} over "
+        f"{some(hunt.rounds, 'round')}; the {'minimal' if hunt.confirmed else 'smallest'} schedule failed "
+        f"{_of(rate)} (the original {_of(original)})"
+    )
+    for fault in minimal.faults:
+        yield f"    {told(fault)}"
+    yield f"    {minimal.workload.records} records of {hunt.original.workload.records}"
+    if ended:
+        yield f"{ended}: it may get smaller"
+    elif minimal.faults and hunt.is_one_minimal:
+        yield f"1-minimal: without any one of its faults it did not fail in {some(hunt.attempts, 'attempt')}"
+    elif not minimal.faults:
+        yield "it fails without any fault"
+
+
+def _document(hunt: Hunt, store: RunStore, path: Path) -> dict[str, Any]:
+    minimal = hunt.minimal
+    return {
+        "run": str(store.folder),
+        "anomaly": hunt.anomaly or None,
+        "trials": hunt.tries.trials,
+        "rounds": hunt.rounds,
+        "attempts": hunt.attempts or None,
+        "complete": hunt.confirmed is not None,
+        "original": {"faults": len(hunt.original.faults), **asdict(hunt.rate(hunt.original))},
+        "minimal": {
+            "file": str(path),
+            "faults": len(minimal.faults),
+            **asdict(hunt.confirmed or hunt.rate(minimal)),
+            "one_minimal": hunt.confirmed is not None and hunt.is_one_minimal,
+            "spec": typed_settings.stored_spec(_named(hunt)),
+        }
+        if hunt.anomaly
+        else None,
+    }
+
+
+def told(fault: FaultSpec) -> str:
+    """One line on a fault: what, when, for how long, with which parameters."""
+    brokers = f" on broker {', '.join(map(str, fault.brokers))}" if fault.brokers else ""
+    params = "".join(f", {name} {value}" for name, value in fault.params.items())
+    return f"{fault.kind}{brokers} for {fault.duration_ms} ms, {_when(fault.start)}{params}"
+
+
+def _when(start: Trigger) -> str:
+    match start:
+        case Elapsed():
+            return f"from {start.ms} ms of load on"
+        case FrameSeen():
+            return f"from {start.api} {start.direction} {start.nth} after {start.after_ms} ms of load on"
+        case ClientTold():
+            return f"from the client's {start.what} {start.nth} after {start.after_ms} ms of load on"
+        case PhaseBegan():
+            return f"from the beginning of {start.phase} on"
+
+
+def _faults(spec: TrialSpec) -> str:
+    return some(len(spec.faults), "fault")
+
+
+def _of(rate: Rate) -> str:
+    return f"{rate.failed} of {some(rate.tried, 'time')}"

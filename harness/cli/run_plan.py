@@ -1,0 +1,199 @@
+"""A plan carried out for the command line: install, run, conclude. ``run``, ``campaign`` and ``replay`` end here."""
+
+from __future__ import annotations
+
+import asyncio
+import platform
+import sys
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from datetime import UTC, datetime
+
+from harness import baseline, exports
+from harness.adapter import environment
+from harness.cli.console import answer, say, summary
+from harness.cli.interrupts import until_signal
+from harness.cli.live_table import LiveTable
+from harness.cli.options import Options
+from harness.cli.output import print_json, run_document
+from harness.files import write_named
+from harness.judging import repeats
+from harness.model.errors import KafkaTrialError, NothingSelected
+from harness.model.rows import TrialVerdict
+from harness.model.spec import Plan, TrialSpec
+from harness.model.verdicts import Verdict, exit_code
+from harness.planning import estimate, own_commands, selection, typed_settings, unavailable, validate_plan
+from harness.running.budget import FAILURES, Budget
+from harness.running.campaign import Campaign
+from harness.running.install import Installed, install_what_can_be
+from harness.storage.run_store import RunRecord, RunStore
+from harness.text import redaction
+from harness.text.escaping import visible
+
+
+def start(plan: Plan, options: Options, about: Sequence[str] = ()) -> int:
+    """Begin a run with this plan and carry it out; the exit code. ``about`` are sentences on how the plan was made.
+
+    Raises UsageError for a plan that cannot be, NothingSelected for an empty one, EnvironmentProblem where nothing of
+    it can be run here.
+    """
+    plan = repeats.repeated(plan, options.repeat)
+    if options.shard is not None:
+        plan = repeats.shard(plan, *options.shard)
+    if not plan.trials:
+        raise NothingSelected("the plan is empty")
+    validate_plan.check(plan, "live")
+    for sentence in about:
+        say(sentence)
+    known = baseline.load(options.baseline) if options.baseline else ()
+    if options.dry_run:
+        return _tell(plan, options, about)
+    # Before there is a folder: a version that does not exist should leave nothing behind.
+    installed = _install(plan.trials, options)
+    store = RunStore.create(options.out_dir, new_record(plan, options, known))
+    return carry_out(store, installed, options)
+
+
+def go_on(store: RunStore, options: Options) -> int:
+    """Carry out what a run that was stopped has not done yet; the exit code."""
+    plan = store.record.plan
+    validate_plan.check(plan, "live")
+    selection.brokers([spec.broker for spec in plan.trials])
+    missing = [spec for spec in plan.trials if not store.finished(spec.trial)]
+    return carry_out(store, _install(missing, options), options)
+
+
+def new_record(plan: Plan, options: Options, known: tuple[baseline.Known, ...] = ()) -> RunRecord:
+    """The record of a run that begins now."""
+    now = datetime.now(UTC)
+    fraction = now.microsecond * 2**16 // 10**6  # the names of runs sort as the runs began
+    return RunRecord(
+        run_id=f"{now:%Y%m%d-%H%M%S}-{fraction:04x}",
+        started_utc=now.isoformat(timespec="seconds"),
+        plan=plan,
+        jobs=options.jobs,
+        environment={"python": platform.python_version(), "system": platform.platform()},
+        command=["kafka-trial", *map(visible, redaction.argv(sys.argv[1:]))],
+        capture=options.capture,
+        baseline=known,
+        deflake=options.deflake,
+    )
+
+
+def carry_out(store: RunStore, installed: Installed, options: Options) -> int:
+    """Run the store's plan, tell what came out, and give the exit code. UsageError if another process is at it."""
+    with store.claimed():
+        try:
+            stopped_by, reason = _run(store, installed, options)
+        except Exception as error:
+            with suppress(KafkaTrialError):  # a disk that is full is told by the error itself
+                publish(store, f"failed: {error}", options)
+            raise
+        verdicts = publish(store, reason, options)
+        return _conclude(store, verdicts, installed, options, stopped_by, reason)
+
+
+def publish(store: RunStore, reason: str, options: Options) -> list[TrialVerdict]:
+    """End the run for this reason: what came out, for the person who waits and for other programs; the verdicts."""
+    verdicts = list(store.verdicts())
+    store.stop(reason)
+    summary(verdicts, store.folder)
+    exports.write(store, verdicts)
+    for path, name in ((options.junit, exports.JUNIT), (options.summary, exports.SUMMARY)):
+        if path is not None:
+            write_named(path, store.export(name))
+    if options.as_json:
+        print_json(run_document(store.folder, store.record.plan.seed, verdicts))
+    return verdicts
+
+
+def _install(trials: Iterable[TrialSpec], options: Options) -> Installed:
+    seen = environment.named(options.client_env)
+    installed = install_what_can_be((spec.client for spec in trials), seen)
+    if not installed.clients:
+        for problem in installed.lacking.values():
+            raise problem
+    for ref, problem in installed.lacking.items():
+        say(f"warning: {ref} is left out: {problem}")
+    return installed
+
+
+def _run(store: RunStore, installed: Installed, options: Options) -> tuple[int | None, str]:
+    """The signal that ended it, if one did, and why the run ended."""
+    plan = store.record.plan
+    say(f"run {store.folder}: {len(plan.trials)} trials, seed {plan.seed}, {options.jobs} at a time")
+    budget = Budget(options.max_time_s, options.max_failures)
+    with LiveTable(plan, list(store.verdicts()), options.jobs, options.quiet) as table:
+        campaign = Campaign(store, installed.clients, options.jobs, table.began, table.ended, say, budget)
+        table.watch(campaign)
+        stopped_by = asyncio.run(until_signal(_with_attempts(campaign)))
+    if stopped_by is not None:
+        return stopped_by, "interrupted"
+    return None, budget.used_up() or "completed"
+
+
+async def _with_attempts(campaign: Campaign) -> None:
+    """The plan, and then what it accuses as often as it is to be tried."""
+    await campaign.run()
+    store = campaign.store
+    record = store.record
+    more = repeats.deflaked(record.plan, store.verdicts(), record.deflake)
+    if more != record.plan and campaign.budget.used_up() is None:
+        store.replace_plan(more)
+        await campaign.run()
+
+
+def _conclude(
+    store: RunStore,
+    verdicts: list[TrialVerdict],
+    installed: Installed,
+    options: Options,
+    stopped_by: int | None,
+    reason: str,
+) -> int:
+    planned = len(store.record.plan.trials)
+    if len(verdicts) < planned:
+        allowing = own_commands.option(spec.client for spec in store.record.plan.trials)
+        say(f"{planned - len(verdicts)} of {planned} trials were not run ({_why(installed, reason)})")
+        say(f"hint: go on with: kafka-trial run --resume {store.folder}{allowing}")
+    if stopped_by is not None:
+        return 128 + stopped_by
+    lacks = 0
+    if installed.lacking:
+        lacks = 3
+    elif len(verdicts) < planned and not (options.partial or reason == FAILURES):
+        lacks = 4
+    code = exit_code((Verdict(verdict.verdict) for verdict in verdicts), lacks, strict=options.strict)
+    say(f"seed {store.record.plan.seed}; report: kafka-trial report {store.folder}; exit {code}")
+    return code
+
+
+def _why(installed: Installed, reason: str) -> str:
+    names = ", ".join(str(ref) for ref in installed.lacking)
+    return f"{names} could not be installed" if names and reason == "completed" else reason
+
+
+def _tell(plan: Plan, options: Options, about: Sequence[str]) -> int:
+    lacking = {spec.trial: why for spec in plan.trials if (why := unavailable.by_plan(spec)) is not None}
+    told = estimate.of(
+        Plan(plan.seed, tuple(spec for spec in plan.trials if spec.trial not in lacking)), options.jobs
+    )
+    if options.as_json:
+        print_json(
+            {
+                "seed": plan.seed,
+                "jobs": options.jobs,
+                "estimate_s": told.seconds,
+                "about": list(about),
+                "trials": typed_settings.stored_plan(plan).trials,
+                "unsupported": lacking,
+            }
+        )
+        return 0
+    for spec in plan.trials:
+        faults = ", ".join(f"{fault.kind} {fault.duration_ms} ms" for fault in spec.faults) or "no fault"
+        why = f" (unsupported: {lacking[spec.trial]})" if spec.trial in lacking else ""
+        answer(f"{spec.trial}: {faults}{why}")
+    unsupported = f", {len(lacking)} of them unsupported" if lacking else ""
+    answer(f"{len(plan.trials)} trials{unsupported}, seed {plan.seed}, {told.sentence}")
+    return 0

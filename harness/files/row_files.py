@@ -1,0 +1,96 @@
+"""Structs as files of a run: one JSON document, or compressed JSON lines.
+
+The memory that they will take is bounded before they are decoded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, TypeVar
+
+import msgspec
+
+from harness import files
+from harness.files import zstd
+from harness.limits.memory import Crowded, Room
+from harness.model.errors import UsageError
+from harness.model.rows import SCHEMA_VERSION
+
+T = TypeVar("T")
+
+
+def write_json(path: Path, row: Any, root: Path | None = None) -> None:
+    """One struct as one JSON document."""
+    files.write_whole(path, msgspec.json.format(msgspec.json.encode(row), indent=1) + b"\n", root)
+
+
+def write_rows(path: Path, rows: Iterable[Any], root: Path | None = None) -> None:
+    """Structs as JSON lines, compressed, under the name of :func:`harness.files.zstd.at_rest`."""
+    write_lines(path, encoded(rows), root)
+
+
+def encoded(rows: Iterable[Any]) -> bytes:
+    return msgspec.json.Encoder().encode_lines(list(rows))
+
+
+def write_lines(path: Path, data: bytes, root: Path | None) -> None:
+    files.write_whole(zstd.at_rest(path), zstd.packed(data), root)
+
+
+class _Versioned(msgspec.Struct):
+    schema_version: int = SCHEMA_VERSION
+
+
+def _read(path: Path, kind: Any, root: Path | None, room: Room, *, lines: bool) -> Any:
+    decoder = msgspec.json.Decoder(kind)
+    try:
+        data = files.read_stored(path, root, room.left_bytes)
+        if path.suffix == zstd.SUFFIX:
+            data = zstd.unpacked(data, room.left_bytes)
+        room.take(data)
+        if (
+            not lines
+            and (found := msgspec.json.decode(data, type=_Versioned).schema_version) != SCHEMA_VERSION
+        ):
+            raise UsageError(
+                f"{path} is of schema version {found}; this kafka-trial reads version {SCHEMA_VERSION}"
+            )
+        return decoder.decode_lines(data) if lines else decoder.decode(data)
+    except FileNotFoundError:
+        raise UsageError(f"{path} does not exist: {path.parent} is not a complete folder of a run") from None
+    except OSError as error:
+        raise UsageError(f"cannot read {path}: {error.strerror or error}") from error
+    except (Crowded, zstd.Damaged, msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        raise UsageError(f"cannot read {path}: {error}") from error
+
+
+def read_json(path: Path, kind: type[T], root: Path | None = None, room: Room | None = None) -> T:
+    """One struct from one JSON document; UsageError with the file and the place if it does not fit.
+
+    ``room``: what may be taken for it and for others, if not as much as for the evidence of a trial.
+    """
+    row: T = _read(path, kind, root, room or Room(), lines=False)
+    return row
+
+
+def read_rows(path: Path, kind: Any, root: Path | None = None, room: Room | None = None) -> tuple[Any, ...]:
+    """Structs from JSON lines, compressed or, of older runs, plain; ``room`` as of :func:`read_json`."""
+    return tuple(_read(at_rest(path, root), kind, root, room or Room(), lines=True))
+
+
+def at_rest(path: Path, root: Path | None) -> Path:
+    """Where the rows of ``path`` are: compressed, or plain where there is nothing under that name."""
+    compressed = zstd.at_rest(path)
+    with looking(path.parent):
+        return compressed if files.present(compressed, root) else path
+
+
+@contextmanager
+def looking(folder: Path) -> Iterator[None]:
+    """What cannot be looked at in a run's folder, as UsageError."""
+    try:
+        yield
+    except OSError as error:
+        raise UsageError(f"cannot read {folder}: {error.strerror or error}") from error

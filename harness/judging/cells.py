@@ -1,0 +1,19 @@
+"""One cell of a matrix of verdicts, as words."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+
+from harness.model.rows import TrialVerdict
+from harness.model.verdicts import SEVERITY
+from harness.workloads.produce.availability import share_told
+
+
+def counted(verdicts: Sequence[TrialVerdict], shown: Callable[[str], str]) -> str:
+    """A cell: its verdicts, the worst first, with their numbers where there are several, and its availability."""
+    counts = Counter(verdict.verdict for verdict in verdicts)
+    many = counts.total() > 1
+    words = [f"{shown(each)}{f' {counts[each]}' if many else ''}" for each in SEVERITY if each in counts]
+    share = share_told(verdict.availability for verdict in verdicts)
+    return (" · " if many else " ").join(filter(None, (", ".join(words), share)))

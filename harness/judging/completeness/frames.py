@@ -1,0 +1,130 @@
+"""The witness's rows: connections from opening to end, requests with their answers, and the batches of the log. Pure.
+
+A broker answers the requests of a connection in order, each once, but for a Produce request with acks=0. What a row
+of the witness says that a rule did is excused, where the rule did it. Correlation ids that skip prove nothing: clients
+skip some by themselves.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict, deque
+from collections.abc import Iterator, Sequence
+
+from harness.judging.completeness.kinds import has_other_log, is_produce
+from harness.model.anomaly import ReasonKind
+from harness.model.evidence import Evidence
+from harness.model.rows import Fate, Frame, FrameKind, Reason
+
+FRAMES_LACK = ReasonKind("frames-incomplete", "the witness's rows are not whole: {what} ({count} times)")
+
+#: Of a partition: the checksum, or None where it is not told.
+_Batch = tuple[int, int | None]
+
+
+def connections(evidence: Evidence) -> Reason | None:
+    """Each connection has its opening and its end."""
+    by_kind: dict[FrameKind, set[int]] = {kind: set() for kind in FrameKind}
+    for row in (*evidence.frames, *evidence.stopped):
+        by_kind[row.kind].add(row.conn)
+    if unopened := set().union(*by_kind.values()) - by_kind[FrameKind.OPEN]:
+        return FRAMES_LACK.reason(what="a connection has no opening", count=len(unopened))
+    if unclosed := by_kind[FrameKind.OPEN] - by_kind[FrameKind.CLOSE]:
+        return FRAMES_LACK.reason(what="a connection has no end", count=len(unclosed))
+    return None
+
+
+def exchanges(evidence: Evidence) -> Reason | None:
+    """An answer that no rule touched has a request of its own, and a request before an answered one has its answer."""
+    unasked = unanswered = 0
+    for rows in _by_connection(evidence).values():
+        answers = _Answers(rows)
+        unasked += answers.unasked
+        unanswered += answers.missing
+    if unasked:
+        return FRAMES_LACK.reason(what="an answer has no request", count=unasked)
+    return FRAMES_LACK.reason(what="a request has no answer", count=unanswered) if unanswered else None
+
+
+class _Answers:
+    """The answers of one connection, each with its request."""
+
+    def __init__(self, rows: Sequence[Frame]) -> None:
+        requests = [row for row in rows if row.kind is FrameKind.REQUEST]
+        self._never = {row.correlation_id for row in requests if row.fate is Fate.STOPPED}
+        self._waiting = deque(row for row in requests if row.fate is not Fate.STOPPED and _is_answered(row))
+        self._passed_over: list[Frame] = []
+        self.unasked = 0
+        for row in rows:
+            if row.kind is FrameKind.RESPONSE:
+                self._take(row)
+
+    @property
+    def missing(self) -> int:
+        """How many requests have no answer that came before that of a later one; of those that no rule touched."""
+        return sum(request.fault is None for request in self._passed_over)
+
+    def _take(self, answer: Frame) -> None:
+        id = answer.correlation_id
+        # Of answers that came at the same moment no row says which was first.
+        late = next((at for at, row in enumerate(self._passed_over) if row.correlation_id == id), None)
+        due = next((at for at, row in enumerate(self._waiting) if row.correlation_id == id), None)
+        if due is not None:
+            self._passed_over += [self._waiting.popleft() for _ in range(due)]
+            self._waiting.popleft()
+        elif late is not None:
+            del self._passed_over[late]
+        elif answer.fault is None:
+            self.unasked += 1
+        elif id not in self._never and self._waiting:
+            # A rule gave it another id; it came in the place of the oldest.
+            self._waiting.popleft()
+
+
+def _by_connection(evidence: Evidence) -> dict[int, list[Frame]]:
+    """Connection -> its rows in the order in which they came to the witness, whenever a rule let them leave."""
+    rows: defaultdict[int, list[Frame]] = defaultdict(list)
+    for row in sorted((*evidence.frames, *evidence.stopped), key=lambda row: row.arrived_ns):
+        rows[row.conn].append(row)
+    return rows
+
+
+def _is_answered(request: Frame) -> bool:
+    """False for a Produce request with acks=0, and where it cannot be read whether it is one."""
+    return not is_produce(request) or request.acks not in (0, None)
+
+
+def requests(evidence: Evidence) -> Reason | None:
+    """Each batch of the log was sent in a Produce request that passed the witness, where it could read them all."""
+    if has_other_log(evidence) or _unread(evidence):
+        return None
+    produce = [row for row in evidence.frames if is_produce(row)]
+    if any(not row.produce or any(part.records is None for part in row.produce) for row in produce):
+        return None
+    parts = [part for row in produce for part in row.produce]
+    records = [record for record in evidence.log if not record.control]
+    # Without a checksum on both sides (old formats) a batch is not to be told from another of its partition.
+    told = all(part.crc is not None for part in parts) and all(r.batch_crc is not None for r in records)
+    sent: Counter[_Batch] = Counter()
+    for part in parts:
+        sent[part.partition, part.crc if told else None] += part.records or 0
+    stored = Counter((record.partition, record.batch_crc if told else None) for record in records)
+    if untold := (stored - sent).total():
+        return FRAMES_LACK.reason(what="a record of the log has no request", count=untold)
+    return None
+
+
+def _unread(evidence: Evidence) -> set[int]:
+    """Connections on which something passed that is no frame, while they were open.
+
+    What follows the end of a connection is the beginning of a frame that never ended: no broker acts on that.
+    """
+    return {row.conn for row in _before_end(evidence.frames) if row.kind is FrameKind.OPAQUE}
+
+
+def _before_end(rows: Sequence[Frame]) -> Iterator[Frame]:
+    ended: set[int] = set()
+    for row in rows:
+        if row.kind is FrameKind.CLOSE:
+            ended.add(row.conn)
+        elif row.conn not in ended:
+            yield row

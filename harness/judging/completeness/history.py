@@ -1,0 +1,118 @@
+"""The client's history: every event is there once, in order, up to the end of the process. Pure.
+
+A live conversation ends with the first event that breaks the contract, and the trial with it: whatever a client does,
+the history of a complete trial keeps the contract (:mod:`harness.adapter.protocol_rules`). A history that does not was
+torn afterwards, and the same rules find that out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+
+from harness.adapter.protocol_rules import Broken, Rules, Unknown
+from harness.model.anomaly import ReasonKind
+from harness.model.contract import (
+    CRASHED,
+    AnyEvent,
+    Close,
+    Command,
+    Configure,
+    Configured,
+    Fatal,
+    Flush,
+    OpComplete,
+    OpInvoke,
+    Produce,
+    ShutdownComplete,
+    StartupComplete,
+    Unsupported,
+)
+from harness.model.evidence import PRODUCER, Evidence
+from harness.model.rows import Reason
+from harness.model.units import NS_PER_MS
+from harness.trial.patience import CLOSE_TIMEOUT_MS
+
+HISTORY_LACKS = ReasonKind(
+    "history-incomplete", "the client's history is not whole: {what}, at event {position}{told}"
+)
+BROKEN = "an event contradicts those before it"
+
+
+def numbered(evidence: Evidence) -> Reason | None:
+    """Events are numbered from 0, from ``startup_complete`` on, but for what was left out on purpose."""
+    history = evidence.history
+    if not history or not isinstance(history[0], StartupComplete) or history[0].seq != 0:
+        return HISTORY_LACKS.reason(what="it does not begin with startup_complete", position=0)
+    left_out = 0
+    for position, (before, after) in enumerate(pairwise(history), 1):
+        step = after.seq - before.seq
+        if step == 0 and isinstance(after, OpComplete) and after.is_unnumbered:
+            continue
+        if not 1 <= step <= 1 + evidence.record.left_out - left_out:
+            return HISTORY_LACKS.reason(what="an event is missing, misplaced or repeated", position=position)
+        left_out += step - 1
+    if left_out != evidence.record.left_out:
+        return HISTORY_LACKS.reason(what="more events were heard than are there", position=len(history))
+    return None
+
+
+def kept_the_contract(evidence: Evidence) -> Reason | None:
+    """The rules of the contract accept the events again, as they did when the client said them."""
+    now_ns = evidence.record.phases.end_ns or 0
+    rules = Rules(began_ns=evidence.history[0].mono_ns)
+    for command in _commands(evidence):
+        rules.asked(command)
+    for position, event in enumerate(evidence.history):
+        try:
+            rules.stored(event, now_ns)
+        except Broken as broken:
+            return HISTORY_LACKS.reason(what=BROKEN, position=position, told=f" ({broken})")
+    return None
+
+
+def _commands(evidence: Evidence) -> Iterator[Command | Unknown]:
+    """What the client was asked, as far as the history names it: evidence does not keep the commands themselves."""
+    sends: dict[int, list[range]] = {}
+    for event in evidence.history:
+        match event:
+            case OpInvoke(op="send"):
+                sends.setdefault(event.id, []).append(range(event.first, event.first + event.count))
+            case OpInvoke(op="flush") | OpComplete(op="flush"):
+                yield Flush(event.id, 0)
+            case OpInvoke(op="close") | OpComplete(op="close"):
+                yield Close(event.id, 0)
+            case Configured():
+                names = dict.fromkeys((*event.applied, *event.not_set), "")
+                yield Configure(event.id, evidence.record.run_id, PRODUCER, "producer", dict(names))
+            case Unsupported():
+                yield Unknown(event.cmd, event.id)
+    # No more than the plan has, however many the events claim.
+    left = evidence.record.spec.workload.records
+    for id, spans in sends.items():
+        first, stop = min(span.start for span in spans), max(span.stop for span in spans)
+        values = [""] * min(stop - first, left)
+        left -= len(values)
+        yield Produce(id, evidence.record.topic, first, [], values)
+
+
+def ended(evidence: Evidence) -> Reason | None:
+    """The process ended in order, by its library's own doing, or was killed because it did not close in time."""
+    return None if _has_ended(evidence) else _breaks_off(evidence.history)
+
+
+def _has_ended(evidence: Evidence) -> bool:
+    last, phases = evidence.history[-1], evidence.record.phases
+    if isinstance(last, ShutdownComplete) or (isinstance(last, Fatal) and last.error == CRASHED):
+        return True
+    late_ns = (phases.final_ns or 0) + CLOSE_TIMEOUT_MS * NS_PER_MS
+    closed_in_time = any(
+        isinstance(event, OpComplete) and event.op == "close" and event.mono_ns < late_ns
+        for event in evidence.history
+    )
+    # A client that says in time that it is closed is not killed: it ends, and says so.
+    return not closed_in_time and (phases.end_ns or 0) >= late_ns
+
+
+def _breaks_off(history: tuple[AnyEvent, ...]) -> Reason:
+    return HISTORY_LACKS.reason(what="it breaks off", position=len(history))

@@ -1,0 +1,20 @@
+"""What several rules of wholeness ask of a row, or of a trial."""
+
+from __future__ import annotations
+
+from harness.model.evidence import Evidence
+from harness.model.rows import Frame, FrameKind
+from harness.wire.apis import Api
+
+#: Faults after which the log is not what was appended to it.
+OTHER_LOG = frozenset({"log_trim", "topic_recreate"})
+
+
+def is_produce(row: Frame) -> bool:
+    """True for a Produce request."""
+    return row.kind is FrameKind.REQUEST and row.api_key == Api.PRODUCE
+
+
+def has_other_log(evidence: Evidence) -> bool:
+    """True if a fault rewrote the log."""
+    return any(row.spec.kind in OTHER_LOG for row in evidence.faults)

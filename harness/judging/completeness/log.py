@@ -1,0 +1,49 @@
+"""The log that was read back: gapless, and with what a broker answered that it had stored. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from harness.judging.completeness.kinds import has_other_log, is_produce
+from harness.model.anomaly import ReasonKind
+from harness.model.evidence import Evidence
+from harness.model.rows import FrameKind, ProducePart, Reason
+
+LOG_LACKS = ReasonKind("log-incomplete", "the log that was read back is not whole: {what} ({count} times)")
+ACKS_ALL = -1
+
+
+def offsets(evidence: Evidence) -> Reason | None:
+    """Offsets are gapless from 0, each once."""
+    if has_other_log(evidence):
+        return None
+    gaps = sum(sorted(found) != list(range(len(found))) for found in _offsets(evidence).values())
+    if gaps:
+        return LOG_LACKS.reason(what="a partition's offsets are not gapless from 0", count=gaps)
+    return None
+
+
+def answered(evidence: Evidence) -> Reason | None:
+    """What a broker answered that it had stored lies before the end."""
+    if has_other_log(evidence):
+        return None
+    found = _offsets(evidence)
+    beyond = sum((part.base_offset or 0) >= len(found.get(part.partition, ())) for part in _stored(evidence))
+    return LOG_LACKS.reason(what="a broker stored a batch beyond its end", count=beyond) if beyond else None
+
+
+def _offsets(evidence: Evidence) -> dict[int, list[int]]:
+    found: dict[int, list[int]] = {}
+    for record in evidence.log:
+        found.setdefault(record.partition, []).append(record.offset)
+    return found
+
+
+def _stored(evidence: Evidence) -> Iterator[ProducePart]:
+    """The parts of answers that say, under acks=all, where a batch was stored; none that a rule touched."""
+    asked = {
+        (row.conn, row.correlation_id) for row in evidence.frames if is_produce(row) and row.acks == ACKS_ALL
+    }
+    for row in evidence.frames:
+        if row.kind is FrameKind.RESPONSE and row.fault is None and (row.conn, row.correlation_id) in asked:
+            yield from (part for part in row.produce if part.error_code == 0)

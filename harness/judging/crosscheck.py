@@ -1,0 +1,179 @@
+"""The witness and the capture saw the same trial from both ends of the proxy: do they tell the same? Pure.
+
+What a side received, the other side must have sent. What it sent may be missing at the receiver only where a rule of
+the witness acted on it, which the witness tells; or at the very end of a connection, for no connection with a hole in
+its stream lives on. A request is missing there only where something other than its client may have ended the way:
+proxy, broker, a rule, or a fault that was in effect (what a fault swallows and the client then gives up ends like any
+other connection). An answer may always be overtaken by the end.
+
+A frame that only one of them tells, and nothing of this explains, is the harness's error: it lost a frame, or made one
+up, and no verdict about a client stands on such evidence.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+import msgspec
+
+from harness.capture.pairing import Captured, Key, Row, Witnessed, captured, key, pairs, witnessed
+from harness.model.evidence import Evidence
+from harness.model.rows import Fate, Frame, FrameKind
+from harness.model.tcp_facts import TcpFact
+
+Window = tuple[int, int]
+
+#: How far apart the two clocks may be beyond what the capture says of them, the way of a packet included.
+CLOCKS_NS = 100_000_000
+
+
+class Disagreement(msgspec.Struct, frozen=True):
+    """A frame that one observer saw whole and the other did not; ``conn`` is the witness's number."""
+
+    broker: int
+    client_port: int | None
+    conn: int | None
+    kind: FrameKind
+    correlation_id: int
+    size_bytes: int
+    seen_by: str
+
+    def __str__(self) -> str:
+        port = "no port" if self.client_port is None else f"port {self.client_port}"
+        conn = "no connection" if self.conn is None else f"connection {self.conn}"
+        return (
+            f"only the {self.seen_by} has the {self.kind} with correlation id {self.correlation_id} "
+            f"({self.size_bytes} bytes; {port} of the client, {conn} of the witness, broker {self.broker})"
+        )
+
+
+class Comparison(msgspec.Struct, frozen=True):
+    """``ruled`` frames differ by a rule of the witness, ``cut_off`` ones were under way when their connection ended."""
+
+    connections: int
+    agreed: int
+    ruled: int
+    cut_off: int
+    disagreements: tuple[Disagreement, ...]
+
+
+@dataclass
+class _Tally:
+    agreed: int = 0
+    ruled: int = 0
+    cut_off: int = 0
+    disagreements: list[Disagreement] = field(default_factory=list)
+
+
+def crosscheck(evidence: Evidence) -> Comparison | None:
+    """How the two compare; None where no capture was asked for, or what it has is not whole."""
+    capture = evidence.record.capture
+    if capture is None or not capture.is_whole:
+        return None
+    slack_ns = CLOCKS_NS + abs(capture.clock_moved_ns)
+    known = (fault.effective_ns or fault.requested_ns for fault in evidence.faults)
+    windows = [(window[0] - slack_ns, window[1] + slack_ns) for window in known if window is not None]
+    return compare((*evidence.frames, *evidence.stopped), evidence.tcp, windows)
+
+
+def compare(frames: Iterable[Frame], tcp: Iterable[TcpFact], windows: Sequence[Window] = ()) -> Comparison:
+    """Hold the witness's rows, of stopped frames too, against the capture's; in ``windows`` faults were in effect."""
+    found = pairs(witnessed(frames), captured(tcp))
+    tally = _Tally()
+    for one, other in found:
+        _requests(tally, one, other, windows)
+        _responses(tally, one, other)
+    return Comparison(
+        connections=sum(one is not None and other is not None for one, other in found),
+        agreed=tally.agreed,
+        ruled=tally.ruled,
+        cut_off=tally.cut_off,
+        disagreements=tuple(tally.disagreements),
+    )
+
+
+def _requests(
+    tally: _Tally, one: Witnessed | None, other: Captured | None, windows: Sequence[Window]
+) -> None:
+    """What the client sent, and what came to the witness: also what its rules then stopped."""
+    sent = other.requests if other else []
+    received = one.requests if one else []
+    missing, surplus = _differences(tally, sent, received)
+    tail = _tail(sent, missing)
+    if other is not None and tail and _may_be_cut(one, other, tail[0].t_ns, windows):
+        missing = _without(tally, missing, tail)
+    tally.ruled += sum((Counter(_stopped(received)) - surplus).values())
+    _tell(tally, FrameKind.REQUEST, one, other, missing, "capture")
+    _tell(tally, FrameKind.REQUEST, one, other, surplus, "witness")
+
+
+def _responses(tally: _Tally, one: Witnessed | None, other: Captured | None) -> None:
+    """What the witness passed on, and what came to the client."""
+    rows = one.responses if one else []
+    sent = [row for row in rows if row.fate is not Fate.STOPPED]
+    received = other.responses if other else []
+    missing, surplus = _differences(tally, sent, received)
+    tally.ruled += sum((Counter(_stopped(rows)) - surplus).values())
+    for doubled in (key(row) for row in sent if row.fate is Fate.MARKED):
+        if surplus[doubled]:
+            surplus[doubled] -= 1
+            tally.ruled += 1
+    if other is not None:
+        missing = _without(tally, missing, _tail(sent, missing))
+    if one is not None and not one.is_told_whole:
+        surplus = _without(tally, surplus, _tail(received, surplus))
+    _tell(tally, FrameKind.RESPONSE, one, other, missing, "witness")
+    _tell(tally, FrameKind.RESPONSE, one, other, surplus, "capture")
+
+
+def _may_be_cut(one: Witnessed | None, other: Captured, since_ns: int, windows: Iterable[Window]) -> bool:
+    """Whether something other than the client may have ended the way of what it sent since then."""
+    if other.was_cut or (one is not None and not (one.is_ended_by_client and one.is_told_whole)):
+        return True
+    return any(begin_ns <= other.ended_ns and since_ns <= end_ns for begin_ns, end_ns in windows)
+
+
+def _differences(
+    tally: _Tally, sent: Iterable[Frame | TcpFact], received: Iterable[Frame | TcpFact]
+) -> tuple[Counter[Key], Counter[Key]]:
+    """What is missing at the receiver, and what nobody sent."""
+    all_sent, all_received = Counter(map(key, sent)), Counter(map(key, received))
+    tally.agreed += (all_sent & all_received).total()
+    return all_sent - all_received, all_received - all_sent
+
+
+def _tail(rows: Sequence[Row], missing: Counter[Key]) -> list[Row]:
+    """What is missing at the very end, from its first frame on."""
+    left = Counter(missing)
+    at = len(rows)
+    while at and left[key(rows[at - 1])] > 0:
+        at -= 1
+        left[key(rows[at])] -= 1
+    return list(rows[at:])
+
+
+def _without(tally: _Tally, missing: Counter[Key], tail: Sequence[Row]) -> Counter[Key]:
+    tally.cut_off += len(tail)
+    return missing - Counter(map(key, tail))
+
+
+def _stopped(rows: Iterable[Frame]) -> Iterator[Key]:
+    return (key(row) for row in rows if row.fate is Fate.STOPPED)
+
+
+def _tell(
+    tally: _Tally,
+    kind: FrameKind,
+    one: Witnessed | None,
+    other: Captured | None,
+    keys: Counter[Key],
+    seen_by: str,
+) -> None:
+    broker = other.broker if other else one.broker if one else -1
+    port, conn = other.client_port if other else None, one.conn if one else None
+    for correlation_id, size_bytes in keys.elements():
+        tally.disagreements.append(
+            Disagreement(broker, port, conn, kind, correlation_id, size_bytes, seen_by)
+        )

@@ -1,0 +1,98 @@
+"""Did the faults of a trial bite? Each is accounted for by itself; one that had no effect is named.
+
+The effect of a fault is its kind's word (:meth:`harness.plugins.fault.FaultKind.effect`): something that would not be
+in the evidence without the fault. The judge passes no trial whose faults proved nothing. Pure.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from harness.model.anomaly import ReasonKind
+from harness.model.errors import UsageError
+from harness.model.evidence import Evidence, view
+from harness.model.rows import FaultRow, FaultVerdict, Reason
+from harness.model.verdicts import Verdict
+from harness.plugins.fault import touched
+from harness.plugins.registry import fault
+from harness.plugins.scenario import Consequence, Scenario
+
+NO_ROW = ReasonKind("fault-without-trace", "fault {index} ({fault}) left no trace")
+NO_EFFECT = ReasonKind("fault-never-effective", "fault {index} ({fault}) never took effect")
+NOT_SHOWN = ReasonKind("fault-without-effect", "fault {index} ({fault}) had no effect: 0 {what}")
+CONSEQUENCE = ReasonKind("consequence", "{count} {what}{idle}")
+
+
+class Activation(NamedTuple):
+    """PASS with what was counted if the faults bit, NOT_EXERCISED with the reasons why not otherwise."""
+
+    verdict: Verdict
+    reason: Reason
+    faults: tuple[FaultVerdict, ...] = ()
+
+
+def activation(evidence: Evidence, scenario: Scenario) -> Activation:
+    """A scenario needs an effect of each kind of fault that it names; one that draws them at random, of any.
+
+    What had none is named all the same: repeated windows are repeated tries at one situation.
+    """
+    specs = evidence.record.spec.faults
+    rows = {row.index: row for row in evidence.faults}
+    shown = effects(evidence)
+    accounts = tuple(
+        FaultVerdict(
+            row.spec.kind,
+            row.requested_ns,
+            row.effective_ns,
+            row.hits,
+            shown[row.index].count,
+            shown[row.index].what,
+        )
+        for row in evidence.faults
+    )
+    idle = [
+        reason
+        for index, spec in enumerate(specs)
+        if (reason := _idle(index, spec.kind, rows, shown)) is not None
+    ]
+    bitten = {spec.kind for index, spec in enumerate(specs) if index in shown and shown[index].count > 0}
+    lacks_a_kind = scenario.each_fault and bitten != {spec.kind for spec in specs}
+    if idle and (lacks_a_kind or len(idle) == len(specs)):
+        return Activation(Verdict.NOT_EXERCISED, _together(idle), accounts)
+    seen = scenario.consequence(evidence)
+    verdict = Verdict.PASS if seen.count > 0 else Verdict.NOT_EXERCISED
+    named = "".join(f"; {reason.message}" for reason in idle)
+    return Activation(verdict, CONSEQUENCE.reason(count=seen.count, what=seen.what, idle=named), accounts)
+
+
+@view
+def effects(evidence: Evidence) -> dict[int, Consequence]:
+    """By the index of each fault that has a row: how often it is seen to have bitten, and what was counted."""
+    return {row.index: _effect(row, evidence) for row in evidence.faults}
+
+
+def _effect(row: FaultRow, evidence: Evidence) -> Consequence:
+    """By its kind; where that is not installed any more, or tells none, by its hits."""
+    try:
+        told = getattr(fault(row.spec.kind), "effect", None)
+    except UsageError:
+        told = None
+    seen: Consequence = touched(row) if told is None else told(row, evidence)
+    return seen
+
+
+def _idle(index: int, kind: str, rows: dict[int, FaultRow], shown: dict[int, Consequence]) -> Reason | None:
+    row = rows.get(index)
+    if row is None:
+        return NO_ROW.reason(index=index, fault=kind)
+    if row.effective_ns is None:
+        return NO_EFFECT.reason(index=index, fault=kind)
+    if shown[index].count > 0:
+        return None
+    return NOT_SHOWN.reason(index=index, fault=kind, what=shown[index].what)
+
+
+def _together(idle: list[Reason]) -> Reason:
+    """The first of them, by whose code and parameters trials are grouped; its sentence names them all."""
+    first = idle[0]
+    return Reason(first.code, first.params, "; ".join(reason.message for reason in idle))

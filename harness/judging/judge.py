@@ -1,0 +1,298 @@
+"""From evidence to a verdict: every relevant check is asked, and a pass has to be earned.
+
+A verdict is a pass only if the trial was collected whole, every fault was in effect and its consequence was seen,
+at least one requirement held whose situation arose, and no check found anything, crashed, or could not tell. In every
+other case the worst thing comes first (:data:`harness.model.verdicts.SEVERITY`): a finding outranks a fault that did
+not bite, which the reason of a difference names. A finding fails the trial if it and its requirement are a MUST;
+otherwise the client differs. A client that acknowledged nothing fails or was not exercised: it differs from no client
+that works. Pure: yesterday's evidence gives the same verdict today.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import NamedTuple
+
+from msgspec.structs import replace
+
+from harness.judging.completeness import lacking
+from harness.judging.crosscheck import crosscheck
+from harness.judging.fault_activation import Activation, activation
+from harness.model.anomaly import ReasonKind
+from harness.model.evidence import Evidence
+from harness.model.rows import (
+    Availability,
+    Delivery,
+    Ending,
+    FaultVerdict,
+    Finding,
+    Reason,
+    RequirementVerdict,
+    TrialVerdict,
+)
+from harness.model.verdicts import Guarantee, Level, Verdict, worst
+from harness.plugins.check import Check, Inconclusive, Requirement, Unsupported
+from harness.plugins.scenario import Scenario
+from harness.workloads.produce import accounting
+from harness.workloads.produce.availability import availability
+
+ENDINGS = {Ending.UNSUPPORTED: Verdict.UNSUPPORTED, Ending.HARNESS_ERROR: Verdict.HARNESS_ERROR}
+
+NOT_COLLECTED = ReasonKind("not-collected", "collecting ended as {ending}")
+TORN_LOG = ReasonKind("log-torn", "{count} batches in the broker's log do not match their CRC")
+OBSERVERS_DISAGREE = ReasonKind("observers-disagree", "witness and capture disagree: {told}")
+NOT_OFFERED = ReasonKind("setting-not-offered", "the client cannot set {setting}: {told}")
+NOT_ACCOUNTED = ReasonKind("evidence-unaccountable", "the evidence cannot be accounted for: {error}: {told}")
+CHECK_CRASHED = ReasonKind("check-crashed", "{check}: the check crashed: {error}: {told}")
+FOREIGN_FINDING = ReasonKind(
+    "foreign-finding", "{check}: the check found something about {requirement}, which it does not judge"
+)
+NOTHING_ACKED = ReasonKind("nothing-acknowledged", "the client acknowledged nothing")
+NOT_OFFERED_RECORDS = ReasonKind("records-not-sent", "{count:record} never handed to the client")
+NO_CHECK = ReasonKind("no-check", "no check judges this scenario under this guarantee")
+NO_SITUATION = ReasonKind("situation-absent", "what {requirement} is about did not happen in this trial")
+NOTHING_AROSE = ReasonKind("no-situation", "none of the {count:requirement} judged here was exercised")
+HELD = ReasonKind("held", "{held:requirement} held{absent}; {seen}")
+
+
+@dataclass(frozen=True)
+class Opinion:
+    """What one check says of one trial. ``reason`` is None for a pass."""
+
+    verdict: Verdict
+    reason: Reason | None
+    findings: tuple[Finding, ...] = ()
+
+    def of(self, requirement: Requirement) -> Opinion:
+        """What it says of one requirement: findings that name another one are none of its."""
+        if self.verdict is not Verdict.FAIL:
+            return self
+        mine = tuple([each for each in self.findings if each.requirement in ("", requirement.id)])
+        if not mine:
+            return _PASS
+        return Opinion(weighed(requirement.level, mine), _found(mine), mine)
+
+
+class _Ruling(NamedTuple):
+    """One requirement as judged, by whom, and the opinion that decided it. ``arose`` False: nothing to judge."""
+
+    requirement: Requirement
+    checks: list[str]
+    decisive: Opinion
+    findings: tuple[Finding, ...] = ()
+    arose: bool = True
+
+
+class _Asked(NamedTuple):
+    """The checks that judge one requirement, what they object, and whether its situation arose for one of them."""
+
+    requirement: Requirement
+    checks: list[str]
+    objections: list[Opinion]
+    arose: list[bool]
+
+
+_PASS = Opinion(Verdict.PASS, None)
+_NOTHING_ACKED = Opinion(Verdict.NOT_EXERCISED, NOTHING_ACKED.reason())
+
+
+def judge(evidence: Evidence, scenario: Scenario, checks: Mapping[str, Check]) -> TrialVerdict:
+    """The verdict of one trial. Never raises for what a check or a scenario does: that is a harness-error."""
+    if (early := _not_judged(evidence)) is not None:
+        return _verdict(evidence, early)
+    try:
+        bitten = activation(evidence, scenario)
+        counts, available = accounting.count(evidence), availability(evidence)
+    except Exception as error:
+        return _verdict(evidence, Opinion(Verdict.HARNESS_ERROR, _error(NOT_ACCOUNTED, error)))
+    basis = _basis(evidence, bitten, counts)
+    rulings = _rulings(evidence, checks, basis)
+    return _verdict(evidence, _summary(rulings, basis), rulings, bitten.faults, counts, available)
+
+
+def weighed(level: str, findings: Iterable[Finding]) -> Verdict:
+    """What findings make of a requirement of this level: a fail if it and one of them are a MUST, else it differs."""
+    binds = level == Level.MUST and any(each.level == Level.MUST for each in findings)
+    return Verdict.FAIL if binds else Verdict.DIFFERS
+
+
+# Campaigns ask the same again for each of their trials.
+@lru_cache(maxsize=1024)
+def relevant(check: Check, guarantee: Guarantee) -> tuple[Requirement, ...]:
+    """The requirements that ``check`` judges in a trial under ``guarantee``; none: it is not asked."""
+    if guarantee not in check.guarantees:
+        return ()
+    return tuple(each for each in check.requirements if guarantee in each.guarantees)
+
+
+def _not_judged(evidence: Evidence) -> Opinion | None:
+    """The opinion on a trial that gives no verdict about the client, None if it does."""
+    record = evidence.record
+    if record.ending is not Ending.COMPLETE:
+        ended = NOT_COLLECTED.reason(ending=record.ending.value)
+        why = Reason(record.code or ended.code, ended.params, record.reason or ended.message)
+        return Opinion(ENDINGS[record.ending], why)
+    if (lack := lacking(evidence)) is not None:
+        return Opinion(Verdict.HARNESS_ERROR, lack)
+    if torn := len([row for row in evidence.log if not row.crc_ok]):
+        # The broker checks each batch before it appends it: this is a disk's fault, or a reader's, never a client's.
+        return Opinion(Verdict.HARNESS_ERROR, TORN_LOG.reason(count=torn))
+    if (comparison := crosscheck(evidence)) is not None and (disagreements := comparison.disagreements):
+        more = f", and {len(disagreements) - 1} more" if len(disagreements) > 1 else ""
+        told = f"{disagreements[0]}{more}"
+        return Opinion(Verdict.HARNESS_ERROR, OBSERVERS_DISAGREE.reason(told=told))
+    idempotent = record.spec.guarantee in (Guarantee.IDEMPOTENT, Guarantee.TRANSACTIONAL)
+    for setting in ("acks", "enable.idempotence") if idempotent else ("acks",):
+        if setting in record.not_set:
+            why = NOT_OFFERED.reason(setting=setting, told=record.not_set[setting])
+            return Opinion(Verdict.UNSUPPORTED, why)
+    return None
+
+
+def _basis(evidence: Evidence, bitten: Activation, counts: Delivery) -> Opinion:
+    """What a requirement is that nothing was found against: a pass if the faults bit and the client worked."""
+    if not counts.acked:
+        return _NOTHING_ACKED
+    if bitten.verdict is not Verdict.PASS:
+        return Opinion(bitten.verdict, bitten.reason)
+    if (missing := evidence.record.spec.workload.records - counts.sent) > 0:
+        return Opinion(Verdict.INCONCLUSIVE, NOT_OFFERED_RECORDS.reason(count=missing))
+    return Opinion(Verdict.PASS, bitten.reason)
+
+
+def _ask(check: Check, evidence: Evidence) -> Opinion:
+    try:
+        findings = tuple(check.find(evidence))
+    except Inconclusive as doubt:
+        return Opinion(Verdict.INCONCLUSIVE, doubt.reason)
+    except Unsupported as lack:
+        return Opinion(Verdict.UNSUPPORTED, lack.reason)
+    except Exception as error:
+        return _crashed(check, error)
+    judged = {"", *(requirement.id for requirement in check.requirements)}
+    if strange := next((each.requirement for each in findings if each.requirement not in judged), None):
+        told = FOREIGN_FINDING.reason(check=check.name, requirement=strange)
+        return Opinion(Verdict.HARNESS_ERROR, told)
+    return Opinion(Verdict.FAIL, _found(findings), findings) if findings else _PASS
+
+
+def _crashed(check: Check, error: Exception) -> Opinion:
+    return Opinion(Verdict.HARNESS_ERROR, _error(CHECK_CRASHED, error, check=check.name))
+
+
+def _found(findings: tuple[Finding, ...]) -> Reason:
+    """The reason of a finding: that of the first which binds, for a difference is never told before a failure."""
+    first = next((each for each in findings if each.level == Level.MUST), findings[0])
+    return Reason(first.anomaly, first.params, f"{first.anomaly}: {first.message}")
+
+
+def _rulings(evidence: Evidence, checks: Mapping[str, Check], basis: Opinion) -> tuple[_Ruling, ...]:
+    """One ruling a requirement, by id: the worst opinion of its checks, and no pass where nothing was exercised."""
+    asked: dict[str, _Asked] = {}
+    for _, check in sorted(checks.items()):
+        if "trace" in check.channels and not evidence.trace:
+            continue
+        if requirements := relevant(check, evidence.record.spec.guarantee):
+            said = _ask(check, evidence)
+            for requirement in requirements:
+                entry = asked.setdefault(requirement.id, _Asked(requirement, [], [], []))
+                entry.checks.append(check.name)
+                opinion, arose = said.of(requirement), True
+                if opinion is _PASS:
+                    opinion, arose = _situation(check, requirement, evidence)
+                entry.arose.append(arose)
+                if opinion is not _PASS:
+                    entry.objections.append(opinion)
+    return tuple([_rule(entry, basis) for _, entry in sorted(asked.items())])
+
+
+def _situation(check: Check, requirement: Requirement, evidence: Evidence) -> tuple[Opinion, bool]:
+    try:
+        return _PASS, requirement.arises(evidence) > 0
+    except Exception as error:
+        return _crashed(check, error), True
+
+
+def _rule(entry: _Asked, basis: Opinion) -> _Ruling:
+    requirement, names, objections, arose = entry
+    if objections:
+        verdict = worst([opinion.verdict for opinion in objections])
+        decisive = next(opinion for opinion in objections if opinion.verdict is verdict)
+        findings = tuple([each for opinion in objections for each in opinion.findings])
+        return _Ruling(requirement, names, decisive, findings)
+    if basis.verdict is Verdict.PASS and not any(arose):
+        absent = Opinion(Verdict.NOT_EXERCISED, NO_SITUATION.reason(requirement=requirement.id))
+        return _Ruling(requirement, names, absent, arose=False)
+    return _Ruling(requirement, names, basis)
+
+
+def _summary(rulings: tuple[_Ruling, ...], basis: Opinion) -> Opinion:
+    """The trial's verdict and its sentence.
+
+    What the client does not claim, and what did not arise, counts only if nothing else was checked.
+    """
+    if not rulings:
+        return Opinion(Verdict.NOT_EXERCISED, NO_CHECK.reason())
+    arose = [ruling for ruling in rulings if ruling.arose]
+    if not arose:
+        return Opinion(Verdict.NOT_EXERCISED, NOTHING_AROSE.reason(count=len(rulings)))
+    claimed = [ruling for ruling in arose if ruling.decisive.verdict is not Verdict.UNSUPPORTED]
+    verdict = worst({ruling.decisive.verdict for ruling in claimed or arose})
+    if verdict is Verdict.DIFFERS and basis is _NOTHING_ACKED:
+        return basis
+    if verdict is Verdict.PASS:
+        absent = len(rulings) - len(arose)
+        seen = basis.reason.message if basis.reason else ""
+        return Opinion(
+            verdict,
+            HELD.reason(held=len(claimed), absent=f", {absent} not exercised" if absent else "", seen=seen),
+        )
+    reasons = _distinct(ruling.decisive.reason for ruling in arose if ruling.decisive.verdict is verdict)
+    more = f" (and {len(reasons) - 1} more)" if len(reasons) > 1 else ""
+    if verdict is Verdict.DIFFERS and basis.verdict is Verdict.NOT_EXERCISED and basis.reason:
+        more += f"; not exercised: {basis.reason.message}"
+    return Opinion(verdict, Reason(reasons[0].code, reasons[0].params, reasons[0].message + more))
+
+
+def _verdict(
+    evidence: Evidence,
+    decided: Opinion,
+    rulings: tuple[_Ruling, ...] = (),
+    faults: tuple[FaultVerdict, ...] | None = None,
+    counts: Delivery | None = None,
+    available: Availability | None = None,
+) -> TrialVerdict:
+    return replace(
+        TrialVerdict.of(evidence.record.spec, decided.verdict, decided.reason or Reason("")),
+        requirements=tuple(
+            [
+                RequirementVerdict(
+                    ruling.requirement.id,
+                    ruling.requirement.level,
+                    ruling.decisive.verdict,
+                    ruling.findings,
+                    tuple(ruling.checks),
+                )
+                for ruling in rulings
+            ]
+        ),
+        faults=_accounts(evidence) if faults is None else faults,
+        delivery=counts or Delivery(),
+        availability=available or Availability(),
+    )
+
+
+def _accounts(evidence: Evidence) -> tuple[FaultVerdict, ...]:
+    return tuple(
+        FaultVerdict(row.spec.kind, row.requested_ns, row.effective_ns, row.hits) for row in evidence.faults
+    )
+
+
+def _error(kind: ReasonKind, error: Exception, **params: str) -> Reason:
+    return kind.reason(told=str(error), error=type(error).__name__, **params)
+
+
+def _distinct(reasons: Iterable[Reason | None]) -> list[Reason]:
+    return list({reason.message: reason for reason in reasons if reason is not None}.values())

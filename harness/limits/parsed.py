@@ -1,0 +1,85 @@
+"""What an event may hold: strings and tables of some length, values of some depth, so that nobody behind us need ask.
+
+A string that is too long is cut, and says how much is missing: it is a message for people. A table that is too long is
+no message, and breaks the contract.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, TypeVar
+
+import msgspec
+from msgspec.structs import replace
+
+from harness.limits.meter import ENTRIES, NESTING, TEXT_CHARS
+
+E = TypeVar("E", bound=msgspec.Struct)
+
+#: What msgspec raises for bytes that it cannot read: no JSON or another type, no UTF-8, too deep for it.
+UNREADABLE = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
+
+
+class TooMuch(msgspec.ValidationError):
+    """It holds more than it may; the sentence says of what."""
+
+
+def why(error: Exception, line: bytes) -> str:
+    """One of UNREADABLE, in a clause; ``line`` is what could not be read."""
+    if isinstance(error, RecursionError):
+        return f"it is nested more than {NESTING.base} levels deep"
+    try:
+        line.decode()
+    except UnicodeDecodeError as misfit:
+        return f"byte {misfit.start + 1} of the line, {line[misfit.start]:#04x}, is not UTF-8"
+    return str(error)
+
+
+def cut(text: str, most: int = TEXT_CHARS.base) -> str:
+    """``text``, or its beginning and how much there would be more."""
+    return text if len(text) <= most else f"{text[:most]}… ({len(text) - most:,} more characters)"
+
+
+def within(event: E, line_bytes: int) -> E:
+    """The event, which came in a line of so many bytes, with its strings cut. TooMuch for a table too long."""
+    if line_bytes <= min(TEXT_CHARS.base, ENTRIES.base):  # as nearly all are
+        return event
+    values = {name: getattr(event, name) for name in event.__struct_fields__}
+    bounded = {name: _within(name, value) for name, value in values.items()}
+    return replace(event, **{name: value for name, value in bounded.items() if value is not values[name]})
+
+
+def _within(name: str, value: Any) -> Any:
+    match value:
+        case str():
+            return cut(value)
+        case dict():
+            _assert_few(name, value)
+            return {cut(key): _within(name, inner) for key, inner in value.items()}
+        case list() if name not in _COLUMNS:
+            _assert_few(name, value)
+            return [_within(name, inner) for inner in value]
+        case list() if name in _TEXTS:
+            return [inner if inner is None else cut(inner) for inner in value]
+        case tuple():
+            return tuple(_within(name, inner) for inner in value)
+        case _:
+            return value
+
+
+#: A result for each record is no table: the rules know how many there may be.
+_TEXTS = frozenset({"outcome", "error"})
+_COLUMNS = _TEXTS | {"invoke_ns", "complete_ns", "records", "partition", "offset"}
+
+
+def _assert_few(name: str, table: Mapping[str, Any] | list[Any]) -> None:
+    if len(table) > ENTRIES.base:
+        raise TooMuch(f"expected at most {ENTRIES.base:,} entries in {name}, got {len(table):,}")
+
+
+def depth(value: Any, most: int = NESTING.base) -> int:
+    """How many levels of lists and objects there are in a JSON value; ``most`` + 1 stands for any more."""
+    if not isinstance(value, dict | list) or most < 0:
+        return 0
+    inner = value.values() if isinstance(value, dict) else value
+    return 1 + max((depth(each, most - 1) for each in inner), default=0)

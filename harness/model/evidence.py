@@ -1,0 +1,163 @@
+"""Evidence: all that one trial left behind, and the two views of it that judgement needs.
+
+Pure and read-only. ``sends`` folds the client's events into one row a record; ``copies`` finds each record's
+places in the log. A record that was invoked and never completed is ``info``: nobody knows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import cached_property, wraps
+from typing import Any, TypeVar
+
+import msgspec
+
+from harness.model.contract import AnyEvent, OpComplete, OpInvoke
+from harness.model.payload import Identity, decode
+from harness.model.rows import Fate, FaultRow, Frame, LogRecord, TrialRecord
+from harness.model.tcp_facts import TcpFact
+from harness.model.verdicts import Outcome
+
+PRODUCER = "p1"
+Seen = TypeVar("Seen")
+_OUTCOMES: dict[str, Outcome] = {outcome.value: outcome for outcome in Outcome}
+
+
+class Send(msgspec.Struct, frozen=True, gc=False):
+    """One record as its client told it; ``complete_ns`` None: it never had a result."""
+
+    n: int
+    invoke_ns: int
+    complete_ns: int | None = None
+    outcome: Outcome = Outcome.INFO
+    partition: int = -1
+    offset: int = -1
+    error: str | None = None
+
+    @property
+    def pending(self) -> bool:
+        """True if the client never gave a result."""
+        return self.complete_ns is None
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """Everything that judgement may look at."""
+
+    record: TrialRecord
+    history: tuple[AnyEvent, ...]
+    frames: tuple[Frame, ...]
+    faults: tuple[FaultRow, ...]
+    log: tuple[LogRecord, ...]
+    #: What the client decided, where it tells (channel A); no check of a promise may rest on it.
+    trace: tuple[Any, ...] = ()
+    #: Frames that a fault kept from passing: whoever should have had them never did.
+    stopped: tuple[Frame, ...] = ()
+    #: What the capture tells of the client's side; nothing where there was none.
+    tcp: tuple[TcpFact, ...] = ()
+
+    @cached_property
+    def sends(self) -> dict[int, Send]:
+        """Record number -> what the client said of it, in invocation order."""
+        invoked: dict[int, int] = {}
+        completed: dict[int, Send] = {}
+        # A stored event may count as far as it likes: no more records are handed over than the plan has.
+        left = self.record.spec.workload.records
+        for event in self.history:
+            if isinstance(event, OpInvoke) and event.op == "send":
+                for n in range(event.first, event.first + min(event.count, left)):
+                    invoked.setdefault(n, event.mono_ns)
+                left -= max(0, min(event.count, left))
+            elif isinstance(event, OpComplete) and event.op == "send":
+                _complete(completed, event)
+        sends = {n: completed.get(n) or Send(n, invoke_ns) for n, invoke_ns in invoked.items()}
+        return sends | completed
+
+    @cached_property
+    def acknowledged(self) -> dict[int, Send]:
+        """The sends that the client reported as written."""
+        return {n: send for n, send in self.sends.items() if send.outcome is Outcome.OK}
+
+    @cached_property
+    def identities(self) -> tuple[Identity | None, ...]:
+        """The identity in each record of ``log``, None where the value is not one of ours or is damaged."""
+        return tuple([decode(record.value) for record in self.log])
+
+    @cached_property
+    def numbers(self) -> tuple[int | None, ...]:
+        """The number of each record of ``log``, None where it is not one of this trial's own."""
+        run_id, topic, _ = self.own
+        return tuple(
+            [
+                each[3]
+                if each is not None and each[0] == run_id and each[1] == topic and each[2] == PRODUCER
+                else None
+                for each in self.identities
+            ]
+        )
+
+    @cached_property
+    def copies(self) -> dict[int, list[LogRecord]]:
+        """Record number -> its places in the log, in log order; foreign and damaged records are left out."""
+        copies: dict[int, list[LogRecord]] = {}
+        for record, n in zip(self.log, self.numbers, strict=True):
+            if n is None or record.control:
+                continue
+            known = copies.get(n)
+            if known is None:
+                copies[n] = [record]
+            else:
+                known.append(record)
+        return copies
+
+    def is_ours(self, identity: Identity) -> bool:
+        """True if ``identity`` names this very run, trial and producer."""
+        return identity[:3] == self.own
+
+    @cached_property
+    def own(self) -> tuple[str, str, str]:
+        """How the identity of each of our records begins: the run, the trial, the producer."""
+        return self.record.run_id, self.record.topic, PRODUCER
+
+    @cached_property
+    def views(self) -> dict[Callable[..., Any], Any]:
+        """What each :func:`view` has found."""
+        return {}
+
+
+def view(find: Callable[[Evidence], Seen]) -> Callable[[Evidence], Seen]:
+    """Have ``find`` look once at each evidence, however many ask; what it gives is not to be changed."""
+
+    @wraps(find)
+    def seen(evidence: Evidence) -> Seen:
+        views = evidence.views
+        if find not in views:
+            views[find] = find(evidence)
+        found: Seen = views[find]
+        return found
+
+    return seen
+
+
+def passed_and_stopped(rows: Iterable[Frame]) -> tuple[tuple[Frame, ...], tuple[Frame, ...]]:
+    """The witness's rows as ``frames`` and ``stopped`` of an Evidence."""
+    passed: list[Frame] = []
+    stopped: list[Frame] = []
+    for row in rows:
+        (stopped if row.fate is Fate.STOPPED else passed).append(row)
+    return tuple(passed), tuple(stopped)
+
+
+def _complete(completed: dict[int, Send], event: OpComplete) -> None:
+    for n, invoke_ns, complete_ns, outcome, partition, offset, error in zip(
+        event.records,
+        event.invoke_ns,
+        event.complete_ns,
+        event.outcome,
+        event.partition,
+        event.offset,
+        event.error,
+        strict=True,
+    ):
+        completed[n] = Send(n, invoke_ns, complete_ns, _OUTCOMES[outcome], partition, offset, error)

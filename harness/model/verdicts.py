@@ -1,0 +1,107 @@
+"""Three-valued outcomes of operations, and the verdicts drawn from them.
+
+An operation is ``ok`` (certainly happened), ``fail`` (certainly did not) or ``info`` (nobody knows). A verdict
+is never a pass by default: a fault that did not fire, a check that crashed, and nothing checked each have a
+verdict of their own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from enum import StrEnum
+
+
+class Outcome(StrEnum):
+    """What is known of one operation."""
+
+    OK = "ok"
+    FAIL = "fail"
+    INFO = "info"
+
+
+class Guarantee(StrEnum):
+    """What the client's settings promise."""
+
+    AT_MOST_ONCE = "at-most-once"
+    AT_LEAST_ONCE = "at-least-once"
+    IDEMPOTENT = "idempotent"
+    TRANSACTIONAL = "transactional"
+
+
+class Level(StrEnum):
+    """MUST: a protocol rule or a safety promise (norm P or S). SHOULD: what Java does (norm J)."""
+
+    MUST = "MUST"
+    SHOULD = "SHOULD"
+
+
+class Verdict(StrEnum):
+    """The judgement of a requirement or of a trial: a broken MUST is a fail, an unmet SHOULD differs."""
+
+    PASS = "pass"
+    FAIL = "fail"
+    DIFFERS = "differs"
+    EXPECTED_FAIL = "expected-fail"
+    UNEXPECTED_PASS = "unexpected-pass"
+    NOT_EXERCISED = "not-exercised"
+    INCONCLUSIVE = "inconclusive"
+    UNSUPPORTED = "unsupported"
+    HARNESS_ERROR = "harness-error"
+
+
+#: Worst first. A crashed check outranks everything (its neighbours cannot be trusted either); a confirmed
+#: disagreement is never hidden behind an inconclusive neighbour, and a difference that was seen is true whether or not
+#: the fault bit.
+SEVERITY = (
+    Verdict.HARNESS_ERROR,
+    Verdict.FAIL,
+    Verdict.UNEXPECTED_PASS,
+    Verdict.INCONCLUSIVE,
+    Verdict.DIFFERS,
+    Verdict.NOT_EXERCISED,
+    Verdict.UNSUPPORTED,
+    Verdict.EXPECTED_FAIL,
+    Verdict.PASS,
+)
+
+EXIT_CODES = {
+    Verdict.HARNESS_ERROR: 3,
+    Verdict.FAIL: 1,
+    Verdict.UNEXPECTED_PASS: 1,
+    Verdict.INCONCLUSIVE: 4,
+    Verdict.NOT_EXERCISED: 4,
+    Verdict.DIFFERS: 0,
+    Verdict.UNSUPPORTED: 0,
+    Verdict.EXPECTED_FAIL: 0,
+    Verdict.PASS: 0,
+}
+
+
+def worst(verdicts: Iterable[Verdict]) -> Verdict:
+    """The one verdict for several; of nothing it is ``not-exercised``, for nothing checked is no pass."""
+    return min(verdicts, key=SEVERITY.index, default=Verdict.NOT_EXERCISED)
+
+
+def exit_code(verdicts: Iterable[Verdict], lacks: int = 0, *, strict: bool = False) -> int:
+    """The exit code of a run with these trial verdicts: 3 before 1 before 4, and 5 for no trial at all.
+
+    ``lacks`` is what a run that is not whole would exit with by itself (0: it is whole). ``strict``: a difference
+    counts as a failure.
+    """
+    table = EXIT_CODES | ({Verdict.DIFFERS: 1} if strict else {})
+    codes = {table[verdict] for verdict in verdicts} | ({lacks} - {0})
+    return next((code for code in (3, 1, 4, 0) if code in codes), 5)
+
+
+#: The glyph of each verdict, and its style in rich's markup; a reader without colours has glyph and word.
+GLYPHS = {
+    Verdict.PASS: ("✔", "green"),
+    Verdict.FAIL: ("✗", "bold red"),
+    Verdict.DIFFERS: ("≠", "cyan"),
+    Verdict.EXPECTED_FAIL: ("x", "yellow"),
+    Verdict.UNEXPECTED_PASS: ("!", "bold yellow"),
+    Verdict.NOT_EXERCISED: ("○", "yellow"),
+    Verdict.INCONCLUSIVE: ("?", "yellow"),
+    Verdict.UNSUPPORTED: ("–", "dim"),
+    Verdict.HARNESS_ERROR: ("⚠", "bold magenta"),
+}

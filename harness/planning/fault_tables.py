@@ -1,0 +1,140 @@
+"""The tables of faults in a campaign file: checked with the kinds of fault that there are, and made into scenarios."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Annotated, Any, Final
+
+import msgspec
+from msgspec import Meta
+
+from harness.model.dice import Dice
+from harness.model.errors import UsageError, unknown
+from harness.model.spec import ClientRef, FaultSpec, TrialSpec, Workload
+from harness.model.verdicts import Guarantee
+from harness.planning import validate_faults, validate_plan
+from harness.planning.fault_strategies import (
+    Amount,
+    DrawnFrames,
+    DrawnKind,
+    DrawnScenario,
+    FaultTable,
+    OneOf,
+    ends,
+    on_its_way,
+)
+from harness.planning.strict_toml import at, below, typed
+from harness.plugins import registry
+
+MOST_FAULTS: Final = 100
+#: So many faults of each kind are drawn to see that it can be had.
+PROBES: Final = 20
+PROBE: Final = TrialSpec(
+    "probe", ClientRef("any", "0"), "any:x1", "any", Guarantee.IDEMPOTENT, 0, Workload(), (), {}
+)
+MANY: Final = 2**31 - 1
+
+
+class AboutKind(msgspec.Struct, frozen=True):
+    """What a kind of fault in a table has besides its own parameters."""
+
+    duration_ms: Annotated[Amount | None, Meta(description="How long; else as the table says.")] = None
+    broker: Annotated[Amount | None, Meta(description="The broker that it is for, by number; else all.")] = (
+        None
+    )
+    frames: Annotated[
+        DrawnFrames | None, Meta(description="Which frames, for kinds that act on single ones.")
+    ] = None
+
+
+OWN: Final = AboutKind.__struct_fields__
+
+
+class Generated(msgspec.Struct, frozen=True):
+    """A table from which schedules of faults are drawn, one a seed."""
+
+    kinds: Annotated[dict[str, dict[str, Any]], Meta(description="Kinds of fault, each with its parameters.")]
+    faults: Annotated[Amount, Meta(description="How many faults a schedule has.")] = (2, 4)
+    duration_ms: Annotated[Amount, Meta(description="How long a fault lasts.")] = (200, 2_000)
+    load: Annotated[
+        Workload,
+        Meta(
+            description="What the client is to send: records, chunk, interval_ms, partitions, keys, value_bytes."
+        ),
+    ] = Workload()
+
+
+def scenario_of(name: str, given: Generated, behind: DrawnScenario, brokers: Sequence[str]) -> DrawnScenario:
+    """The scenario of a table; ``behind`` is what judges it.
+
+    UsageError for faults that cannot be had on one of ``brokers``, or under which nobody could be judged.
+    """
+    where = f"generated.{name}"
+
+    def accept(fault: FaultSpec) -> None:
+        registry.fault(fault.kind).check(fault, "live")
+        if reason := behind.unfair(fault):
+            raise UsageError(f"fault {fault.kind!r} cannot be judged here: {reason}")
+
+    if not given.kinds:
+        raise UsageError(f"{where}.kinds: there is none; name one at least")
+    _within(given.faults, 1, MOST_FAULTS, f"{where}.faults")
+    _within(given.duration_ms, 0, validate_faults.LONGEST_MS, f"{where}.duration_ms")
+    for part, (low, high) in validate_plan.BOUNDS.items():
+        _within(getattr(given.load, part), low, high, f"{where}.load.{part}")
+    kinds = tuple(_kind(kind, about, given, f"{where}.kinds") for kind, about in given.kinds.items())
+    table = FaultTable(given.faults, kinds, given.load, accept)
+    for kind in kinds:
+        with at(below(f"{where}.kinds", kind.kind)):
+            _probe(kind, table, brokers)
+
+    def drawn(dice: Dice) -> tuple[FaultSpec, ...]:
+        with at(where):
+            return table.schedule(dice)
+
+    return replace(behind, schedule=drawn, workload=given.load)
+
+
+def _kind(name: str, given: Mapping[str, Any], table: Generated, where: str) -> DrawnKind:
+    with at(where):
+        kind = registry.fault(name)
+    place, known = below(where, name), {param.name: param for param in kind.params}
+    for key in given:
+        if key not in known and key not in OWN:
+            raise unknown(f"parameter of fault {name!r}, in {place},", key, [*known, *OWN])
+    own = typed({key: given[key] for key in OWN if key in given}, AboutKind, place)
+    params = {key: typed(given[key], Amount, below(place, key)) for key in known if key in given}
+    for key, amount in params.items():
+        _within(amount, known[key].low, known[key].high, below(place, key))
+    duration_ms = table.duration_ms if own.duration_ms is None else own.duration_ms
+    _within(duration_ms, 0, validate_faults.LONGEST_MS, f"{place}.duration_ms")
+    if own.broker is not None:
+        _within(own.broker, 1, MANY, f"{place}.broker")
+    if own.frames is not None:
+        _within(own.frames.first, 1, MANY, f"{place}.frames.first")
+        _within(own.frames.count, 1, MANY, f"{place}.frames.count")
+    return DrawnKind(name, duration_ms, params, own.broker, own.frames)
+
+
+def _within(amount: Amount, low: int, high: int, where: str) -> None:
+    match amount:
+        case OneOf(one_of=()):
+            raise UsageError(f"{where}: one_of names no number")
+        case (first, last) if first > last:
+            raise UsageError(
+                f"{where}: [{first}, {last}] is no range; one_of = [{first}, {last}] is one of the two"
+            )
+    for end in ends(amount):
+        if not low <= end <= high:
+            raise UsageError(f"{where} must be {low} to {high}, not {end}")
+
+
+def _probe(kind: DrawnKind, table: FaultTable, brokers: Sequence[str]) -> None:
+    """UsageError, the kind's own, where a fault of this kind cannot be had."""
+    for seed in range(PROBES):
+        dice = Dice(seed, "probe")
+        fault = kind.drawn(dice, on_its_way(dice, table.workload.load_ms), table.accept)
+        for broker in brokers:
+            trial = msgspec.structs.replace(PROBE, broker=broker, workload=table.workload, faults=(fault,))
+            validate_faults.check([trial], "live")

@@ -1,0 +1,72 @@
+"""Clients that are anybody's command: under which name they may stand, and that a file alone starts none of them.
+
+A plan in a file is data. What it names of ours is known; a command in it is a program chosen by the author of the file,
+and runs only after its arguments were shown, with the user's leave.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import PurePath
+
+from harness.model.errors import UsageError
+from harness.model.spec import OWN, ClientRef
+from harness.planning import typed_settings
+from harness.plugins import registry
+from harness.text.escaping import MOST_CHARS, visible
+
+ALLOW = "--allow-command"
+
+
+def client(command: Sequence[str], name: str | None = None) -> ClientRef:
+    """The client that is this command, called ``name``, or as its program is but for a registered client's name."""
+    if name is not None:
+        ref = ClientRef(name, OWN, typed_settings.stored_command(command))
+        check([ref])
+        return ref
+    program = PurePath(command[0]).name
+    stored = typed_settings.stored_command(command)
+    return ClientRef(f"own-{program}" if _is_registered(program) else program, OWN, stored)
+
+
+def check(clients: Iterable[ClientRef]) -> None:
+    """UsageError for a command under the name of a registered client."""
+    for ref in clients:
+        if ref.command and _is_registered(ref.name):
+            raise UsageError(
+                f"the command {shlex.join(ref.command)} cannot stand under the name {ref.name}, "
+                "which is that of a registered client; give it another one"
+            )
+
+
+def allow(clients: Iterable[ClientRef], is_allowed: bool, say: Callable[[str], None]) -> None:
+    """Tell which commands a plan from a file will run. UsageError for the first one if they are not allowed.
+
+    One that the user has typed again needs no other leave.
+    """
+    for ref in dict.fromkeys(clients):
+        if not ref.command:
+            continue
+        typed_settings.command(ref)  # without its secrets there is nothing to allow
+        shown = shlex.join(ref.command)
+        if not typed_settings.is_typed(ref) and len(visible(shown)) > MOST_CHARS // 2:
+            raise UsageError(
+                f"this plan runs a command that is too long to be shown ({len(shown):,} characters): "
+                "if you trust it, type it again behind --"
+            )
+        if not (is_allowed or typed_settings.is_typed(ref)):
+            raise UsageError(
+                f"this plan runs a command, as the client {ref}: {shown}",
+                hint=f"if you trust it, add {ALLOW}",
+            )
+        say(f"{ref} runs: {shown}")
+
+
+def option(clients: Iterable[ClientRef]) -> str:
+    """What a command line that runs such a plan again needs at its end."""
+    return f" {ALLOW}" if any(ref.command for ref in clients) else ""
+
+
+def _is_registered(name: str) -> bool:
+    return name in registry.names("clients")

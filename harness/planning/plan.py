@@ -1,0 +1,165 @@
+"""A plan is the finite list of trials that a campaign and one seed give: plain data, made by a pure function.
+
+Everything that varies is decided here and written down before anything runs: fault windows, codecs, settings.
+A plan can be printed, stored and compared; whoever runs it rolls no dice. What trials differ in are axes, one value of
+each is a cell, and a cell with a seed is a trial.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from harness.model.dice import Dice
+from harness.model.path_names import made_of
+from harness.model.spec import ClientRef, Plan, TrialSpec
+from harness.model.verdicts import Guarantee
+from harness.plugins.scenario import Config, Scenario
+from harness.workloads.produce import settings as producer_settings
+
+CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
+
+
+#: Settings that every client gets, in the Java names, equal and explicit (clients.md 2.2: defaults differ).
+PROFILE: Config = {
+    "acks": "all",
+    "batch.size": 16_384,
+    "delivery.timeout.ms": 30_000,
+    "linger.ms": 5,
+    "max.block.ms": 10_000,
+    "max.in.flight.requests.per.connection": 5,
+    "metadata.max.age.ms": 10_000,
+    "reconnect.backoff.max.ms": 1_000,
+    "reconnect.backoff.ms": 50,
+    "request.timeout.ms": 3_000,
+    "retries": 2_147_483_647,
+    "retry.backoff.max.ms": 1_000,
+    "retry.backoff.ms": 100,
+    "socket.connection.setup.timeout.ms": 3_000,
+}
+
+
+def producer_config(guarantee: Guarantee, codec: str, overrides: Config) -> Config:
+    """The Java-named settings that make a producer promise ``guarantee``, whatever ``overrides`` say."""
+    idempotent = guarantee in (Guarantee.IDEMPOTENT, Guarantee.TRANSACTIONAL)
+    settings = PROFILE | {"compression.type": codec} | overrides | {"enable.idempotence": idempotent}
+    if guarantee is Guarantee.AT_MOST_ONCE:
+        settings["retries"] = 0  # whatever else is drawn: sending again is what is promised not to be done
+    return dict(sorted(settings.items()))
+
+
+class Cell(NamedTuple):
+    """One value of each axis, by name; a situation is a scenario, or a schedule that a campaign file generates."""
+
+    broker: str
+    situation: str
+    guarantee: Guarantee
+    configuration: str
+    client: ClientRef
+
+
+class Together(NamedTuple):
+    """What a cell has besides broker and client, and the ``conflict`` for which it cannot be tried, if there is one."""
+
+    situation: str
+    guarantee: Guarantee
+    configuration: str
+    conflict: str | None
+
+
+@dataclass(frozen=True)
+class Axes:
+    """What trials differ in besides their seed. ``generated`` and ``configurations`` are what a file adds, by name."""
+
+    scenarios: Sequence[Scenario]
+    clients: Sequence[ClientRef]
+    brokers: Sequence[str]
+    generated: Mapping[str, Scenario] = field(default_factory=dict)
+    configurations: Mapping[str, Config] = field(default_factory=lambda: {"": {}})
+
+    @property
+    def situations(self) -> dict[str, tuple[str, Scenario]]:
+        """All of them: (its own name where it is generated, what is tried)."""
+        named = {f"generated.{name}": (name, scenario) for name, scenario in self.generated.items()}
+        return {scenario.name: ("", scenario) for scenario in self.scenarios} | named
+
+    def cells(self) -> list[Cell]:
+        """Every combination that can be tried."""
+        fitting = [each for each in self._together() if each.conflict is None]
+        return [
+            Cell(broker, each.situation, each.guarantee, each.configuration, client)
+            for broker in self.brokers
+            for each in fitting
+            for client in self.clients
+        ]
+
+    def left_out(self) -> list[Together]:
+        """What is in no cell, though each of its names is asked for."""
+        return [each for each in self._together() if each.conflict is not None]
+
+    def _together(self) -> Iterator[Together]:
+        for situation, (_, scenario) in self.situations.items():
+            for guarantee in scenario.guarantees:
+                for name, chosen in self.configurations.items():
+                    yield Together(situation, guarantee, name, _conflict(scenario, guarantee, chosen))
+
+
+def _conflict(scenario: Scenario, guarantee: Guarantee, chosen: Config) -> str | None:
+    """Why these settings cannot be tried there; None if they can."""
+    settings = producer_config(guarantee, CODECS[0], scenario.config | chosen)
+    for name, value in chosen.items():
+        if scenario.config.get(name, value) != value:
+            return f"the scenario sets {name} to {scenario.config[name]} itself"
+        if settings[name] != value:
+            return f"{guarantee} sets {name} to {settings[name]}"
+    return producer_settings.refused(settings) if chosen else None
+
+
+def make_plan(
+    scenarios: Sequence[Scenario], clients: Sequence[ClientRef], brokers: Sequence[str], seeds: Sequence[int]
+) -> Plan:
+    """Every client on every broker in every scenario under each of its guarantees, once a seed."""
+    axes = Axes(scenarios, clients, brokers)
+    return plan_of(axes, axes.cells(), seeds)
+
+
+def plan_of(axes: Axes, cells: Sequence[Cell], seeds: Sequence[int]) -> Plan:
+    """These cells of ``axes``, once a seed.
+
+    The schedule and the codec depend on the seed and the situation alone: all clients, and all guarantees, meet the
+    very same faults.
+    """
+    situations = axes.situations
+    trials = tuple(
+        _trial(*situations[cell.situation], cell, axes.configurations[cell.configuration], seed)
+        for seed in seeds
+        for cell in cells
+    )
+    return Plan(seed=seeds[0] if seeds else 0, trials=trials)
+
+
+def _trial(table: str, scenario: Scenario, cell: Cell, chosen: Config, seed: int) -> TrialSpec:
+    stream = f"{scenario.name}/{table}" if table else scenario.name
+    drawn = scenario.draw_config(Dice(seed, f"{stream}/config")) if scenario.draw_config else {}
+    workload = scenario.workload
+    if scenario.draw_workload:
+        workload = scenario.draw_workload(Dice(seed, f"{stream}/workload"))
+    variant = "+".join(filter(None, (table, cell.configuration)))
+    where = (cell.guarantee, str(cell.client), cell.broker.replace(":", "-"), f"s{seed}")
+    label = "-".join(filter(None, (scenario.name.replace("/", "-"), variant, *where)))
+    return TrialSpec(
+        trial=made_of(label),
+        client=cell.client,
+        broker=cell.broker,
+        scenario=scenario.name,
+        guarantee=cell.guarantee,
+        seed=seed,
+        workload=workload,
+        faults=scenario.schedule(Dice(seed, f"{stream}/schedule")),
+        config=producer_config(
+            cell.guarantee, Dice(seed, f"{stream}/codec").choice(CODECS), scenario.config | drawn | chosen
+        ),
+        alone=scenario.alone,
+        variant=variant,
+    )

@@ -1,0 +1,89 @@
+"""From what the user typed to what is to be run: scenarios by name or glob, ``client@version``, ``kind:id``.
+
+Every name is looked up before anything is started; a name that is not in its table is a usage error with a
+did-you-mean.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Sequence
+from dataclasses import replace
+
+from harness.model.errors import NothingSelected, UsageError, unknown
+from harness.model.spec import ClientRef
+from harness.model.verdicts import Guarantee
+from harness.planning import own_commands
+from harness.plugins import registry
+from harness.plugins.scenario import Scenario
+from harness.text.globs import matches
+
+DEFAULT_CLIENTS = ("reference", "confluent-kafka")
+DEFAULT_BROKER = "local:4.3.1x1"
+
+
+def scenarios(patterns: Sequence[str], guarantees: Sequence[str], world: str = "live") -> list[Scenario]:
+    """The scenarios of ``world`` that match any pattern, under the wanted guarantees only.
+
+    Without a pattern: all that do not wait to be asked for by name.
+    """
+    known = registry.table("scenarios")
+    for pattern in patterns:
+        if not any(matches(name, pattern) for name in known):
+            raise unknown("scenario", pattern, known)
+    wanted = {_guarantee(name) for name in guarantees} or set(Guarantee)
+    chosen = [
+        _under(scenario, wanted)
+        for name, scenario in known.items()
+        if any(matches(name, pattern) for pattern in patterns) or not (patterns or scenario.on_request)
+        if world in scenario.worlds
+    ]
+    if not chosen:
+        raise UsageError(f"{', '.join(patterns)} cannot be tried in the {world} world")
+    if not any(scenario.guarantees for scenario in chosen):
+        raise NothingSelected(f"no scenario here is tried under {', '.join(sorted(wanted))}")
+    return chosen
+
+
+def _guarantee(name: str) -> Guarantee:
+    if name not in set(Guarantee):
+        raise unknown("guarantee", name, list(Guarantee))
+    return Guarantee(name)
+
+
+def _under(scenario: Scenario, wanted: set[Guarantee]) -> Scenario:
+    return replace(scenario, guarantees=tuple(g for g in scenario.guarantees if g in wanted))
+
+
+def clients(names: Sequence[str], command: Sequence[str]) -> list[ClientRef]:
+    """``NAME`` (its pinned default) or ``NAME@VERSION``, and the user's own command if there is one."""
+    chosen = [_client(name) for name in (names or (() if command else DEFAULT_CLIENTS))]
+    if command:
+        if shutil.which(command[0]) is None:
+            raise UsageError(
+                f"{command[0]} is not a program that can be run here; what stands behind -- is one"
+            )
+        chosen.append(own_commands.client(command))
+    return list(dict.fromkeys(chosen))
+
+
+def _client(text: str) -> ClientRef:
+    name, at, version = text.partition("@")
+    kind = registry.client(name)
+    if at and not version:
+        raise UsageError(f"client {text!r} has no version after the @; try {name}@{kind.default_version}")
+    return ClientRef(name, version or kind.default_version)
+
+
+def brokers(names: Sequence[str]) -> list[str]:
+    """``kind:id``, each accepted by its kind."""
+    chosen = list(dict.fromkeys(names or (DEFAULT_BROKER,)))
+    for text in chosen:
+        kind, colon, broker_id = text.partition(":")
+        found = registry.broker(kind)
+        if not colon:
+            raise UsageError(
+                f"broker {text!r} does not say which; write it as KIND:ID, such as {DEFAULT_BROKER}"
+            )
+        found.validate(broker_id)
+    return chosen

@@ -1,0 +1,123 @@
+"""A TOML file as typed structs; what is not meant like that is one sentence: which file, where in it, what instead."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from enum import StrEnum
+from pathlib import Path
+from types import UnionType
+from typing import Annotated, Any, TypeVar, get_args, get_origin, get_type_hints
+
+import msgspec
+
+from harness.files import read_named
+from harness.limits.meter import NESTING
+from harness.limits.parsed import depth
+from harness.model.errors import KafkaTrialError, UsageError, unknown
+
+T = TypeVar("T")
+
+MOST_CHARS = 4 * 2**20
+#: In a line: the time that Python takes for a key of many parts grows with their square.
+MOST_DOTS = 1_000
+
+#: What TOML calls the types that msgspec speaks of.
+_TOML_WORDS = {"object": "table", "array": "list", "str": "string", "int": "integer", "bool": "boolean"}
+
+
+@contextmanager
+def at(where: str) -> Iterator[None]:
+    """What goes wrong within is said to be wrong there: a file, or a key in it."""
+    try:
+        yield
+    except KafkaTrialError as error:
+        raise type(error)(f"{where}: {error}", hint=error.hint) from None
+
+
+def below(where: str, key: str) -> str:
+    """The place of a key in the table at ``where``, as TOML would write it."""
+    plain = key.replace("_", "").replace("-", "")
+    told = key if plain.isascii() and plain.isalnum() else f'"{key}"'
+    return f"{where}.{told}" if where else told
+
+
+def read(path: Path, wanted: type[T]) -> T:
+    """The file as a ``wanted``. UsageError for one that cannot be read, is no TOML, or has what is not meant."""
+    with at(str(path)):
+        try:
+            raw = parsed(read_named(path).decode())
+        except OSError as error:
+            raise UsageError(error.strerror or str(error)) from None
+        except UnicodeDecodeError as error:
+            raise UsageError(f"not UTF-8, from byte {error.start} on") from None
+        built: T = typed(raw, wanted)
+        return built
+
+
+def parsed(text: str) -> dict[str, Any]:
+    """The document. UsageError for what is not TOML, or is too long, too deep or too large to be read."""
+    if len(text) > MOST_CHARS:
+        raise UsageError(f"it has {len(text):,} characters, and at most {MOST_CHARS:,} are read")
+    for number, line in enumerate(text.splitlines(), 1):
+        if line.count(".") > MOST_DOTS:
+            raise UsageError(f"line {number} has more than {MOST_DOTS:,} dots; write it in several lines")
+    try:
+        document = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise UsageError(f"not TOML: {error}") from None
+    except ValueError:  # Python's own limit
+        raise UsageError("a number in it has thousands of digits") from None
+    except RecursionError:
+        document = None
+    if document is None or depth(document) > NESTING.base:
+        raise UsageError(f"nested more than {NESTING.base} levels deep")
+    return document
+
+
+def typed(value: Any, wanted: Any, where: str = "") -> Any:
+    """``value`` as a ``wanted``, a struct or made of some. UsageError for what does not fit, with its place."""
+    for plain in _arms(wanted):
+        inner = get_args(plain)
+        match value:
+            case dict() if isinstance(plain, type) and issubclass(plain, msgspec.Struct):
+                return _struct(value, plain, where)
+            case dict() if get_origin(plain) is dict:
+                return {key: typed(each, inner[1], below(where, key)) for key, each in value.items()}
+            case str() if isinstance(plain, type) and issubclass(plain, StrEnum) and value not in [*plain]:
+                with at(where):
+                    raise unknown("value", value, plain)
+            case list() if get_origin(plain) is tuple and inner[-1] is ...:
+                return tuple(typed(each, inner[0], f"{where}[{n}]") for n, each in enumerate(value))
+    try:
+        return msgspec.convert(value, wanted)
+    except msgspec.ValidationError as error:
+        told = str(error)
+        for word, toml_word in _TOML_WORDS.items():
+            told = told.replace(f"`{word}", f"`{toml_word}").replace(f"| {word}", f"| {toml_word}")
+        raise UsageError(f"{where}: {told[0].lower()}{told[1:]}") from None
+
+
+def _arms(wanted: Any) -> Iterator[Any]:
+    """The types of which a value may be one."""
+    if get_origin(wanted) is Annotated:
+        wanted = get_args(wanted)[0]
+    if get_origin(wanted) is UnionType:
+        for arm in get_args(wanted):
+            yield from _arms(arm)
+    else:
+        yield wanted
+
+
+def _struct(value: Mapping[str, Any], wanted: type[msgspec.Struct], where: str) -> Any:
+    hints = get_type_hints(wanted, include_extras=True)
+    given = {}
+    for key, each in value.items():
+        if key not in hints:
+            raise unknown(f"key of {where}" if where else "key", key, hints)
+        given[key] = typed(each, hints[key], below(where, key))
+    for field in msgspec.structs.fields(wanted):
+        if field.required and field.name not in given:
+            raise UsageError(f"{where or 'it'} lacks {field.name}")
+    return wanted(**given)

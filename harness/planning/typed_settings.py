@@ -1,0 +1,118 @@
+"""What the user typed, secrets and all: it stays in this process, while plans have it redacted.
+
+The plan keeps the command of a client as :mod:`harness.text.redaction` leaves it, from the moment it is made; settings
+are redacted when they are written. Whoever starts or configures a client takes the true ones from here. Those of a
+stored plan are here only if the user has typed the same again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from msgspec.structs import replace
+
+from harness.model.errors import UsageError
+from harness.model.spec import ClientRef, Plan, TrialSpec
+from harness.text import redaction
+from harness.text.escaping import is_text
+from harness.text.redaction import MARK
+
+Config = Mapping[str, str | int | bool]
+
+_commands: dict[tuple[str, ...], tuple[str, ...]] = {}
+#: (name, as it is stored) -> all true values that it stood for.
+_settings: dict[tuple[str, str], set[str | int]] = {}
+
+
+def stored_command(argv: Sequence[str]) -> tuple[str, ...]:
+    """``argv`` as a plan keeps it. UsageError for one that cannot be stored, or not be told from another one."""
+    for word in argv:
+        if MARK in word:
+            raise UsageError(f"{word} stands for a secret that was not stored: give the secret itself")
+        if not is_text(word):
+            raise UsageError(f"{word!r} is no text in UTF-8, which a plan is")
+    secrets: set[str] = set()
+    stored = redaction.argv(argv, secrets)
+    if _commands.setdefault(stored, tuple(argv)) != tuple(argv):
+        raise UsageError(
+            f"two commands {' '.join(stored)} differ only in what is redacted: run them one after the other"
+        )
+    redaction.remember(secrets)
+    return stored
+
+
+def command(client: ClientRef) -> tuple[str, ...]:
+    """The true command of a client. UsageError if it was redacted, and not typed again."""
+    stored = client.command
+    if stored in _commands or not any(MARK in word for word in stored):
+        return _commands.get(stored, stored)
+    raise UsageError(
+        f"the command of {client} was stored without {', '.join(_lacking(stored))}",
+        hint=f"give all of it again, behind --: ... -- {' '.join(stored)}",
+    )
+
+
+def is_typed(client: ClientRef) -> bool:
+    """True if the user typed the command of this client, in this process."""
+    return client.command in _commands
+
+
+def again(argv: Sequence[str], plan: Plan) -> None:
+    """Take secrets of a stored plan from a command that was typed again. UsageError if the plan has no such command."""
+    if not argv:
+        return
+    commands = dict.fromkeys(spec.client.command for spec in plan.trials if spec.client.command)
+    if stored_command(argv) not in commands:
+        told = " or ".join(" ".join(each) for each in commands) or "none"
+        raise UsageError(f"what stands behind -- must be the command of the stored plan again: {told}")
+
+
+def stored_spec(spec: TrialSpec) -> TrialSpec:
+    """The spec as it may be written."""
+    secrets: set[str] = set()
+    stored = redaction.settings(spec.config, secrets)
+    if stored == spec.config:
+        return spec
+    for name, value in spec.config.items():
+        if stored[name] != value:
+            _settings.setdefault((name, str(stored[name])), set()).add(value)
+    redaction.remember(secrets)
+    return replace(spec, config=stored)
+
+
+def stored_plan(plan: Plan) -> Plan:
+    """The plan as it may be written."""
+    return replace(plan, trials=tuple(map(stored_spec, plan.trials)))
+
+
+def settings(config: Config) -> dict[str, str | int | bool]:
+    """The true settings. UsageError for one that was redacted, and is not known here."""
+    return {name: _setting(name, value) for name, value in config.items()}
+
+
+def assert_known(specs: Iterable[TrialSpec]) -> None:
+    """Raise UsageError for a plan with a setting that was redacted, before anything is started."""
+    for spec in specs:
+        settings(spec.config)
+
+
+def _setting(name: str, value: str | int | bool) -> str | int | bool:
+    if not isinstance(value, str) or MARK not in value:
+        return value
+    known = _settings.get((name, value), set())
+    if len(known) != 1:
+        raise UsageError(
+            f"the setting {name} was stored without its value: run this again from where it was planned"
+        )
+    return next(iter(known))
+
+
+def _lacking(stored: Sequence[str]) -> list[str]:
+    """Which values are missing, each by what it belongs to."""
+    named = []
+    for before, word in zip(("", *stored), stored, strict=False):
+        if word == MARK:
+            named.append(f"the value of {before}")
+        elif MARK in word:
+            named.append(f"the secret in {word}")
+    return named

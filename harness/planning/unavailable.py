@@ -1,0 +1,47 @@
+"""What a scenario needs and a cluster or a client does not have: then there is no such situation, and nothing is run.
+
+How many brokers there are the plan says, where their kind knows it; how many requests a client has in flight it says
+when it is configured. Each function gives the sentence of the unsupported trial, or None. Pure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from harness.model.errors import UsageError
+from harness.model.spec import TrialSpec
+from harness.plugins import registry
+
+IN_FLIGHT = "max.in.flight.requests.per.connection"
+
+
+def by_plan(spec: TrialSpec) -> str | None:
+    """Whether the plan asks for a scenario on fewer brokers than it needs."""
+    kind, _, broker_id = spec.broker.partition(":")
+    try:
+        say = getattr(registry.broker(kind), "needs", None)
+    except UsageError:
+        return None
+    return None if say is None else on_brokers(spec, say(broker_id).nodes)
+
+
+def on_brokers(spec: TrialSpec, nodes: int) -> str | None:
+    """The same of a cluster that is known to have so many."""
+    least = registry.scenario(spec.scenario).needs_brokers
+    if nodes >= least:
+        return None
+    return f"scenario {spec.scenario} needs {least} brokers, and {spec.broker} has {nodes}"
+
+
+def in_flight(spec: TrialSpec, not_set: Mapping[str, str]) -> str | None:
+    """Whether a client has one request in flight where the scenario needs several.
+
+    A client that cannot be given their number has one, whatever it says of the reason.
+    """
+    least = registry.scenario(spec.scenario).needs_in_flight
+    if least > 1 and IN_FLIGHT in not_set:
+        return (
+            f"scenario {spec.scenario} needs {least} requests in flight on a connection, and {spec.client} "
+            f"cannot be given their number: {not_set[IN_FLIGHT]}"
+        )
+    return None

@@ -1,0 +1,126 @@
+"""A schedule is checked before anything runs: its kinds, their parameters, triggers that can come."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from harness.model.errors import UsageError
+from harness.model.spec import ClientTold, Elapsed, FaultSpec, FrameSeen, PhaseBegan, TrialSpec, Trigger
+from harness.model.verdicts import Outcome
+from harness.planning import validate_frames
+from harness.plugins.registry import fault
+
+#: What a client tells of a record: that it is about to send it, and how that ended.
+TOLD = ("invoke", *(outcome.value for outcome in Outcome))
+#: In ``heal`` and ``final`` there are no faults.
+PHASES = ("startup", "load")
+#: An hour: more than any trial takes.
+LONGEST_MS = 3_600_000
+#: How long, in either world, triggers can still come behind the load while a client catches up.
+CATCH_UP_MS = 5_000
+#: Scenarios are made for three brokers; with fewer, a fault of one that is not there hits nothing, as its verdict says.
+MADE_FOR = 3
+
+
+def check(trials: Iterable[TrialSpec], world: str) -> None:
+    """Raise UsageError for the first fault that cannot be carried out in ``world`` ("live" or "simulated")."""
+    for spec in trials:
+        for each in spec.faults:
+            _check(each, spec, world)
+
+
+def _check(spec: FaultSpec, trial: TrialSpec, world: str) -> None:
+    kind = fault(spec.kind)
+    if world not in kind.worlds:
+        raise UsageError(f"fault {spec.kind!r} does not exist in the {world} world")
+    kind.check(spec, world)
+    _within(0, LONGEST_MS, spec, duration_ms=spec.duration_ms)
+    for trigger in (spec.start, spec.until):
+        _check_trigger(trigger, spec, trial)
+    _check_start(spec, trial)
+    _check_until(spec)
+    _check_brokers(spec, trial)
+    validate_frames.check_key(spec)
+    if spec.frames is not None:
+        validate_frames.check_match(spec.frames, spec, trial)
+        _within(1, None, spec, first=spec.frames.first, count=spec.frames.count)
+
+
+def _check_trigger(trigger: Trigger | None, spec: FaultSpec, trial: TrialSpec) -> None:
+    match trigger:
+        case Elapsed():
+            _within(0, LONGEST_MS, spec, ms=trigger.ms)
+        case FrameSeen():
+            validate_frames.check_frames(trigger, spec, trial)
+        case ClientTold():
+            validate_frames.one_of(TOLD, trigger.what, f"event of a client, for fault {spec.kind!r}")
+            _check_told(trigger, spec, trial)
+        case PhaseBegan():
+            validate_frames.one_of(PHASES, trigger.phase, f"phase with faults, for fault {spec.kind!r}")
+    if isinstance(trigger, FrameSeen | ClientTold):
+        _within(1, None, spec, nth=trigger.nth)
+        _within(0, LONGEST_MS, spec, after_ms=trigger.after_ms)
+
+
+def _check_told(trigger: ClientTold, spec: FaultSpec, trial: TrialSpec) -> None:
+    load = trial.workload
+    # The records of the warm-up have their results before load begins, unless a fault was there before them.
+    early = any(each.start == PhaseBegan("startup") for each in trial.faults)
+    records = load.records - (0 if early else min(load.chunk, load.records))
+    if trigger.nth > records:
+        raise UsageError(
+            f"fault {spec.kind!r} waits for record {trigger.nth} of the load, which has {records} behind its warm-up"
+        )
+
+
+def _check_start(spec: FaultSpec, trial: TrialSpec) -> None:
+    """Behind the load there is time only as long as other faults last, or have left something to catch up with."""
+    load_ms = trial.workload.load_ms
+    others = [each.duration_ms for each in trial.faults if each is not spec]
+    left_ms = load_ms + (CATCH_UP_MS + sum(others) if others else 0)
+    if earliest_ms(spec.start) >= max(left_ms, 1):
+        raise UsageError(
+            f"fault {spec.kind!r} would start {earliest_ms(spec.start)} ms into a load of {load_ms} ms: "
+            "let it start within the load"
+        )
+
+
+def _check_until(spec: FaultSpec) -> None:
+    match spec.until:
+        case PhaseBegan() if spec.until.phase == "startup" or spec.start != PhaseBegan("startup"):
+            raise UsageError(
+                f"fault {spec.kind!r} cannot end with the beginning of {spec.until.phase!r}: it has not begun by then"
+            )
+        case Elapsed() if spec.until.ms < earliest_ms(spec.start):
+            raise UsageError(
+                f"fault {spec.kind!r} would end at {spec.until.ms} ms of load, before its start at "
+                f"{earliest_ms(spec.start)} ms or later"
+            )
+
+
+def earliest_ms(trigger: Trigger) -> int:
+    """The earliest moment of load at which the trigger can come."""
+    match trigger:
+        case Elapsed():
+            return trigger.ms
+        case FrameSeen() | ClientTold():
+            return trigger.after_ms
+    return 0
+
+
+def _check_brokers(spec: FaultSpec, trial: TrialSpec) -> None:
+    _, cross, nodes = trial.broker.rpartition("x")
+    last = max(int(nodes) if cross and nodes.isdecimal() else 1, MADE_FOR)
+    for broker in spec.brokers:
+        if not 1 <= broker <= last:
+            raise UsageError(
+                f"fault {spec.kind!r} names broker {broker}; on {trial.broker} it can name 1 to {last}"
+            )
+
+
+def _within(low: int, high: int | None, spec: FaultSpec, **values: int) -> None:
+    for name, value in values.items():
+        if value < low:
+            raise UsageError(f"{name} of fault {spec.kind!r} must be {low} or more, not {value}")
+        if high is not None and value > high:
+            raise UsageError(f"{name} of fault {spec.kind!r} must be {high} or less, not {value}")

@@ -1,0 +1,90 @@
+"""Which frames a schedule may mean: of APIs that a producer asks, their versions, and the partitions of the trial."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from kio.schema.errors import ErrorCode
+
+from harness.model.errors import UsageError, unknown
+from harness.model.spec import FaultSpec, FrameMatch, FrameSeen, TrialSpec
+from harness.wire.apis import Api, api_name
+from harness.wire.messages import client_versions
+
+#: What a producer asks brokers, of whichever guarantee; with telemetry, and with SASL.
+ASKED = (
+    Api.PRODUCE,
+    Api.METADATA,
+    Api.API_VERSIONS,
+    Api.INIT_PRODUCER_ID,
+    Api.FIND_COORDINATOR,
+    Api.ADD_PARTITIONS_TO_TXN,
+    Api.ADD_OFFSETS_TO_TXN,
+    Api.TXN_OFFSET_COMMIT,
+    Api.END_TXN,
+    Api.SASL_HANDSHAKE,
+    Api.SASL_AUTHENTICATE,
+    Api.GET_TELEMETRY_SUBSCRIPTIONS,
+    Api.PUSH_TELEMETRY,
+)
+APIS = {api_name(api): api for api in Api}
+DIRECTIONS = ("request", "response")
+CODES = frozenset(map(int, ErrorCode))
+
+
+def check_frames(meant: FrameSeen | FrameMatch, spec: FaultSpec, trial: TrialSpec) -> None:
+    """UsageError for frames that no client under test, or no broker, ever sends."""
+    if meant.api not in APIS:
+        raise unknown(f"API, for fault {spec.kind!r}", meant.api, map(api_name, ASKED))
+    _check_asked(meant.api, APIS[meant.api], spec)
+    one_of(DIRECTIONS, meant.direction, f"direction, for fault {spec.kind!r}")
+    last = trial.workload.partitions - 1
+    if meant.partition is None:
+        return
+    if not 0 <= meant.partition <= last:
+        raise UsageError(
+            f"fault {spec.kind!r} names partition {meant.partition}, but those of the trial are 0 to {last}"
+        )
+    if meant.api != api_name(Api.PRODUCE):
+        raise UsageError(
+            f"fault {spec.kind!r} names a partition of {meant.api}; only frames of Produce are told apart by it"
+        )
+
+
+def check_match(match: FrameMatch, spec: FaultSpec, trial: TrialSpec) -> None:
+    """As :func:`check_frames`, and what else narrows a match down."""
+    check_frames(match, spec, trial)
+    if match.error_code is not None and match.direction != "response":
+        raise UsageError(f"fault {spec.kind!r} names an error code of a request; only a response has one")
+    if match.error_code is not None and match.error_code not in CODES:
+        raise UsageError(
+            f"fault {spec.kind!r} names the error code {match.error_code}; "
+            f"there is none beyond {min(CODES)} to {max(CODES)}"
+        )
+    low, high = client_versions(APIS[match.api])
+    if match.version is not None and not low <= match.version <= high:
+        raise UsageError(
+            f"fault {spec.kind!r} names version {match.version} of {match.api}, which has {low} to {high}"
+        )
+    if match.connection is not None and match.connection < 1:
+        raise UsageError(
+            f"fault {spec.kind!r} names connection {match.connection}, but those of a trial count from 1"
+        )
+
+
+def check_key(spec: FaultSpec) -> None:
+    """The same of a kind whose parameter ``api`` is the key of one."""
+    if (key := spec.params.get("api")) is not None:
+        _check_asked(str(key), key, spec)
+
+
+def _check_asked(told: str, key: int, spec: FaultSpec) -> None:
+    if key not in ASKED:
+        asked = ", ".join(f"{api_name(api)} ({api.value})" for api in ASKED)
+        raise UsageError(f"fault {spec.kind!r} names the API {told}, which no producer asks; it asks {asked}")
+
+
+def one_of(known: Iterable[str], name: str, what: str) -> None:
+    """UsageError for a name that is not among the known ones."""
+    if name not in (names := list(known)):
+        raise unknown(what, name, names)

@@ -1,0 +1,106 @@
+"""What a plan asks of the harness itself is checked before anything runs: names, records, the settings that we read.
+
+The faults are :mod:`harness.planning.validate_faults`'s. A plan may come from anybody's file: whatever would end as a
+defect of ours, or never, is refused here in one sentence.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from harness.limits import memory
+from harness.limits.meter import EVIDENCE
+from harness.model.errors import UsageError
+from harness.model.path_names import folder_name
+from harness.model.spec import Plan, TrialSpec
+from harness.planning import own_commands, typed_settings, validate_faults
+from harness.plugins.registry import scenario
+
+#: The settings that harness, checks and consequences calculate with, so their values must be known.
+SETTINGS = (
+    "delivery.timeout.ms",
+    "linger.ms",
+    "max.block.ms",
+    "reconnect.backoff.max.ms",
+    "request.timeout.ms",
+)
+#: Kafka's own bound of an ``int`` setting.
+MOST = 2**31 - 1
+#: The parts of a workload: from where to where each makes sense. Values are lines of text that a client is told.
+BOUNDS = {
+    "records": (1, 10_000_000),
+    "chunk": (1, 1_000_000),
+    "interval_ms": (0, validate_faults.LONGEST_MS),
+    "partitions": (1, 10_000),
+    "keys": (0, 1_000_000),
+    "value_bytes": (0, 2**24),
+}
+#: What the evidence of a record takes beside its value, where all goes well: a row of the log, a place in the history.
+A_RECORD = 25 * memory.A_VALUE + 300 * memory.A_BYTE
+
+
+def check(plan: Plan, world: str) -> None:
+    """Raise UsageError for the first thing that cannot be had in ``world`` ("live" or "simulated")."""
+    twice = [name for name, times in Counter(spec.trial for spec in plan.trials).items() if times > 1]
+    if twice:
+        raise UsageError(f"the plan has two trials of the name {twice[0]!r}; each needs its own")
+    own_commands.check(spec.client for spec in plan.trials)
+    for spec in plan.trials:
+        folder_name(spec.trial, "trial")
+        scenario(spec.scenario)
+        check_numbers(spec)
+        _check_distinct(spec)
+    typed_settings.assert_known(plan.trials)
+    validate_faults.check(plan.trials, world)
+
+
+def check_numbers(spec: TrialSpec) -> None:
+    """Raise UsageError for a workload or a setting that nothing can reckon with, in a plan or in a stored trial."""
+    check_workload(spec)
+    _check_settings(spec)
+
+
+def check_workload(spec: TrialSpec) -> None:
+    """Raise UsageError for a workload of impossible size: readers of the evidence count up to it."""
+    load, trial = spec.workload, spec.trial
+    for name, (low, high) in BOUNDS.items():
+        if not low <= (value := getattr(load, name)) <= high:
+            raise UsageError(
+                f"{name} of the workload of trial {trial!r} must be {low} to {high}, not {value}"
+            )
+    if (needed := load.records * (A_RECORD + memory.A_BYTE * load.value_bytes)) > EVIDENCE.base:
+        raise UsageError(
+            f"the evidence of trial {trial!r} would take {needed:,} bytes of memory, and at most {EVIDENCE.base:,} are "
+            "read again; ask for fewer records, or for smaller ones"
+        )
+    if load.load_ms > validate_faults.LONGEST_MS:
+        raise UsageError(
+            f"the load of trial {trial!r} would last {load.load_ms} ms; {validate_faults.LONGEST_MS} ms at most, "
+            "with fewer records, larger chunks or a shorter interval"
+        )
+
+
+def _check_settings(spec: TrialSpec) -> None:
+    for name in SETTINGS:
+        if name not in spec.config:
+            raise UsageError(
+                f"the config of trial {spec.trial!r} lacks {name}; every plan says {', '.join(SETTINGS)}"
+            )
+        value = spec.config[name]
+        if not _is_whole(value) or not 0 <= int(value) <= MOST:
+            raise UsageError(
+                f"{name} in the config of trial {spec.trial!r} must be a whole number from 0 to {MOST}, not {value!r}"
+            )
+
+
+def _is_whole(value: str | int | bool) -> bool:
+    return value.isascii() and value.isdecimal() if isinstance(value, str) else not isinstance(value, bool)
+
+
+def _check_distinct(spec: TrialSpec) -> None:
+    """A fault is known by what it is: two that are equal could not be told apart, neither at work nor in the rows."""
+    for index, fault in enumerate(spec.faults):
+        if fault in spec.faults[:index]:
+            raise UsageError(
+                f"trial {spec.trial!r} has the very same fault {fault.kind!r} twice; leave one out, or let them differ"
+            )

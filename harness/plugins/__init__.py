@@ -1,0 +1,1 @@
+"""What third parties can add, and the table of what is there."""

@@ -1,0 +1,64 @@
+"""A scenario: a named situation, the guarantees it is tried under, and how its fault shows.
+
+A scenario says by which consequence its fault is known to have bitten; where none is seen the verdict is
+not-exercised, for a fault that did not fire proves nothing about the client (methodology section 4, "fault-bit
+accounting").
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from harness.model.dice import Dice
+from harness.model.evidence import Evidence
+from harness.model.spec import FaultSpec, Workload
+from harness.model.verdicts import Guarantee
+
+Config = dict[str, str | int | bool]
+
+DEFAULT_WORKLOAD = Workload()
+
+
+@dataclass(frozen=True)
+class Consequence:
+    """How often the expected effect was seen, and the sentence that says what was counted."""
+
+    count: int
+    what: str
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """One named situation; ``schedule`` draws its faults, ``consequence`` counts their effect in the evidence.
+
+    ``exercises`` are the behaviour ids that the situation is about; judged is whatever a check can judge. ``config``
+    overrides the profile, in the Java names, and ``draw_config`` overrides that; ``draw_workload`` stands for
+    ``workload``. ``each_fault`` False: one fault that hit something is enough, for they come at random. ``alone`` asks
+    for a cluster of its own, ``on_request`` keeps it out of a selection that names nothing. ``needs_brokers`` and
+    ``needs_in_flight`` are what cluster and client must have at least, brokers and requests on a connection: with less
+    there is no such situation, and the trial is unsupported.
+    """
+
+    name: str
+    summary: str
+    schedule: Callable[[Dice], tuple[FaultSpec, ...]]
+    consequence: Callable[[Evidence], Consequence]
+    exercises: tuple[str, ...] = ()
+    guarantees: tuple[Guarantee, ...] = (Guarantee.AT_LEAST_ONCE, Guarantee.IDEMPOTENT)
+    workload: Workload = DEFAULT_WORKLOAD
+    config: Config = field(default_factory=dict)
+    draw_config: Callable[[Dice], Config] | None = None
+    draw_workload: Callable[[Dice], Workload] | None = None
+    each_fault: bool = True
+    worlds: frozenset[str] = frozenset({"live", "simulated"})
+    on_request: bool = False
+    alone: bool = False
+    needs_brokers: int = 1
+    needs_in_flight: int = 1
+
+    @property
+    def needs(self) -> list[str]:
+        """What cluster and client must have beyond one of each, in words."""
+        counts = {"brokers": self.needs_brokers, "requests in flight": self.needs_in_flight}
+        return [f"{least} {what}" for what, least in counts.items() if least > 1]

@@ -1,0 +1,208 @@
+"""The pytest plugin: trials and lanes as fixtures, the client under test as an option.
+
+    def test_nothing_is_lost_when_answers_are_dropped(kafka_trial):
+        kafka_trial("produce/dropped-response", guarantee="idempotent").must_pass()
+
+Nothing is imported or started before a test asks for a fixture of it. Each process of pytest-xdist has brokers of its
+own. ``-p no:kafka-trial`` leaves it out.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Generator, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from harness.model.spec import ClientRef
+    from harness.pytest_support.fixtures import Trials
+    from harness.running.cluster_session import Lab
+    from harness.running.lane_handle import BorrowedLane
+
+#: option -> (default, what it says). Each is an ini key and an environment variable as well.
+OPTIONS = {
+    "broker": ("local:4.3.1x1", "the cluster, as KIND:ID"),
+    "seed": ("1", "the seed: all randomness comes from it"),
+    "jobs": ("auto", "trials at a time in one process"),
+    "out-dir": ("runs", "where evidence is kept"),
+    "baseline": ("", "a file of known failures, which are then expected; or: known"),
+    "scenario": ("*", "which scenarios the live suites try, a glob"),
+    "seeds": ("1", "how many seeds the live suites try, from --kafka-seed upwards"),
+}
+DEFAULT_CLIENT = "reference"
+MARKERS = (
+    "requirement(id): a behaviour id that the test is about",
+    "must: judged by a protocol rule or a promise of safety",
+    "should: judged by what the Java client does",
+    "fault(kind): a kind of fault that the test throws in",
+    "guarantee(name): what the client's settings promise in it",
+)
+LAB = pytest.StashKey["Lab"]()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """``--kafka-*``, with ini and environment twins."""
+    group = parser.getgroup("kafka-trial", "Kafka clients on trial")
+    group.addoption(
+        "--kafka-client",
+        action="append",
+        metavar="NAME[@VERSION]",
+        help="the client under test; repeatable (ini kafka_clients, env KAFKA_TRIAL_CLIENTS)",
+    )
+    group.addoption("--kafka-command", metavar="COMMAND", help="an adapter of yours, as a command line")
+    parser.addini("kafka_clients", "the clients under test", type="args", default=[])
+    strict = "a client that differs from what it should do fails the test"
+    group.addoption("--kafka-strict", action="store_true", help=strict)
+    parser.addini("kafka_strict", strict, type="bool", default=False)
+    for name, (default, what) in OPTIONS.items():
+        group.addoption(f"--kafka-{name}", metavar=name.upper(), help=f"{what} [{default or 'none'}]")
+        parser.addini(f"kafka_{name.replace('-', '_')}", what)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """The marks."""
+    for marker in MARKERS:
+        config.addinivalue_line("markers", marker)
+
+
+def pytest_report_header(config: pytest.Config) -> list[str]:
+    """Who is on trial, where anybody was named."""
+    if not (config.getoption("--kafka-client") or config.getoption("--kafka-command")):
+        return []
+    from harness.text.escaping import log_line
+
+    names = ", ".join(map(str, clients(config)))
+    on = f"{setting(config, 'broker')}, seed {setting(config, 'seed')}"
+    return [log_line(f"kafka-trial: {names} on {on}")]
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """A test that names ``kafka_client``, or what is made of it, is one item a client."""
+    if "kafka_client" in metafunc.fixturenames:
+        metafunc.parametrize(
+            "kafka_client", clients(metafunc.config), ids=str, indirect=True, scope="session"
+        )
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(call: pytest.CallInfo[None]) -> Generator[None, Any, Any]:
+    """In summaries and as JUnit's message a failure is one sentence: in CI pytest would print its report twice."""
+    report = yield
+    sentence = getattr(call.excinfo and call.excinfo.value, "sentence", None)
+    if sentence is not None:
+        report.longrepr.reprcrash.message = sentence
+    return report
+
+
+def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
+    """Where the evidence is."""
+    lab = config.stash.get(LAB, None)
+    if lab is not None:
+        from harness.text.escaping import log_line
+
+        terminalreporter.write_line(
+            log_line(f"kafka-trial: evidence in {lab.store.folder}; kafka-trial report {lab.store.folder}")
+        )
+
+
+def setting(config: pytest.Config, name: str) -> str:
+    """An option: as given, else of the environment, else of the ini file, else its default."""
+    given = config.getoption(f"--kafka-{name}")
+    env = os.environ.get(f"KAFKA_TRIAL_{name.upper().replace('-', '_')}")
+    ini = config.getini(f"kafka_{name.replace('-', '_')}")
+    return str(given or env or ini or OPTIONS[name][0])
+
+
+def number(config: pytest.Config, name: str) -> int:
+    """An option that is a number. pytest.UsageError if it is none."""
+    text = setting(config, name)
+    if not text.isdecimal():
+        raise pytest.UsageError(f"--kafka-{name} takes a whole number, not {text!r}")
+    return int(text)
+
+
+def is_strict(config: pytest.Config) -> bool:
+    """True if a difference is a failure: as given, else of the environment (anything but 0), else of the ini file."""
+    env = os.environ.get("KAFKA_TRIAL_STRICT", "")
+    return bool(config.getoption("--kafka-strict") or (env != "0" if env else config.getini("kafka_strict")))
+
+
+def clients(config: pytest.Config) -> list[ClientRef]:
+    """The clients under test. pytest.UsageError, with a did-you-mean, for one that does not exist."""
+    import shlex
+
+    from harness.model.errors import KafkaTrialError
+    from harness.planning import selection
+    from harness.text.escaping import log_line
+
+    named = config.getoption("--kafka-client") or os.environ.get("KAFKA_TRIAL_CLIENTS", "").split()
+    command = shlex.split(config.getoption("--kafka-command") or "")
+    names = named or ([] if command else list(config.getini("kafka_clients")) or [DEFAULT_CLIENT])
+    try:
+        return selection.clients(names, command)
+    except KafkaTrialError as error:
+        raise pytest.UsageError(log_line(str(error))) from None
+
+
+@pytest.fixture(scope="session")
+def kafka_cluster(
+    request: pytest.FixtureRequest, record_testsuite_property: Callable[[str, object], None]
+) -> Iterator[Lab]:
+    """The :class:`harness.running.cluster_session.Lab` of ``--kafka-broker``, started when first used."""
+    from harness import baseline
+    from harness.cli.options import Options, jobs_of
+    from harness.cli.run_plan import new_record
+    from harness.model.errors import KafkaTrialError
+    from harness.model.spec import Plan
+    from harness.planning.selection import brokers
+    from harness.running.cluster_session import Lab
+    from harness.text.escaping import log_line
+
+    config = request.config
+    try:
+        [broker] = brokers([setting(config, "broker")])
+        named = setting(config, "baseline")
+        known = baseline.load(named) if named else ()
+        # A test may hold a lane while a trial has another.
+        options = Options(max(2, 1 if is_worker(config) else jobs_of(setting(config, "jobs"))))
+        record = new_record(Plan(number(config, "seed"), ()), options, known)
+        # Of the suite and not of a case: JUnit's schemas know no properties of a case.
+        for name, told in (("broker", broker), ("seed", setting(config, "seed")), ("run", record.run_id)):
+            record_testsuite_property(f"kafka-trial.{name}", told)
+        with Lab(record, broker, Path(setting(config, "out-dir"))) as lab:
+            config.stash[LAB] = lab
+            yield lab
+            if request.session.exitstatus == pytest.ExitCode.INTERRUPTED:
+                lab.stop_reason = "interrupted"
+    except KafkaTrialError as error:
+        pytest.fail(log_line(str(error)), pytrace=False)
+
+
+@pytest.fixture
+def kafka_lane(kafka_cluster: Lab) -> Iterator[BorrowedLane]:
+    """A path of one's own to the brokers: ``bootstrap``, ``topic()``, ``fault()``, ``frames``, ``log()``."""
+    with kafka_cluster.lane() as lane:
+        yield lane
+
+
+@pytest.fixture(scope="session")
+def kafka_client(request: pytest.FixtureRequest) -> ClientRef:
+    """The client under test, one after the other."""
+    client: ClientRef = request.param
+    return client
+
+
+@pytest.fixture
+def kafka_trial(request: pytest.FixtureRequest, kafka_cluster: Lab, kafka_client: ClientRef) -> Trials:
+    """Calling it carries out a trial of the client under test: see :class:`harness.pytest_support.fixtures.Trials`."""
+    from harness.pytest_support.fixtures import Trials
+
+    return Trials(kafka_cluster, kafka_client, number(request.config, "seed"), is_strict(request.config))
+
+
+def is_worker(config: pytest.Config) -> bool:
+    """True in a process of pytest-xdist."""
+    return hasattr(config, "workerinput")

@@ -1,0 +1,1 @@
+"""Live trials: lanes, clusters, faults and clients, until the evidence is complete."""

@@ -1,0 +1,137 @@
+"""Injecting the faults of one trial: wait for each trigger, start, hold, stop, and write down what really was.
+
+``requested_ns`` is the window that the plan asked for, ``effective_ns`` the outer bounds of the one that was:
+from the call that began the fault to the return of the call that ended it. A fault whose trigger never came
+has neither. ``holding`` counts the faults that are in effect now.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Sequence
+
+from harness.model.contract import AnyEvent
+from harness.model.rows import FaultRow, Frame
+from harness.model.spec import ClientTold, Elapsed, FaultSpec, FrameSeen, PhaseBegan, Trigger
+from harness.plugins.fault import LiveLane
+from harness.plugins.registry import fault
+from harness.trial.trigger_counter import TriggerCounter
+
+NS_PER_MS = 1_000_000
+
+
+class Injector:
+    """The faults of one trial on one lane; ``rows`` is filled as they begin and end, ``active`` are those of now."""
+
+    def __init__(self, specs: Sequence[FaultSpec], lane: LiveLane) -> None:
+        self._lane = lane
+        self._kinds = [fault(spec.kind) for spec in specs]
+        self._specs = list(specs)
+        self._in_effect = [asyncio.Event() for _ in specs]
+        self._load_ns: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+        self._listening: list[Callable[[AnyEvent], None]] = []
+        self.rows = [FaultRow(index, spec, None, None) for index, spec in enumerate(specs)]
+        self.active: list[FaultSpec] = []
+
+    async def prepare(self) -> None:
+        """Put in place what some kinds need before the client connects."""
+        for kind, spec in zip(self._kinds, self._specs, strict=True):
+            await kind.prepare(spec, self._lane)
+
+    async def clear(self) -> None:
+        """Take away what is still there of any fault, also of those whose trigger never came."""
+        for kind, spec in zip(self._kinds, self._specs, strict=True):
+            await kind.stop(spec, self._lane)
+
+    async def run(self) -> None:
+        """Carry out the schedule; returns when the last fault has been stopped, also if cancelled."""
+        async with asyncio.TaskGroup() as group:
+            for index in range(len(self._specs)):
+                group.create_task(self._one(index))
+
+    async def startup(self) -> None:
+        """With ``run`` under way: return once the faults of the start are in effect."""
+        for spec, in_effect in zip(self._specs, self._in_effect, strict=True):
+            if spec.start == PhaseBegan("startup"):
+                await in_effect.wait()
+
+    def load_began(self, load_ns: int) -> None:
+        """From here elapsed time counts."""
+        self._load_ns.set_result(load_ns)
+
+    def heard(self, event: AnyEvent) -> None:
+        """The client told something."""
+        for listen in tuple(self._listening):
+            listen(event)
+
+    def accounted(self, frames: Sequence[Frame]) -> tuple[FaultRow, ...]:
+        """The rows with their hits, counted in the witness's frames."""
+        return tuple(
+            FaultRow(row.index, row.spec, row.requested_ns, row.effective_ns, kind.hits(row, frames))
+            for kind, row in zip(self._kinds, self.rows, strict=True)
+        )
+
+    async def _one(self, index: int) -> None:
+        spec, kind = self._specs[index], self._kinds[index]
+        begin_ns = await self._triggered(spec.start)
+        requested = (begin_ns, begin_ns + spec.duration_ms * NS_PER_MS)
+        self.rows[index] = FaultRow(index, spec, requested, None)
+        self.active.append(spec)
+        began_ns = time.monotonic_ns()
+        try:
+            await kind.start(spec, self._lane)
+            self._in_effect[index].set()
+            requested = (begin_ns, await self._over(spec.until, requested[1]))
+            await self._lane.assert_as_set()
+        finally:
+            await asyncio.shield(kind.stop(spec, self._lane))
+            self.active.remove(spec)
+        self.rows[index] = FaultRow(index, spec, requested, (began_ns, time.monotonic_ns()))
+
+    async def _over(self, until: Trigger | None, end_ns: int) -> int:
+        """Wait for the end that comes first; when it was due."""
+        if until is None:
+            await sleep_until(end_ns)
+            return end_ns
+        try:
+            async with asyncio.timeout(max(0, end_ns - time.monotonic_ns()) / 1e9):
+                return min(end_ns, await self._triggered(until))
+        except TimeoutError:
+            return end_ns
+
+    async def _triggered(self, trigger: Trigger) -> int:
+        """When the trigger came."""
+        match trigger:
+            case PhaseBegan("startup"):
+                return time.monotonic_ns()
+            case PhaseBegan():
+                return await asyncio.shield(self._load_ns)
+            case Elapsed():
+                at_ns = await asyncio.shield(self._load_ns) + trigger.ms * NS_PER_MS
+                await sleep_until(at_ns)
+                return at_ns
+            case FrameSeen() | ClientTold():
+                await sleep_until(await asyncio.shield(self._load_ns) + trigger.after_ms * NS_PER_MS)
+                return await self._counted(trigger)
+
+    async def _counted(self, trigger: FrameSeen | ClientTold) -> int:
+        counter = TriggerCounter(trigger)
+        seen: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+
+        def look(event: Frame | AnyEvent) -> None:
+            if counter.feed(event) and not seen.done():
+                seen.set_result(event.t_ns if isinstance(event, Frame) else time.monotonic_ns())
+
+        self._lane.witness.watch(look)
+        self._listening.append(look)
+        try:
+            return await seen
+        finally:
+            self._lane.witness.unwatch(look)
+            self._listening.remove(look)
+
+
+async def sleep_until(at_ns: int) -> None:
+    """Sleep until the monotonic clock shows ``at_ns``; at once if it already does."""
+    await asyncio.sleep(max(0, at_ns - time.monotonic_ns()) / 1e9)

@@ -1,0 +1,73 @@
+"""Making the clients of a plan runnable: each once, several at a time; who cannot be had does not stop the others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+from types import MappingProxyType
+
+from harness.model.errors import EnvironmentProblem
+from harness.model.spec import ClientRef
+from harness.planning import typed_settings
+from harness.plugins import registry
+from harness.plugins.client import InstalledClient, Launch
+
+#: An installation waits for its registry more than it computes.
+AT_ONCE = 3
+
+
+@dataclass(frozen=True)
+class Installed:
+    """Who is ready to run, and who is not with the reason (a missing tool chain, a registry out of reach)."""
+
+    clients: Mapping[ClientRef, InstalledClient]
+    lacking: Mapping[ClientRef, EnvironmentProblem]
+
+
+def installed(ref: ClientRef, env: Mapping[str, str] = MappingProxyType({})) -> InstalledClient:
+    """One client, ready to run: by its kind, or by the user's own command. Its process sees ``env`` as well.
+
+    UsageError for a command that was stored without its secrets.
+    """
+    launch = (
+        Launch(typed_settings.command(ref), {})
+        if ref.command
+        else registry.client(ref.name).install(ref.version)
+    )
+    return InstalledClient(ref, Launch(launch.argv, {**env, **launch.env}))
+
+
+def install(refs: Iterable[ClientRef]) -> dict[ClientRef, InstalledClient]:
+    """Make every client runnable. Raises what :meth:`ports.ClientKind.install` raises, for the first."""
+    done = install_what_can_be(refs)
+    for problem in done.lacking.values():
+        raise problem
+    return dict(done.clients)
+
+
+def install_what_can_be(
+    refs: Iterable[ClientRef], env: Mapping[str, str] = MappingProxyType({})
+) -> Installed:
+    """Make every client runnable that can be; ``env`` is what their processes see as well.
+
+    UsageError for a version that does not exist: that is the user's.
+    """
+    wanted = list(dict.fromkeys(refs))
+    ready: dict[ClientRef, InstalledClient] = {}
+    lacking: dict[ClientRef, EnvironmentProblem] = {}
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        for ref, result in zip(wanted, pool.map(partial(_tried, env), wanted), strict=True):
+            if isinstance(result, InstalledClient):
+                ready[ref] = result
+            else:
+                lacking[ref] = result
+    return Installed(ready, lacking)
+
+
+def _tried(env: Mapping[str, str], ref: ClientRef) -> InstalledClient | EnvironmentProblem:
+    try:
+        return installed(ref, env)
+    except EnvironmentProblem as problem:
+        return problem

@@ -1,0 +1,228 @@
+"""Jobs on the lanes of one broker kind: each job waits in line, and gets a lane to itself.
+
+Every lane has a proxy server of its own: one that stops answering is replaced with its lane, and the jobs on the others
+do not notice. A cluster that dies is replaced as well; what was under way on it has failed, what waits goes on.
+
+Exclusive jobs have a cluster to themselves, one after the other: it is handed on if it is as good as new, and replaced
+if that cannot be shown.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import math
+from collections import Counter, deque
+from collections.abc import Awaitable, Callable, Collection, Iterable
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, field
+from itertools import count
+from pathlib import Path
+from resource import RLIM_INFINITY, RLIMIT_NOFILE, getrlimit, setrlimit
+
+from harness.model.errors import BrokerDied, EnvironmentProblem, KafkaTrialError
+from harness.plugins import registry
+from harness.plugins.cluster import Cluster
+from harness.plugins.proxy import ProxyServer
+from harness.running.lane import Lane, open_lane
+
+#: What dies is replaced, but not for ever: the third cluster is the machine's doing, and so is the third proxy server
+#: of a lane in a row with which no job could be done. (A client may end one with each of its trials.)
+MAX_CLUSTERS = MAX_SERVERS = 3
+#: For thirty lanes whose clients have all the connections that they may, each of which is two of ours. The 1024 that
+#: shells give are taken by one such client, and all the other lanes accept no more.
+OPEN_FILES = 2**16
+
+#: What is done with one lane, which no other job has meanwhile. An error of its own ends the pool. It gives the seconds
+#: for which brokers may remember it where they cannot be asked; infinite: none may have its cluster afterwards.
+Job = Callable[[Cluster, Lane], Awaitable[float]]
+
+log = logging.getLogger(__name__)
+
+
+class Line:
+    """Jobs that wait for a lane, first come, first served. ``open``: more may come, until it is closed.
+
+    ``goes_on`` may end it early: what waits then is left. Of the jobs in ``heavy`` at most ``most_heavy`` are under way
+    at a time; others overtake those that wait for that.
+    """
+
+    def __init__(
+        self,
+        jobs: Iterable[Job] = (),
+        *,
+        open: bool = False,
+        goes_on: Callable[[], bool] = lambda: True,
+        heavy: Collection[Job] = frozenset(),
+        most_heavy: int = 1,
+    ) -> None:
+        self._jobs = deque(jobs)
+        self._open, self._goes_on = open, goes_on
+        self._heavy, self._most_heavy, self._heavy_now = heavy, most_heavy, 0
+        self._news = asyncio.Event()
+
+    def __len__(self) -> int:
+        return len(self._jobs)
+
+    @property
+    def over(self) -> bool:
+        """True if no job will be given any more."""
+        return not self._goes_on() or not (self._jobs or self._open)
+
+    def put(self, job: Job) -> None:
+        """One more job."""
+        self._jobs.append(job)
+        self._news.set()
+
+    def put_first(self, job: Job) -> None:
+        """A job that was taken, and is given back to be taken again."""
+        self._jobs.appendleft(job)
+        self.done(job)
+
+    def done(self, job: Job) -> None:
+        """A job that was taken is over."""
+        self._heavy_now -= job in self._heavy
+        self._news.set()
+
+    def close(self) -> None:
+        """Nothing comes any more."""
+        self._open = False
+        self._news.set()
+
+    async def take(self) -> Job | None:
+        """The next job that may begin, waiting for one while there may be one; None if the line is over."""
+        while not self.over:
+            is_full = self._heavy_now >= self._most_heavy
+            for job in self._jobs:
+                if not (is_full and job in self._heavy):
+                    self._jobs.remove(job)
+                    self._heavy_now += job in self._heavy
+                    return job
+            self._news.clear()
+            await self._news.wait()
+        return None
+
+
+@dataclass(frozen=True)
+class Pool:
+    """``lanes`` lanes on a cluster of ``broker`` (``kind:id``), logs below ``logs``; ``say`` what is amiss.
+
+    ``starts`` lets clusters of several pools start in turn. ``exclusive``: one lane, on a cluster that is renewed
+    between jobs. ``after_death`` is awaited when a cluster has died: if it is True, the reason is gone from the line.
+    """
+
+    broker: str
+    lanes: int
+    logs: Path
+    say: Callable[[str], None] = lambda _: None
+    exclusive: bool = False
+    starts: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(1))
+    after_death: Callable[[], Awaitable[bool]] | None = None
+
+    async def work(self, line: Line) -> None:
+        """Do the jobs until the line is over. BrokerDied, EnvironmentProblem: what died cannot be replaced any more."""
+        died = 0
+        _allow_open_files()
+        while not line.over:
+            if died == MAX_CLUSTERS:
+                raise BrokerDied(
+                    f"{MAX_CLUSTERS} clusters of {self.broker} died; {len(line)} trials were not run"
+                )
+            # One that an exclusive job has ruined takes no other job with it.
+            if await self._on_one_cluster(line) and not self.exclusive:
+                died += not (self.after_death is not None and await self.after_death())
+
+    async def _on_one_cluster(self, line: Line) -> bool:
+        """True if it died."""
+        async with AsyncExitStack() as stack:
+            async with self.starts:
+                if line.over:
+                    return False
+                cluster = await self._started(stack)
+            async with asyncio.TaskGroup() as group:
+                for number in range(self.lanes):
+                    group.create_task(self._on_one_lane(cluster, number, line))
+        return cluster.died() is not None
+
+    async def _started(self, stack: AsyncExitStack) -> Cluster:
+        """A cluster that the stack removes. BrokerDied: none could be started, three times."""
+        kind, _, broker_id = self.broker.partition(":")
+        for attempt in range(1, MAX_CLUSTERS + 1):
+            try:
+                starting = registry.broker(kind).cluster(broker_id, self.lanes, self.logs)
+                return await stack.enter_async_context(starting)
+            except BrokerDied as error:
+                if attempt == MAX_CLUSTERS:
+                    raise
+                log.info("a cluster is started again: %s", error)
+        raise AssertionError
+
+    async def _on_one_lane(self, cluster: Cluster, number: int, line: Line) -> None:
+        dialled, useless = Counter[int](), 0
+        for attempt in count(1):
+            folder = self.logs / f"lane-{number}-{attempt}"
+            async with (
+                registry.proxy("toxiproxy").server(folder) as server,
+                open_lane(cluster, server, number, dialled) as lane,
+            ):
+                done = await self._take_turns(cluster, server, lane, line)
+            if done is None:
+                return
+            self.say(f"lane {number}: its proxy server ({folder}) is not to be trusted any more")
+            useless = 0 if done else useless + 1
+            if useless == MAX_SERVERS:
+                raise EnvironmentProblem(
+                    f"lane {number}: {MAX_SERVERS} proxy servers stopped answering; {len(line)} trials were not run"
+                )
+
+    async def _take_turns(self, cluster: Cluster, server: ProxyServer, lane: Lane, line: Line) -> int | None:
+        """None when there is nothing more to do on this cluster; else how many jobs were done before none was safe."""
+        done = 0
+        while await server.alive() and await _emptied(lane):
+            job = await line.take()
+            if job is None:
+                return None
+            if cluster.died() is not None:
+                line.put_first(job)
+                return None
+            lingers_s = await job(cluster, lane)
+            line.done(job)
+            done += 1
+            if line.over or cluster.died() is not None:
+                return None
+            if self.exclusive and not await _renewed(cluster, lane, lingers_s):
+                return None
+        return done
+
+
+def _allow_open_files() -> None:
+    """As many as are of use, if this machine allows that; the limit is never lowered."""
+    soft, hard = (math.inf if most == RLIM_INFINITY else most for most in getrlimit(RLIMIT_NOFILE))
+    if (wanted := min(OPEN_FILES, hard)) > soft:
+        setrlimit(RLIMIT_NOFILE, (int(wanted), RLIM_INFINITY if hard == math.inf else int(hard)))
+
+
+async def _emptied(lane: Lane) -> bool:
+    """True if no connection of the last job is left."""
+    try:
+        await lane.empty()
+    except KafkaTrialError as error:
+        log.info("a lane is replaced: %s", error)
+        return False
+    return True
+
+
+async def _renewed(cluster: Cluster, lane: Lane, lingers_s: float) -> bool:
+    """True if nothing of the last job is left on a cluster and its lane; whatever goes wrong here, it is replaced."""
+    if lingers_s == math.inf:
+        return False
+    try:
+        await lane.assert_pristine()
+        reason = await cluster.renew()
+    except Exception as error:
+        reason = str(error) or type(error).__name__
+    if reason is not None:
+        log.info("a cluster is replaced: %s", reason)
+        return False
+    await asyncio.sleep(lingers_s)
+    return True

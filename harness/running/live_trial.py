@@ -1,0 +1,379 @@
+"""LiveWorld: one trial against a real cluster, from a fresh topic to the evidence. It collects; it never judges.
+
+The client first gets its first records through in peace, so that a fault meets it connected and at work, not
+half-way through its start. Then three phases. *load*: it sends, the faults come and go. *heal*: no fault is left,
+and the client has its delivery timeout and a margin to give every record a result, and where records are pending
+then, until it has made no progress for longer than any timeout of its own. *final*: the client is closed
+and the log is read back over INTERNAL. A trial that cannot be finished has an ending that says why, never a verdict.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager, suppress
+from dataclasses import replace
+from pathlib import Path
+from tempfile import gettempdir
+from typing import Any, TypeVar
+
+from msgspec.structs import asdict
+
+from harness.adapter import ConfigRefused, Conversation
+from harness.adapter.trace_file import read as read_trace
+from harness.files import lack_of_room, make_folder, remove_tree
+from harness.limits.meter import LOG_BYTES, REQUEST_BYTES, ROWS, Meter, OverLimit
+from harness.model.contract import TRACE_ENV, AnyEvent, Produce, StartupComplete
+from harness.model.errors import (
+    BrokerDied,
+    ClientBroken,
+    ClientCrashed,
+    EnvironmentProblem,
+    KafkaTrialError,
+    code_of,
+    first_of,
+)
+from harness.model.evidence import PRODUCER, Evidence, passed_and_stopped
+from harness.model.rows import Ending, Frame, FrameKind, LogRecord, Phases, TrialRecord
+from harness.model.run_files import TRACE
+from harness.model.spec import TrialSpec
+from harness.model.verdicts import Guarantee
+from harness.planning import typed_settings, unavailable
+from harness.plugins.client import InstalledClient
+from harness.plugins.cluster import Cluster
+from harness.plugins.fault import LiveLane
+from harness.running import defects
+from harness.running.injector import Injector, sleep_until
+from harness.running.lane import Lane
+from harness.system.pulse import Pulse
+from harness.text import redaction
+from harness.trial.patience import CLOSE_TIMEOUT_MS, Patience, flush_timeout_ms
+from harness.workloads.produce.commands import commands
+
+T = TypeVar("T")
+
+STARTUP_TIMEOUT_S = 60.0
+#: How long the first records may take without any fault; what is still missing then is for the checks to say.
+WARM_UP_S = 20.0
+WATCH_INTERVAL_S = 0.25
+LAST_ROWS_S = 10.0
+CATCH_UP_MS = 5_000
+#: An adapter reads its commands beside whatever its client does; one that does not for so long is stuck.
+HAND_OVER_S = 30.0
+
+
+LOG_OF_CLIENT = "client.log"
+#: What is the client's to write in, while it lives.
+OWN = "client"
+
+#: Which feature a client must declare to be tried under a guarantee.
+FEATURE_OF = {
+    Guarantee.AT_MOST_ONCE: "producer",
+    Guarantee.AT_LEAST_ONCE: "producer",
+    Guarantee.IDEMPOTENT: "idempotence",
+    Guarantee.TRANSACTIONAL: "transactions",
+}
+
+
+class ClockStepped(KafkaTrialError):
+    """Somebody set the machine's clock during the trial: what clients and brokers did by it is not their doing."""
+
+
+class NotOffered(KafkaTrialError):
+    """Client or cluster lack what the guarantee or the scenario needs."""
+
+
+#: What a client does not claim is no failure of it.
+NOT_CLAIMED = (ConfigRefused, NotOffered)
+
+
+def _assert_met(lack: str | None) -> None:
+    if lack is not None:
+        raise NotOffered(lack)
+
+
+class LiveTrial:
+    """One run of one :class:`TrialSpec` on one lane. ``run()`` always gives evidence, whatever happened."""
+
+    def __init__(
+        self,
+        spec: TrialSpec,
+        run_id: str,
+        topic: str,
+        cluster: Cluster,
+        lane: Lane,
+        client: InstalledClient,
+        folder: Path,
+    ) -> None:
+        self._spec, self._run_id, self._topic = spec, run_id, topic
+        self._cluster, self._lane, self._client, self._folder = cluster, lane, client, folder
+        self._history: list[AnyEvent] = []
+        self._frames: list[Frame] = []
+        self._log: list[LogRecord] = []
+        self._meter = Meter(str(spec.client), spec.workload.records, spec.workload.value_bytes)
+        mine = LiveLane(lane.proxies, lane.witness, cluster, topic, spec.workload.partitions)
+        self._injector = Injector(spec.faults, mine)
+        self._phases = Phases()
+        self._startup: StartupComplete | None = None
+        self._not_set: dict[str, str] = {}
+        self._left_out = 0
+        self._pulse = Pulse()
+        self._trace: tuple[Any, ...] = ()
+
+    async def run(self) -> Evidence:
+        """Collect. Whatever goes wrong becomes the ending; cancellation passes through."""
+        ending, code, reason = Ending.COMPLETE, "", ""
+        self._lane.witness.record(self._saw, self._meter)
+        try:
+            async with self._pulse:
+                await _unless(self._trouble, self._collect())
+            self._assert_clock_kept()
+        except Exception as error:
+            ending, code, reason = self._ended_by(error)
+        finally:
+            self._lane.witness.record(None, self._meter)
+            with suppress(OSError):
+                await asyncio.to_thread(remove_tree, self._folder / OWN)
+        self._mark(end_ns=time.monotonic_ns())
+        return self._evidence(ending, code, reason)
+
+    def _ended_by(self, error: Exception) -> tuple[Ending, str, str]:
+        known = first_of(error) if isinstance(error, ExceptionGroup) else error
+        if not isinstance(known, KafkaTrialError):
+            return Ending.HARNESS_ERROR, defects.CODE, defects.told(error, self._folder)
+        ending = Ending.UNSUPPORTED if isinstance(known, NOT_CLAIMED) else Ending.HARNESS_ERROR
+        return ending, code_of(known), redaction.text(str(known))
+
+    def _saw(self, row: Frame) -> None:
+        if self._meter.exceeded is None:
+            self._frames.append(row)
+            with suppress(OverLimit):  # which is the trouble
+                self._meter.spend(ROWS)
+                if row.kind is not FrameKind.RESPONSE:
+                    self._meter.spend(REQUEST_BYTES, row.size_bytes)
+
+    def _trouble(self) -> KafkaTrialError | None:
+        """Why going on is pointless: an observer failed, a broker died, or a client went beyond a limit."""
+        try:
+            self._assert_observed()
+        except KafkaTrialError as error:
+            return error
+        if (reason := self._cluster.died()) is not None:
+            return BrokerDied(reason)
+        with suppress(OverLimit, FileNotFoundError):
+            self._meter.hold(LOG_BYTES, (self._folder / LOG_OF_CLIENT).lstat().st_size)
+        return self._meter.exceeded
+
+    def _assert_observed(self) -> None:
+        """Raise if the trial cannot be seen to its end: nothing that a client does then is held against it."""
+        if (lack := lack_of_room(self._folder, Path(gettempdir()))) is not None:
+            raise EnvironmentProblem(lack)
+        if (failure := self._lane.witness.failure) is not None:
+            raise KafkaTrialError(f"the witness failed: {failure}")
+        if not self._pulse.beats:
+            raise KafkaTrialError("the pulse of the harness ended: whether it kept time is unknown")
+        self._assert_clock_kept()
+
+    def _assert_clock_kept(self) -> None:
+        if stepped_ns := self._pulse.stepped_ns:
+            how = "forward" if stepped_ns > 0 else "back"
+            raise ClockStepped(
+                f"this machine's clock was set {how} by {abs(stepped_ns) / 1e9:,.1f} s during the trial"
+            )
+
+    async def _collect(self) -> None:
+        _assert_met(unavailable.on_brokers(self._spec, len(self._cluster.node_ids)))
+        await self._lane.assert_pristine()
+        self._came_around()  # what was done before is not this client's doing
+        await self._cluster.create_topic(self._topic, self._spec.workload.partitions)
+        trace = self._own_folder() / TRACE
+        launch = self._client.launch
+        launch = replace(launch, env={**launch.env, TRACE_ENV: str(trace.resolve())})
+        async with (
+            self._faults_prepared(),
+            Conversation(launch, self._folder / LOG_OF_CLIENT, self._hear, meter=self._meter) as client,
+        ):
+            self._startup = await client.startup(STARTUP_TIMEOUT_S)
+            self._assert_as_asked(self._startup)
+            async with asyncio.TaskGroup() as group:
+                faults = group.create_task(self._injector.run())
+                await self._injector.startup()
+                bootstrap = {"bootstrap.servers": self._lane.bootstrap, "client.id": PRODUCER}
+                config = typed_settings.settings(self._spec.config) | bootstrap
+                configured = await client.configure(self._run_id, PRODUCER, config)
+                self._not_set = configured.not_set
+                _assert_met(unavailable.in_flight(self._spec, self._not_set))
+                with suppress(
+                    ClientCrashed
+                ):  # what became of its records is in the log, and what it said in the history
+                    await self._load(client)
+                await self._overdue(faults, client)
+            await self._heal(client)
+            self._mark(final_ns=time.monotonic_ns())
+            with suppress(ClientCrashed):
+                await client.close(CLOSE_TIMEOUT_MS)
+            self._left_out = client.left_out
+        self._trace = await asyncio.to_thread(read_trace, trace, self._meter)
+        await self._witnessed_to_the_end()
+        await self._lane.assert_pristine()
+        self._assert_nobody_came_around()
+        self._log = await self._cluster.read_log(self._topic, self._meter)
+
+    def _own_folder(self) -> Path:
+        own = self._folder / OWN
+        make_folder(own)
+        return own
+
+    @property
+    def active_faults(self) -> list[str]:
+        """The kinds of the faults that are in effect at this moment."""
+        return [spec.kind for spec in self._injector.active]
+
+    @property
+    def phase(self) -> str:
+        """Where the trial is: starting, load, heal or final."""
+        named = {"final": self._phases.final_ns, "heal": self._phases.heal_ns, "load": self._phases.load_ns}
+        return next((name for name, at_ns in named.items() if at_ns is not None), "starting")
+
+    def _assert_as_asked(self, told: StartupComplete) -> None:
+        """A verdict stands under a name and a version: another one must not stand in for it."""
+        asked = self._spec.client
+        if not asked.command and told.client_version != asked.version:
+            raise ClientBroken(f"client {asked} says that it is version {told.client_version}")
+        needed = FEATURE_OF[self._spec.guarantee]
+        if needed not in told.features:
+            raise NotOffered(f"{asked} does not offer {needed}")
+
+    def _hear(self, event: AnyEvent) -> None:
+        self._history.append(event)
+        self._injector.heard(event)
+
+    async def _load(self, client: Conversation) -> None:
+        (_, first), *timed = commands(self._spec, self._run_id, self._topic)
+        await self._hand_over(client, first)
+        with suppress(TimeoutError):
+            async with asyncio.timeout(WARM_UP_S):
+                await client.settled.wait()
+        load_ns = time.monotonic_ns()
+        self._mark(load_ns=load_ns)
+        self._injector.load_began(load_ns)
+        for at_ms, command in timed:
+            await sleep_until(load_ns + at_ms * 1_000_000)
+            await self._hand_over(client, command)
+        await sleep_until(load_ns + self._spec.workload.load_ms * 1_000_000)
+
+    async def _hand_over(self, client: Conversation, command: Produce) -> None:
+        try:
+            async with asyncio.timeout(HAND_OVER_S):
+                await client.produce(command)
+        except TimeoutError:
+            raise ClientBroken(f"client {self._spec.client} took no command for {HAND_OVER_S:g} s") from None
+
+    async def _overdue(self, faults: asyncio.Task[None], client: Conversation) -> None:
+        """Let running windows end by themselves; a trigger can still come while the client is catching up."""
+        give_up_ns = time.monotonic_ns() + CATCH_UP_MS * 1_000_000
+        while not faults.done():
+            catching_up = not client.settled.is_set() and time.monotonic_ns() < give_up_ns
+            if not (self._injector.active or catching_up):
+                break
+            await asyncio.wait({faults}, timeout=WATCH_INTERVAL_S)
+        faults.cancel()
+
+    @asynccontextmanager
+    async def _faults_prepared(self) -> AsyncIterator[None]:
+        """Whatever happens meanwhile, the lane carries no fault of ours afterwards."""
+        try:
+            await self._injector.prepare()
+            yield
+        finally:
+            await self._injector.clear()
+
+    async def _witnessed_to_the_end(self) -> None:
+        """Wait for the last connections to end, so that their last rows are there; then trust the witness or not."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(LAST_ROWS_S):
+                await self._lane.witness.idle.wait()
+        self._assert_observed()
+
+    def _came_around(self) -> list[str]:
+        """Which brokers somebody else than the witness has reached since the last call; each dial is good for one."""
+        dialled, around = self._lane.witness.dialled, []
+        for node_id, port in self._cluster.came_to(self._lane.number):
+            if dialled[port]:
+                dialled[port] -= 1
+            else:
+                around.append(f"broker {node_id} (from port {port})")
+        return around
+
+    def _assert_nobody_came_around(self) -> None:
+        """A client that reached a broker without the witness met no fault, and no row tells what was said there."""
+        if around := self._came_around():
+            raise KafkaTrialError(f"a connection went around the lane, to {', '.join(around)}")
+
+    async def _heal(self, client: Conversation) -> None:
+        await self._injector.clear()
+        await self._lane.assert_pristine()
+        healed_ns = time.monotonic_ns()
+        self._mark(heal_ns=healed_ns)
+        with suppress(ClientCrashed):
+            await client.flush(flush_timeout_ms(self._spec.config))
+            patience = Patience(self._spec.config, self._not_set, healed_ns)
+            await client.until(
+                lambda: (
+                    client.settled.is_set()
+                    or patience.is_over(self._history, self._frames, time.monotonic_ns())
+                ),
+                patience.longest_ms / 1000,
+            )
+
+    def _mark(self, **moments: int) -> None:
+        self._phases = Phases(**(asdict(self._phases) | moments))
+
+    def _evidence(self, ending: Ending, code: str, reason: str) -> Evidence:
+        frames, stopped = passed_and_stopped(self._frames)
+        record = TrialRecord(
+            spec=self._spec,
+            run_id=self._run_id,
+            topic=self._topic,
+            lane=self._lane.number,
+            phases=self._phases,
+            ending=ending,
+            code=code,
+            reason=reason,
+            client=_about(self._startup),
+            not_set=self._not_set,
+            left_out=self._left_out,
+            harness_stalls=tuple(self._pulse.stalls),
+        )
+        return Evidence(
+            record,
+            tuple(self._history),
+            frames,
+            self._injector.accounted(self._frames),
+            tuple(self._log),
+            self._trace,
+            stopped,
+        )
+
+
+def _about(startup: StartupComplete | None) -> dict[str, str | int | bool | list[str] | None]:
+    if startup is None:
+        return {}
+    told = asdict(startup)
+    return {key: told[key] for key in ("client", "client_version", "library_version", "language", "features")}
+
+
+async def _unless(trouble: Callable[[], KafkaTrialError | None], work: Awaitable[T]) -> T:
+    """``work``'s result, or the trouble as soon as there is some; ``work`` is then cancelled."""
+    task = asyncio.ensure_future(work)
+    try:
+        while not task.done():
+            if (error := trouble()) is not None:
+                raise error
+            await asyncio.wait({task}, timeout=WATCH_INTERVAL_S)
+        return task.result()
+    finally:
+        if not task.done():
+            task.cancel()
+            await asyncio.wait({task})

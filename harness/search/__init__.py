@@ -1,0 +1,1 @@
+"""Smaller plans and older versions that still fail: shrinking and bisecting."""

@@ -1,0 +1,114 @@
+"""Bisecting the versions of a client, step by step: both ends, then the middle one of what is left, again and again.
+
+Each version is installed and tried with all seeds at once. A failure that comes now and then would make a bad version
+look good; so where the bad end does not always fail, all are tried with more seeds.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from harness.model.errors import KafkaTrialError
+from harness.model.rows import TrialVerdict
+from harness.model.spec import ClientRef, TrialSpec
+from harness.plugins.client import InstalledClient
+from harness.running.install import installed
+from harness.search.bisect_search import State, bracket, next_to_try, seeds_for, state_of
+from harness.search.trial_batches import BudgetUsedUp, GrowingRun, anomalies
+
+
+@dataclass
+class Bisection:
+    """What is known of the versions from the good end to the bad one; ``clients`` are those that are installed.
+
+    ``is_mended`` True: the good end is the newer one.
+    """
+
+    name: str
+    versions: Sequence[str]
+    trials_of: Callable[[str, int], Sequence[TrialSpec]]
+    seeds: int
+    anomaly: str | None
+    is_mended: bool
+    clients: dict[ClientRef, InstalledClient]
+    say: Callable[[str], None] = lambda _: None
+    seen: dict[str, State] = field(default_factory=dict)
+    verdicts: dict[str, list[TrialVerdict]] = field(default_factory=dict)
+    #: Why a version was skipped without a trial.
+    lacks: dict[str, str] = field(default_factory=dict)
+    ran_out: bool = False
+
+    async def run(self, run: GrowingRun) -> None:
+        """Both ends together, then the middle one of what is left, again and again."""
+        try:
+            good, bad = self.versions[0], self.versions[-1]
+            await self._try(run, [good, bad])
+            if self.is_as_said and (seeds := seeds_for(self.verdicts[bad], self.anomaly)) > self.seeds:
+                self.say(
+                    f"{bad} does not always fail: {seeds} seeds each, so that what fails as often is not missed"
+                )
+                self.seeds = seeds
+                await self._try(run, [good])
+            while self.is_as_said and (version := next_to_try(self.versions, self.seen)) is not None:
+                if await self._is_installed(version):
+                    await self._try(run, [version])
+        except BudgetUsedUp:
+            self.ran_out = True
+
+    @property
+    def is_as_said(self) -> bool:
+        """True if the good end is good and the bad one is bad."""
+        first, last = self.versions[0], self.versions[-1]
+        return self.seen.get(first) is State.GOOD and self.seen.get(last) is State.BAD
+
+    @property
+    def bracket(self) -> tuple[str, str]:
+        """The last good version and the first bad one, as far as is known."""
+        good, bad = bracket(self.versions, self.seen)
+        return self.versions[good], self.versions[bad]
+
+    @property
+    def untold(self) -> list[str]:
+        """The versions between those, of which it is not known on which side they are."""
+        good, bad = bracket(self.versions, self.seen)
+        return list(self.versions[good + 1 : bad])
+
+    @property
+    def failing(self) -> TrialVerdict:
+        """A trial of the first bad version that shows it."""
+        _, bad = self.bracket
+        return next(each for each in self.verdicts[bad] if state_of([each], self.anomaly) is State.BAD)
+
+    async def _is_installed(self, version: str) -> bool:
+        ref = ClientRef(self.name, version)
+        try:
+            self.clients[ref] = await asyncio.to_thread(installed, ref)
+        except KafkaTrialError as problem:
+            self.seen[version], self.lacks[version] = State.SKIPPED, str(problem)
+            self.say(f"{version}: skipped: {problem}")
+            return False
+        return True
+
+    async def _try(self, run: GrowingRun, versions: Sequence[str]) -> None:
+        asked_for = {version: self.trials_of(version, self.seeds) for version in versions}
+        new = [spec for specs in asked_for.values() for spec in specs if run.verdict(spec) is None]
+        await run.extend(new)
+        for version, specs in asked_for.items():
+            verdicts = [verdict for spec in specs if (verdict := run.verdict(spec)) is not None]
+            if len(verdicts) < len(specs):
+                raise BudgetUsedUp
+            self.verdicts[version] = verdicts
+            self.seen[version] = state_of(verdicts, self.anomaly)
+            self.say(f"{version}: {self.seen[version]}: {_counts(verdicts)}")
+
+
+def _counts(verdicts: Sequence[TrialVerdict]) -> str:
+    """How many trials came out how, with what was found."""
+    came = Counter(
+        f"{verdict.verdict} ({', '.join(found)})" if (found := anomalies(verdict)) else verdict.verdict
+        for verdict in verdicts
+    )
+    return ", ".join(f"{count} {what}" for what, count in came.most_common())

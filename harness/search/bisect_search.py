@@ -1,0 +1,70 @@
+"""Between a good version and a bad one: what was seen of each, and which to try next. Pure.
+
+The order is from the good end to the bad one, whichever of them is newer. A version of which nothing can be told is
+skipped, and a neighbour stands in for it; those that are left between the last good and the first bad one at the end
+may as well be where it changed.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from enum import StrEnum
+
+from harness.judging.fingerprint import findings
+from harness.model.rows import TrialVerdict
+from harness.model.verdicts import Verdict
+from harness.search.shrink_passes import attempts_for
+
+
+class State(StrEnum):
+    """What was seen of a version."""
+
+    GOOD = "good"
+    BAD = "bad"
+    SKIPPED = "skipped"
+
+
+def state_of(verdicts: Iterable[TrialVerdict], anomaly: str | None = None) -> State:
+    """Bad if a trial fails, good if none does and one passes; by the one ``anomaly`` alone, if one is named."""
+    state = State.SKIPPED
+    for verdict in verdicts:
+        if _is_bad(verdict, anomaly):
+            return State.BAD
+        if verdict.verdict in (Verdict.PASS, Verdict.FAIL):
+            state = State.GOOD
+    return state
+
+
+def seeds_for(verdicts: Sequence[TrialVerdict], anomaly: str | None = None) -> int:
+    """With how many seeds a version that fails as often as this bad one is seldom missed.
+
+    By the rate in those scenarios and guarantees that fail at all; the others always pass, and say nothing of it.
+    """
+    failing = {_cell(verdict) for verdict in verdicts if _is_bad(verdict, anomaly)}
+    tried = [verdict for verdict in verdicts if _cell(verdict) in failing]
+    failed = sum(_is_bad(verdict, anomaly) for verdict in tried)
+    return math.ceil(attempts_for(failed, len(tried)) / len(failing))
+
+
+def _cell(verdict: TrialVerdict) -> tuple[str, str, str]:
+    return verdict.scenario, verdict.guarantee, verdict.broker
+
+
+def _is_bad(verdict: TrialVerdict, anomaly: str | None) -> bool:
+    found = {found.finding.anomaly for found in findings(verdict)}
+    return verdict.verdict == Verdict.FAIL and (anomaly is None or anomaly in found)
+
+
+def bracket(versions: Sequence[str], seen: Mapping[str, State]) -> tuple[int, int]:
+    """Where the last good version and the first bad one stand; one of each has been seen."""
+    good = max(at for at, version in enumerate(versions) if seen.get(version) is State.GOOD)
+    bad = min(at for at, version in enumerate(versions) if seen.get(version) is State.BAD)
+    return good, bad
+
+
+def next_to_try(versions: Sequence[str], seen: Mapping[str, State]) -> str | None:
+    """The middle one of those that may be the first bad one and were not tried; None if there is none left."""
+    good, bad = bracket(versions, seen)
+    left = [version for version in versions[good + 1 : bad] if version not in seen]
+    return left[len(left) // 2] if left else None

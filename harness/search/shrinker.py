@@ -1,0 +1,192 @@
+"""One failure made small: is it there, how often; the search round by round; and what came out, confirmed.
+
+Nothing is claimed that was not shown. A failure that comes now and then is tried so often that it is seldom missed,
+what comes out is tried anew, for it was chosen because it failed; and where it does not fail again, the search goes on
+from the last before it that does.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from harness.model.spec import TrialSpec
+from harness.model.units import some
+from harness.search import shrink_passes
+from harness.search.reductions import size
+from harness.search.shrink_passes import Proof
+from harness.search.trial_batches import BudgetUsedUp, How, Tally, Tries, anomalies
+
+#: How often a failure is looked for at first, and what comes out is tried; and how often at most, if it is not there.
+STARTS, MOST_STARTS = 3, 9
+#: How often what is only simpler has to fail, one time after the other.
+STEADY = 2
+#: By how much more attempts would have to be for a search to be made again: rates of few attempts are rough.
+RARER = 2
+
+
+@dataclass(frozen=True)
+class Rate:
+    """In how many attempts it failed."""
+
+    failed: int
+    tried: int
+
+    @property
+    def share(self) -> float:
+        """From 0, never, to 1, always."""
+        return self.failed / self.tried if self.tried else 0.0
+
+
+@dataclass
+class Hunt:
+    """Shrinks ``original``, of which some of the ``wanted`` anomalies (none: any) is to stay.
+
+    ``given`` is how often to try what may not fail; None: chosen by how often the original fails, and again where what
+    is left of it fails less often. ``starts`` is 1 where a trial is the same each time.
+    """
+
+    original: TrialSpec
+    wanted: Sequence[str]
+    allowed: shrink_passes.Allowed
+    tries: Tries
+    tiers: shrink_passes.Tiers = shrink_passes.TIERS
+    given: int | None = None
+    starts: int = STARTS
+    say: Callable[[str], None] = lambda _: None
+    #: The anomaly that is looked for; empty as long as none was seen.
+    anomaly: str = ""
+    #: How often what may not fail is tried; 0 as long as that is not known.
+    attempts: int = 0
+    rounds: int = 0
+    ran_out: bool = False
+    confirmed: Rate | None = None
+    #: From the original to where the search stands; and where it stood and should not have.
+    _path: list[TrialSpec] = field(default_factory=list)
+    _refuted: list[TrialSpec] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self._path.append(self.original)
+
+    async def run(self) -> None:
+        """All of it, as far as the budget goes; what was found by then is there also if this is cancelled."""
+        try:
+            if not await self._is_there():
+                return
+            while True:
+                refuted = len(self._refuted)
+                await self._search()
+                await self._confirm()
+                if len(self._refuted) == refuted and not self._is_rarer_than_thought():
+                    return
+                self.confirmed = None
+        except BudgetUsedUp:
+            self.ran_out = True
+
+    @property
+    def minimal(self) -> TrialSpec:
+        """The smallest that is known to fail, and as often as the original as far as that is known."""
+        if self.confirmed is not None or not self.anomaly:
+            return self._path[-1]
+        often = self.rate(self.original).share
+        return min(
+            (each.spec for each in self.tries.tallies if self.rate(each.spec).share >= often), key=size
+        )
+
+    def rate(self, spec: TrialSpec) -> Rate:
+        """How often it failed, of all attempts."""
+        tally = self.tries.tally(spec)
+        return Rate(tally.failed(self.anomaly), len(tally.told))
+
+    @property
+    def is_one_minimal(self) -> bool:
+        """True if without any one of its faults it was tried in as many attempts as it takes, and did not fail."""
+        rates = map(self.rate, shrink_passes.without_each(self.minimal))
+        return self.attempts > 0 and all(rate.failed == 0 and rate.tried >= self.attempts for rate in rates)
+
+    async def _is_there(self) -> bool:
+        tally = self.tries.tally(self.original)
+        for times in range(self.starts, MOST_STARTS + 1, self.starts):
+            await self.tries.attempt(self.original, times)
+            self.anomaly = self._chosen(tally)
+            if self.anomaly or self.starts == 1:
+                break
+        if not self.anomaly:
+            return False
+        rate = self.rate(self.original)
+        self.attempts = self.given or shrink_passes.attempts_for(rate.failed, rate.tried)
+        self.say(
+            f"{self.anomaly}: the original failed {rate.failed} of {some(rate.tried, 'time')}; what does not fail "
+            f"in {some(self.attempts, 'attempt')} is taken for a schedule that does not"
+        )
+        return True
+
+    def _chosen(self, tally: Tally) -> str:
+        """The anomaly that came most often, of those that are wanted; empty if none came."""
+        came = Counter(each for verdict in tally.told for each in anomalies(verdict))
+        known = [each for each in self.wanted or came if came[each]]
+        return max(known, key=lambda each: came[each], default="")
+
+    async def _search(self) -> None:
+        search = shrink_passes.shrink(self._path[-1], self._is_worth_a_try, self.tiers)
+        failed: list[bool] | None = None
+        while True:
+            try:
+                asked = next(search) if failed is None else search.send(failed)
+            except StopIteration as end:
+                self._follow(end.value)
+                return
+            self._follow(asked.so_far)
+            before = self.tries.trials
+            failed = await self.tries.failing(
+                asked.candidates, self.anomaly, self._how(asked.proof), any_will_do=asked.any_will_do
+            )
+            if self.tries.trials > before:
+                self.rounds += 1
+                self.say(
+                    f"round {self.rounds}, {asked.what}: {sum(failed)} of {some(len(failed), 'schedule')} failed "
+                    f"({some(self.tries.trials - before, 'trial')})"
+                )
+
+    def _how(self, proof: Proof) -> How:
+        if proof is Proof.ONCE:
+            return How(self.attempts)
+        # It is the same each time, or comes so rarely that nothing is steady.
+        if self.starts == 1 or self.attempts > 1:
+            return How(1, each=True)
+        return How(STEADY if proof is Proof.STEADY else STEADY + self.starts, each=True)
+
+    def _is_rarer_than_thought(self) -> bool:
+        """True if what came out fails so rarely that some of what was tried may have been missed: to be tried again."""
+        assert self.confirmed is not None
+        needed = shrink_passes.attempts_for(self.confirmed.failed, self.confirmed.tried)
+        if self.given is not None or needed < RARER * self.attempts:
+            return False
+        self.say(
+            f"it failed {self.confirmed.failed} of {some(self.confirmed.tried, 'time')}: "
+            f"each is tried up to {some(needed, 'time')} now"
+        )
+        self.attempts = needed
+        return True
+
+    def _is_worth_a_try(self, spec: TrialSpec) -> bool:
+        return spec not in self._refuted and self.allowed(spec)
+
+    def _follow(self, spec: TrialSpec) -> None:
+        """The search stands here now; where it came back, what was behind did not hold."""
+        if spec in self._path:
+            del self._path[self._path.index(spec) :]
+        self._path.append(spec)
+
+    async def _confirm(self) -> None:
+        while (spec := self._path[-1]) != self.original:
+            before = self.rate(spec)
+            await self.tries.attempt(spec, before.tried + max(self.starts, self.attempts))
+            after = self.rate(spec)
+            if after.failed > before.failed:
+                self.confirmed = Rate(after.failed - before.failed, after.tried - before.tried)
+                return
+            self.say("the smallest schedule did not fail again: back to the one before it")
+            self._refuted.append(self._path.pop())
+        self.confirmed = self.rate(self.original)

@@ -1,0 +1,172 @@
+"""Trials that depend on how others came out: they join the plan of one run, whose folder keeps all their evidence.
+
+A failure may come only now and then. So what came of a schedule is a tally of attempts, each an own trial; one in
+which nothing can be told (inconclusive, a harness-error) is no attempt, but is not made up for without end either.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
+
+import msgspec
+
+from harness.judging.fingerprint import findings
+from harness.model.rows import TrialVerdict
+from harness.model.spec import TrialSpec
+from harness.model.verdicts import Verdict
+from harness.running.budget import Budget
+from harness.simulated.judged import try_spec
+from harness.storage.run_store import RunStore
+
+#: What says nothing of the client, neither that it fails nor that it does not.
+NOTHING_TOLD = frozenset({Verdict.INCONCLUSIVE, Verdict.HARNESS_ERROR})
+#: So many trials an attempt is worth, where those before told nothing.
+PATIENCE = 2
+
+
+class BudgetUsedUp(Exception):
+    """The budget was used up before all that was asked for was tried."""
+
+
+def anomalies(verdict: TrialVerdict) -> tuple[str, ...]:
+    """The anomalies that were found, those of the first requirement first."""
+    return tuple(dict.fromkeys(found.finding.anomaly for found in findings(verdict)))
+
+
+@dataclass(frozen=True)
+class GrowingRun:
+    """One run whose plan grows; ``carry_out`` runs what has no verdict yet, as far as the ``budget`` goes."""
+
+    store: RunStore
+    carry_out: Callable[[], Awaitable[None]]
+    budget: Budget = field(default_factory=Budget)
+
+    async def extend(self, specs: Sequence[TrialSpec]) -> None:
+        """Run these trials as well."""
+        plan = self.store.record.plan
+        self.store.replace_plan(msgspec.structs.replace(plan, trials=(*plan.trials, *specs)))
+        await self.carry_out()
+
+    def verdict(self, spec: TrialSpec) -> TrialVerdict | None:
+        """What came of a trial, None if it was not run to its end."""
+        if not self.store.finished(spec.trial):
+            return None
+        return self.store.verdict(spec.trial)
+
+
+async def simulate(store: RunStore, budget: Budget) -> None:
+    """Run the trials of the plan that have no verdict (live: :meth:`harness.running.campaign.Campaign.run`)."""
+    for spec in store.record.plan.trials:
+        if store.finished(spec.trial):
+            continue
+        if budget.used_up() is not None:
+            return
+        evidence, verdict = try_spec(spec)
+        store.write_evidence(evidence)
+        store.write_verdict(verdict)
+        budget.count(verdict)
+        await asyncio.sleep(0)  # where a signal is heard
+
+
+@dataclass
+class Tally:
+    """What came of one schedule."""
+
+    spec: TrialSpec
+    verdicts: list[TrialVerdict] = field(default_factory=list)
+    asked: int = 0
+
+    def failed(self, anomaly: str) -> int:
+        """In how many attempts the anomaly was found."""
+        return sum(anomaly in anomalies(verdict) for verdict in self.told)
+
+    @property
+    def told(self) -> list[TrialVerdict]:
+        """The attempts: trials that say something of the client."""
+        return [verdict for verdict in self.verdicts if verdict.verdict not in NOTHING_TOLD]
+
+    def lacks(self, attempts: int) -> int:
+        """How many trials are still to be had for so many attempts."""
+        return max(0, min(attempts - len(self.told), PATIENCE * attempts - len(self.verdicts)))
+
+
+@dataclass(frozen=True)
+class How:
+    """What it takes to call a schedule one that fails: one failure in so many attempts, or ``each`` of them."""
+
+    attempts: int
+    each: bool = False
+
+    def fails(self, tally: Tally, anomaly: str) -> bool:
+        """True if it is shown."""
+        failed, tried = tally.failed(anomaly), len(tally.told)
+        return failed == tried >= self.attempts if self.each else failed > 0
+
+    def is_open(self, tally: Tally, anomaly: str) -> bool:
+        """True if another attempt may show it."""
+        hopeless = self.each and tally.failed(anomaly) < len(tally.told)
+        return bool(tally.lacks(self.attempts)) and not (hopeless or self.fails(tally, anomaly))
+
+
+class Tries:
+    """Schedules tried as ever more trials of one run, ``jobs`` side by side, with a tally of each."""
+
+    def __init__(self, run: GrowingRun, jobs: int) -> None:
+        self._run, self._jobs = run, jobs
+        self._tallies: dict[bytes, Tally] = {}
+        self.trials = 0
+
+    def tally(self, spec: TrialSpec) -> Tally:
+        """What came of a schedule so far; trials that differ in their name only are attempts at the same."""
+        same = msgspec.structs.replace(spec, trial="", attempt=1)
+        key = msgspec.json.encode(same, order="deterministic")
+        return self._tallies.setdefault(key, Tally(spec))
+
+    @property
+    def tallies(self) -> list[Tally]:
+        """The tallies of all that was ever asked for."""
+        return list(self._tallies.values())
+
+    async def attempt(self, spec: TrialSpec, attempts: int) -> Tally:
+        """Have ``spec`` tried until there are so many attempts. BudgetUsedUp where there cannot be."""
+        tally = self.tally(spec)
+        while (lacking := tally.lacks(attempts)) > 0:
+            await self._try([tally] * lacking)
+        return tally
+
+    async def failing(
+        self, specs: Sequence[TrialSpec], anomaly: str, how: How, *, any_will_do: bool = False
+    ) -> list[bool]:
+        """Which of them fail by the anomaly. BudgetUsedUp where that cannot be said.
+
+        ``any_will_do``: as soon as one of them does, the others are not tried any more.
+        """
+        tallies = [self.tally(spec) for spec in specs]
+        while not (any_will_do and any(how.fails(tally, anomaly) for tally in tallies)):
+            left = [tally for tally in tallies if how.is_open(tally, anomaly)]
+            if not left:
+                break
+            side_by_side = max(1, self._jobs // len(left))
+            await self._try(
+                [tally for tally in left for _ in range(min(side_by_side, tally.lacks(how.attempts)))]
+            )
+        return [how.fails(tally, anomaly) for tally in tallies]
+
+    async def _try(self, tallies: Sequence[Tally]) -> None:
+        asked = [(tally, self._next_of(tally)) for tally in tallies]
+        try:
+            await self._run.extend([spec for _, spec in asked])
+        finally:
+            verdicts = [(tally, self._run.verdict(spec)) for tally, spec in asked]
+            for tally, verdict in verdicts:
+                if verdict is not None:
+                    tally.verdicts.append(verdict)
+        if any(verdict is None for _, verdict in verdicts):
+            raise BudgetUsedUp
+
+    def _next_of(self, tally: Tally) -> TrialSpec:
+        self.trials += 1
+        tally.asked += 1
+        return msgspec.structs.replace(tally.spec, trial=f"try-{self.trials:04}", attempt=tally.asked)

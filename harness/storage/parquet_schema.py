@@ -1,0 +1,198 @@
+"""The tables of packed evidence: one table of columns, from which every schema is derived.
+
+A table is ``column -> type``; the types are ``string``, ``long``, ``bool`` and ``longs`` (a list of long), and a
+``?`` behind one says that it may be null. :mod:`harness.storage.parquet_writer` derives the Arrow schemas that it
+writes from here, ``reports.schema`` the Spark schemas that it reads with. Names carry their units; times are
+``CLOCK_MONOTONIC`` nanoseconds. ``trial`` is the key that joins them all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+Columns = Mapping[str, str]
+
+#: The counts of :class:`harness.model.rows.Delivery`, in its order.
+DELIVERY: Columns = MappingProxyType(
+    dict.fromkeys(
+        ("sent", "acked", "failed", "unknown", "in_log", "lost", "duplicated", "reordered", "phantom"), "long"
+    )
+)
+
+#: The kinds of rows in the table ``anomalies``. The first four have the names of the counts that count them.
+ANOMALIES = ("lost", "duplicated", "reordered", "phantom", "moved-key", "strange-timestamp")
+#: The kind of the rows that say which duplicated records nothing explains, where the online judgement stores them.
+UNEXPLAINED = "unexplained-duplicate"
+
+TABLES: Mapping[str, Columns] = MappingProxyType(
+    {
+        "trials": {
+            "schema_version": "long",
+            "trial": "string",
+            "run": "string",
+            "client": "string",
+            "client_name": "string",
+            "client_version": "string",
+            "reported_version": "string?",
+            "library_version": "string?",
+            "language": "string?",
+            "broker": "string",
+            "scenario": "string",
+            "guarantee": "string",
+            "seed": "long",
+            "verdict": "string",
+            "reason": "string",
+            "ending": "string",
+            "topic": "string",
+            "lane": "long",
+            "counted": "bool",
+            "explains": "bool",
+            "records": "long",
+            "partitions": "long",
+            "keys": "long",
+            "codec": "string?",
+            "acks": "string?",
+            "idempotent": "bool?",
+            "max_in_flight": "long?",
+            "delivery_timeout_ms": "long?",
+            "request_timeout_ms": "long?",
+            "load_ns": "long?",
+            "heal_ns": "long?",
+            "final_ns": "long?",
+            "end_ns": "long?",
+        },
+        "delivery": {"trial": "string", **DELIVERY},
+        "anomalies": {
+            "trial": "string",
+            "kind": "string",
+            "n": "long?",
+            "partition": "long?",
+            "offset": "long?",
+            "detail": "string?",
+        },
+        "requirements": {
+            "trial": "string",
+            "id": "string",
+            "level": "string",
+            "verdict": "string",
+            "findings": "long",
+            "first_message": "string?",
+        },
+        "findings": {
+            "trial": "string",
+            "requirement": "string",
+            "anomaly": "string",
+            "message": "string",
+            "count": "long",
+            "level": "string",
+            "params_json": "string",
+            "samples_json": "string",
+        },
+        "events": {"trial": "string", "seq": "long", "event": "string", "mono_ns": "long", "wall_ns": "long"},
+        "operations": {
+            "trial": "string",
+            "n": "long",
+            "key": "string?",
+            "invoke_ns": "long",
+            "complete_ns": "long?",
+            "outcome": "string",
+            "partition": "long?",
+            "offset": "long?",
+            "error": "string?",
+        },
+        "log_records": {
+            "trial": "string",
+            "topic": "string",
+            "partition": "long",
+            "offset": "long",
+            "base_offset": "long",
+            "timestamp_ms": "long",
+            "producer_id": "long",
+            "producer_epoch": "long",
+            "sequence": "long",
+            "control": "bool",
+            "crc_ok": "bool",
+            "batch_crc": "long?",
+            "compression": "string?",
+            "headers": "long?",
+            "key": "string?",
+            "value_bytes": "long?",
+            "intact": "bool",
+            "identity_run": "string?",
+            "identity_trial": "string?",
+            "identity_producer": "string?",
+            "identity_n": "long?",
+        },
+        "frames": {
+            "trial": "string",
+            "frame": "long",
+            "t_ns": "long",
+            "lane": "long",
+            "broker": "long",
+            "conn": "long",
+            "kind": "string",
+            "size_bytes": "long",
+            "api_key": "long?",
+            "api": "string?",
+            "api_version": "long?",
+            "correlation_id": "long?",
+            "client_id": "string?",
+            "error_codes": "longs",
+            "closed_by": "string?",
+            "note": "string?",
+            "fault": "string?",
+            "fate": "string?",
+            "came_ns": "long?",
+            "throttle_ms": "long",
+            "acks": "long?",
+            "timeout_ms": "long?",
+        },
+        "tcp": {
+            "trial": "string",
+            "t_ns": "long",
+            "broker": "long",
+            "client_port": "long",
+            "what": "string",
+            "by": "string",
+            "conn": "long",
+            "correlation_id": "long?",
+            "size_bytes": "long?",
+        },
+        "produce_parts": {
+            "trial": "string",
+            "frame": "long",
+            "t_ns": "long",
+            "broker": "long",
+            "conn": "long",
+            "correlation_id": "long?",
+            "came_ns": "long?",
+            "kind": "string",
+            "topic": "string",
+            "partition": "long",
+            "producer_id": "long?",
+            "producer_epoch": "long?",
+            "base_sequence": "long?",
+            "records": "long?",
+            "crc": "long?",
+            "base_offset": "long?",
+            "error_code": "long?",
+            "compression": "string?",
+            "first_timestamp_ms": "long?",
+            "max_timestamp_ms": "long?",
+        },
+        "faults": {
+            "trial": "string",
+            "index": "long",
+            "kind": "string",
+            "start_json": "string",
+            "params_json": "string",
+            "duration_ms": "long",
+            "requested_start_ns": "long?",
+            "requested_end_ns": "long?",
+            "effective_start_ns": "long?",
+            "effective_end_ns": "long?",
+            "hits": "long",
+        },
+    }
+)

@@ -1,0 +1,332 @@
+"""Packs a run: the finished trials' folders become one Parquet data set a table, which is what Spark reads.
+
+Trials stream through one at a time, one row group each, so memory is bounded by the largest trial. Packing is
+deterministic (the same folders give the same bytes) and replaces what was packed before in one rename: a run
+has all of its tables or none. The columns are those of :mod:`harness.storage.parquet_schema`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+import msgspec
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from harness import files
+from harness.model.errors import KafkaTrialError
+from harness.model.evidence import Evidence
+from harness.model.rows import SCHEMA_VERSION, Ending, Frame, FrameKind, LogRecord, ProducePart, TrialVerdict
+from harness.model.tcp_facts import TcpFact
+from harness.model.verdicts import Verdict
+from harness.storage import unreadable as spoiled
+from harness.storage.parquet_schema import DELIVERY, TABLES, UNEXPLAINED, Columns
+from harness.storage.run_store import RunStore
+from harness.workloads.produce.anomaly_rows import AnomalyRow, Finder, anomaly_rows
+from harness.workloads.produce.commands import key_of
+
+ARROW_TYPES: Mapping[str, pa.DataType] = {
+    "string": pa.string(),
+    "long": pa.int64(),
+    "bool": pa.bool_(),
+    "longs": pa.list_(pa.int64()),
+}
+
+TABLES_FOLDER = "tables"
+
+_NO_FINDERS: Mapping[str, Finder] = MappingProxyType({})
+ColumnData = dict[str, list[Any]]
+
+
+@dataclass(frozen=True)
+class PackedTrial:
+    """What the columns of one trial are made of."""
+
+    run: str
+    evidence: Evidence
+    verdict: TrialVerdict
+    #: What the finders found, by kind; a kind that is missing could not be told.
+    found: Mapping[str, Iterable[AnomalyRow]]
+
+    @property
+    def counted(self) -> bool:
+        """True if the judge counted delivery: not where it ruled on nothing, since there was nothing to judge."""
+        verdict = self.verdict
+        ruled = verdict.requirements or verdict.verdict not in (Verdict.UNSUPPORTED, Verdict.HARNESS_ERROR)
+        return self.evidence.record.ending is Ending.COMPLETE and bool(ruled)
+
+
+def arrow_schema(columns: Columns) -> pa.Schema:
+    """The Arrow schema of one table of columns, with the schema version in its metadata."""
+    fields = [
+        pa.field(name, ARROW_TYPES[kind.removesuffix("?")], nullable=kind.endswith("?"))
+        for name, kind in columns.items()
+    ]
+    return pa.schema(fields, metadata={"kafka_trial.schema_version": str(SCHEMA_VERSION)})
+
+
+SCHEMAS: Mapping[str, pa.Schema] = {table: arrow_schema(columns) for table, columns in TABLES.items()}
+
+
+class Packed(NamedTuple):
+    """Where the tables are, ``runs/<run>/tables``, and why trials are in them as harness-errors without evidence."""
+
+    folder: Path
+    spoiled: Mapping[str, str]
+
+
+def pack(store: RunStore, finders: Mapping[str, Finder] = _NO_FINDERS) -> Packed:
+    """Pack every finished trial of ``store``. See :func:`packed`."""
+    with packed(store, finders) as tables:
+        pass
+    return Packed(store.folder / TABLES_FOLDER, tables.spoiled)
+
+
+@contextmanager
+def packed(store: RunStore, finders: Mapping[str, Finder] = _NO_FINDERS) -> Iterator[Packed]:
+    """The tables of every finished trial of ``store``, to read; at the end of the block they are ``runs/<run>/tables``.
+
+    Until then nobody else replaces them. ``finders``: kind of anomaly -> what finds those that the views of
+    :mod:`harness.workloads.produce.accounting` do not know. A trial whose files are no evidence, or whose rows no
+    column can hold, is packed as a harness-error. Raises EnvironmentProblem where the folder cannot be written.
+    """
+    with files.built(store.folder / TABLES_FOLDER, store.folder) as folder:
+        yield Packed(folder, _write(store, folder, finders))
+
+
+def _write(store: RunStore, folder: Path, finders: Mapping[str, Finder]) -> dict[str, str]:
+    """Trial -> why its evidence cannot be packed."""
+    record, spoilt = store.record, {}
+    specs = {spec.trial: spec for spec in record.plan.trials}
+    with ExitStack() as stack:
+        writers = {}
+        for table, schema in SCHEMAS.items():
+            files.make_folder(folder / table, folder)
+            file = stack.enter_context(files.create(folder / table / "part-0.parquet"))
+            writers[table] = stack.enter_context(pq.ParquetWriter(file, schema, compression="zstd"))
+        for verdict in store.verdicts():
+            try:
+                evidence = store.read_evidence(verdict.trial)
+                trial = PackedTrial(evidence.record.run_id, evidence, verdict, _found(evidence, finders))
+                batches = _batches(trial)
+            except Exception as error:
+                spec, why = specs[verdict.trial], spoiled.why(error)
+                spoilt[verdict.trial] = why
+                left = spoiled.evidence(spec, record.run_id, why)
+                batches = _batches(PackedTrial(record.run_id, left, spoiled.verdict(spec, why), {}))
+            for table, writer in writers.items():
+                writer.write_batch(batches[table])
+    return spoilt
+
+
+def _batches(trial: PackedTrial) -> dict[str, pa.RecordBatch]:
+    return {table: _batch(table, trial) for table in SCHEMAS}
+
+
+def _found(evidence: Evidence, finders: Mapping[str, Finder]) -> dict[str, Iterable[AnomalyRow]]:
+    if evidence.record.ending is not Ending.COMPLETE:
+        return {}
+    told = {kind: find(evidence) for kind, find in finders.items()}
+    return {kind: found for kind, found in told.items() if found is not None}
+
+
+def _batch(table: str, trial: PackedTrial) -> pa.RecordBatch:
+    schema = SCHEMAS[table]
+    columns = {"trial": [], **COLUMNS[table](trial)}
+    rows = max(map(len, columns.values()))
+    columns["trial"] = [trial.verdict.trial] * rows
+    try:
+        return pa.RecordBatch.from_pydict(columns, schema=schema)
+    except (ValueError, TypeError, OverflowError) as error:
+        raise KafkaTrialError(
+            f"the {table} of trial {trial.verdict.trial} do not fit their columns: {error}"
+        ) from error
+
+
+def _trials(trial: PackedTrial) -> ColumnData:
+    record, verdict = trial.evidence.record, trial.verdict
+    spec, phases = record.spec, record.phases
+    return _one_row(
+        schema_version=SCHEMA_VERSION,
+        run=trial.run,
+        client=str(spec.client),
+        client_name=spec.client.name,
+        client_version=spec.client.version,
+        reported_version=_text(record.client.get("client_version")),
+        library_version=_text(record.client.get("library_version")),
+        language=_text(record.client.get("language")),
+        broker=spec.broker,
+        scenario=spec.scenario,
+        guarantee=spec.guarantee.value,
+        seed=spec.seed,
+        verdict=verdict.verdict,
+        reason=verdict.reason,
+        ending=record.ending.value,
+        topic=record.topic,
+        lane=record.lane,
+        counted=trial.counted,
+        explains=UNEXPLAINED in trial.found,
+        records=spec.workload.records,
+        partitions=spec.workload.partitions,
+        keys=spec.workload.keys,
+        codec=_text(spec.config.get("compression.type")),
+        acks=_text(spec.config.get("acks")),
+        idempotent=spec.config.get("enable.idempotence"),
+        max_in_flight=spec.config.get("max.in.flight.requests.per.connection"),
+        delivery_timeout_ms=spec.config.get("delivery.timeout.ms"),
+        request_timeout_ms=spec.config.get("request.timeout.ms"),
+        **msgspec.structs.asdict(phases),
+    )
+
+
+def _delivery(trial: PackedTrial) -> ColumnData:
+    return _fields([trial.verdict.delivery], DELIVERY)
+
+
+def _anomalies(trial: PackedTrial) -> ColumnData:
+    rows = (
+        [*anomaly_rows(trial.evidence), *chain.from_iterable(trial.found.values())] if trial.counted else []
+    )
+    return _fields(rows, AnomalyRow._fields)
+
+
+def _events(trial: PackedTrial) -> ColumnData:
+    rows = trial.evidence.history
+    return _fields(rows, ("seq", "mono_ns", "wall_ns")) | {
+        "event": [row.__struct_config__.tag for row in rows]
+    }
+
+
+def _requirements(trial: PackedTrial) -> ColumnData:
+    rows = trial.verdict.requirements
+    return _fields(rows, ("id", "level", "verdict")) | {
+        "findings": [sum(finding.count for finding in row.findings) for row in rows],
+        "first_message": [row.findings[0].message if row.findings else None for row in rows],
+    }
+
+
+def _findings(trial: PackedTrial) -> ColumnData:
+    rows = [(row.id, finding) for row in trial.verdict.requirements for finding in row.findings]
+    return {
+        "requirement": [requirement for requirement, _ in rows],
+        **_fields([finding for _, finding in rows], ("anomaly", "message", "count", "level")),
+        "params_json": [_json(finding.params) for _, finding in rows],
+        "samples_json": [_json(finding.samples) for _, finding in rows],
+    }
+
+
+def _operations(trial: PackedTrial) -> ColumnData:
+    sends = list(trial.evidence.sends.values())
+    workload = trial.evidence.record.spec.workload
+    return _fields(sends, ("n", "invoke_ns", "complete_ns", "error")) | {
+        "key": [key_of(workload, send.n) for send in sends],
+        "outcome": [send.outcome.value for send in sends],
+        "partition": [send.partition if send.partition >= 0 else None for send in sends],
+        "offset": [send.offset if send.offset >= 0 else None for send in sends],
+    }
+
+
+def _log_records(trial: PackedTrial) -> ColumnData:
+    log, identities = trial.evidence.log, trial.evidence.identities
+    return _fields(log, _shared(LogRecord, "log_records")) | {
+        "value_bytes": [None if row.value is None else len(row.value.encode()) for row in log],
+        "intact": [identity is not None for identity in identities],
+        "identity_run": [identity and identity.run for identity in identities],
+        "identity_trial": [identity and identity.trial for identity in identities],
+        "identity_producer": [identity and identity.producer for identity in identities],
+        "identity_n": [None if identity is None else identity.n for identity in identities],
+    }
+
+
+def _frames(trial: PackedTrial) -> ColumnData:
+    frames = trial.evidence.frames
+    return _fields(frames, _shared(Frame, "frames")) | {
+        "frame": list(range(len(frames))),
+        "kind": [frame.kind.value for frame in frames],
+    }
+
+
+def _tcp(trial: PackedTrial) -> ColumnData:
+    rows = trial.evidence.tcp
+    return _fields(rows, _shared(TcpFact, "tcp")) | {
+        "what": [row.what.value for row in rows],
+        "by": [row.by.value for row in rows],
+    }
+
+
+def _produce_parts(trial: PackedTrial) -> ColumnData:
+    rows = [
+        (number, frame, part)
+        for number, frame in enumerate(trial.evidence.frames)
+        if frame.kind in (FrameKind.REQUEST, FrameKind.RESPONSE)
+        for part in frame.produce
+    ]
+    of_frame = ("t_ns", "broker", "conn", "correlation_id", "came_ns")
+    return {
+        **_fields([frame for _, frame, _ in rows], of_frame),
+        **_fields([part for _, _, part in rows], _shared(ProducePart, "produce_parts")),
+        "frame": [number for number, _, _ in rows],
+        "kind": [frame.kind.value for _, frame, _ in rows],
+    }
+
+
+def _faults(trial: PackedTrial) -> ColumnData:
+    rows = trial.evidence.faults
+    windows = {
+        f"{window}_{end}_ns": [
+            span and span[place] for span in (getattr(row, f"{window}_ns") for row in rows)
+        ]
+        for window in ("requested", "effective")
+        for place, end in enumerate(("start", "end"))
+    }
+    return _fields(rows, ("index", "hits")) | {
+        "kind": [row.spec.kind for row in rows],
+        "start_json": [_json(row.spec.start) for row in rows],
+        "params_json": [_json(row.spec.params) for row in rows],
+        "duration_ms": [row.spec.duration_ms for row in rows],
+        **windows,
+    }
+
+
+COLUMNS: Mapping[str, Callable[[PackedTrial], ColumnData]] = {
+    "trials": _trials,
+    "delivery": _delivery,
+    "anomalies": _anomalies,
+    "events": _events,
+    "requirements": _requirements,
+    "findings": _findings,
+    "operations": _operations,
+    "log_records": _log_records,
+    "frames": _frames,
+    "tcp": _tcp,
+    "produce_parts": _produce_parts,
+    "faults": _faults,
+}
+
+
+def _shared(struct: type[msgspec.Struct], table: str) -> list[str]:
+    """The fields that are columns of the same name."""
+    return [name for name in struct.__struct_fields__ if name in TABLES[table]]
+
+
+def _fields(rows: Iterable[Any], names: Iterable[str]) -> ColumnData:
+    rows = list(rows)
+    return {name: [getattr(row, name) for row in rows] for name in names}
+
+
+def _one_row(**values: Any) -> ColumnData:
+    return {name: [value] for name, value in values.items()}
+
+
+def _text(value: object) -> str | None:
+    return None if value is None else str(value)
+
+
+def _json(value: Any) -> str:
+    return msgspec.json.encode(value, order="deterministic").decode()

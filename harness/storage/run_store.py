@@ -1,0 +1,255 @@
+"""The run folder: crash-safe writing while a run goes on, and reading it back afterwards.
+
+``runs/<run>/run.json`` is the plan and what it ran on; ``trials/<trial>/`` holds the rows of one trial, compressed
+(:mod:`harness.files.zstd`). Files are written and read by :mod:`harness.files`, ``verdict.json`` last of all: a trial
+is finished exactly if that file exists, however the run ended. ``runs/latest`` is a pointer file. The process that
+carries a run out claims its folder, with a lock that ends with the process however that ends.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, TypeVar
+
+import msgspec
+
+from harness import files
+from harness.baseline import Known
+from harness.files.row_files import at_rest, encoded, looking, read_json, read_rows, write_json, write_lines
+from harness.limits.memory import A_VERDICT, PLAN_BYTES, VERDICTS_BYTES, Room, needed
+from harness.limits.meter import EVIDENCE, Meter
+from harness.model.contract import AnyEvent
+from harness.model.errors import UsageError
+from harness.model.evidence import Evidence, passed_and_stopped
+from harness.model.path_names import component, folder_name
+from harness.model.rows import SCHEMA_VERSION, FaultRow, Frame, LogRecord, TrialRecord, TrialVerdict
+from harness.model.run_files import FAULTS, FRAMES, HISTORY, LATEST, LOG, RUN, TCP, TRACE, TRIAL, VERDICT
+from harness.model.spec import Plan, TrialSpec
+from harness.model.tcp_facts import TcpFact
+from harness.model.verdicts import Verdict
+from harness.planning import own_commands, typed_settings, validate_plan
+from harness.storage import unreadable
+from harness.text.escaping import is_text, safe_line
+
+T = TypeVar("T")
+
+_NAME_BYTES = 1_024
+
+
+class RunRecord(msgspec.Struct, frozen=True):
+    """``run.json``: the plan, where it runs and how it ended (``stop_reason`` null: still running, or killed)."""
+
+    run_id: str
+    started_utc: str
+    plan: Plan
+    jobs: int
+    environment: dict[str, str]
+    command: list[str]
+    stop_reason: str | None = None
+    capture: bool = False
+    #: Known failures, as they were when the run began: a run is judged by its own, also tomorrow.
+    baseline: tuple[Known, ...] = ()
+    #: What is accused is tried until it was tried so often.
+    deflake: int = 1
+    schema_version: int = SCHEMA_VERSION
+
+
+def _assert_text(path: Path) -> None:
+    if not is_text(str(path)):
+        raise UsageError(f"{str(path)!r} is not UTF-8, which the files of a run are: use another folder")
+
+
+class RunStore:
+    """One run's folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    @classmethod
+    def create(cls, out_dir: Path, record: RunRecord) -> RunStore:
+        """A new folder for ``record`` under ``out_dir``, and the ``latest`` pointer to it.
+
+        UsageError: there is something of that name. EnvironmentProblem: it cannot be written.
+        """
+        _assert_text(out_dir)
+        store = cls(out_dir / folder_name(record.run_id, "run"))
+        try:
+            files.new_folder(store.folder)
+        except FileExistsError:
+            raise UsageError(f"{store.folder} exists already, and another run does not replace it") from None
+        except OSError as error:
+            raise files.unwritten(store.folder, error) from error
+        store._write(RUN, msgspec.structs.replace(record, plan=typed_settings.stored_plan(record.plan)))
+        files.write_whole(out_dir / LATEST, f"{record.run_id}\n".encode())
+        return store
+
+    @classmethod
+    def open(cls, path: Path) -> RunStore:
+        """The run at ``path``: its folder, or a folder of runs (then its ``latest``). UsageError for anything else."""
+        _assert_text(path)
+        with looking(path):
+            if not path.is_dir():
+                raise UsageError(
+                    f"{path} is not a folder of a run", hint="kafka-trial run prints the folder of its run"
+                )
+            if not files.present(path / RUN) and files.present(path / LATEST):
+                name = files.read_stored(path / LATEST, most_bytes=_NAME_BYTES).decode(errors="replace")
+                path, runs = path / folder_name(name.strip(), "run"), path
+                # The user named the folder of runs: a link in it is not the user's word.
+                if not files.present(path / RUN, runs):
+                    raise UsageError(f"{runs / LATEST} names {path.name}, and there is no such run")
+            if not files.present(path / RUN):
+                raise UsageError(
+                    f"{path} is not a run: it has no {RUN}",
+                    hint="kafka-trial run prints the folder of its run",
+                )
+        return cls(path)
+
+    @contextmanager
+    def claimed(self) -> Iterator[None]:
+        """Be the only one that carries this run out. UsageError if another process is at it."""
+        folder = os.open(self.folder, os.O_RDONLY)
+        try:
+            try:
+                fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise UsageError(f"another process is carrying out the run {self.folder}") from None
+            yield
+        finally:
+            os.close(folder)
+
+    @property
+    def record(self) -> RunRecord:
+        """What was planned, and how the run ended."""
+        record = read_json(self.folder / RUN, RunRecord, self.folder, Room(PLAN_BYTES))
+        folder_name(record.run_id, "run")
+        own_commands.check(spec.client for spec in record.plan.trials)
+        return record
+
+    def replace_plan(self, plan: Plan) -> None:
+        """Write down another plan: of a run that keeps only some of its trials, what it kept."""
+        self._write(RUN, msgspec.structs.replace(self.record, plan=typed_settings.stored_plan(plan)))
+
+    def stop(self, reason: str) -> None:
+        """Write down why the run ended, as a line that is fit to be shown."""
+        self._write(RUN, msgspec.structs.replace(self.record, stop_reason=safe_line(reason)))
+
+    def trial_folder(self, trial: str) -> Path:
+        """Where a trial's files are. UsageError for a name that leads elsewhere."""
+        return self.folder / "trials" / component(trial, "trial")
+
+    def make_folder(self, folder: Path) -> Path:
+        """``folder``, somewhere in the run, created if it is missing. EnvironmentProblem if it cannot be."""
+        try:
+            files.make_folder(folder, self.folder)
+        except OSError as error:
+            raise files.unwritten(folder, error) from error
+        return folder
+
+    def begin(self, trial: str) -> None:
+        """An empty folder for a trial: what an unfinished one has left is removed."""
+        folder = self.trial_folder(trial)
+        try:
+            files.remove_tree(folder, self.folder)
+        except OSError as error:
+            raise files.unwritten(folder, error) from error
+        self.make_folder(folder)
+
+    def finished(self, trial: str) -> bool:
+        """True if the trial was collected and judged."""
+        folder = self.trial_folder(trial)
+        with looking(folder):
+            return files.present(folder / VERDICT, self.folder)
+
+    def write_evidence(self, evidence: Evidence) -> None:
+        """All files of a trial but its verdict. OverLimit, and none is written: it is more than could be read again."""
+        planned = evidence.record.spec
+        folder = self.trial_folder(planned.trial)
+        frames = sorted((*evidence.frames, *evidence.stopped), key=lambda row: row.t_ns)
+        rows: dict[str, Iterable[Any]] = {
+            HISTORY: evidence.history,
+            FRAMES: frames,
+            FAULTS: evidence.faults,
+            LOG: evidence.log,
+            TRACE: evidence.trace,
+            TCP: evidence.tcp,
+        }
+        lines = {name: encoded(some) for name, some in rows.items() if some or name not in (TRACE, TCP)}
+        meter = Meter(str(planned.client), planned.workload.records)
+        meter.hold(EVIDENCE, sum(map(needed, lines.values())))
+        for name, data in lines.items():
+            write_lines(folder / name, data, self.folder)
+        spec = typed_settings.stored_spec(planned)
+        write_json(folder / TRIAL, msgspec.structs.replace(evidence.record, spec=spec), self.folder)
+
+    def trial_record(self, trial: str) -> TrialRecord:
+        """What a trial was, and how it ended."""
+        path = self.trial_folder(trial) / TRIAL
+        record = read_json(path, TrialRecord, self.folder)
+        if record.spec.trial != trial:
+            raise UsageError(f"{path} is of the trial {record.spec.trial!r}")
+        own_commands.check([record.spec.client])
+        return record
+
+    def read_evidence(self, trial: str) -> Evidence:
+        """What :meth:`write_evidence` wrote."""
+        folder = self.trial_folder(trial)
+        record = self.trial_record(trial)
+        validate_plan.check_workload(record.spec)
+        room = Room()
+        captured = record.capture is not None and record.capture.lacks is None
+        frames, stopped = passed_and_stopped(read_rows(folder / FRAMES, Frame, self.folder, room))
+        with looking(folder):
+            traced = files.present(at_rest(folder / TRACE, self.folder), self.folder)
+        return Evidence(
+            record=record,
+            history=read_rows(folder / HISTORY, AnyEvent, self.folder, room),
+            frames=frames,
+            faults=read_rows(folder / FAULTS, FaultRow, self.folder, room),
+            log=read_rows(folder / LOG, LogRecord, self.folder, room),
+            trace=read_rows(folder / TRACE, dict[str, Any], self.folder, room) if traced else (),
+            stopped=stopped,
+            tcp=read_rows(folder / TCP, TcpFact, self.folder, room) if captured else (),
+        )
+
+    def write_verdict(self, verdict: TrialVerdict) -> None:
+        """The last file of a trial: it makes it finished."""
+        write_json(self.trial_folder(verdict.trial) / VERDICT, verdict, self.folder)
+
+    def verdict(self, trial: str, room: Room | None = None) -> TrialVerdict:
+        """The verdict of a finished trial."""
+        return read_json(self.trial_folder(trial) / VERDICT, TrialVerdict, self.folder, room)
+
+    def verdicts(self) -> Iterator[TrialVerdict]:
+        """The verdicts of the finished trials, in the plan's order; a harness-error where one cannot be read."""
+        trials = self.record.plan.trials
+        room = Room(VERDICTS_BYTES + A_VERDICT * len(trials))
+        for spec in trials:
+            if self.finished(spec.trial):
+                try:
+                    yield self._verdict_of(spec, room)
+                except UsageError as error:
+                    yield unreadable.verdict(spec, unreadable.why(error))
+
+    def _verdict_of(self, spec: TrialSpec, room: Room) -> TrialVerdict:
+        path, verdict = self.trial_folder(spec.trial) / VERDICT, self.verdict(spec.trial, room)
+        if (verdict.trial, verdict.client) != (spec.trial, str(spec.client)):
+            raise UsageError(
+                f"{path} is of the trial {verdict.trial!r} of {verdict.client}; "
+                f"the plan has {spec.trial!r} of {spec.client} there"
+            )
+        if verdict.verdict not in set(Verdict):
+            raise UsageError(f"{path} has the verdict {verdict.verdict!r}, which is none")
+        return verdict
+
+    def export(self, name: str) -> bytes:
+        """A file that :mod:`harness.exports` wrote. UsageError: it is not there."""
+        with looking(self.folder / name):
+            return files.read_stored(self.folder / name, self.folder)
+
+    def _write(self, name: str, row: Any) -> None:
+        write_json(self.folder / name, row, self.folder)

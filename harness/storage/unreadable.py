@@ -1,0 +1,36 @@
+"""Stored trials that cannot be read: each is a harness-error that says why, and the others are what they are.
+
+A run's files may be torn, edited, or somebody else's. What is wrong with one trial's files is no reason to show nothing
+of the run.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from harness.model.errors import KafkaTrialError
+from harness.model.evidence import Evidence
+from harness.model.rows import Ending, Phases, Reason, TrialRecord, TrialVerdict
+from harness.model.spec import TrialSpec
+from harness.model.verdicts import Verdict
+from harness.text.escaping import safe_line
+
+CODE: Final = "evidence-unreadable"
+MOST_CHARS: Final = 400
+
+
+def why(error: Exception) -> str:
+    """The error that a stored trial ended in, as a sentence."""
+    told = str(error) if isinstance(error, KafkaTrialError) else f"{type(error).__name__}: {error}"
+    return safe_line(f"its evidence cannot be read: {told}", MOST_CHARS)
+
+
+def verdict(spec: TrialSpec, reason: str) -> TrialVerdict:
+    """The verdict of a trial whose files are spoiled."""
+    return TrialVerdict.of(spec, Verdict.HARNESS_ERROR, Reason(CODE, {}, reason))
+
+
+def evidence(spec: TrialSpec, run_id: str, reason: str) -> Evidence:
+    """All that is left of it: what was planned."""
+    record = TrialRecord(spec, run_id, "", 0, Phases(), Ending.HARNESS_ERROR, reason, CODE)
+    return Evidence(record, (), (), (), ())

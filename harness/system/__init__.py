@@ -1,0 +1,1 @@
+"""Processes, ports, clocks and the machine's resources."""

@@ -1,0 +1,48 @@
+"""Connections of ours whose own port is known before anybody can have accepted them.
+
+A broker's log tells of every connection that it accepted, by the port it came from. To recognise ours there, each port
+must be known before the connection is tried: a connection that was given up may still have been accepted.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import socket
+from collections import Counter
+
+from harness.model.addresses import Address
+
+#: Our addresses, in the order of use. A bound port stays taken for a minute after its connection has ended: with one
+#: address, a client that opens and closes thousands of connections would take the ports of all lanes.
+LOOPBACK = tuple(f"127.0.0.{number}" for number in range(1, 255))
+
+
+async def dial(address: Address, dialled: Counter[int]) -> socket.socket:
+    """A connected socket, its own port counted in ``dialled`` before. OSError as of ``connect``: nobody saw it then."""
+    connection = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    try:
+        connection.setblocking(False)
+        _bind(connection)
+        port = connection.getsockname()[1]
+        dialled[port] += 1
+        try:
+            await asyncio.get_running_loop().sock_connect(connection, address)
+        except OSError:
+            dialled[port] -= 1
+            raise
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _bind(connection: socket.socket) -> None:
+    for host in LOOPBACK:
+        try:
+            connection.bind((host, 0))
+        except OSError as error:
+            if error.errno != errno.EADDRINUSE or host == LOOPBACK[-1]:
+                raise
+        else:
+            return

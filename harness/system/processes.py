@@ -1,0 +1,357 @@
+"""Whatever is started is stopped: at the end, after an error, on Ctrl-C, and after kill -9.
+
+Every process started for the harness carries its *owner* in the environment, ``KAFKA_TRIAL_OWNER``; its own
+children inherit the mark, so that no tree of processes has to be remembered. The owner's scratch folders carry
+it in their names. Three things clean by this mark, and each makes up for the one before:
+
+- :func:`stop` ends one child and all that descends from it, in order, while the harness lives; a client under test
+  has a keeper of its own besides (``harness.adapter.keeper``), so that nothing it starts gets away, with a mark
+  or without;
+- the warden (``harness.system.warden``) is a small process at the other end of a pipe; the pipe closes when the harness
+  ends, in whichever way, and the warden then removes all that is left of it;
+- :func:`sweep` at the start of each command removes what dead owners left, should a warden have died as well.
+
+A process id alone names nobody, since ids are used again: an owner is its process id, its start time in clock
+ticks since boot, and its PID namespace (what runs in another container is not ours to judge).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import atexit
+import itertools
+import os
+import re
+import select
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from asyncio.subprocess import PIPE, Process, SubprocessStreamProtocol
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+import psutil
+
+from harness.files import open_log, remove_tree
+from harness.model.errors import EnvironmentProblem
+
+__all__ = [
+    "PIPE",
+    "Child",
+    "Leftovers",
+    "leftovers",
+    "owner",
+    "owner_env",
+    "scratch_dir",
+    "spawn",
+    "stop",
+    "sweep",
+]
+
+OWNER = "KAFKA_TRIAL_OWNER"
+SWEEP_TIMEOUT_S = KEEPER_S = 10.0
+LINE_LIMIT_BYTES = 2**26
+EXEC_PATIENCE_MS = 200
+#: What a child writes into a run is for its user alone, like what we write.
+OWN_UMASK = 0o077
+_SCRATCH = re.compile(r"kafka-trial-(\d+)-(\d+)-(\d+)-\w+")
+
+_warden: tuple[int, subprocess.Popen[bytes], int] | None = None  # our pid, the process, the pipe's write end
+_warden_lock = threading.Lock()
+_child_numbers = itertools.count(1)
+
+
+def owner() -> str:
+    """This process as an owner: ``pid:ticks:namespace``."""
+    pid = os.getpid()
+    return f"{pid}:{_start_ticks(pid)}:{_namespace()}"
+
+
+def owner_env() -> dict[str, str]:
+    """What to add to the environment of a child that :func:`spawn` does not start, so that it is cleaned up too."""
+    _post_warden()
+    return {OWNER: owner()}
+
+
+def new_mark() -> str:
+    """The mark of a child that is about to be started."""
+    return f"{owner_env()[OWNER]}/{next(_child_numbers)}"
+
+
+def _namespace() -> str:
+    return "".join(filter(str.isdigit, str(Path("/proc/self/ns/pid").readlink())))
+
+
+def _start_ticks(pid: int) -> int | None:
+    """When a process started, in clock ticks since boot (which no clock adjustment moves); None when it has ended."""
+    try:
+        state, *fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except (FileNotFoundError, ProcessLookupError):
+        return None
+    return None if state in "ZX" else int(fields[18])
+
+
+def _is_dead(owner: str) -> bool:
+    pid, ticks, namespace = owner.split(":")
+    return namespace == _namespace() and _start_ticks(int(pid)) != int(ticks)
+
+
+class Child(Process):
+    """A process whose :meth:`wait` returns when it has ended, even while a descendant holds its pipes open.
+
+    (``asyncio`` waits for end of file on every pipe as well: a stopped client that left a daemon, or output which
+    nobody reads, would hold its harness for ever.)
+    """
+
+    def __init__(
+        self,
+        transport: asyncio.SubprocessTransport,
+        protocol: _ChildProtocol,
+        loop: asyncio.AbstractEventLoop,
+    ) -> None:
+        super().__init__(transport, protocol, loop)
+        self._exited = protocol.exited
+        self.mark = ""
+        #: True for a keeper, which is asked to end all that it keeps.
+        self.is_keeper = False
+
+    async def wait(self) -> int:
+        await self._exited.wait()
+        assert self.returncode is not None
+        return self.returncode
+
+
+class _ChildProtocol(SubprocessStreamProtocol):
+    def __init__(self, limit: int, loop: asyncio.AbstractEventLoop) -> None:
+        super().__init__(limit=limit, loop=loop)
+        self.exited = asyncio.Event()
+
+    def process_exited(self) -> None:
+        super().process_exited()
+        self.exited.set()
+
+
+async def spawn(
+    argv: Sequence[str | Path],
+    *,
+    env: Mapping[str, str] | None = None,
+    cwd: Path | None = None,
+    stdin: int | None = subprocess.DEVNULL,
+    stdout: int | Path | None = None,
+    stderr: int | Path | None = None,
+    line_limit_bytes: int = LINE_LIMIT_BYTES,
+    pass_fds: Sequence[int] = (),
+    is_marked: bool = True,
+) -> Child:
+    """Start a child in a session of its own, so that a terminal's Ctrl-C reaches the harness alone.
+
+    ``env`` replaces the environment (default: ours); the owner's mark is added to it. A stream may be ``PIPE``,
+    ``DEVNULL``, ``STDOUT``, None (ours) or a path, to which it is appended. Of a pipe at most ``line_limit_bytes``
+    are buffered, which is also the longest line that ``readline`` takes. ``is_marked`` False: it sees to its own end.
+    EnvironmentProblem: it cannot be started, or a file not be written.
+    """
+    loop = asyncio.get_running_loop()
+    mark = new_mark()
+    with ExitStack() as files:
+        try:
+            transport, protocol = await loop.subprocess_exec(
+                lambda: _ChildProtocol(line_limit_bytes, loop),
+                *map(str, argv),
+                env={**(os.environ if env is None else env), **({OWNER: mark} if is_marked else {})},
+                cwd=cwd,
+                stdin=stdin,
+                stdout=_stream(stdout, files),
+                stderr=_stream(stderr, files),
+                start_new_session=True,
+                pass_fds=pass_fds,
+                umask=OWN_UMASK,
+            )
+        except OSError as error:
+            raise EnvironmentProblem(f"{argv[0]} cannot be started: {error.strerror or error}") from error
+    child = Child(transport, protocol, loop)
+    child.mark = mark
+    return child
+
+
+def _stream(target: int | Path | None, files: ExitStack) -> int | IO[bytes] | None:
+    if not isinstance(target, Path):
+        return target
+    try:
+        return files.enter_context(open_log(target))
+    except OSError as error:
+        raise EnvironmentProblem(f"cannot write {target}: {error.strerror or error}") from error
+
+
+async def stop(child: Child, grace_s: float = 5.0) -> int:
+    """End a child: SIGTERM to its group, after ``grace_s`` SIGKILL, and SIGKILL to whatever descends from it.
+
+    Returns the exit code (negative: the signal). Stopping what has ended only removes what it left behind.
+    """
+    if child.returncode is None:
+        with suppress(ProcessLookupError):
+            os.killpg(child.pid, signal.SIGTERM)
+            os.killpg(child.pid, signal.SIGCONT)  # a paused process would never see the SIGTERM
+    try:
+        if child.returncode is None:
+            await asyncio.wait_for(child.wait(), grace_s)
+    except TimeoutError:
+        pass
+    finally:  # also when the caller is cancelled: then there is no grace left
+        if child.is_keeper and child.returncode is None:
+            for number in (signal.SIGHUP, signal.SIGCONT):
+                child.send_signal(number)
+            with suppress(TimeoutError):
+                await asyncio.wait_for(child.wait(), KEEPER_S)
+        await asyncio.to_thread(_kill, lambda mark: mark == child.mark)
+    return await child.wait()
+
+
+@dataclass(frozen=True)
+class Leftovers:
+    """What belongs to owners that are gone."""
+
+    processes: list[psutil.Process]
+    folders: list[Path]
+
+
+def leftovers() -> Leftovers:
+    """What dead owners have left on this machine; nothing is touched."""
+    return Leftovers(list(_marked(_of_the_dead)), list(_scratch_dirs(_is_dead)))
+
+
+def sweep(owner: str | None = None) -> list[str]:
+    """Remove what dead owners left (and ``owner``, dead or alive): kill their processes, delete their folders.
+
+    Returns a line for each thing removed. EnvironmentProblem: a process survives SIGKILL.
+    """
+
+    def belongs(mark: str) -> bool:
+        return mark.partition("/")[0] == owner or _of_the_dead(mark)
+
+    killed = _kill(belongs)
+    folders = list(_scratch_dirs(belongs))
+    for folder in folders:
+        with suppress(OSError):
+            remove_tree(folder)
+    return [*killed, *(f"folder {folder}" for folder in folders if not folder.exists())]
+
+
+def _of_the_dead(mark: str) -> bool:
+    return _is_dead(mark.partition("/")[0])
+
+
+def _marked(matches: Callable[[str], bool]) -> Iterator[psutil.Process]:
+    """Every process whose mark matches, with all that descends from it; never this process or its ancestors."""
+    parents: dict[int, int] = {}
+    processes: dict[int, psutil.Process] = {}
+    marked: set[int] = set()
+    for process in psutil.process_iter():
+        with suppress(psutil.Error):
+            processes[process.pid], parents[process.pid] = process, process.ppid()
+            mark = _mark(process)
+            if re.fullmatch(r"\d+:\d+:\d+(/\d+)?", mark) and matches(mark):
+                marked.add(process.pid)
+    spared = set(_lineage(os.getpid(), parents))
+    for pid, process in processes.items():
+        if pid not in spared and not marked.isdisjoint(set(_lineage(pid, parents)) - spared):
+            yield process
+
+
+def _mark(process: psutil.Process) -> str:
+    """The mark of a process, or "". In the midst of exec it has a program, but no arguments and no environment yet."""
+    environ = process.environ()
+    for _ in range(EXEC_PATIENCE_MS):
+        if environ or process.cmdline() or not process.exe():
+            break
+        time.sleep(0.001)
+        environ = process.environ()
+    return environ.get(OWNER, "")
+
+
+def _lineage(pid: int, parents: Mapping[int, int]) -> Iterator[int]:
+    seen: set[int] = set()  # ids may be used again while the table is being read: no walk may go in circles
+    while pid in parents and pid not in seen:
+        yield pid
+        seen.add(pid)
+        pid = parents[pid]
+
+
+def _kill(matches: Callable[[str], bool]) -> list[str]:
+    """SIGKILL all that matches, again and again until nothing does: a process may fork while it is being killed."""
+    killed: dict[int, str] = {}
+    deadline = time.monotonic() + SWEEP_TIMEOUT_S
+    while found := [process for process in _marked(matches) if _start_ticks(process.pid) is not None]:
+        if time.monotonic() > deadline:
+            pids = ", ".join(str(process.pid) for process in found)
+            raise EnvironmentProblem(f"these processes survive SIGKILL: {pids}")
+        for process in found:
+            with suppress(psutil.Error):
+                killed.setdefault(process.pid, f"process {process.pid} ({process.name()})")
+                process.kill()
+        for process in found:
+            _await_end(process.pid, deadline - time.monotonic())
+    return list(killed.values())
+
+
+def _await_end(pid: int, timeout_s: float) -> None:
+    """Wait for any process to end, without reaping it: the exit code of our own children is for ``asyncio``."""
+    with suppress(ProcessLookupError), ExitStack() as closing:
+        pidfd = os.pidfd_open(pid)
+        closing.callback(os.close, pidfd)
+        poll = select.poll()
+        poll.register(pidfd, select.POLLIN)
+        poll.poll(max(0.0, timeout_s) * 1000)
+
+
+def scratch_dir() -> Path:
+    """A new folder for things nobody needs after this process: it is removed when the process ends."""
+    _post_warden()
+    return Path(tempfile.mkdtemp(prefix=f"kafka-trial-{owner().replace(':', '-')}-"))
+
+
+def _scratch_dirs(belongs: Callable[[str], bool]) -> Iterator[Path]:
+    for folder in Path(tempfile.gettempdir()).glob("kafka-trial-*"):
+        name = _SCRATCH.fullmatch(folder.name)
+        with suppress(FileNotFoundError):
+            if name and folder.lstat().st_uid == os.getuid() and belongs(":".join(name.groups())):
+                yield folder
+
+
+def _post_warden() -> None:
+    """Start the warden, once a process. It must not carry a mark, lest somebody sweeps it away."""
+    global _warden
+    with _warden_lock:
+        if _warden is not None and _warden[0] == os.getpid():
+            return
+        env = {name: value for name, value in os.environ.items() if name != OWNER}
+        env["PYTHONPATH"] = os.pathsep.join(
+            filter(None, [str(Path(__file__).parents[1]), env.get("PYTHONPATH")])
+        )
+        read_end, write_end = os.pipe()
+        process = subprocess.Popen(
+            [sys.executable, "-m", "harness.system.warden", owner()],
+            stdin=read_end,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            cwd="/",
+            env=env,
+            start_new_session=True,
+        )
+        os.close(read_end)
+        _warden = (os.getpid(), process, write_end)
+        atexit.register(_relieve_warden)
+
+
+def _relieve_warden() -> None:
+    """At a regular end: let the warden clean, and wait for it, so that nothing of ours outlives the command."""
+    if _warden is None or _warden[0] != os.getpid():
+        return
+    os.close(_warden[2])
+    if _warden[1].wait() != 0:
+        sweep(owner())

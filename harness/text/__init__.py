@@ -1,0 +1,1 @@
+"""Text that may show what others wrote: escaped, bounded, without secrets. Pure."""

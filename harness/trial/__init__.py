@@ -1,0 +1,1 @@
+"""What a live and a simulated trial have in common."""

@@ -1,0 +1,96 @@
+"""Liveness: when a client last made progress, and for how long it may make none. Pure.
+
+Progress is an acknowledgement, a Produce request that reached the witness, and the answer to one (with the time for
+which it told the client to hold back). A record that fails is no progress, and other requests are none: a client may
+ask for Metadata every ten seconds and never send a record again.
+
+A client may do nothing for as long as its own largest timeout, as it said that it applied it: a step of its recovery
+may take so long. Where one of them could not be given to it, ``NOT_GIVEN_MS`` stands for that one. ``SLACK_MS`` is for
+what follows the timeout: a connection, ApiVersions, Metadata, a producer id. The runner waits for that long before it
+closes a client with records pending, and the check ``stuck`` judges by the same numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from harness.model.contract import AnyEvent, OpComplete
+from harness.model.rows import Frame, FrameKind
+from harness.model.units import NS_PER_MS
+from harness.model.verdicts import Outcome
+from harness.wire.apis import Api
+
+#: The settings by which a client may wait before its next step.
+TIMEOUTS = (
+    "delivery.timeout.ms",
+    "linger.ms",
+    "max.block.ms",
+    "metadata.max.age.ms",
+    "reconnect.backoff.max.ms",
+    "reconnect.backoff.ms",
+    "request.timeout.ms",
+    "retry.backoff.max.ms",
+    "retry.backoff.ms",
+    "socket.connection.setup.timeout.max.ms",
+    "socket.connection.setup.timeout.ms",
+)
+#: The timeout of a client that could not be given one: Java's default for a request.
+NOT_GIVEN_MS = 30_000
+SLACK_MS = 10_000
+#: How long after its own delivery timeout a client may take to say so before the runner stops waiting: no verdict.
+FLUSH_MARGIN_MS = 20_000
+#: How long a client may take to close.
+CLOSE_TIMEOUT_MS = 10_000
+#: By so much the runner waits longer than the bound, so that the check need not count the last millisecond.
+TOLERANCE_MS = 1_000
+#: The runner waits no longer, whatever the settings are; a client with a larger bound is not judged by it.
+MOST_WAIT_MS = 300_000
+
+
+def bound_ms(config: Mapping[str, str | int | bool], not_set: Mapping[str, str]) -> int:
+    """For how long a client with these settings, of which it could not apply those in ``not_set``, may do nothing."""
+    asked = [name for name in TIMEOUTS if name in config]
+    largest_ms = max(
+        (NOT_GIVEN_MS if name in not_set else int(config[name]) for name in asked), default=NOT_GIVEN_MS
+    )
+    return largest_ms + SLACK_MS
+
+
+def progress_ns(history: Iterable[AnyEvent], frames: Iterable[Frame]) -> Iterator[int]:
+    """The moments of progress, in no order; ``frames`` are all rows of the witness, those that were stopped too."""
+    for event in history:
+        if isinstance(event, OpComplete) and event.op == "send":
+            results = zip(event.complete_ns, event.outcome, strict=True)
+            yield from (complete_ns for complete_ns, outcome in results if outcome == Outcome.OK)
+    for frame in frames:
+        if frame.api_key != Api.PRODUCE:
+            continue
+        if frame.kind is FrameKind.REQUEST:
+            yield from (frame.arrived_ns, frame.t_ns)
+        elif frame.kind is FrameKind.RESPONSE:
+            yield frame.t_ns + frame.throttle_ms * NS_PER_MS
+
+
+def flush_timeout_ms(config: Mapping[str, str | int | bool]) -> int:
+    """How long a client may take to give every record a result once the network has healed."""
+    return int(config["delivery.timeout.ms"]) + FLUSH_MARGIN_MS
+
+
+@dataclass(frozen=True)
+class Patience:
+    """How long the runner waits for pending records after a flush: until the client is past its bound."""
+
+    config: Mapping[str, str | int | bool]
+    not_set: Mapping[str, str]
+    healed_ns: int
+
+    @property
+    def longest_ms(self) -> int:
+        """The whole wait, also for a client that makes progress all the while."""
+        return min(bound_ms(self.config, self.not_set) + TOLERANCE_MS, MOST_WAIT_MS)
+
+    def is_over(self, history: Iterable[AnyEvent], frames: Iterable[Frame], now_ns: int) -> bool:
+        """True once there was no progress for so long that ``stuck`` can judge."""
+        since_ns = max((self.healed_ns, *progress_ns(history, frames)))
+        return now_ns - since_ns >= self.longest_ms * NS_PER_MS

@@ -1,0 +1,1 @@
+"""The produce workload: records are sent, and read back from the log."""

@@ -1,0 +1,267 @@
+"""What became of every record: the client's word held against the log. Pure views, each defined once, here.
+
+The log is what was read back after healing; control records are no records. A *copy* of record n is a log record
+with n's intact value, written by this run, trial and producer. Then:
+
+- **in log**: the records in the log, whoever wrote them;
+- **lost**: acknowledged records without a copy;
+- **duplicated**: copies beyond each record's first, over all partitions;
+- **reordered**: among the first copies of acknowledged records in one partition, in log order, those that stand
+  behind a record that was sent later;
+- **phantom**: log records that nobody sent (no intact value, another writer's, a number that was never handed to
+  the client), and copies of records of which the client said that they were certainly not written;
+- **moved key**: a key whose records lie in more partitions than the topic's growth accounts for;
+- **strange timestamp**: a record whose timestamp lies outside the time of the trial.
+
+So ``in log = distinct copies + duplicated + records without an identity of ours``.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from operator import itemgetter
+
+from harness.model.evidence import Evidence, Send, view
+from harness.model.rows import Delivery, LogRecord
+from harness.model.units import NS_PER_MS
+from harness.model.verdicts import Outcome
+from harness.workloads.produce.commands import keys_in_turn
+
+#: How much of a damaged value is shown.
+SHOWN = 80
+#: The fault kind that changes the number of partitions, after which a key may belong to another one.
+TOPIC_GROWTH = "topic_growth"
+#: How far outside the time between the client's first and last event a record's timestamp may lie.
+TIMESTAMP_SLACK_MS = 5_000
+_OFFSET = itemgetter(0)
+
+
+@dataclass(frozen=True, slots=True)
+class Inversion:
+    """Record ``n`` stands in its partition behind ``overtaken_by``, which was sent after it."""
+
+    n: int
+    overtaken_by: int
+    record: LogRecord
+
+
+class Unexpected(StrEnum):
+    """Why a log record should not be there: the name is the code, the value a half-sentence."""
+
+    FOREIGN = "was written by somebody else"
+    DAMAGED = "has no intact value of ours"
+    NEVER_SENT = "was never handed to the client"
+    REPORTED_FAILED = "was reported as certainly not written"
+
+
+@dataclass(frozen=True, slots=True)
+class Phantom:
+    """A log record that should not be there, and why; ``n`` None: it is no record of this trial's own."""
+
+    record: LogRecord
+    why: Unexpected
+    n: int | None = None
+
+
+#: What is wrong with an acknowledgement, not with what was written.
+ELSEWHERE = "a record was acknowledged where it is not"
+SHARED = "two records were acknowledged at one place"
+
+
+@dataclass(frozen=True, slots=True)
+class Corruption:
+    """``what`` is wrong at a place, with what should be there and what is; ``n`` None: record unknown."""
+
+    what: str
+    partition: int
+    offset: int
+    n: int | None = None
+    expected: str | None = None
+    found: str | None = None
+
+
+def place(record: LogRecord) -> tuple[int, int]:
+    """``(partition, offset)``."""
+    return record.partition, record.offset
+
+
+def acknowledged(evidence: Evidence) -> dict[int, Send]:
+    """The records that the client reported as written."""
+    return evidence.acknowledged
+
+
+@view
+def lost(evidence: Evidence) -> list[Send]:
+    """Acknowledged records without a copy. With acks other than all that is no broken promise: the caller's matter."""
+    copies = evidence.copies
+    return [send for n, send in acknowledged(evidence).items() if n not in copies]
+
+
+def duplicates(evidence: Evidence) -> dict[int, list[LogRecord]]:
+    """Record number -> all its copies by ``(partition, offset)``, of the records with at least two."""
+    return {n: sorted(copies, key=place) for n, copies in evidence.copies.items() if len(copies) > 1}
+
+
+def surplus(evidence: Evidence) -> int:
+    """How many copies there are beyond each record's first."""
+    return sum(map(len, evidence.copies.values())) - len(evidence.copies)
+
+
+@view
+def inversions(evidence: Evidence) -> list[Inversion]:
+    """Acknowledged records whose first copy in a partition stands behind a later-sent one's first copy."""
+    acked = acknowledged(evidence)
+    by_partition: dict[int, list[tuple[int, int, LogRecord]]] = {}
+    for n, copies in evidence.copies.items():
+        if n in acked:
+            for record in copies:
+                by_partition.setdefault(record.partition, []).append((record.offset, n, record))
+    return [found for _, placed in sorted(by_partition.items()) for found in _overtaken(placed)]
+
+
+def _overtaken(placed: list[tuple[int, int, LogRecord]]) -> list[Inversion]:
+    """Of one partition's ``(offset, n, record)``."""
+    placed.sort(key=_OFFSET)
+    numbers = [n for _, n, _ in placed]
+    if numbers == sorted(numbers):
+        return []
+    found = []
+    seen: set[int] = set()
+    top = -1
+    for _, n, record in placed:
+        if n not in seen:
+            seen.add(n)
+            if n < top:
+                found.append(Inversion(n, top, record))
+            else:
+                top = n
+    return found
+
+
+@view
+def phantoms(evidence: Evidence) -> list[Phantom]:
+    """Log records that nobody sent, or that the client denies."""
+    found = []
+    sends = evidence.sends
+    for at, (record, n) in enumerate(zip(evidence.log, evidence.numbers, strict=True)):
+        if record.control:
+            continue
+        if n is None:
+            is_intact = evidence.identities[at] is not None
+            found.append(Phantom(record, Unexpected.FOREIGN if is_intact else Unexpected.DAMAGED))
+        elif (send := sends.get(n)) is None:
+            found.append(Phantom(record, Unexpected.NEVER_SENT, n))
+        elif send.outcome is Outcome.FAIL:
+            found.append(Phantom(record, Unexpected.REPORTED_FAILED, n))
+    return found
+
+
+@view
+def moved_keys(evidence: Evidence) -> dict[str, list[int]]:
+    """Key -> the partitions that hold copies of its records, ascending, where they are too many.
+
+    A key belongs to one partition as long as the number of partitions stays; each time the topic has grown allows it
+    one more. The key is the one in the log. Records without a key belong to no partition.
+    """
+    partitions: dict[str, set[int]] = {}
+    for copies in evidence.copies.values():
+        for record in copies:
+            if record.key is not None:
+                partitions.setdefault(record.key, set()).add(record.partition)
+    grown = sum(row.spec.kind == TOPIC_GROWTH and row.effective_ns is not None for row in evidence.faults)
+    return {key: sorted(found) for key, found in partitions.items() if len(found) > 1 + grown}
+
+
+@view
+def strange_timestamps(evidence: Evidence) -> list[tuple[LogRecord, int | None]]:
+    """Records, whoever wrote them, stamped before the client's first event or after its last, by more than the slack.
+
+    Each with its number, None where it is none of this trial's own. The time of the trial is that of the client's own
+    wall clock (``wall_ns``; 0: not told). A client that never tells it has no strange timestamps.
+    """
+    told = [event.wall_ns for event in evidence.history if event.wall_ns > 0]
+    if not told:
+        return []
+    first_ms = min(told) // NS_PER_MS - TIMESTAMP_SLACK_MS
+    last_ms = max(told) // NS_PER_MS + TIMESTAMP_SLACK_MS
+    return [
+        (record, n)
+        for record, n in zip(evidence.log, evidence.numbers, strict=True)
+        if not record.control and not first_ms <= record.timestamp_ms <= last_ms
+    ]
+
+
+def corruptions(evidence: Evidence) -> list[Corruption]:
+    """What the log holds otherwise than it was sent, then acknowledgements that point to the wrong place."""
+    return [*_altered(evidence), *_misplaced(evidence), *_shared_places(evidence)]
+
+
+def count(evidence: Evidence) -> Delivery:
+    """The counts that a verdict publishes."""
+    outcomes = Counter([send.outcome for send in evidence.sends.values()])
+    return Delivery(
+        sent=len(evidence.sends),
+        acked=outcomes[Outcome.OK],
+        failed=outcomes[Outcome.FAIL],
+        unknown=outcomes[Outcome.INFO],
+        in_log=len([record for record in evidence.log if not record.control]),
+        lost=len(lost(evidence)),
+        duplicated=surplus(evidence),
+        reordered=len(inversions(evidence)),
+        phantom=len(phantoms(evidence)),
+    )
+
+
+def _altered(evidence: Evidence) -> Iterator[Corruption]:
+    keys = keys_in_turn(evidence.record.spec.workload.keys)
+    for at, (record, n) in enumerate(zip(evidence.log, evidence.numbers, strict=True)):
+        if not record.crc_ok:
+            yield Corruption("the batch does not match its CRC", *place(record), n)
+        if record.control:
+            continue
+        if n is None:
+            if evidence.identities[at] is None:
+                found = (record.value or "")[:SHOWN]
+                yield Corruption("the value is not intact", *place(record), found=found)
+            continue
+        if record.key != (key := keys[n % len(keys)]):
+            yield Corruption("the key is not the one that was sent", *place(record), n, key, record.key)
+        if record.headers:
+            found = str(record.headers)
+            yield Corruption("the record has headers that were not sent", *place(record), n, "0", found)
+
+
+def _misplaced(evidence: Evidence) -> Iterator[Corruption]:
+    """Acknowledgements of a place where the record is not, though it is elsewhere (else it is lost)."""
+    found = evidence.copies
+    for n, send in acknowledged(evidence).items():
+        copies = found.get(n)
+        if not copies or (send.offset == copies[0].offset and send.partition == copies[0].partition):
+            continue
+        if not _is_at_one(send, copies):
+            where = ", ".join(
+                f"{partition}/{offset}" for partition, offset in sorted({place(copy) for copy in copies})
+            )
+            at = (send.partition, send.offset)
+            yield Corruption(ELSEWHERE, *at, n, where, "{}/{}".format(*at))
+
+
+def _is_at_one(send: Send, copies: Sequence[LogRecord]) -> bool:
+    """True if what the client knows of the record's place (-1: nothing) agrees with that of one of the copies."""
+    partition, offset = send.partition, send.offset
+    return any(partition in (-1, copy.partition) and offset in (-1, copy.offset) for copy in copies)
+
+
+def _shared_places(evidence: Evidence) -> Iterator[Corruption]:
+    """Acknowledgements of a place that was acknowledged for an earlier record already."""
+    acked = acknowledged(evidence)
+    places = [(send.partition, send.offset) for send in acked.values()]
+    if len(set(places)) == len(places):
+        return
+    taken: dict[tuple[int, int], int] = {}
+    for n, at in zip(acked, places, strict=True):
+        if min(at) >= 0 and taken.setdefault(at, n) != n:
+            yield Corruption(SHARED, *at, n, None, f"record {taken[at]}")

@@ -1,0 +1,147 @@
+"""Availability: how much of its work a client got done while the network misbehaved, and how long it did not. Pure.
+
+A record *waits* from its call to its result; one without a result waits until the client was told to close. A *gap* is
+a stretch of time in which some record waits at every moment and none is acknowledged: it begins with an
+acknowledgement, or with a call while no other record waits, and ends with the next acknowledgement, or as soon as no
+record waits. Results other than an acknowledgement end no gap, unless no record waits after them.
+
+Recovery counts from the end of the last fault, the latest end of an effective window; a trial without one has no
+recovery. The *first* acknowledgement is the earliest at or after that moment. The *steady* one is the earliest at or
+after it such that every gap that begins with it, or later, is at most ``steady_gap_ms`` long: a second, and linger.ms,
+which every record may spend in its client. Neither depends on how the client did before the faults, and one more
+acknowledgement never makes a gap longer or recovery later.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
+from statistics import median
+from typing import NamedTuple
+
+from harness.model.evidence import Evidence
+from harness.model.rows import Availability
+from harness.model.units import NS_PER_MS
+from harness.model.verdicts import Outcome
+
+STEADY_MS = 1_000
+LINGER = "linger.ms"
+
+
+class Span(NamedTuple):
+    """A stretch of time."""
+
+    begin_ns: int
+    end_ns: int
+
+    @property
+    def length_ms(self) -> int:
+        return (self.end_ns - self.begin_ns) // NS_PER_MS
+
+    def overlap_ns(self, begin_ns: int, end_ns: int) -> int:
+        """How much of another stretch lies in it."""
+        return max(0, min(self.end_ns, end_ns) - max(self.begin_ns, begin_ns))
+
+
+def availability(evidence: Evidence) -> Availability:
+    """What a verdict says of it."""
+    sends = evidence.sends.values()
+    outcomes = [send.outcome for send in sends]
+    acks = sorted(send.complete_ns for send in evidence.acknowledged.values() if send.complete_ns is not None)
+    until_ns = observed_until_ns(evidence)
+    found = gaps(
+        (Span(send.invoke_ns, until_ns if send.complete_ns is None else send.complete_ns) for send in sends),
+        acks,
+    )
+    after_ns = last_fault_end_ns(evidence)
+    first_ns, steady_ns = (
+        (None, None)
+        if after_ns is None
+        else recovery(acks, found, after_ns, steady_gap_ms(evidence) * NS_PER_MS)
+    )
+    return Availability(
+        offered=len(outcomes),
+        acked=outcomes.count(Outcome.OK),
+        failed=outcomes.count(Outcome.FAIL),
+        unknown=outcomes.count(Outcome.INFO),
+        longest_gap_ms=max((gap.length_ms for gap in found), default=None),
+        first_ack_ms=_since(after_ns, first_ns),
+        steady_ack_ms=_since(after_ns, steady_ns),
+    )
+
+
+def steady_gap_ms(evidence: Evidence) -> int:
+    """The longest gap in an acknowledgement that is steady."""
+    return STEADY_MS + int(evidence.record.spec.config.get(LINGER, 0))
+
+
+def last_fault_end_ns(evidence: Evidence) -> int | None:
+    """When the last fault was over; None in a trial in which no fault took effect."""
+    return max((row.effective_ns[1] for row in evidence.faults if row.effective_ns is not None), default=None)
+
+
+def observed_until_ns(evidence: Evidence) -> int:
+    """Until when a record without a result is seen to wait: until the client was told to close, or it all ended."""
+    phases = evidence.record.phases
+    if (told := phases.final_ns or phases.end_ns) is not None:
+        return told
+    return max((event.mono_ns for event in evidence.history), default=0)
+
+
+def share_told(of: Iterable[Availability]) -> str:
+    """The share that was acknowledged, in words: of several trials the median, and the range where they differ.
+
+    A share is never rounded up: ``100%`` is all of it. Empty where nothing was offered.
+    """
+    shares = sorted(each.share for each in of if each.offered)
+    if not shares:
+        return ""
+    told = _percent(median(shares))
+    lowest, highest = _percent(shares[0]), _percent(shares[-1])
+    return told if lowest == highest else f"{told} ({lowest} to {highest})"
+
+
+def _percent(share: float) -> str:
+    # Of 2,000 records 1,999 are not all of them; the small term is for what floats make of 0.57 * 1,000.
+    tenths = int(share * 1_000 + 1e-9)
+    return f"{tenths // 10}%" if tenths % 10 == 0 else f"{tenths / 10:.1f}%"
+
+
+def gaps(waits: Iterable[Span], acks: Iterable[int]) -> list[Span]:
+    """The gaps of these waits, in order of time; those without a length are left out."""
+    cuts = sorted(set(acks))
+    found: list[Span] = []
+    for begin_ns, end_ns in merged(waits):
+        inside = cuts[bisect_right(cuts, begin_ns) : bisect_left(cuts, end_ns)]
+        found += [Span(*ends) for ends in pairwise((begin_ns, *inside, end_ns))]
+    return [gap for gap in found if gap.begin_ns < gap.end_ns]
+
+
+def recovery(
+    acks: Sequence[int], found: Iterable[Span], after_ns: int, limit_ns: int
+) -> tuple[int | None, int | None]:
+    """The first and the steady one of these acknowledgements, which are in order; None where there is none."""
+    too_long = (gap.begin_ns for gap in found if gap.end_ns - gap.begin_ns > limit_ns)
+    steady_from_ns = max((begin_ns + 1 for begin_ns in too_long), default=after_ns)
+    return _first(acks, after_ns), _first(acks, max(after_ns, steady_from_ns))
+
+
+def merged(waits: Iterable[Span]) -> list[Span]:
+    """The stretches that these cover without a break, in order."""
+    found: list[Span] = []
+    for begin_ns, end_ns in sorted(waits):
+        if found and begin_ns <= found[-1].end_ns:
+            found[-1] = Span(found[-1].begin_ns, max(end_ns, found[-1].end_ns))
+        else:
+            found.append(Span(begin_ns, end_ns))
+    return found
+
+
+def _first(acks: Sequence[int], after_ns: int) -> int | None:
+    at = bisect_left(acks, after_ns)
+    return acks[at] if at < len(acks) else None
+
+
+def _since(after_ns: int | None, moment_ns: int | None) -> int | None:
+    return None if after_ns is None or moment_ns is None else (moment_ns - after_ns) // NS_PER_MS

@@ -1,0 +1,99 @@
+"""The settings of Java's producer that a campaign may vary, by name, with the values that Java takes (Kafka 4.3).
+
+What a harness must decide itself is not among them: where brokers are and who the client is, serializers, security
+(brokers of a trial speak PLAINTEXT) and plug-ins, which are of a client's own language.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from harness.model.errors import UsageError, unknown
+
+Value = str | int | bool
+#: Whole numbers, words, or (None) true and false.
+Values = range | tuple[str, ...] | None
+
+#: More a connection would leave brokers, who remember five batches, without an answer to a repeated one.
+MAX_IN_FLIGHT_IDEMPOTENT: Final = 5
+
+_INT: Final = range(2**31)
+_LONG: Final = range(2**63)
+_WINDOW: Final = range(-1, 2**31)
+
+SETTINGS: Final[Mapping[str, Values]] = {
+    "acks": ("all", "-1", "0", "1"),
+    "batch.size": _INT,
+    "buffer.memory": _LONG,
+    "client.dns.lookup": ("use_all_dns_ips", "resolve_canonical_bootstrap_servers_only"),
+    "compression.gzip.level": range(1, 10),
+    "compression.lz4.level": range(1, 18),
+    "compression.type": ("none", "gzip", "snappy", "lz4", "zstd"),
+    "compression.zstd.level": range(-131_072, 23),
+    "connections.max.idle.ms": _LONG,
+    "delivery.timeout.ms": _INT,
+    "enable.idempotence": None,
+    "enable.metrics.push": None,
+    "linger.ms": _LONG,
+    "max.block.ms": _LONG,
+    "max.in.flight.requests.per.connection": range(1, 2**31),
+    "max.request.size": _INT,
+    "metadata.max.age.ms": _LONG,
+    "metadata.max.idle.ms": range(5_000, 2**63),
+    "metadata.recovery.rebootstrap.trigger.ms": _LONG,
+    "metadata.recovery.strategy": ("rebootstrap", "none"),
+    "partitioner.adaptive.partitioning.enable": None,
+    "partitioner.availability.timeout.ms": _LONG,
+    "partitioner.ignore.keys": None,
+    "receive.buffer.bytes": _WINDOW,
+    "reconnect.backoff.max.ms": _LONG,
+    "reconnect.backoff.ms": _LONG,
+    "request.timeout.ms": _INT,
+    "retries": _INT,
+    "retry.backoff.max.ms": _LONG,
+    "retry.backoff.ms": _LONG,
+    "send.buffer.bytes": _WINDOW,
+    "socket.connection.setup.timeout.max.ms": _LONG,
+    "socket.connection.setup.timeout.ms": _LONG,
+}
+
+
+def accepted(name: str, value: object) -> Value:
+    """The value, as a plan has it. UsageError for a setting or a value that Java's producer does not know."""
+    if name not in SETTINGS:
+        raise unknown("setting of a producer", name, SETTINGS)
+    match SETTINGS[name], value:
+        case range() as numbers, int() if not isinstance(value, bool):
+            if value in numbers:
+                return value
+            raise UsageError(f"{name} is {numbers[0]} to {numbers[-1]}, not {value}")
+        case range(), _:
+            raise UsageError(f"{name} is a whole number, not {value!r}")
+        case None, bool():
+            return value
+        case None, _:
+            raise UsageError(f"{name} is true or false, not {value!r}")
+        case words, str() | int() if str(value) in words:
+            return str(value)
+        case words, _:
+            raise UsageError(f"{name} is one of {', '.join(words)}, not {value!r}")
+
+
+def refused(settings: Mapping[str, Value]) -> str | None:
+    """Why Java's producer would not begin with these, all of them given; None if it would."""
+    patience_ms, least_ms = (
+        int(settings["delivery.timeout.ms"]),
+        int(settings["linger.ms"]) + int(settings["request.timeout.ms"]),
+    )
+    if patience_ms < least_ms:
+        return f"delivery.timeout.ms {patience_ms} is less than linger.ms and request.timeout.ms, {least_ms}"
+    if not settings["enable.idempotence"]:
+        return None
+    if str(settings["acks"]) not in ("all", "-1"):
+        return f"idempotence needs acks=all, not {settings['acks']}"
+    if not int(settings["retries"]):
+        return "idempotence needs retries"
+    if int(settings["max.in.flight.requests.per.connection"]) > MAX_IN_FLIGHT_IDEMPOTENT:
+        return f"idempotence allows {MAX_IN_FLIGHT_IDEMPOTENT} requests in flight a connection"
+    return None

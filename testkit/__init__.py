@@ -1,0 +1,1 @@
+"""Tools for our own tests, benchmarks and docs; not part of the wheel."""

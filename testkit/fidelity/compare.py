@@ -1,0 +1,51 @@
+"""Holding two plays of one plan against each other: every place where they differ, with its reason if it has one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from testkit.fidelity.differences import Known, reason
+from testkit.fidelity.observed import Plain
+from testkit.fidelity.player import Played
+from testkit.fidelity.steps import Plan, Step
+
+_ABSENT = "absent"
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """``path`` leads from the answer to the value; ``step`` None: in the logs at the end. ``known``: it may be."""
+
+    plan: str
+    index: int
+    step: Step | None
+    path: str
+    real: Plain
+    scripted: Plain
+    known: Known | None
+
+    def __str__(self) -> str:
+        what = "logs" if self.step is None else f"step {self.index}: {self.step}"
+        return f"{self.plan}, {what}\n  {self.path}: real {self.real!r}, scripted {self.scripted!r}"
+
+
+def differences(plan: Plan, real: Played, scripted: Played) -> Iterator[Difference]:
+    """In the order of the steps; the logs come last."""
+    for index, (step, heard, said) in enumerate(zip(plan.steps, real.heard, scripted.heard, strict=True)):
+        for path, one, other in _unequal(heard, said, ""):
+            known = reason(type(step).__name__, path, one, other)
+            yield Difference(plan.name, index, step, path, one, other, known)
+    for path, one, other in _unequal(real.logs, scripted.logs, ""):
+        yield Difference(plan.name, len(plan.steps), None, path, one, other, reason("log", path, one, other))
+
+
+def _unequal(left: Plain, right: Plain, path: str) -> Iterator[tuple[str, Plain, Plain]]:
+    if isinstance(left, dict) and isinstance(right, dict):
+        for key in (*left, *(key for key in right if key not in left)):
+            yield from _unequal(left.get(key, _ABSENT), right.get(key, _ABSENT), f"{path}.{key}".lstrip("."))
+    elif isinstance(left, list) and isinstance(right, list) and len(left) == len(right):
+        for index, (one, other) in enumerate(zip(left, right, strict=True)):
+            yield from _unequal(one, other, f"{path}.{index}".lstrip("."))
+    elif left != right:
+        yield path, left, right

@@ -1,0 +1,311 @@
+"""Real brokers as a side: raw frames over a socket, and faults through Kafka's own admin requests.
+
+A fault is over when every broker has heard of it. Metadata tells that too early, for a broker shows a change a moment
+before it acts on it. So after each fault two marks are set one after the other, each waited for: a broker that shows
+the second has finished with whatever came before the first.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import timedelta
+from functools import partial
+from typing import Any, Final
+from uuid import UUID
+
+from harness.brokers.admin import EARLIEST, LATEST
+from harness.brokers.connection import Connection, NotYet, require
+from harness.brokers.deadline import insist
+from harness.brokers.local import LocalCluster
+from harness.wire.apis import Api
+from harness.wire.frames import SIZE_BYTES
+from harness.wire.messages import encode_request, make, message_class, nested
+from harness.wire.records import read_batches
+from testkit.fidelity import steps as s
+from testkit.fidelity.sides import Heard, Nothing
+
+MARKER: Final = "fidelity.marker"
+ANSWER_TIMEOUT_S: Final = 20.0
+FAULT_TIMEOUT_S: Final = 30.0
+_TOPIC: Final = 2
+_TEN_SECONDS: Final = timedelta(seconds=10)
+_VERSIONS: Final = {
+    Api.CREATE_TOPICS: 7,
+    Api.DELETE_TOPICS: 5,
+    Api.FIND_COORDINATOR: 3,
+    Api.DESCRIBE_CONFIGS: 4,
+    Api.INIT_PRODUCER_ID: 2,
+}
+
+
+class RealSide:
+    """A local cluster; :meth:`prepare` comes first."""
+
+    def __init__(self, cluster: LocalCluster) -> None:
+        self.cluster = cluster
+        self._nodes = len(cluster.node_ids)
+        self._raw: dict[int, tuple[asyncio.StreamReader, asyncio.StreamWriter]] = {}
+        self._admin: dict[int, Connection] = {}
+        self._marks = 0
+        self._specs: dict[str, s.TopicSpec] = {}
+
+    async def prepare(self) -> None:
+        """What a cluster makes on first use is made: the coordinators' topics; and the topic with the marks."""
+        await self.create(MARKER, s.TopicSpec(MARKER, 1))
+        for kind in (0, 1):
+            await insist("finding a coordinator", FAULT_TIMEOUT_S, partial(self._find, "warm", kind))
+        for node_id in self.cluster.node_ids:
+            await insist("getting a producer id", FAULT_TIMEOUT_S, partial(self._init, node_id))
+        await self._settle()
+
+    async def close(self) -> None:
+        """Drop all connections."""
+        for node_id in list(self._raw):
+            self._drop(node_id)
+        for connection in self._admin.values():
+            connection.close()
+
+    def now_ms(self) -> int:
+        """The machine's wall clock, ms since 1970."""
+        return time.time_ns() // 1_000_000
+
+    # raw frames
+
+    async def ask(self, node_id: int, frame: bytes, *, answered: bool) -> Heard:
+        """Where no answer is due, an ApiVersions request behind it tells whether the connection is still open."""
+        try:
+            async with asyncio.timeout(ANSWER_TIMEOUT_S):
+                reader, writer = await self._connected(node_id)
+                writer.write(frame if answered else frame + _PROBE)
+                await writer.drain()
+                size_bytes = int.from_bytes(await reader.readexactly(SIZE_BYTES))
+                payload = await reader.readexactly(size_bytes)
+        except (OSError, EOFError) as error:
+            self._drop(node_id)
+            if isinstance(error, TimeoutError):
+                raise
+            return Nothing.CLOSED
+        return payload if answered else Nothing.SILENCE
+
+    async def _connected(self, node_id: int) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        if node_id not in self._raw:
+            address = self.cluster.internal_addresses.get(node_id)
+            if address is None:
+                raise ConnectionRefusedError
+            self._raw[node_id] = await Connection(address, credentials=self.cluster.credentials).streams()
+        return self._raw[node_id]
+
+    def _drop(self, node_id: int) -> None:
+        if (streams := self._raw.pop(node_id, None)) is not None:
+            streams[1].transport.abort()
+
+    # topics and faults
+
+    async def create(self, topic: str, spec: s.TopicSpec) -> None:
+        """A topic with a replica on every node, led by the nodes in turn."""
+        self._specs[topic] = spec
+        request = message_class(Api.CREATE_TOPICS, 7, "request")
+        creatable = make(
+            nested(request, "CreatableTopic"),
+            name=topic,
+            num_partitions=-1,
+            replication_factor=-1,
+            assignments=tuple(
+                make(
+                    nested(request, "CreatableReplicaAssignment"),
+                    partition_index=index,
+                    broker_ids=self._replicas(index),
+                )
+                for index in range(spec.partitions)
+            ),
+            configs=tuple(
+                make(nested(request, "CreatableTopicConfig"), name=name, value=value)
+                for name, value in spec.config.items()
+            ),
+        )
+        answer = await self._request(Api.CREATE_TOPICS, topics=(creatable,))
+        require(answer.topics[0].error_code, f"creating {topic} ({answer.topics[0].error_message})")
+        await insist(
+            f"leading {topic}", FAULT_TIMEOUT_S, lambda: self.cluster.admin.all_lead(topic, spec.partitions)
+        )
+
+    async def apply(self, fault: s.Fault, topic: str) -> None:
+        """Do what the fault says, and come back when every broker knows."""
+        match fault:
+            case s.DeleteTopic():
+                await self.cluster.alterations.delete_topic(topic)
+            case s.RecreateTopic():
+                await self.cluster.alterations.delete_topic(topic)
+                await self.create(topic, self._specs[topic])
+            case s.AddPartitions():
+                await self._grow(topic, fault.total)
+                self._specs[topic] = replace(self._specs[topic], partitions=fault.total)
+            case s.AlterConfig():
+                await self.cluster.alterations.alter_topic(topic, fault.name, fault.value)
+                spec = self._specs[topic]
+                self._specs[topic] = replace(spec, config={**spec.config, fault.name: fault.value})
+            case s.Trim():
+                await self._trim(topic, fault)
+            case s.MoveLeader():
+                await self.cluster.alterations.move_leader(topic, fault.partition, fault.node)
+            case s.Pause():
+                await self.cluster.pause(fault.node)
+                return
+            case s.Resume():
+                await self.cluster.resume(fault.node)
+                await self._caught_up()
+            case s.Stop():
+                await (self.cluster.kill if fault.hard else self.cluster.stop)(fault.node)
+                self._drop(fault.node)
+                self.cluster.admin.close()
+                for connection in self._admin.values():
+                    connection.close()
+                if not self.cluster.internal_addresses:
+                    return
+                await insist("missing a node", FAULT_TIMEOUT_S, lambda: self._gone(fault.node))
+            case s.Start():
+                await self.cluster.restart(fault.node)
+                await self._caught_up()
+                await insist("getting a producer id", FAULT_TIMEOUT_S, partial(self._init, fault.node))
+        await self._settle()
+
+    async def remove(self, topic: str) -> None:
+        """Drop a topic, if it is there; nobody waits for it."""
+        self._specs.pop(topic, None)
+        await self._request(Api.DELETE_TOPICS, topic_names=(topic,), timeout=_TEN_SECONDS)
+
+    def _replicas(self, index: int) -> tuple[int, ...]:
+        return tuple((index + step) % self._nodes + 1 for step in range(self._nodes))
+
+    async def _trim(self, topic: str, fault: s.Trim) -> None:
+        await self.cluster.alterations.delete_records(topic, fault.partition, fault.before_offset)
+
+    async def _grow(self, topic: str, total: int) -> None:
+        there = len(await self.cluster.admin.partitions(topic))
+        replicas = [self._replicas(index) for index in range(there, total)]
+        await self.cluster.alterations.add_partitions(topic, total, replicas)
+
+    # waiting
+
+    async def _settle(self) -> None:
+        for _ in range(2):
+            self._marks += 1
+            await self.cluster.alterations.alter_topic(MARKER, "retention.ms", str(10**9 + self._marks))
+            for node_id in self.cluster.internal_addresses:
+                await insist("settling", FAULT_TIMEOUT_S, partial(self._marked, node_id))
+
+    async def _marked(self, node_id: int) -> None:
+        request = message_class(Api.DESCRIBE_CONFIGS, 4, "request")
+        resource = make(
+            nested(request, "DescribeConfigsResource"),
+            resource_type=_TOPIC,
+            resource_name=MARKER,
+            configuration_keys=("retention.ms",),
+        )
+        answer = await self._request(
+            Api.DESCRIBE_CONFIGS,
+            node_id,
+            resources=(resource,),
+            include_synonyms=False,
+            include_documentation=False,
+        )
+        [config] = answer.results[0].configs
+        if config.value != str(10**9 + self._marks):
+            raise NotYet(f"broker {node_id} has not come so far")
+
+    async def _gone(self, node: int) -> None:
+        """Nobody counts the node among the leaders and the in-sync replicas any more."""
+        for node_id in self.cluster.internal_addresses:
+            for topic in self._specs:
+                [found] = (await self.cluster.admin.metadata(node_id, topic)).topics
+                if any(part.leader_id == node or node in part.isr_nodes for part in found.partitions):
+                    raise NotYet(f"broker {node_id} counts broker {node} in")
+
+    async def _caught_up(self) -> None:
+        """Every replica that is up is in sync, everywhere in the topics of the moment."""
+
+        async def caught_up() -> None:
+            up = set(self.cluster.internal_addresses)
+            for topic in self._specs:
+                [found] = (await self.cluster.admin.metadata(min(up), topic)).topics
+                for partition in found.partitions:
+                    if not up <= set(partition.isr_nodes):
+                        raise NotYet(f"{topic}-{partition.partition_index} is not caught up")
+                    await self.cluster.admin.list_offsets(topic, partition.partition_index, LATEST)
+
+        await insist("catching up", FAULT_TIMEOUT_S, caught_up)
+
+    # looking
+
+    async def leader(self, topic: str, partition: int) -> int:
+        """The leader's node, -1 where there is none or no such partition."""
+        answer = await self.cluster.admin.metadata(await self.any_node(), topic)
+        found = [part for part in answer.topics[0].partitions if part.partition_index == partition]
+        return int(found[0].leader_id) if found and not found[0].error_code else -1
+
+    async def topic_id(self, topic: str) -> UUID:
+        """The id of a topic that is there."""
+        found = (await self.cluster.admin.metadata(await self.any_node(), topic)).topics[0].topic_id
+        assert found is not None
+        return found
+
+    async def coordinator(self, transactional_id: str) -> int:
+        """The node that coordinates a transactional id."""
+        return await insist("finding a coordinator", FAULT_TIMEOUT_S, lambda: self._find(transactional_id, 1))
+
+    async def any_node(self) -> int:
+        """The first node that is up."""
+        return min(self.cluster.internal_addresses)
+
+    async def log(self, topic: str, partition: int) -> tuple[int, bytes]:
+        """(log start offset, the stored batches from there on)."""
+        admin = self.cluster.admin
+        start = offset = await admin.list_offsets(topic, partition, EARLIEST)
+        pieces: list[bytes] = []
+
+        async def piece() -> bool:
+            nonlocal offset
+            if offset == await admin.log_end(topic, partition):
+                return False
+            data = bytes((await admin.fetch(topic, partition, offset)).records or b"")
+            batches = list(read_batches(data))
+            if not batches:
+                raise NotYet("it is not replicated yet")
+            pieces.append(data[: sum(batch.header.size_bytes for batch in batches)])
+            offset = batches[-1].header.last_offset + 1
+            return True
+
+        while await insist(f"reading {topic}-{partition}", FAULT_TIMEOUT_S, piece):
+            pass
+        return start, b"".join(pieces)
+
+    async def _find(self, key: str, key_type: int) -> int:
+        answer = await self._request(Api.FIND_COORDINATOR, key=key, key_type=key_type)
+        require(answer.error_code, "finding a coordinator")
+        return int(answer.node_id)
+
+    async def _init(self, node_id: int) -> None:
+        """Let the node fetch its first block of producer ids."""
+        answer = await self._request(
+            Api.INIT_PRODUCER_ID, node_id, transactional_id=None, transaction_timeout=_TEN_SECONDS
+        )
+        require(answer.error_code, "getting a producer id")
+
+    async def _request(self, api: Api, node_id: int | None = None, **values: Any) -> Any:
+        version = _VERSIONS[api]
+        where = await self.any_node() if node_id is None else node_id
+        address = self.cluster.internal_addresses[where]
+        connection = self._admin.setdefault(where, Connection(address, credentials=self.cluster.credentials))
+        message = make(message_class(api, version, "request"), **values)
+        return await connection.request(message, message_class(api, version, "response"))
+
+
+def addresses(cluster: LocalCluster) -> Mapping[int, tuple[str, int]]:
+    """Where the nodes say that they are, on the listener that the plans are played on."""
+    return dict(cluster.internal_addresses)
+
+
+_PROBE: Final = encode_request(make(message_class(Api.API_VERSIONS, 0, "request")), 0, "fidelity")

@@ -1,0 +1,116 @@
+"""The scripted brokers as a side. Their clock is the caller's, so that both sides live in the same time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+from uuid import UUID
+
+from harness.brokers.scripted.answer import NS_PER_MS
+from harness.brokers.scripted.apis.coordinators import coordinator
+from harness.brokers.scripted.cluster import ScriptedCluster
+from harness.model.addresses import Address
+from harness.model.dice import Dice
+from harness.wire.frames import SIZE_BYTES
+from testkit.fidelity import steps as s
+from testkit.fidelity.sides import Heard, Nothing
+
+
+class ScriptedSide:
+    """A scripted cluster whose nodes say that they are at ``addresses``; ``start_ms`` is its time, ms since 1970."""
+
+    def __init__(self, version: str, addresses: Mapping[int, Address], start_ms: int) -> None:
+        self.cluster = ScriptedCluster(
+            version, addresses, Dice(start_ms, "fidelity/scripted"), wall_ms_at_zero=start_ms
+        )
+        self._start_ms = start_ms
+        self._now_ns = 0
+        self._connections = 0
+
+    def now_ms(self) -> int:
+        """The brokers' wall clock, ms since 1970."""
+        return self._start_ms + self._now_ns // NS_PER_MS
+
+    async def ask(self, node_id: int, frame: bytes, *, answered: bool) -> Heard:
+        """Each request on a connection of its own, for what is left of a closed one is nothing."""
+        self._connections += 1
+        if not self.cluster.accepts(node_id):
+            return Nothing.CLOSED
+        answer = self.cluster.handle(node_id, self._connections, frame[SIZE_BYTES:], self._now_ns)
+        self._now_ns = max(self._now_ns, answer.at_ns)
+        if answer.frame is not None:
+            return answer.frame[SIZE_BYTES:]
+        return Nothing.CLOSED if answer.close else Nothing.SILENCE
+
+    async def create(self, topic: str, spec: s.TopicSpec) -> None:
+        """A topic with a replica on every node, led by the nodes in turn."""
+        self.cluster.create_topic(topic, spec.partitions, spec.config, len(self.cluster.node_ids))
+
+    async def apply(self, fault: s.Fault, topic: str) -> None:
+        """Through the handles of the scripted cluster."""
+        cluster = self.cluster
+        match fault:
+            case s.DeleteTopic():
+                cluster.delete_topic(topic)
+            case s.RecreateTopic():
+                cluster.recreate_topic(topic)
+            case s.AddPartitions():
+                cluster.add_partitions(topic, fault.total)
+            case s.AlterConfig():
+                cluster.alter_config(topic, {fault.name: fault.value})
+            case s.Trim():
+                self._trim(topic, fault)
+            case s.MoveLeader():
+                cluster.move_leader(topic, fault.partition, fault.node, self._now_ns)
+            case s.Pause():
+                cluster.pause(fault.node)
+            case s.Resume():
+                cluster.resume(fault.node)
+            case s.Stop():
+                cluster.kill(fault.node, self._now_ns)
+            case s.Start():
+                cluster.restart(fault.node, self._now_ns)
+
+    def _trim(self, topic: str, fault: s.Trim) -> None:
+        """DeleteRecords is refused for a topic that is only compacted, and beyond the high watermark."""
+        found = self.cluster._state.topics[topic]
+        log = found.partitions[fault.partition].log
+        if (
+            "delete" in found.settings.get("cleanup.policy", "delete")
+            and fault.before_offset <= log.high_watermark
+        ):
+            self.cluster.trim(
+                topic, fault.partition, fault.before_offset if fault.before_offset >= 0 else None
+            )
+
+    async def leader(self, topic: str, partition: int) -> int:
+        """The leader's node, -1 where there is none or no such partition."""
+        if not self.cluster.has_topic(topic) or partition not in range(self.cluster.partition_count(topic)):
+            return _NONE
+        return self.cluster.leader(topic, partition)[0]
+
+    async def topic_id(self, topic: str) -> UUID:
+        """The id of a topic that is there."""
+        return self.cluster._state.topics[topic].topic_id
+
+    async def coordinator(self, transactional_id: str) -> int:
+        """The node that coordinates a transactional id."""
+        return coordinator(self.cluster._state, transactional_id)
+
+    async def any_node(self) -> int:
+        """The first node that is up."""
+        return next(node_id for node_id in self.cluster.node_ids if self.cluster.accepts(node_id))
+
+    async def log(self, topic: str, partition: int) -> tuple[int, bytes]:
+        """(log start offset, the stored batches from there on)."""
+        start = self.cluster._state.topics[topic].partitions[partition].log.log_start_offset
+        self.cluster.read_log(topic)  # whatever was appended must be readable
+        return start, b"".join(self.cluster.log_batches(topic, partition))
+
+    async def remove(self, topic: str) -> None:
+        """Drop a topic, if it is there."""
+        if self.cluster.has_topic(topic):
+            self.cluster.delete_topic(topic)
+
+
+_NONE: Final = -1
