@@ -32,8 +32,8 @@ from harness.plugins import registry
 from harness.simulated.judged import RUN_ID
 from harness.simulated.trial import SimulatedTrial
 from harness.wire.records import BatchBuilder, Codec, read_batches
-from suites.simulated.batches import collect_rarely
-from suites.simulated.generated import spec_of
+from suites.simulate.batches import collect_rarely
+from suites.simulate.generated import spec_of
 
 SCENARIO = "generated/any"
 LEAST_RECORDS, LEAST_FAULTS = 100, 2

@@ -15,11 +15,11 @@ from harness.model.errors import NothingSelected
 from harness.plugins import registry
 from harness.storage.parquet_writer import packed
 from harness.storage.run_store import RunStore
-from reports.analysis import Row, analyse
 from reports.doubts import contested, strays
+from reports.pages.site import Texts, agreement_sentence, fill
 from reports.place import report_place
-from reports.session import spark_session
-from reports.site import Texts, agreement_sentence, fill
+from reports.spark.analysis import Row, analyse
+from reports.spark.session import spark_session
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from reports.analysis import Analysis, Row
+from reports.spark.analysis import Analysis, Row
 
 #: How many are named where a sentence has to do.
 IN_A_SENTENCE = 3

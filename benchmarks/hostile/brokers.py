@@ -9,7 +9,7 @@ from harness.brokers.scripted.answer import Answer
 from harness.model.dice import Dice
 from harness.simulated.connection import Answer as AnyAnswer
 from harness.wire.headers import RequestHeader, read_request_header
-from suites.simulated.bench import Bench
+from suites.properties.simulation import Bench
 from testkit.hostile import real_frame, trickle, wounded
 
 TRICKLE_PAUSE_NS = 10_000_000

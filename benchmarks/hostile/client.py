@@ -13,7 +13,7 @@ from harness.model.dice import Dice
 from harness.wire.apis import Api
 from harness.wire.frames import SIZE_BYTES
 from harness.wire.headers import read_request_header
-from suites.simulated.bench import Bench
+from suites.properties.simulation import Bench
 from testkit.hostile import wounded
 
 ANSWERS = 40

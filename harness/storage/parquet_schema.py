@@ -2,7 +2,7 @@
 
 A table is ``column -> type``; the types are ``string``, ``long``, ``bool`` and ``longs`` (a list of long), and a
 ``?`` behind one says that it may be null. :mod:`harness.storage.parquet_writer` derives the Arrow schemas that it
-writes from here, ``reports.schema`` the Spark schemas that it reads with. Names carry their units; times are
+writes from here, ``reports.spark.schema`` the Spark schemas that it reads with. Names carry their units; times are
 ``CLOCK_MONOTONIC`` nanoseconds. ``trial`` is the key that joins them all.
 """
 

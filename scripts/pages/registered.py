@@ -11,7 +11,7 @@ from harness.plugins.check import Check
 from harness.plugins.scenario import Scenario
 from harness.wire.error_table import ERRORS
 from pages.markdown import NOTE, table
-from suites.checks.never_arises import NEVER
+from suites.checks.trace.never_arises import NEVER
 from suites.requirements.coverage import checks_by_id, laws_by_id
 
 SCENARIOS = """What a scenario exercises are the behaviours that it brings about on purpose, each with the checks that

@@ -7,10 +7,10 @@ from collections.abc import Iterable
 from harness.model.verdicts import Level
 from harness.plugins import registry
 from pages.markdown import NOTE, code, table
+from suites.properties.property import laws
 from suites.requirements import CLIENT_GROUPS, Group
 from suites.requirements.behaviour import REFERENCE
 from suites.requirements.coverage import Covered, Judged, Tally, coverage, tally
-from suites.simulated.law import laws
 
 HEAD = ("id", "level", "behaviour", "implemented in", "judged on", "by", "mutants of its own")
 
@@ -18,7 +18,7 @@ ABOUT = """\
 One row a behaviour. MUST is a rule of the protocol or a promise of safety; SHOULD is what the Java client does.
 "(inside)": only the reference client's own trace can show it. A behaviour is judged on *any client* where a
 [check](checks.md) of evidence names it that needs no trace; else on *the reference client alone*, by a check of its
-trace or by laws (properties tried in virtual time, `suites/simulated`). A mutant is a client with one defect; it
+trace or by laws (properties tried in virtual time, `suites/properties`). A mutant is a client with one defect; it
 stands at the behaviours that are its own defect, and each law and check that is meant to catch it does.
 """
 

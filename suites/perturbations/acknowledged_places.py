@@ -8,7 +8,7 @@ from msgspec.structs import replace as changed
 
 from harness.model.evidence import Evidence, Send
 from harness.model.verdicts import Verdict
-from suites.checks.promises import DURABLE
+from suites.analysis.promises import DURABLE
 from suites.perturbations.batches import several, spots
 from suites.perturbations.edits import with_results
 from suites.perturbations.exchanges import Batch, Spot, settled

@@ -22,7 +22,7 @@ from harness.storage.run_store import RunStore
 from suites.perturbations.perturbation import Perturbation
 from suites.perturbations.table import NOT_JUDGED, perturbations
 from suites.perturbations.trying import PASSING, Result, Tally, Trying, tallies, try_trial
-from suites.simulated.batches import prepare_processes
+from suites.simulate.batches import prepare_processes
 
 MAX_SEED = 2**62
 PROGRESS_S = 5.0

@@ -9,7 +9,7 @@ from msgspec.structs import replace as changed
 from harness.model.evidence import PRODUCER, Evidence
 from harness.model.payload import Identity, encode
 from harness.model.verdicts import Outcome
-from suites.checks.promises import DURABLE
+from suites.analysis.promises import DURABLE
 from suites.perturbations.batches import altered, middle, replaced, several, spots
 from suites.perturbations.edits import ended, with_results
 from suites.perturbations.exchanges import Batch, Spot, settled

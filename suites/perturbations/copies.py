@@ -6,7 +6,7 @@ from msgspec.structs import replace as changed
 
 from harness.model.evidence import Evidence
 from harness.model.units import NS_PER_MS
-from suites.checks.promises import DURABLE
+from suites.analysis.promises import DURABLE
 from suites.perturbations.batches import replaced, sent_once_more, several, spots
 from suites.perturbations.exchanges import Spot, calm, request_of, settled
 from suites.perturbations.perturbation import Perturbation, channels

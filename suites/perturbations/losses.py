@@ -7,7 +7,7 @@ from msgspec.structs import replace as changed
 from harness.model.evidence import Evidence, Send
 from harness.model.rows import FrameKind, ProducePart
 from harness.model.units import NS_PER_MS
-from suites.checks.promises import DURABLE, EXACTLY_ONCE
+from suites.analysis.promises import DURABLE, EXACTLY_ONCE
 from suites.perturbations.batches import answered_with, never_sent, replaced, several, spots
 from suites.perturbations.edits import with_parts, with_results
 from suites.perturbations.exchanges import (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from harness.model.evidence import Evidence
 from harness.model.verdicts import Verdict
-from suites.checks.promises import AT_LEAST_ONCE, DURABLE, EVERY, EXACTLY_ONCE, exactly_once
+from suites.analysis.promises import AT_LEAST_ONCE, DURABLE, EVERY, EXACTLY_ONCE, exactly_once
 from suites.perturbations.batches import delayed, followers, replaced, sent_later, several, spots
 from suites.perturbations.exchanges import Batch, Spot, answer_to, calm, in_calm, layout, settled
 from suites.perturbations.perturbation import Perturbation, channels, once

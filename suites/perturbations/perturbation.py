@@ -14,7 +14,7 @@ from typing import Any
 from harness.model.dice import Dice
 from harness.model.evidence import Evidence
 from harness.model.verdicts import Guarantee, Verdict
-from suites.checks.promises import EVERY
+from suites.analysis.promises import EVERY
 
 #: Where a perturbation is put: a record's number, a batch's partition and base offset, a name. It tells itself.
 Place = Any

@@ -9,7 +9,7 @@ from msgspec.structs import replace as changed
 
 from harness.model.evidence import Evidence
 from harness.model.rows import LogRecord, ProducePart
-from suites.checks.promises import EXACTLY_ONCE
+from suites.analysis.promises import EXACTLY_ONCE
 from suites.perturbations.batches import BEHIND_NS, pair, several, spots
 from suites.perturbations.edits import with_frames, with_frames_added, with_parts
 from suites.perturbations.exchanges import (

@@ -15,7 +15,7 @@ from harness.model.contract import TRACE_FEATURE, OpComplete, ShutdownComplete
 from harness.model.evidence import Evidence
 from harness.model.rows import FrameKind
 from harness.model.verdicts import Verdict
-from suites.checks.trace_model import events_of
+from suites.checks.trace.trace_model import events_of
 from suites.perturbations.batches import spots
 from suites.perturbations.edits import with_frames
 from suites.perturbations.exchanges import PRODUCE, Spot, calm, layout, settled

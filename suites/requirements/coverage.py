@@ -14,8 +14,8 @@ from enum import StrEnum
 
 from clients.mutants import MUTANTS
 from harness.plugins import registry
+from suites.properties.property import by_requirement
 from suites.requirements import GROUPS, Behaviour, Group
-from suites.simulated.law import by_requirement
 
 TRACE = "trace"
 

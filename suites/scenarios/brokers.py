@@ -10,7 +10,7 @@ from functools import partial
 from harness.model.dice import Dice
 from harness.model.spec import Elapsed, FaultSpec, FrameSeen, Workload
 from harness.model.verdicts import Guarantee
-from suites.scenarios import consequence, heard, told, ways
+from suites.scenarios.effects import broker_errors, connections, consequence, responses
 from suites.scenarios.situation import BOTH_WORLDS, LIVE, NODES, Schedule, situation
 
 #: What has to be done meanwhile: 10,000 records over the whole of a rolling restart.
@@ -43,7 +43,7 @@ ROLLING_RESTART = _of_several(
     "rolling-restart",
     "One broker after the other is shut down in good order and started again, under 10,000 records.",
     _rolling,
-    ways.another_way,
+    connections.another_way,
     "MET-08",
     "NET-CON-05",
     "NET-CON-07",
@@ -59,7 +59,7 @@ RESTARTED = _of_several(
     "restarted",
     "A broker is shut down in good order, and is back half a second later.",
     _once("broker_restart", 500),
-    ways.another_way,
+    connections.another_way,
     "MET-08",
     "NET-CON-05",
     "NET-CON-07",
@@ -72,7 +72,7 @@ KILLED = _of_several(
     "killed",
     "A broker is killed, and is back two seconds later on the log that it had.",
     _once("broker_kill", 2_000),
-    ways.another_way,
+    connections.another_way,
     "MET-02",
     "NET-CON-05",
     "NET-INF-06",
@@ -86,7 +86,7 @@ PAUSED = _of_several(
     "paused",
     "A broker stands still for longer than the request timeout.",
     _once("broker_pause", 4_500),
-    heard.overdue,
+    responses.overdue,
     "NET-TMO-01",
     "NET-TMO-02",
     "NET-TMO-05",
@@ -99,7 +99,7 @@ HALF_OPEN = _of_several(
     "half-open",
     "For so long that they time out twice, a broker takes connections and requests, and answers nothing.",
     _once("broker_pause", 7_500),
-    ways.in_vain,
+    connections.in_vain,
     "NET-CON-01",
     "NET-CON-06",
     "NET-TMO-01",
@@ -131,7 +131,7 @@ LEADERS_MOVE = _of_several(
     lambda dice: tuple(
         FaultSpec("leader_move", Elapsed(MOVE_MS * turn + dice.between(300, 900)), 600) for turn in range(2)
     ),
-    ways.other_leaders,
+    connections.other_leaders,
     "MET-08",
     "MET-09",
     "PRD-IDM-03",
@@ -144,7 +144,7 @@ TOO_FEW_REPLICAS = _of_several(
     "too-few-replicas",
     "A broker goes, and those that are left are too few for acks=all.",
     _once("min_isr", 1_500),
-    told.too_few_replicas,
+    broker_errors.too_few_replicas,
     "PRD-IDM-03",
     "PRD-SND-02",
     "PRD-SND-09",
@@ -158,7 +158,7 @@ SMALLER_BATCHES = _scenario(
     lambda dice: (
         FaultSpec("message_size_limit", Elapsed(1_500), 2_000, {"bytes": dice.between(500, 1_500)}),
     ),
-    told.too_large,
+    broker_errors.too_large,
     "PRD-SND-14",
     "PRD-SPL-01",
     "PRD-SPL-04",
@@ -171,7 +171,7 @@ TOPIC_GROWS = _scenario(
     "topic-grows",
     "The topic gets two more partitions in the middle of load.",
     lambda dice: (FaultSpec("topic_growth", Elapsed(dice.between(500, 2_000)), 3_000, {"partitions": 2}),),
-    ways.new_partitions,
+    connections.new_partitions,
     "MET-01",
     "PRD-ISP-06",
     "PRD-IDM-02",
@@ -182,7 +182,7 @@ PRODUCERS_FORGOTTEN = _scenario(
     "producers-forgotten",
     "For two seconds the brokers forget every producer, again and again.",
     lambda dice: (FaultSpec("producer_id_expiry", Elapsed(dice.between(500, 2_000)), 2_000),),
-    ways.went_on_unknown,
+    connections.went_on_unknown,
     "PRD-IDM-02",
     "PRD-IDM-15",
     "E2E-DEL-02",
@@ -197,7 +197,7 @@ OVER_QUOTA = _scenario(
             "quota", Elapsed(dice.between(0, 500)), 5_000, {"bytes_per_s": dice.between(4_000, 10_000)}
         ),
     ),
-    told.throttled,
+    broker_errors.throttled,
     "NET-CON-12",
     "NET-TMO-04",
     "PRD-EXP-01",
@@ -209,7 +209,7 @@ LOG_TRIMMED = _scenario(
     "log-trimmed",
     "In the middle of load the log is trimmed to its end.",
     lambda dice: (FaultSpec("log_trim", FrameSeen("Produce", after_ms=dice.between(500, 3_000)), 1_000),),
-    ways.trimmed,
+    connections.trimmed,
     "PRD-SND-01",
     "PRD-SND-16",
     "PRD-CLS-03",
@@ -220,7 +220,7 @@ TOPIC_RECREATED = _scenario(
     "topic-recreated",
     "The topic is deleted, and a second later there is another one of its name.",
     lambda dice: (FaultSpec("topic_recreate", Elapsed(dice.between(500, 2_500)), 1_000),),
-    told.no_topic,
+    broker_errors.no_topic,
     "MET-05",
     "PRD-SND-11",
     "PRD-SND-15",

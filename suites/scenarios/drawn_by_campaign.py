@@ -10,8 +10,8 @@ from harness.model.spec import FaultSpec
 from harness.planning.fault_strategies import DrawnKind, DrawnScenario, FaultTable, OneOf
 from harness.wire.apis import Api
 from harness.wire.error_table import ERRORS
-from suites.scenarios import consequence, told
 from suites.scenarios.drawn import ANYTHING, FAULTS, GUARANTEES
+from suites.scenarios.effects import broker_errors, consequence
 
 #: Kinds under which brokers forget what they had acknowledged, and the scenario that knows it.
 FORGETFUL = {
@@ -29,16 +29,16 @@ def unfair(fault: FaultSpec) -> str | None:
         return "answers would deny what brokers did; error_response says what can be true"
     if fault.kind != "error_response":
         return None
-    code = fault.params.get("code", told.NOT_LEADER)
+    code = fault.params.get("code", broker_errors.NOT_LEADER)
     if fault.params.get("api", Api.PRODUCE) != Api.PRODUCE:
         return (
             None
             if code in ERRORS and ERRORS[code].retriable
             else f"no client has to go on after error {code}"
         )
-    if code in told.OVER_APPENDS:
+    if code in broker_errors.OVER_APPENDS:
         return None
-    may = ", ".join(map(str, told.OVER_APPENDS))
+    may = ", ".join(map(str, broker_errors.OVER_APPENDS))
     return f"after an append a broker does not answer with error {code}; it may with {may}"
 
 

@@ -12,7 +12,7 @@ from harness.model.dice import Dice
 from harness.model.spec import Elapsed, FaultSpec, FrameMatch, PhaseBegan
 from harness.model.verdicts import Guarantee
 from harness.wire.apis import Api
-from suites.scenarios import told
+from suites.scenarios.effects import broker_errors
 from suites.scenarios.frames import LOAD_MS
 from suites.scenarios.situation import LIVE, NODES, Schedule, situation
 
@@ -33,7 +33,7 @@ def _refused_as(code: int) -> Schedule:
 
     def drawn(dice: Dice) -> tuple[FaultSpec, ...]:
         start, duration_ms = Elapsed(dice.between(700, 2_500)), dice.between(800, 1_200)
-        match = FrameMatch("Produce", "response", count=EVERY, error_code=told.TOO_LARGE)
+        match = FrameMatch("Produce", "response", count=EVERY, error_code=broker_errors.TOO_LARGE)
         return (
             FaultSpec("message_size_limit", start, duration_ms, {"bytes": TOO_SMALL_BYTES}),
             FaultSpec("changed_error", Elapsed(0), LOAD_MS, {"code": code}, frames=match),
@@ -49,7 +49,7 @@ def _too_large_once_each(dice: Dice) -> tuple[FaultSpec, ...]:
             "error_response",
             Elapsed(1_000 + 1_500 * partition + dice.between(0, 500)),
             1_000,
-            {"api": Api.PRODUCE, "code": told.TOO_LARGE, "partition": partition, "after_append": 1},
+            {"api": Api.PRODUCE, "code": broker_errors.TOO_LARGE, "partition": partition, "after_append": 1},
         )
         for partition in range(3)
     )
@@ -59,7 +59,7 @@ OLD_BROKER = _scenario(
     "old-broker",
     "The first two ApiVersions answers say UNSUPPORTED_VERSION in version 0.",
     lambda dice: (FaultSpec("unsupported_version", PhaseBegan("startup"), FROM_START_MS, {"count": 2}),),
-    told.asked_lower,
+    broker_errors.asked_lower,
     "NET-CON-01",
     "NET-CON-02",
     "NET-CON-04",
@@ -76,7 +76,7 @@ INIT_PRODUCER_ID_FAILS = _scenario(
             {"api": Api.INIT_PRODUCER_ID, "code": LOADING, "count": dice.between(1, 4)},
         ),
     ),
-    told.identity_refused,
+    broker_errors.identity_refused,
     "PRD-IDM-01",
     "PRD-IDM-02",
     "PRD-EXP-01",
@@ -91,10 +91,15 @@ ERROR_AFTER_APPEND = _scenario(
             "error_response",
             Elapsed(dice.between(0, LOAD_MS // 2)),
             LOAD_MS // 2,
-            {"api": Api.PRODUCE, "code": dice.choice(told.OVER_APPENDS), "count": 5, "after_append": 1},
+            {
+                "api": Api.PRODUCE,
+                "code": dice.choice(broker_errors.OVER_APPENDS),
+                "count": 5,
+                "after_append": 1,
+            },
         ),
     ),
-    told.over_appends,
+    broker_errors.over_appends,
     "MET-03",
     "MET-08",
     "PRD-IDM-03",
@@ -110,7 +115,7 @@ MESSAGE_TOO_LARGE = _scenario(
     "message-too-large",
     "A batch of each partition is answered as too large, though it was stored: a copy of it is no client's fault.",
     _too_large_once_each,
-    told.too_large,
+    broker_errors.too_large,
     "PRD-SPL-01",
     "PRD-SPL-06",
     "E2E-DEL-01",
@@ -120,8 +125,8 @@ MESSAGE_TOO_LARGE = _scenario(
 OUT_OF_ORDER = _scenario(
     "out-of-order",
     "For a second batches are refused and not stored, and the answers say that their sequence is out of order.",
-    _refused_as(told.OUT_OF_ORDER),
-    told.out_of_order,
+    _refused_as(broker_errors.OUT_OF_ORDER),
+    broker_errors.out_of_order,
     "PRD-IDM-07",
     "PRD-IDM-08",
     "PRD-IDM-09",
@@ -134,8 +139,8 @@ OUT_OF_ORDER = _scenario(
 UNKNOWN_PRODUCER_ID = _scenario(
     "unknown-producer-id",
     "For a second batches are refused and not stored, and the answers say that their producer is unknown.",
-    _refused_as(told.UNKNOWN_PRODUCER),
-    told.unknown_producer,
+    _refused_as(broker_errors.UNKNOWN_PRODUCER),
+    broker_errors.unknown_producer,
     "PRD-IDM-07",
     "PRD-IDM-12",
     "PRD-SND-14",
@@ -151,7 +156,7 @@ STALE_METADATA = _scenario(
             "stale_metadata", Elapsed(dice.between(300, 1_500)), 2_500, {"leader_id": dice.choice(NODES)}
         ),
     ),
-    told.not_leader,
+    broker_errors.not_leader,
     "MET-03",
     "MET-08",
     "PRD-SND-02",
@@ -170,7 +175,7 @@ THROTTLED = _scenario(
             "throttle", Elapsed(1_000), 3_000, {"api": Api.PRODUCE, "throttle_ms": dice.between(1_500, 2_500)}
         ),
     ),
-    told.throttled,
+    broker_errors.throttled,
     "NET-CON-12",
     "NET-TMO-04",
     "PRD-SND-01",

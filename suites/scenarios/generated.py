@@ -15,8 +15,7 @@ from harness.model.spec import Elapsed, FaultSpec
 from harness.model.verdicts import Guarantee
 from harness.planning.fault_strategies import any_moment, on_its_way, unlike
 from harness.plugins.scenario import Config, Scenario
-from suites.checks.contradicted import SAID
-from suites.scenarios import consequence, told
+from suites.analysis.contradicted import SAID
 from suites.scenarios.drawn import (
     ANYTHING,
     FAULTS,
@@ -25,6 +24,7 @@ from suites.scenarios.drawn import (
     any_batching,
     any_workload,
 )
+from suites.scenarios.effects import broker_errors, consequence
 
 LONG_LOAD_MS = 20_000
 MAX_DURATION_MS = 4_000
@@ -192,7 +192,7 @@ SEQUENCES_SCENARIO = Scenario(
     name="generated/sequences",
     summary="Brokers refuse batches that they have not stored, for a sequence that is the next one.",
     schedule=_sequences,
-    consequence=told.sequence_refused,
+    consequence=broker_errors.sequence_refused,
     exercises=("PRD-IDM-07", "PRD-IDM-08", "PRD-IDM-09", "PRD-IDM-10", "PRD-IDM-12"),
     guarantees=(Guarantee.IDEMPOTENT,),
     draw_config=any_batching,

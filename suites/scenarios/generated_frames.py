@@ -13,7 +13,6 @@ from harness.model.dice import Dice
 from harness.model.spec import Elapsed, FaultSpec, FrameMatch, PhaseBegan, Trigger
 from harness.planning.fault_strategies import unlike
 from harness.plugins.scenario import Scenario
-from suites.scenarios import consequence
 from suites.scenarios.drawn import (
     ANYTHING,
     FAULTS,
@@ -22,6 +21,7 @@ from suites.scenarios.drawn import (
     any_batching,
     any_workload,
 )
+from suites.scenarios.effects import consequence
 
 APIS = ("Produce", "Produce", "Produce", "Metadata", "ApiVersions", "InitProducerId")
 DIRECTIONS = ("request", "response")

@@ -12,7 +12,7 @@ from functools import partial
 from harness.model.dice import Dice
 from harness.model.spec import Elapsed, FaultSpec, FrameSeen, Workload
 from harness.plugins.scenario import DEFAULT_WORKLOAD, Config
-from suites.scenarios import consequence, heard, ways
+from suites.scenarios.effects import connections, consequence, responses
 from suites.scenarios.produce import cuts
 from suites.scenarios.situation import AGAIN, Schedule, situation
 from suites.scenarios.windows import QUIET_START_MS, moments
@@ -102,7 +102,7 @@ TORN_REQUEST = _scenario(
         (250, 400),
         lambda dice: {"upstream": 1, "at_byte": dice.choice((1, 3, 4, 5, 14, 60))},
     ),
-    ways.torn_requests,
+    connections.torn_requests,
     "NET-INF-06",
     "PRD-ACC-12",
     "PRD-IDM-03",
@@ -191,7 +191,7 @@ IDLE_KILL = _scenario(
         )
         for burst in (1, 3, 4)
     ),
-    ways.another_way,
+    connections.another_way,
     "NET-CON-07",
     "NET-INF-06",
     "PRD-SND-06",
@@ -215,7 +215,7 @@ GHOST_REQUESTS = _scenario(
     "ghost-requests",
     "All requests are held back until their client has given them up; then the brokers get and apply them.",
     _once("ghost_request", BEYOND_TIMEOUT_MS),
-    heard.ghosts,
+    responses.ghosts,
     "NET-TMO-01",
     "PRD-IDM-03",
     "PRD-IDM-05",

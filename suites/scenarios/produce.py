@@ -10,7 +10,7 @@ from __future__ import annotations
 from harness.model.dice import Dice
 from harness.model.spec import Elapsed, FaultSpec
 from harness.plugins.scenario import DEFAULT_WORKLOAD, Scenario
-from suites.scenarios import consequence
+from suites.scenarios.effects import consequence
 from suites.scenarios.situation import AGAIN
 from suites.scenarios.windows import moments, windows
 

@@ -16,7 +16,7 @@ from harness.brokers.scripted.answer import Answer
 from harness.model.dice import Dice
 from harness.wire.apis import Api
 from harness.wire.headers import read_request_header
-from suites.simulated.bench import Bench
+from suites.properties.simulation import Bench
 from testkit.hostile import real_frame, trickle
 
 

@@ -22,7 +22,7 @@ from harness.wire.apis import Api
 from harness.wire.errors import WireError
 from harness.wire.messages import client_versions, decode_request, decode_response
 from harness.witness.transcript import Transcript
-from suites.simulated.bench import Bench
+from suites.properties.simulation import Bench
 from testkit.hostile import real_frame
 
 INT16, INT32 = st.integers(-(2**15), 2**15 - 1), st.integers(-(2**31), 2**31 - 1)

@@ -22,7 +22,7 @@ from harness.wire.apis import Api
 from harness.wire.frames import frame
 from harness.wire.messages import decode_request, decode_response, encode_response
 from harness.wire.records import BatchHeader, RecordBatch, read_batches, read_headers
-from suites.simulated.bench import TOPIC, Bench
+from suites.properties.simulation import TOPIC, Bench
 
 #: What becomes of a request. None: the answer that is due; a number: that error code; bytes: that answer; a function:
 #: the answer's payload, changed. "hold": done, but no answer, nor to what follows on the connection; "lose": it never

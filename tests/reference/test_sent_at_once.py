@@ -8,7 +8,7 @@ from clients.reference.producer.producer import ProducerCore
 from clients.reference.telemetry.trace import BatchSent, TraceEvent
 from harness.wire.apis import Api
 from harness.wire.frames import frame
-from suites.simulated.state_transitions import wire
+from suites.properties.state_transitions import wire
 
 NODE, PARTITIONS = 1, 3
 

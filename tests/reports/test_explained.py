@@ -17,12 +17,12 @@ from harness.storage.parquet_schema import UNEXPLAINED
 from harness.storage.parquet_writer import pack
 from harness.storage.run_store import RunStore
 from harness.workloads.produce.anomaly_rows import AnomalyRow
-from reports.analysis import analyse
 from reports.doubts import contested
-from reports.load import load
-from reports.session import spark_session
-from reports.transforms import attempts, explained
-from reports.transforms.stored import stored
+from reports.spark.analysis import analyse
+from reports.spark.load import load
+from reports.spark.session import spark_session
+from reports.spark.transforms import attempts, explained
+from reports.spark.transforms.stored import stored
 
 pytestmark = [
     pytest.mark.jvm,

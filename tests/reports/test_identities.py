@@ -21,10 +21,10 @@ from harness.storage.parquet_writer import SCHEMAS, pack
 from harness.storage.run_store import RunStore
 from harness.workloads.produce import accounting
 from harness.workloads.produce.anomaly_rows import AnomalyRow, anomaly_rows
-from reports.analysis import analyse
 from reports.doubts import doubts, strays, told
-from reports.session import spark_session
-from reports.transforms.agreement import MAX_NAMED
+from reports.spark.analysis import analyse
+from reports.spark.session import spark_session
+from reports.spark.transforms.agreement import MAX_NAMED
 
 pytestmark = [
     pytest.mark.jvm,

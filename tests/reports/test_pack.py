@@ -35,7 +35,7 @@ from harness.model.tcp_facts import By, TcpFact, What
 from harness.storage.parquet_schema import DELIVERY, TABLES
 from harness.storage.parquet_writer import SCHEMAS, pack
 from harness.storage.run_store import RunStore
-from reports import schema
+from reports.spark import schema
 
 pytestmark = pytest.mark.long
 

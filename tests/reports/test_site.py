@@ -23,10 +23,10 @@ from harness.model.rows import CaptureRecord, Finding, RequirementVerdict
 from harness.model.spec import ClientRef
 from harness.model.tcp_facts import By, TcpFact, What
 from harness.storage.run_store import RunStore
-from reports.analysis import Analysis, Row
-from reports.site import Texts, write_site
-from reports.transforms.matrix import CELL
-from reports.trial_page import reproduce
+from reports.pages.site import Texts, write_site
+from reports.pages.trial_page import reproduce
+from reports.spark.analysis import Analysis, Row
+from reports.spark.transforms.matrix import CELL
 
 pytestmark = pytest.mark.long
 

@@ -22,10 +22,10 @@ from harness.storage.parquet_schema import ANOMALIES
 from harness.storage.parquet_writer import pack
 from harness.storage.run_store import RunStore
 from harness.workloads.produce import accounting
-from reports.analysis import analyse
-from reports.load import load
-from reports.schema import SCHEMAS
-from reports.session import spark_session
+from reports.spark.analysis import analyse
+from reports.spark.load import load
+from reports.spark.schema import SCHEMAS
+from reports.spark.session import spark_session
 
 #: PySpark 4.0 leaves the closing of its sockets to the garbage collector.
 pytestmark = [

@@ -9,7 +9,7 @@ import pytest
 
 from harness.model.rows import CaptureRecord, Frame, FrameKind
 from harness.model.tcp_facts import By, TcpFact, What
-from reports.tcp_lines import MAX_DISAGREEMENTS, MAX_LINES, tcp_lines, tcp_notes
+from reports.pages.tcp_lines import MAX_DISAGREEMENTS, MAX_LINES, tcp_lines, tcp_notes
 
 Stories = Callable[..., Any]
 MS = 1_000_000

@@ -15,8 +15,8 @@ from msgspec import structs
 from harness.judging.frame_excerpt import AROUND, MAX_LINES, origin_ns, wire_lines
 from harness.model.rows import FaultRow, Finding, Frame, FrameKind, RequirementVerdict
 from harness.model.spec import Elapsed, FaultSpec
-from reports.log_order import log_order
-from reports.timeline import MAX_LANES, MAX_MARKS, OUTCOMES, notes, timeline
+from reports.pages.log_order import log_order
+from reports.pages.timeline import MAX_LANES, MAX_MARKS, OUTCOMES, notes, timeline
 
 Stories = Callable[..., Any]
 

@@ -12,7 +12,7 @@ from harness.planning.plan import make_plan
 from harness.plugins import registry
 from suites.scenarios.generated import ANY, NETWORK
 from suites.scenarios.generated_frames import KINDS
-from suites.simulated.generated import drawn_broker, spec_of
+from suites.simulate.generated import drawn_broker, spec_of
 
 CLIENT = ClientRef("reference", "0")
 SEEDS = range(1, 151)

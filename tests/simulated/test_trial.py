@@ -19,7 +19,7 @@ from harness.plugins import registry
 from harness.simulated.judged import RUN_ID, try_spec
 from harness.simulated.trial import START_NS, SimulatedTrial, broker_of
 from harness.workloads.produce.commands import commands
-from suites.simulated.generated import spec_of
+from suites.simulate.generated import spec_of
 
 ANY = "generated/any"
 

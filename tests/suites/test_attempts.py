@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from suites.checks.attempts import BatchPlace, attempts, origins, sent_again
+from suites.analysis.attempts import BatchPlace, attempts, origins, sent_again
 
 
 def test_an_answered_attempt_has_its_answer_and_the_end_of_its_connection(story):

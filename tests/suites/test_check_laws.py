@@ -9,7 +9,15 @@ from msgspec.structs import replace
 
 from harness.model.verdicts import Guarantee
 from harness.workloads.produce import accounting
-from suites.checks import corrupted, delivery_timeout, duplicate, lost, phantom, reordered, still_pending
+from suites.checks.history import (
+    corrupted,
+    delivery_timeout,
+    duplicate,
+    lost,
+    phantom,
+    reordered,
+    still_pending,
+)
 
 CHECKS = [
     module.CHECK

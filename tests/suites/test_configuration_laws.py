@@ -10,7 +10,7 @@ import pytest
 from clients.reference.config.consumer_config import ConsumerConfig
 from clients.reference.config.producer_config import ProducerConfig
 from clients.reference.producer.producer import Components
-from suites.simulated.law import Law, laws, try_law
+from suites.properties.property import Law, laws, try_law
 
 EXAMPLES = 300
 

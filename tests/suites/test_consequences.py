@@ -9,7 +9,7 @@ from msgspec.structs import replace as restruct
 
 from harness.model.rows import Fate, Frame, FrameKind
 from harness.plugins import registry
-from suites.scenarios import consequence, effective, heard, told, ways
+from suites.scenarios.effects import broker_errors, connections, consequence, fault_windows, responses
 
 T0_NS = 5_000_000_000_000
 NS_PER_MS = 1_000_000
@@ -47,14 +47,18 @@ def beset(story):
 )
 def test_a_moment_lies_in_a_fault_or_shortly_behind(story, at_ms, during, begun):
     tale, at_ns = story(), T0_NS + at_ms * NS_PER_MS
-    assert not effective.during(tale.evidence(), at_ns) and not effective.begun(tale.evidence(), at_ns)
+    assert not fault_windows.during(tale.evidence(), at_ns) and not fault_windows.begun(
+        tale.evidence(), at_ns
+    )
 
     tale.fault("broker_pause", None)
-    assert not effective.during(tale.evidence(), at_ns) and not effective.begun(tale.evidence(), at_ns)
+    assert not fault_windows.during(tale.evidence(), at_ns) and not fault_windows.begun(
+        tale.evidence(), at_ns
+    )
 
     tale.fault("broker_pause", 1_000, 2_000)
-    assert effective.during(tale.evidence(), at_ns) == during
-    assert effective.begun(tale.evidence(), at_ns) == begun
+    assert fault_windows.during(tale.evidence(), at_ns) == during
+    assert fault_windows.begun(tale.evidence(), at_ns) == begun
 
 
 @pytest.mark.parametrize(
@@ -65,7 +69,7 @@ def test_a_wait_meets_a_fault_that_it_lies_in_or_around(story, begin_ms, end_ms,
     tale = story()
     tale.fault("broker_pause", 1_000, 2_000)
     span_ns = T0_NS + begin_ms * NS_PER_MS, T0_NS + end_ms * NS_PER_MS
-    assert effective.meets(tale.evidence(), *span_ns) == meets
+    assert fault_windows.meets(tale.evidence(), *span_ns) == meets
 
 
 def other(story, at_ms, kind, *, conn=1, broker=1, **fields):
@@ -86,10 +90,10 @@ def test_a_request_without_an_answer_shows_in_the_next_one(beset):
     tale = beset()
     tale.request([0], partition=0, at_ms=10)
     tale.request([1], partition=1, at_ms=20)
-    assert heard.unanswered(tale.evidence()).count == 0
+    assert responses.unanswered(tale.evidence()).count == 0
 
     tale.deliver([0], partition=0, at_ms=3_100, conn=2)
-    assert heard.unanswered(tale.evidence()).count == 1
+    assert responses.unanswered(tale.evidence()).count == 1
 
 
 def test_a_request_without_an_answer_shows_in_what_was_given_up(beset):
@@ -97,16 +101,16 @@ def test_a_request_without_an_answer_shows_in_what_was_given_up(beset):
     tale.call(0)
     tale.request([0], partition=0, at_ms=10)
     tale.result(0, at_ms=50, outcome="info", error="_TIMED_OUT")
-    assert heard.unanswered(tale.evidence()).count == 1
+    assert responses.unanswered(tale.evidence()).count == 1
 
     tale.answer(0, 0, at_ms=11)
-    assert heard.unanswered(tale.evidence()).count == 0
+    assert responses.unanswered(tale.evidence()).count == 0
 
 
 def test_a_request_that_never_passed_shows_in_the_next_one(beset):
     tale = beset()
     tale.request([0], partition=0, at_ms=5_000)
-    assert heard.unasked(stop_last(tale)).count == 0
+    assert responses.unasked(stop_last(tale)).count == 0
 
     early = beset()
     early.request([0], partition=0, at_ms=10)
@@ -114,9 +118,9 @@ def test_a_request_that_never_passed_shows_in_the_next_one(beset):
     again = beset()
     again.deliver([0], partition=0, at_ms=3_100)
     evidence = again.evidence()
-    assert heard.unasked(evidence).count == 0
-    assert heard.unasked(replace(evidence, stopped=stopped)).count == 1
-    assert heard.unasked(replace(evidence, stopped=stopped, faults=())).count == 0
+    assert responses.unasked(evidence).count == 0
+    assert responses.unasked(replace(evidence, stopped=stopped)).count == 1
+    assert responses.unasked(replace(evidence, stopped=stopped, faults=())).count == 0
 
 
 @pytest.mark.parametrize(("answered_ms", "count"), [(1_000, 0), (4_000, 1)])
@@ -124,7 +128,7 @@ def test_an_answer_beyond_the_timeout_is_overdue(beset, answered_ms, count):
     tale = beset()
     tale.request([0], partition=0, at_ms=10)
     tale.answer(0, 0, at_ms=answered_ms)
-    assert heard.overdue(tale.evidence()).count == count
+    assert responses.overdue(tale.evidence()).count == count
 
 
 @pytest.mark.parametrize(("closed_ms", "count"), [(100, 0), (3_050, 1)])
@@ -132,7 +136,7 @@ def test_a_client_that_leaves_after_the_timeout_had_an_overdue_request(beset, cl
     tale = beset()
     tale.request([0], partition=0, at_ms=10)
     tale.close(1, at_ms=closed_ms)
-    assert heard.overdue(tale.evidence()).count == count
+    assert responses.overdue(tale.evidence()).count == count
 
 
 @pytest.mark.parametrize(("more_at_ms", "count"), [(None, 0), (500, 1)])
@@ -142,7 +146,7 @@ def test_what_is_left_behind_is_more_than_the_late_one(beset, more_at_ms, count)
     if more_at_ms:
         tale.request([1], partition=0, at_ms=more_at_ms)
     tale.close(1, at_ms=3_050)
-    assert heard.left_behind(tale.evidence()).count == count
+    assert responses.left_behind(tale.evidence()).count == count
 
 
 def test_who_leaves_in_time_leaves_nothing_late_behind(beset):
@@ -150,7 +154,7 @@ def test_who_leaves_in_time_leaves_nothing_late_behind(beset):
     tale.request([0], partition=0, at_ms=10)
     tale.request([1], partition=0, at_ms=20)
     tale.close(1, at_ms=100)
-    assert heard.left_behind(tale.evidence()).count == 0
+    assert responses.left_behind(tale.evidence()).count == 0
 
 
 @pytest.mark.parametrize(("asks_again", "count"), [(True, 1), (False, 0)])
@@ -159,7 +163,7 @@ def test_a_ghost_comes_when_its_client_has_gone_elsewhere(beset, asks_again, cou
     tale.close(1, at_ms=3_000)
     tale.request([0], partition=0, at_ms=4_000, conn=1)
     tale.deliver([0], partition=0, at_ms=3_100, conn=2 if asks_again else 1)
-    assert heard.ghosts(tale.evidence()).count == count
+    assert responses.ghosts(tale.evidence()).count == count
 
 
 def test_the_last_request_before_a_close_is_no_ghost(beset):
@@ -167,7 +171,7 @@ def test_the_last_request_before_a_close_is_no_ghost(beset):
     tale.deliver([0], partition=0, at_ms=10, conn=1)
     tale.close(1, at_ms=20)
     tale.deliver([1], partition=0, at_ms=100, conn=2)
-    assert heard.ghosts(tale.evidence()).count == 0
+    assert responses.ghosts(tale.evidence()).count == 0
 
 
 @pytest.mark.parametrize(("order", "count"), [((1, 2), 0), ((2, 1), 1)])
@@ -178,43 +182,43 @@ def test_answers_out_of_their_turn(beset, order, count):
     for at_ms, correlation in enumerate(order, 20):
         tale.correlation = correlation
         tale.answer(0, correlation, at_ms=at_ms)
-    assert heard.out_of_turn(tale.evidence()).count == count
+    assert responses.out_of_turn(tale.evidence()).count == count
 
 
 def test_an_answer_that_passed_twice_is_marked(beset):
     tale = beset()
     tale.deliver([0], partition=0, at_ms=10)
-    assert heard.doubled(tale.evidence()).count == 0
+    assert responses.doubled(tale.evidence()).count == 0
     tale.frames[-1] = restruct(tale.frames[-1], fate=Fate.MARKED)
-    assert heard.doubled(tale.evidence()).count == 1
+    assert responses.doubled(tale.evidence()).count == 1
 
 
 def test_an_answer_that_nobody_asked_for(beset):
     tale = beset()
     tale.deliver([0], partition=0, at_ms=10)
-    assert heard.from_nobody(tale.evidence()).count == 0
+    assert responses.from_nobody(tale.evidence()).count == 0
     tale.frames[-1] = restruct(tale.frames[-1], correlation_id=999)
-    assert heard.from_nobody(tale.evidence()).count == 1
+    assert responses.from_nobody(tale.evidence()).count == 1
 
 
 def test_an_answer_that_is_long_in_passing_came_in_pieces(beset):
     tale = beset()
     tale.deliver([0], partition=0, at_ms=500)
-    assert heard.in_pieces(tale.evidence()).count == 0
+    assert responses.in_pieces(tale.evidence()).count == 0
     tale.frames[-1] = restruct(tale.frames[-1], came_ns=tale.frames[-1].t_ns - 90_000_000)
-    assert heard.in_pieces(tale.evidence()).count == 1
+    assert responses.in_pieces(tale.evidence()).count == 1
 
 
 @pytest.mark.parametrize(
     ("shows", "code"),
     [
-        (told.over_appends, 7),
-        (told.too_few_replicas, 19),
-        (told.out_of_order, 45),
-        (told.unknown_producer, 59),
-        (told.sequence_refused, 59),
-        (told.no_topic, 100),
-        (told.not_leader, 6),
+        (broker_errors.over_appends, 7),
+        (broker_errors.too_few_replicas, 19),
+        (broker_errors.out_of_order, 45),
+        (broker_errors.unknown_producer, 59),
+        (broker_errors.sequence_refused, 59),
+        (broker_errors.no_topic, 100),
+        (broker_errors.not_leader, 6),
     ],
 )
 @pytest.mark.parametrize("acts", ["asks again", "gives up", "never heard"])
@@ -236,11 +240,11 @@ def test_an_error_of_another_kind_is_another_situation(beset):
     tale.answer(0, -1, at_ms=11, error_code=2)
     tale.deliver([0], partition=0, at_ms=111)
     for shows in (
-        told.over_appends,
-        told.out_of_order,
-        told.unknown_producer,
-        told.not_leader,
-        told.too_large,
+        broker_errors.over_appends,
+        broker_errors.out_of_order,
+        broker_errors.unknown_producer,
+        broker_errors.not_leader,
+        broker_errors.too_large,
     ):
         assert shows(tale.evidence()).count == 0
 
@@ -251,7 +255,7 @@ def test_a_batch_too_large_shows_in_a_smaller_one(beset, later, count):
     tale.request([0, 1], partition=0, at_ms=10)
     tale.answer(0, -1, at_ms=11, error_code=10)
     tale.deliver(later, partition=0, at_ms=20)
-    assert told.too_large(tale.evidence()).count == count
+    assert broker_errors.too_large(tale.evidence()).count == count
 
 
 def test_a_batch_too_large_shows_in_failed_records(beset):
@@ -261,15 +265,15 @@ def test_a_batch_too_large_shows_in_failed_records(beset):
     tale.answer(0, -1, at_ms=11, error_code=10)
     for n in (0, 1):
         tale.result(n, at_ms=12, outcome="fail", error="MESSAGE_TOO_LARGE")
-    assert told.too_large(tale.evidence()).count == 1
+    assert broker_errors.too_large(tale.evidence()).count == 1
 
 
 def test_a_throttle_time_is_in_the_answer(beset):
     tale = beset()
     tale.deliver([0], partition=0, at_ms=10)
-    assert told.throttled(tale.evidence()).count == 0
+    assert broker_errors.throttled(tale.evidence()).count == 0
     tale.frames[-1] = restruct(tale.frames[-1], throttle_ms=300)
-    assert told.throttled(tale.evidence()).count == 1
+    assert broker_errors.throttled(tale.evidence()).count == 1
 
 
 @pytest.mark.parametrize(("then", "count"), [("lower", 1), ("leaves", 1), ("nothing", 0)])
@@ -281,7 +285,7 @@ def test_an_unsupported_version_shows_in_a_lower_one(beset, then, count):
         other(tale, 3, FrameKind.REQUEST, api="ApiVersions", api_version=0)
     elif then == "leaves":
         tale.close(1, at_ms=3)
-    assert told.asked_lower(tale.evidence()).count == count
+    assert broker_errors.asked_lower(tale.evidence()).count == count
 
 
 @pytest.mark.parametrize(("then", "count"), [("asks", 1), ("gives up", 1), ("nothing", 0)])
@@ -293,7 +297,7 @@ def test_an_identity_that_is_refused_is_asked_for_again(beset, then, count):
         other(tale, 102, FrameKind.REQUEST, api="InitProducerId")
     elif then == "gives up":
         tale.call(0)
-    assert told.identity_refused(tale.evidence()).count == count
+    assert broker_errors.identity_refused(tale.evidence()).count == count
 
 
 @pytest.mark.parametrize(("conn", "closed_ms", "count"), [(2, 1_100, 1), (1, 1_100, 0), (2, 5_000, 0)])
@@ -303,7 +307,7 @@ def test_another_way_is_another_connection_after_one_that_ended_in_a_fault(story
     tale.deliver([0], partition=0, at_ms=10)
     tale.close(1, at_ms=closed_ms)
     tale.deliver([1], partition=0, at_ms=5_500, conn=conn)
-    assert ways.another_way(tale.evidence()).count == count
+    assert connections.another_way(tale.evidence()).count == count
 
 
 @pytest.mark.parametrize(("broker", "count"), [(1, 0), (2, 1)])
@@ -312,7 +316,7 @@ def test_another_leader_is_another_broker(beset, broker, count):
     tale.deliver([0], partition=0, at_ms=10)
     tale.request([1], partition=0, at_ms=20, conn=2)
     tale.frames[-1] = restruct(tale.frames[-1], broker=broker)
-    assert ways.other_leaders(tale.evidence()).count == count
+    assert connections.other_leaders(tale.evidence()).count == count
 
 
 @pytest.mark.parametrize(("answered", "count"), [(True, 0), (False, 1)])
@@ -322,7 +326,7 @@ def test_a_connection_in_vain_has_a_request_and_no_answer(beset, answered, count
     if answered:
         other(tale, 2, FrameKind.RESPONSE, api="ApiVersions")
     tale.close(1, at_ms=3_000)
-    assert ways.in_vain(tale.evidence()).count == count
+    assert connections.in_vain(tale.evidence()).count == count
 
 
 @pytest.mark.parametrize(("conn", "count"), [(1, 0), (2, 1)])
@@ -330,14 +334,14 @@ def test_a_torn_request_is_followed_by_a_whole_one_elsewhere(beset, conn, count)
     tale = beset()
     other(tale, 10, FrameKind.OPAQUE, size_bytes=3)
     tale.deliver([0], partition=0, at_ms=100, conn=conn)
-    assert ways.torn_requests(tale.evidence()).count == count
+    assert connections.torn_requests(tale.evidence()).count == count
 
 
 @pytest.mark.parametrize(("partition", "count"), [(1, 0), (2, 1)])
 def test_a_new_partition_is_beyond_the_first_ones(beset, partition, count):
     tale = beset()
     tale.deliver([0], partition=partition, at_ms=10)
-    assert ways.new_partitions(tale.evidence()).count == count
+    assert connections.new_partitions(tale.evidence()).count == count
 
 
 @pytest.mark.parametrize(
@@ -352,8 +356,8 @@ def test_who_goes_on_unknown_goes_on_with_the_next_sequence(story, before_ms, af
         if at_ms is not None:
             tale.request([0], partition=0, at_ms=at_ms, sequence=(7, 0, sequence))
             tale.answer(0, 0, at_ms=at_ms + 1)
-    assert ways.went_on_unknown(tale.evidence()).count == count
-    assert ways.went_on_unknown(replace(tale.evidence(), faults=())).count == 0
+    assert connections.went_on_unknown(tale.evidence()).count == count
+    assert connections.went_on_unknown(replace(tale.evidence(), faults=())).count == 0
 
 
 @pytest.mark.parametrize(("at_ms", "count"), [(2_000, 1), (500, 0)])
@@ -361,10 +365,10 @@ def test_a_log_that_was_trimmed_begins_later_and_goes_on(story, at_ms, count):
     tale = story()
     tale.fault("log_trim", 1_000, 3_000)
     tale.deliver([0, 1], partition=0, at_ms=at_ms)
-    assert ways.trimmed(tale.evidence()).count == 0
+    assert connections.trimmed(tale.evidence()).count == 0
     tale.log.pop(0)
-    assert ways.trimmed(tale.evidence()).count == count
-    assert ways.trimmed(replace(tale.evidence(), faults=())).count == 0
+    assert connections.trimmed(tale.evidence()).count == count
+    assert connections.trimmed(replace(tale.evidence(), faults=())).count == 0
 
 
 @pytest.mark.parametrize(("begin_ms", "count"), [(3_050, 0), (2_900, 1)])
@@ -374,5 +378,5 @@ def test_what_was_over_before_a_fault_is_not_of_its_making(story, begin_ms, coun
     tale.call(0, at_ms=10)
     tale.request([0], partition=0, at_ms=20)
     tale.close(1, at_ms=3_030)
-    for shows in (consequence.stalled, heard.overdue):
+    for shows in (consequence.stalled, responses.overdue):
         assert shows(tale.evidence()).count == count

@@ -6,7 +6,7 @@ from importlib import import_module
 
 import pytest
 
-from suites.simulated.law import laws, try_law
+from suites.properties.property import laws, try_law
 
 MINE = {id.split("/")[1]: law for id, law in laws().items() if law.suite == "timeout_expiry"}
 ENOUGH = 150

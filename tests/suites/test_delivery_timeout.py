@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from harness.plugins.check import Inconclusive, Unsupported
-from suites.checks import delivery_timeout
+from suites.checks.history import delivery_timeout
 from tests.suites.story import LIMIT_MS
 
 

@@ -13,8 +13,8 @@ from msgspec.structs import replace as restruct
 
 from harness.model.evidence import Evidence, passed_and_stopped
 from harness.model.rows import Fate, Frame
-from suites.checks import gave_up
-from suites.checks.disturbance import broker_stalls, slow_answers
+from suites.analysis.disturbance import broker_stalls, slow_answers
+from suites.checks.history import gave_up
 
 MS = 1_000_000
 TIMED_OUT_MS = 3_010

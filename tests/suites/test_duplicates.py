@@ -6,7 +6,7 @@ import pytest
 from msgspec.structs import replace as restruct
 
 from harness.model.verdicts import Guarantee
-from suites.checks.duplicate import CHECK
+from suites.checks.history.duplicate import CHECK
 from tests.suites.twice import AVOIDABLE, NOTHING_WRONG, reasons, twice
 
 

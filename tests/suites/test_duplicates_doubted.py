@@ -6,7 +6,7 @@ import pytest
 
 from harness.model.rows import Frame, FrameKind
 from harness.plugins.check import Inconclusive
-from suites.checks.duplicate import CHECK
+from suites.checks.history.duplicate import CHECK
 from tests.suites.story import ns, stalled
 from tests.suites.twice import NOTHING_WRONG, reasons, twice
 

@@ -7,7 +7,7 @@ import pytest
 from harness.model.rows import Frame, FrameKind
 from harness.model.verdicts import Guarantee
 from harness.plugins.check import Inconclusive, Unsupported
-from suites.checks import early_ack
+from suites.checks.history import early_ack
 from tests.suites.story import ns
 
 

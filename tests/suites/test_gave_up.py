@@ -10,7 +10,7 @@ from msgspec.structs import replace as restruct
 from harness.model.spec import Workload
 from harness.model.verdicts import Level
 from harness.plugins.check import Inconclusive, Unsupported
-from suites.checks import gave_up
+from suites.checks.history import gave_up
 from tests.suites.story import stalled
 
 

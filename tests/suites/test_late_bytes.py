@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from suites.checks import duplicate, reordered
+from suites.checks.history import duplicate, reordered
 
 OUT_OF_TURN = 99
 NOT_LEADER = 6

@@ -6,7 +6,7 @@ import pytest
 
 from harness.model.payload import Identity, encode
 from harness.plugins.check import Unsupported
-from suites.checks import corrupted, lost, phantom
+from suites.checks.history import corrupted, lost, phantom
 
 
 def found(check, told):

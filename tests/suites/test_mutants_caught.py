@@ -11,10 +11,10 @@ from clients.mutants import MUTANTS, components_of
 from clients.reference.producer.producer import Components
 from harness.cli.main import call
 from harness.plugins import registry
-from suites.simulated import catching, mutants
-from suites.simulated.catching import TRUE, Caught, catch, idle_catchers
-from suites.simulated.law import laws, try_law, walk
-from suites.simulated.stand_ins import STAND_INS
+from suites.properties import mutants, mutation_testing
+from suites.properties.mutation_testing import TRUE, Caught, catch, idle_catchers
+from suites.properties.property import laws, try_law, walk
+from suites.properties.stand_ins import STAND_INS
 
 pytestmark = pytest.mark.long
 
@@ -103,7 +103,7 @@ def test_the_same_seed_tells_the_same(capsys):
 
 
 def test_a_mutant_that_escapes_is_told(capsys, monkeypatch):
-    monkeypatch.setattr(catching, "components_of", lambda name: Components())
+    monkeypatch.setattr(mutation_testing, "components_of", lambda name: Components())
     assert call(["mutants", "wrong_hash_seed", "--examples", "5", "--json"]) == 1
     captured = capsys.readouterr()
     document = json.loads(captured.out)

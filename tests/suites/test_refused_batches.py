@@ -6,7 +6,8 @@ import pytest
 
 from harness.model.verdicts import Guarantee, Level
 from harness.plugins.check import Unsupported
-from suites.checks import gave_up, unmended, unsplit
+from suites.checks.history import gave_up
+from suites.checks.wire import unmended, unsplit
 
 TOO_LARGE, OUT_OF_ORDER, UNKNOWN_PRODUCER = 10, 45, 59
 

@@ -13,8 +13,8 @@ from harness.model.rows import Fate
 from harness.model.verdicts import Guarantee
 from harness.plugins import registry
 from harness.plugins.check import Inconclusive
-from suites.checks.analysis.way import EFFECTS, Effect
-from suites.checks.reordered import CHECK
+from suites.analysis.way import EFFECTS, Effect
+from suites.checks.history.reordered import CHECK
 from tests.suites.story import stalled
 
 OUT_OF_SIGHT = sorted(kind for kind, effects in EFFECTS.items() if Effect.HIDES_ATTEMPTS in effects)

@@ -15,9 +15,9 @@ import pytest
 from clients.mutants import MUTANTS
 from harness.model.verdicts import Level
 from harness.plugins import registry
+from suites.properties.property import laws
 from suites.requirements import CLIENT_GROUPS, GROUPS, behaviours, coverage
 from suites.requirements.coverage import Covered, Judged, Tally, checks_by_id, laws_by_id, tally
-from suites.simulated.law import laws
 
 pytestmark = pytest.mark.long
 

@@ -11,11 +11,11 @@ from harness.model.rows import TrialVerdict
 from harness.model.spec import ClientRef, Elapsed, FaultSpec, TrialSpec, Workload
 from harness.plugins import registry
 from harness.simulated.judged import try_spec
-from suites.checks import met
-from suites.checks.never_arises import NEVER
-from suites.checks.situations import situations
-from suites.checks.traced import TRACED
-from suites.simulated.generated import spec_of
+from suites.analysis import met
+from suites.checks.trace.never_arises import NEVER
+from suites.checks.trace.situations import situations
+from suites.checks.trace.traced import TRACED
+from suites.simulate.generated import spec_of
 
 REFERENCE = ClientRef("reference", registry.client("reference").default_version)
 #: What a trial without any fault is about, of all that the trace checks judge.

@@ -12,7 +12,7 @@ from clients.reference.producer.producer_batch import ProducerBatch
 from clients.reference.producer.record_accumulator import BufferPool, RecordAccumulator
 from clients.reference.producer.transaction_manager import TransactionManager
 from clients.reference.states import BatchState
-from suites.simulated.law import laws, try_law
+from suites.properties.property import laws, try_law
 
 pytestmark = pytest.mark.long
 
@@ -30,7 +30,7 @@ MINE = {
     id.split("/")[1]: law
     for id, law in laws().items()
     if (law.hold or law.machine).__module__
-    in {f"suites.simulated.state_transitions.{name}" for name in MODULES}
+    in {f"suites.properties.state_transitions.{name}" for name in MODULES}
 }
 ENOUGH = 400
 

@@ -9,7 +9,7 @@ import pytest
 
 from harness.model.contract import CRASHED, Fatal, OpComplete, OpInvoke
 from harness.plugins.check import Inconclusive
-from suites.checks import still_pending
+from suites.checks.history import still_pending
 from tests.suites.story import LIMIT_MS, ns
 
 

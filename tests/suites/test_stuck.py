@@ -18,8 +18,8 @@ from harness.plugins import registry
 from harness.plugins.check import Inconclusive
 from harness.simulated.judged import try_spec
 from harness.trial.patience import NOT_GIVEN_MS, SLACK_MS, bound_ms
-from suites.checks.stuck import CHECK, waiting_when_healed
-from suites.simulated.generated import spec_of
+from suites.checks.history.stuck import CHECK, waiting_when_healed
+from suites.simulate.generated import spec_of
 from tests.suites.story import stalled as disturbed
 
 pytestmark = pytest.mark.long

@@ -19,9 +19,9 @@ from clients.reference.telemetry.trace import (
     SequencesRestarted,
     StateChanged,
 )
-from suites.checks.bookkeeping import UNLIMITED, Bookkeeping
-from suites.checks.sequence import Sequences
-from suites.checks.transition import Transitions
+from suites.checks.trace.bookkeeping import UNLIMITED, Bookkeeping
+from suites.checks.trace.sequence import Sequences
+from suites.checks.trace.transition import Transitions
 
 A, B, C = "t-0#1", "t-0#2", "t-0#3"
 

@@ -12,7 +12,7 @@ from clients.reference.telemetry.trace import (
     ResponseReceived,
     StateChanged,
 )
-from suites.checks.in_flight import InFlight
+from suites.checks.trace.in_flight import InFlight
 
 
 def moved(machine, subject, before, cause, after, at_ms=0):

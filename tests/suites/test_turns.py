@@ -7,8 +7,8 @@ from msgspec.structs import replace as restruct
 
 from harness.model.evidence import passed_and_stopped
 from harness.model.rows import Fate
-from suites.checks.duplicate import CHECK
-from suites.checks.turns import out_of_turn_ns
+from suites.analysis.response_order import out_of_turn_ns
+from suites.checks.history.duplicate import CHECK
 
 UNEXPLAINED = "it was sent again although nothing was wrong with the earlier request"
 

@@ -6,7 +6,7 @@ from harness.model.verdicts import Guarantee
 from harness.plugins import registry
 from harness.storage.parquet_schema import UNEXPLAINED
 from harness.workloads.produce.anomaly_rows import AnomalyRow
-from suites.checks.unexplained import BESIDE, rows
+from suites.analysis.unexplained import BESIDE, rows
 from tests.suites.twice import NOTHING_WRONG, twice
 
 

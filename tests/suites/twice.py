@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from suites.checks.duplicate import CHECK
+from suites.checks.history.duplicate import CHECK
 
 
 def twice(told, *, again_ms, conn=2, answered=True):

@@ -20,7 +20,7 @@ from harness.simulated.judged import RUN_ID
 from harness.simulated.trial import SimulatedTrial
 from harness.trial.patience import CLOSE_TIMEOUT_MS
 from suites.perturbations.edits import with_record
-from suites.simulated.generated import spec_of
+from suites.simulate.generated import spec_of
 
 ANY = "generated/any"
 SEEDS = range(1, 4)

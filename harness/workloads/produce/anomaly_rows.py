@@ -2,8 +2,8 @@
 :mod:`harness.workloads.produce.accounting`.
 
 One row an anomaly. Kind, ``n`` (record number), ``partition``, ``offset`` and ``detail`` together are its identity:
-the second judgement (``reports.transforms.anomalies``) computes the same rows, and one that only one of the two has is
-a disagreement. What each kind puts into them:
+the second judgement (``reports.spark.transforms.anomalies``) computes the same rows, and one that only one of the two
+has is a disagreement. What each kind puts into them:
 
 - ``lost``: the record, and the place that was acknowledged (null where the client did not say);
 - ``duplicated``: the record and the place of each copy beyond its first by ``(partition, offset)``;

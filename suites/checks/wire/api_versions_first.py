@@ -30,7 +30,7 @@ from harness.model.evidence import Evidence, view
 from harness.model.rows import Finding, Frame, FrameKind
 from harness.model.verdicts import Guarantee, Level
 from harness.plugins.check import Check, Requirement
-from suites.checks.analysis.excuses import grants
+from suites.analysis.excuses import grants
 
 SKIPPED = Anomaly(
     "api-versions-skipped", "{count} of {connections:connection} began with {apis}", Level.SHOULD

@@ -36,8 +36,8 @@ from harness.model.rows import Finding, Frame, FrameKind
 from harness.model.units import NS_PER_MS
 from harness.model.verdicts import Guarantee, Level
 from harness.plugins.check import Check, Requirement
-from suites.checks.analysis.excuses import grants
-from suites.checks.analysis.way import Fault, way
+from suites.analysis.excuses import grants
+from suites.analysis.way import Fault, way
 
 OPEN = Anomaly(
     "connections-open", "{count:connection} open to one broker at a time, of {limit}", Level.SHOULD

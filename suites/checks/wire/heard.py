@@ -13,7 +13,7 @@ from harness.model.evidence import Evidence, view
 from harness.model.rows import Frame, FrameKind
 from harness.model.units import NS_PER_MS
 from harness.model.verdicts import Outcome
-from suites.checks.attempts import PRODUCE
+from suites.analysis.attempts import PRODUCE
 from suites.checks.wire.on_the_way import wall_offsets_ns
 
 Place = tuple[int, int | None]

@@ -35,7 +35,7 @@ from harness.model.evidence import Evidence
 from harness.model.rows import Finding, Frame, FrameKind
 from harness.model.verdicts import Guarantee, Level
 from harness.plugins.check import Check, Requirement
-from suites.checks.analysis.excuses import grants
+from suites.analysis.excuses import grants
 from suites.checks.wire.rate import SECOND_NS, busiest_second
 
 STORM = Anomaly("metadata-storm", "{count:Metadata request} in a second, of {limit} at most", Level.SHOULD)

@@ -44,9 +44,9 @@ from harness.model.units import NS_PER_MS
 from harness.model.verdicts import Guarantee, Level
 from harness.plugins.check import Check, Requirement
 from harness.wire.error_table import BY_NAME
-from suites.checks.analysis.excuses import grants
-from suites.checks.findings import of_send
-from suites.checks.promises import DURABLE
+from suites.analysis.excuses import grants
+from suites.analysis.findings import of_send
+from suites.analysis.promises import DURABLE
 from suites.checks.wire.on_the_way import wall_offsets_ns
 from suites.checks.wire.record_timestamps import MISDATED, misdated_batches
 from suites.checks.wire.sent import Sent, sent, stored

@@ -42,10 +42,10 @@ from harness.model.rows import Finding
 from harness.model.units import NS_PER_MS
 from harness.model.verdicts import Guarantee, Level
 from harness.plugins.check import Check, Requirement
-from suites.checks.analysis.excuses import grants
-from suites.checks.analysis.homes import growths_ns
-from suites.checks.findings import of_copies
-from suites.checks.promises import EVERY, EXACTLY_ONCE
+from suites.analysis.excuses import grants
+from suites.analysis.findings import of_copies
+from suites.analysis.homes import growths_ns
+from suites.analysis.promises import EVERY, EXACTLY_ONCE
 from suites.checks.wire.keyed import key_places
 from suites.checks.wire.sent import Sent, sent
 

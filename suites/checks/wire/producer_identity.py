@@ -45,12 +45,12 @@ from harness.model.units import NS_PER_MS
 from harness.model.verdicts import Level, Outcome
 from harness.plugins.check import Check, Inconclusive, Requirement
 from harness.workloads.produce.availability import Span, merged
-from suites.checks.analysis.excuses import grants
-from suites.checks.analysis.unread import unread
-from suites.checks.attempts import CLIENT, PRODUCE
-from suites.checks.disturbance import stalled_by, stalled_ns
-from suites.checks.findings import doubt_if_unreadable
-from suites.checks.promises import EXACTLY_ONCE
+from suites.analysis.attempts import CLIENT, PRODUCE
+from suites.analysis.disturbance import stalled_by, stalled_ns
+from suites.analysis.excuses import grants
+from suites.analysis.findings import doubt_if_unreadable
+from suites.analysis.promises import EXACTLY_ONCE
+from suites.analysis.unread import unread
 from suites.checks.wire.sent import Sent, is_numbered, sent
 
 MISSING = Anomaly("identity-missing", "{count} of {batches} batches have no producer id, epoch or sequence")

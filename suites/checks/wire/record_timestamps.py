@@ -38,7 +38,7 @@ from harness.model.rows import Finding, LogRecord
 from harness.model.units import NS_PER_MS
 from harness.model.verdicts import Guarantee, Level
 from harness.plugins.check import Check, Requirement
-from suites.checks.analysis.excuses import grants
+from suites.analysis.excuses import grants
 from suites.checks.wire.on_the_way import wall_offsets_ns
 from suites.checks.wire.sent import sent
 

@@ -43,10 +43,10 @@ from harness.model.rows import Fate, Finding, Frame, FrameKind
 from harness.model.units import NS_PER_MS
 from harness.model.verdicts import Guarantee, Level
 from harness.plugins.check import Check, Requirement
-from suites.checks.analysis.excuses import grants
-from suites.checks.attempts import REMEMBERED
-from suites.checks.promises import EVERY, EXACTLY_ONCE
-from suites.checks.turns import out_of_turn_ns
+from suites.analysis.attempts import REMEMBERED
+from suites.analysis.excuses import grants
+from suites.analysis.promises import EVERY, EXACTLY_ONCE
+from suites.analysis.response_order import out_of_turn_ns
 from suites.checks.wire.on_the_way import had_from_ns, sent_by_ns, wall_offsets_ns
 from suites.checks.wire.sent import sent
 

@@ -43,10 +43,10 @@ from harness.model.units import NS_PER_MS
 from harness.model.verdicts import Guarantee, Level
 from harness.plugins.check import Check, Requirement
 from harness.wire.error_table import error_for
-from suites.checks.analysis.excuses import grants
-from suites.checks.analysis.sending import sending
-from suites.checks.attempts import Attempt, attempts
-from suites.checks.too_large import TOO_LARGE
+from suites.analysis.attempts import Attempt, attempts
+from suites.analysis.excuses import grants
+from suites.analysis.sending import sending
+from suites.analysis.too_large import TOO_LARGE
 from suites.checks.wire.rate import busiest_second
 from suites.checks.wire.sent import Sent, sent
 

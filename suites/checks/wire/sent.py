@@ -17,8 +17,8 @@ import msgspec
 from harness.model.evidence import Evidence, view
 from harness.model.rows import Frame, FrameKind, ProducePart
 from harness.wire.error_table import BY_NAME, error_for
-from suites.checks.analysis.excuses import grants
-from suites.checks.attempts import CLIENT, PRODUCE
+from suites.analysis.attempts import CLIENT, PRODUCE
+from suites.analysis.excuses import grants
 
 TOO_LARGE = BY_NAME["MESSAGE_TOO_LARGE"].code
 #: A broker says these of a batch that it cannot place. It may have stored an earlier attempt, but not this one.

@@ -48,10 +48,10 @@ from harness.model.rows import Finding, LogRecord
 from harness.model.verdicts import Level, Outcome
 from harness.plugins.check import Check, Requirement
 from harness.workloads.produce import accounting
-from suites.checks.analysis.excuses import grants
-from suites.checks.analysis.unread import unread_about
-from suites.checks.findings import doubt_if_unreadable, of_copies
-from suites.checks.promises import EXACTLY_ONCE
+from suites.analysis.excuses import grants
+from suites.analysis.findings import doubt_if_unreadable, of_copies
+from suites.analysis.promises import EXACTLY_ONCE
+from suites.analysis.unread import unread_about
 from suites.checks.wire.keyed import UNKNOWN, partitions_of_keys
 from suites.checks.wire.renumbered import renumbered
 from suites.checks.wire.sent import OUT_OF_PLACE, Chain, Variant, variants

@@ -50,8 +50,8 @@ from harness.model.rows import Finding, LogRecord
 from harness.model.verdicts import Level
 from harness.plugins.check import Check, Requirement
 from harness.workloads.produce import accounting
-from suites.checks.analysis.excuses import grants
-from suites.checks.promises import EXACTLY_ONCE
+from suites.analysis.excuses import grants
+from suites.analysis.promises import EXACTLY_ONCE
 from suites.checks.wire.renumbered import renumbered
 from suites.checks.wire.sent import Variant, is_numbered, sent, stored, variants
 

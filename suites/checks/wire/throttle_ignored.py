@@ -43,9 +43,9 @@ from harness.model.rows import Finding, Frame, FrameKind
 from harness.model.units import NS_PER_MS
 from harness.model.verdicts import Guarantee, Level
 from harness.plugins.check import Check, Requirement
-from suites.checks.analysis.excuses import grants
-from suites.checks.analysis.way import way
-from suites.checks.turns import out_of_turn_ns
+from suites.analysis.excuses import grants
+from suites.analysis.response_order import out_of_turn_ns
+from suites.analysis.way import way
 from suites.checks.wire.heard import made_after, read_by_ns
 
 IGNORED = Anomaly(

@@ -40,8 +40,8 @@ from harness.model.rows import Finding
 from harness.model.units import NS_PER_MS
 from harness.model.verdicts import Guarantee, Level, Outcome
 from harness.plugins.check import Check, Requirement
-from suites.checks.analysis.excuses import grants
-from suites.checks.analysis.way import SLACK_NS, Way, way
+from suites.analysis.excuses import grants
+from suites.analysis.way import SLACK_NS, Way, way
 from suites.checks.wire.sent import Sent, sent
 
 OTHER_TOPIC = Anomaly("other-topic", "{count:batch part} sent to {topics}, which no record names")

@@ -11,8 +11,8 @@ from harness.model.evidence import Evidence
 from harness.model.rows import Frame, ProducePart
 from harness.model.units import NS_PER_MS
 from harness.model.verdicts import Verdict
-from suites.checks.attempts import REMEMBERED
-from suites.checks.promises import EVERY, EXACTLY_ONCE
+from suites.analysis.attempts import REMEMBERED
+from suites.analysis.promises import EVERY, EXACTLY_ONCE
 from suites.checks.wire.connections_leaked import LIMIT
 from suites.checks.wire.on_the_way import wall_offsets_ns
 from suites.checks.wire.requests_in_flight import LIMIT as IN_FLIGHT

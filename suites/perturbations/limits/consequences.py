@@ -10,7 +10,7 @@ from msgspec.structs import replace as changed
 from harness.model.evidence import Evidence
 from harness.model.units import NS_PER_MS
 from harness.trial.patience import bound_ms
-from suites.checks.promises import EXACTLY_ONCE
+from suites.analysis.promises import EXACTLY_ONCE
 from suites.perturbations.batches import never_sent, sent_once_more
 from suites.perturbations.edits import with_record, with_results
 from suites.perturbations.exchanges import Spot, settled

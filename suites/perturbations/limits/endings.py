@@ -11,8 +11,8 @@ from harness.model.evidence import Evidence, view
 from harness.model.units import NS_PER_MS
 from harness.model.verdicts import Outcome, Verdict
 from harness.trial.patience import bound_ms
-from suites.checks.delivery_timeout import SETTING, limit_ms
-from suites.checks.disturbance import broker_stalls
+from suites.analysis.disturbance import broker_stalls
+from suites.checks.history.delivery_timeout import SETTING, limit_ms
 from suites.perturbations.edits import with_frame, with_frames_added, with_history, with_record, with_results
 from suites.perturbations.exchanges import Batch, Spot, answer_to, asked, settled
 from suites.perturbations.limits.scene import ELSEWHERE, During, Stage, refusal, spots

@@ -13,8 +13,8 @@ from harness.model.rows import FaultRow, LogRecord
 from harness.model.spec import Elapsed, FaultSpec
 from harness.model.units import NS_PER_MS
 from harness.model.verdicts import Outcome, Verdict
-from suites.checks.findings import UNLIMITED
-from suites.checks.promises import EVERY, EXACTLY_ONCE
+from suites.analysis.findings import UNLIMITED
+from suites.analysis.promises import EVERY, EXACTLY_ONCE
 from suites.perturbations import copies, homes
 from suites.perturbations.edits import with_frame, with_results, with_spec
 from suites.perturbations.exchanges import Batch, Spot, answered, layout, request_of, settled

@@ -11,7 +11,7 @@ from harness.model.contract import Stats
 from harness.model.evidence import Evidence
 from harness.model.rows import Frame, FrameKind, ProducePart
 from harness.model.units import NS_PER_MS
-from suites.checks.promises import EXACTLY_ONCE
+from suites.analysis.promises import EXACTLY_ONCE
 from suites.perturbations.batches import followers
 from suites.perturbations.edits import inserted_id, with_frames, with_frames_added
 from suites.perturbations.exchanges import Spot, asked, calm, exchanges, request_of, settled

@@ -12,7 +12,7 @@ from harness.model.rows import FaultRow, Frame, FrameKind
 from harness.model.spec import Elapsed, FaultSpec
 from harness.model.units import NS_PER_MS
 from harness.model.verdicts import Verdict
-from suites.checks.promises import AT_LEAST_ONCE
+from suites.analysis.promises import AT_LEAST_ONCE
 from suites.perturbations.batches import followers, sent_later
 from suites.perturbations.edits import with_frames_added, with_spec
 from suites.perturbations.exchanges import Batch, Spot, answer_to, asked, calm, request_of, settled

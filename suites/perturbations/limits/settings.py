@@ -15,7 +15,7 @@ from harness.model.units import NS_PER_MS
 from harness.model.verdicts import Guarantee, Verdict
 from harness.wire.error_table import BY_NAME
 from harness.workloads.produce.accounting import place
-from suites.checks.promises import DURABLE, EVERY, EXACTLY_ONCE
+from suites.analysis.promises import DURABLE, EVERY, EXACTLY_ONCE
 from suites.checks.wire.not_as_configured import SLACK_MS, UNPLACED
 from suites.checks.wire.on_the_way import wall_offsets_ns
 from suites.perturbations.batches import never_sent, pair

@@ -10,7 +10,7 @@ from msgspec.structs import replace as changed
 from harness.model.evidence import Evidence
 from harness.model.rows import ProducePart
 from harness.model.verdicts import Verdict
-from suites.checks.promises import DURABLE
+from suites.analysis.promises import DURABLE
 from suites.perturbations.batches import spots
 from suites.perturbations.edits import with_frame, with_frames
 from suites.perturbations.exchanges import Batch, Spot, request_of, settled

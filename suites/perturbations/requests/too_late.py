@@ -8,7 +8,7 @@ from harness.model.evidence import Evidence
 from harness.model.rows import FrameKind
 from harness.model.units import NS_PER_MS
 from harness.model.verdicts import Verdict
-from suites.checks.promises import DURABLE
+from suites.analysis.promises import DURABLE
 from suites.perturbations.batches import spots
 from suites.perturbations.calls import completed
 from suites.perturbations.edits import ended, inserted_id, refusing, with_frames_added, with_results

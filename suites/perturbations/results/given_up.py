@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from harness.model.evidence import Evidence, Send
 from harness.model.units import NS_PER_MS
 from harness.model.verdicts import Verdict
-from suites.checks.promises import DURABLE
+from suites.analysis.promises import DURABLE
 from suites.perturbations.calls import TIMEOUT, mostly_acked
 from suites.perturbations.edits import ended, with_record, with_results
 from suites.perturbations.exchanges import Spot, settled

@@ -11,7 +11,7 @@ from harness.model.evidence import Evidence
 from harness.model.rows import Frame, FrameKind
 from harness.model.units import NS_PER_MS
 from harness.model.verdicts import Outcome
-from suites.checks.promises import EXACTLY_ONCE
+from suites.analysis.promises import EXACTLY_ONCE
 from suites.perturbations.batches import spots
 from suites.perturbations.calls import acked_last, completed, flush_call, mostly_acked, too_late_ns
 from suites.perturbations.edits import (

@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from suites.checks.disturbance import long_harness_stalls
+from suites.analysis.disturbance import long_harness_stalls
 
 pytestmark = pytest.mark.jvm
 

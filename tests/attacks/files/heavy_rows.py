@@ -20,7 +20,7 @@ from harness.plugins import registry
 from harness.running.trial_runner import rejudge
 from harness.storage.parquet_writer import pack
 from harness.storage.run_store import RunStore
-from reports.trial_page import TrialRows, trial_page
+from reports.pages.trial_page import TrialRows, trial_page
 
 MIB = 2**20
 BOMB_BYTES = 512 * MIB

@@ -17,9 +17,9 @@ from harness.model.evidence import Evidence
 from harness.model.rows import Ending, FaultRow, Frame, FrameKind, Phases, ProducePart, TrialRecord
 from harness.model.spec import ClientRef, Elapsed, FaultSpec, TrialSpec, Workload
 from harness.model.verdicts import Guarantee
-from reports import overview
-from reports.site import Texts, _templates, _url
-from reports.trial_page import TrialRows, trial_page
+from reports.pages import overview
+from reports.pages.site import Texts, _templates, _url
+from reports.pages.trial_page import TrialRows, trial_page
 
 INVISIBLE = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
 NO_ROWS = TrialRows(None, [], None, [], [], [], [], None)

@@ -6,7 +6,7 @@ import pytest
 
 from harness.model.verdicts import Guarantee
 from harness.plugins import registry
-from suites.checks.analysis.excuses import GRANTED, grants
+from suites.analysis.excuses import GRANTED, grants
 from suites.perturbations.limits.duplicates.again import OVER_MS
 from suites.perturbations.limits.scene import MORE_MS, During, Scene, Stage, lead_ms, spots, timeout_ms
 from suites.perturbations.limits.table import LIMITS, OPEN

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from harness.model.evidence import Evidence
 from harness.model.verdicts import Verdict
-from suites.checks.promises import AT_LEAST_ONCE
+from suites.analysis.promises import AT_LEAST_ONCE
 from suites.perturbations.exchanges import Spot, settled
 from suites.perturbations.limits.scene import (
     MORE_MS,

@@ -6,7 +6,7 @@ from msgspec.structs import replace as changed
 
 from harness.model.evidence import Evidence
 from harness.model.rows import Frame, FrameKind
-from suites.checks.promises import EXACTLY_ONCE
+from suites.analysis.promises import EXACTLY_ONCE
 from suites.perturbations.batches import answered_with, numbered, pair, spots
 from suites.perturbations.edits import with_frames_added
 from suites.perturbations.exchanges import Spot, answer_to, asked, request_of, settled

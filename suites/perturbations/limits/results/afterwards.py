@@ -12,7 +12,7 @@ from harness.model.rows import FaultRow
 from harness.model.spec import Elapsed, FaultSpec
 from harness.model.units import NS_PER_MS
 from harness.model.verdicts import Guarantee, Verdict
-from suites.checks.promises import DURABLE
+from suites.analysis.promises import DURABLE
 from suites.perturbations.edits import with_spec
 from suites.perturbations.exchanges import Batch, Spot, answer_to, settled
 from suites.perturbations.pauses import paused

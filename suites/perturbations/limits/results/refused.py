@@ -9,7 +9,7 @@ from msgspec.structs import replace as changed
 from harness.model.evidence import Evidence
 from harness.model.units import NS_PER_MS
 from harness.model.verdicts import Outcome, Verdict
-from suites.checks.promises import EXACTLY_ONCE
+from suites.analysis.promises import EXACTLY_ONCE
 from suites.perturbations.batches import answered_with, numbered, pair, several
 from suites.perturbations.edits import ended, with_frames_added, with_parts, with_results
 from suites.perturbations.exchanges import Batch, Spot, answer_to, asked, layout, request_of, settled

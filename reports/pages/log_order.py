@@ -1,0 +1,49 @@
+"""The order of a trial's log: where each record lies against when it was sent.
+
+A healthy partition is a line that only rises; a copy falls back to where its record was the first time, and a record
+that was overtaken lies below the line. Plain data in plotly's schema.
+"""
+
+from __future__ import annotations
+
+from harness.model.evidence import Evidence
+from reports.pages.timeline import BLUE, MAX_MARKS, ORANGE, Figure
+
+SYMBOLS = ("circle", "square", "triangle-up", "diamond", "cross", "star")
+
+
+def log_order(evidence: Evidence) -> Figure:
+    """Offset (x) against record number (y), a symbol a partition; copies beyond the first in orange."""
+    first = {id(copies[0]) for copies in evidence.copies.values()}
+    groups: dict[tuple[int, bool], tuple[list[int], list[int]]] = {}
+    for n, copies in evidence.copies.items():
+        for record in copies:
+            xs, ys = groups.setdefault((record.partition, id(record) not in first), ([], []))
+            if len(xs) < MAX_MARKS:
+                xs.append(record.offset)
+                ys.append(n)
+    data = [
+        {
+            "type": "scatter",
+            "mode": "markers",
+            "name": f"p{partition}" + (", further copies" if again else ""),
+            "x": xs,
+            "y": ys,
+            "marker": {
+                "color": ORANGE if again else BLUE,
+                "symbol": SYMBOLS[partition % len(SYMBOLS)] + ("-open" if again else ""),
+                "size": 6 if again else 4,
+            },
+            "hovertemplate": "record %{y} at offset %{x}<extra></extra>",
+        }
+        for (partition, again), (xs, ys) in sorted(groups.items())
+    ]
+    layout = {
+        "height": 340,
+        "hovermode": "closest",
+        "margin": {"l": 70, "r": 16, "t": 10, "b": 96},
+        "legend": {"orientation": "h", "x": 0, "y": 0, "yref": "container", "yanchor": "bottom"},
+        "xaxis": {"title": {"text": "offset in the partition"}},
+        "yaxis": {"title": {"text": "record number (order of sending)"}},
+    }
+    return {"data": data, "layout": layout}

@@ -1,0 +1,179 @@
+"""What the first page says: the run in a strip, agreement, the matrix, requirements, measurements."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from harness.model.rows import TrialVerdict
+from harness.model.verdicts import SEVERITY, Verdict, worst
+from harness.storage.parquet_schema import DELIVERY
+from harness.storage.run_store import RunRecord
+from harness.workloads.produce.availability import share_told
+from reports.pages.words import SECOND
+from reports.spark.analysis import Analysis, Row
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One cell of the matrix: its worst verdict, ``(seed, verdict, trial)`` of each of its trials, and their share."""
+
+    verdict: str
+    trials: Sequence[Mapping[str, Any]]
+    share: str
+
+
+@dataclass(frozen=True)
+class MatrixRow:
+    """One scenario under one guarantee: client -> its cell; absent: not run."""
+
+    scenario: str
+    guarantee: str
+    cells: Mapping[str, Cell]
+
+
+@dataclass(frozen=True)
+class Matrix:
+    """What was run on one broker."""
+
+    broker: str
+    clients: Sequence[str]
+    rows: Sequence[MatrixRow]
+
+
+def matrices(analysis: Analysis, verdicts: Iterable[TrialVerdict]) -> list[Matrix]:
+    """One matrix a broker; clients are columns, by name and then by version as numbers."""
+    available = {verdict.trial: verdict.availability for verdict in verdicts}
+    rows = analysis.rows("matrix")
+    clients = sorted({row["client"] for row in rows}, key=by_version)
+    found = []
+    for broker in sorted({row["broker"] for row in rows}):
+        cells: dict[tuple[str, str], dict[str, Cell]] = {}
+        for row in rows:
+            if row["broker"] == broker:
+                here = cells.setdefault((row["scenario"], row["guarantee"]), {})
+                share = share_told(available[trial["trial"]] for trial in row["trials"])
+                here[row["client"]] = Cell(row["verdict"], row["trials"], share)
+        found.append(
+            Matrix(broker, clients, [MatrixRow(*cell, here) for cell, here in sorted(cells.items())])
+        )
+    return found
+
+
+def by_version(client: str) -> list[tuple[int, str]]:
+    """A sort key under which 2.3.0 stands before 2.16.1."""
+    return [(int(part), "") if part.isdecimal() else (-1, part) for part in re.split(r"(\d{1,18})", client)]
+
+
+def strip(record: RunRecord, analysis: Analysis) -> list[tuple[str, str]]:
+    """What ran, when, for how long, on what: label and words."""
+    trials = analysis.rows("trials")
+    seeds = sorted({spec.seed for spec in record.plan.trials})
+    planned, finished = len(record.plan.trials), len(trials)
+    return [
+        ("run", record.run_id),
+        ("started", record.started_utc),
+        ("trials took", _span(trials)),
+        ("finished", f"{finished} of {planned} planned trials"),
+        (
+            "seed" if len(seeds) == 1 else "seeds",
+            ", ".join(map(str, seeds[:20])) + (" …" if seeds[20:] else ""),
+        ),
+        ("broker", ", ".join(sorted({spec.broker for spec in record.plan.trials}))),
+        ("jobs", str(record.jobs)),
+        ("ended", record.stop_reason or "it did not: still running, or killed"),
+        *sorted(record.environment.items()),
+    ]
+
+
+def counts(verdicts: Iterable[TrialVerdict]) -> list[tuple[str, int]]:
+    """Verdict and how many trials have it, the worst first."""
+    counted = Counter(verdict.verdict for verdict in verdicts)
+    return [(verdict.value, counted[verdict]) for verdict in SEVERITY if counted[verdict]]
+
+
+def wrong(verdicts: Iterable[TrialVerdict]) -> list[TrialVerdict]:
+    """The trials that are not a pass, the worst first."""
+    return sorted(
+        (verdict for verdict in verdicts if verdict.verdict != Verdict.PASS),
+        key=lambda verdict: SEVERITY.index(Verdict(verdict.verdict)),
+    )
+
+
+def requirements(analysis: Analysis) -> list[dict[str, Any]]:
+    """``id, level, cells``: client -> worst verdict, trials and findings, for every requirement that was judged."""
+    found: dict[tuple[str, str], dict[str, list[Row]]] = {}
+    for row in analysis.rows("coverage"):
+        found.setdefault((row["id"], row["level"]), {}).setdefault(row["client"], []).append(row)
+    return [
+        {
+            "id": requirement,
+            "level": level,
+            "cells": {
+                client: {
+                    "verdict": worst(Verdict(row["verdict"]) for row in rows).value,
+                    "trials": sum(row["trials"] for row in rows),
+                    "findings": sum(row["findings"] for row in rows),
+                    "words": ", ".join(f"{row['verdict']} {row['trials']}" for row in rows),
+                }
+                for client, rows in clients.items()
+            },
+        }
+        for (requirement, level), clients in sorted(found.items())
+    ]
+
+
+def second_judgement(analysis: Analysis) -> list[Row]:
+    """``what, meaning, compared, differing``: what PySpark judged again, over all trials; counts first."""
+    compared, differing = Counter[str](), Counter[str]()
+    compared["counts"] = analysis.compared * len(DELIVERY)
+    differing["counts"] = len(analysis.rows("disagreements"))
+    for row in analysis.rows("identities"):
+        compared[row["kind"]] += row["compared"]
+        differing[row["kind"]] += row["differing"]
+    for row in analysis.rows("explanations"):
+        compared["explained"] += row["duplicated"] if row["compared"] else 0
+        differing["explained"] += row["differing"]
+    return [
+        {"what": what, "meaning": meaning, "compared": compared[what], "differing": differing[what]}
+        for what, meaning in SECOND.items()
+    ]
+
+
+def measured(analysis: Analysis) -> list[Row]:
+    """The rows of the table measurements, each with ``quiet`` and ``during``: its latencies (or None)."""
+    latencies: dict[tuple[Any, ...], dict[str, Row]] = {}
+    for row in analysis.rows("latency_cells"):
+        latencies.setdefault(_cell(row), {})[row["phase"]] = row
+    rows = []
+    for row in sorted(
+        analysis.rows("measurements"), key=lambda row: (*_cell(row)[:3], by_version(row["client"]))
+    ):
+        phases = latencies.get(_cell(row), {})
+        rows.append(
+            {**row, "quiet": phases.get("calm") or phases.get("before"), "during": phases.get("during")}
+        )
+    return rows
+
+
+def command_line(argv: Sequence[str]) -> str:
+    """A command as it can be pasted into a shell."""
+    return shlex.join(argv)
+
+
+def _cell(row: Row) -> tuple[Any, ...]:
+    return tuple(row[name] for name in ("broker", "scenario", "guarantee", "client"))
+
+
+def _span(trials: Sequence[Row]) -> str:
+    """From the first trial's load to the last one's end."""
+    begins = [row["load_ns"] for row in trials if row["load_ns"] is not None]
+    ends = [row["end_ns"] for row in trials if row["end_ns"] is not None]
+    if not begins or not ends:
+        return "unknown"
+    minutes, seconds = divmod(round((max(ends) - min(begins)) / 1e9), 60)
+    return f"{minutes} min {seconds} s" if minutes else f"{seconds} s"

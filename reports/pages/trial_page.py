@@ -1,0 +1,164 @@
+"""What the page of one trial says."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from msgspec.structs import asdict
+
+from harness import files
+from harness.files import zstd
+from harness.judging.frame_excerpt import WireLine, origin_ns, wire_lines
+from harness.model.contract import Configured
+from harness.model.evidence import Evidence
+from harness.model.rows import RequirementVerdict, TrialVerdict
+from harness.model.spec import TrialSpec
+from reports.doubts import Doubt
+from reports.pages.log_order import log_order
+from reports.pages.tcp_lines import TcpLine, tcp_lines, tcp_notes
+from reports.pages.timeline import Figure, notes, timeline
+from reports.pages.words import COUNTS, PROMISES
+from reports.spark.analysis import Row
+
+#: Files of a trial's folder that readers open, in this order; others follow by name.
+FILES = ("verdict.json", "trial.json", "history.jsonl", "faults.jsonl", "frames.jsonl", "log.jsonl")
+
+
+@dataclass(frozen=True)
+class TrialRows:
+    """What Spark says of one trial."""
+
+    delivery: Row | None
+    doubts: Sequence[Doubt]
+    explanations: Row | None
+    latency: Sequence[Row]
+    windows: Sequence[Row]
+    recovery: Sequence[Row]
+    resent: Sequence[Row]
+    traffic: Row | None
+
+
+@dataclass(frozen=True)
+class TrialPage:
+    """Everything the template shows."""
+
+    verdict: TrialVerdict
+    spec: TrialSpec
+    reproduce: str
+    about: Mapping[str, str]
+    reason_of_ending: str
+    requirements: Sequence[RequirementVerdict]
+    faults: Sequence[Mapping[str, Any]]
+    timeline: Figure
+    timeline_notes: Sequence[str]
+    log_order: Figure
+    latency: Sequence[Row]
+    delivery: Sequence[Mapping[str, Any]]
+    doubts: Sequence[Doubt]
+    explanations: Row | None
+    traffic: Row | None
+    lines: Sequence[WireLine]
+    frames: int
+    tcp_notes: Sequence[str]
+    tcp: Sequence[TcpLine]
+    applied: Sequence[tuple[str, str, str]]
+    not_set: Sequence[tuple[str, str]]
+    files: Sequence[str]
+
+
+def trial_page(evidence: Evidence, verdict: TrialVerdict, rows: TrialRows, folder: Path) -> TrialPage:
+    """The page of a trial whose files lie in ``folder``. Reads no file but the folder's list of names."""
+    record = evidence.record
+    resent = {row["frame"] for row in rows.resent}
+    return TrialPage(
+        verdict=verdict,
+        spec=record.spec,
+        reproduce=reproduce(record.spec),
+        about={name: _words(value) for name, value in record.client.items() if value is not None},
+        reason_of_ending=record.reason,
+        requirements=verdict.requirements,
+        faults=_faults(evidence, rows.recovery),
+        timeline=timeline(evidence, resent, rows.windows),
+        timeline_notes=notes(evidence),
+        log_order=log_order(evidence),
+        latency=rows.latency,
+        delivery=_delivery(verdict, rows.delivery),
+        doubts=rows.doubts,
+        explanations=rows.explanations,
+        traffic=rows.traffic,
+        lines=wire_lines(evidence, verdict, resent),
+        frames=len(evidence.frames),
+        tcp_notes=tcp_notes(evidence),
+        tcp=tcp_lines(evidence),
+        applied=_applied(evidence),
+        not_set=sorted(record.not_set.items()),
+        files=_files(folder),
+    )
+
+
+def reproduce(spec: TrialSpec) -> str:
+    """The command that runs this trial again."""
+    options = ["--seed", str(spec.seed), "--guarantee", spec.guarantee.value]
+    if spec.client.command:
+        argv = ["kafka-trial", "run", spec.scenario, "-b", spec.broker, *options, "--", *spec.client.command]
+    else:
+        argv = ["kafka-trial", "run", spec.scenario, "-c", str(spec.client), "-b", spec.broker, *options]
+    return shlex.join(argv)
+
+
+def _faults(evidence: Evidence, recovery: Sequence[Row]) -> list[dict[str, Any]]:
+    origin = origin_ns(evidence)
+    recovered = {row["index"]: row["recovered_ms"] for row in recovery}
+    return [
+        {
+            "kind": row.spec.kind,
+            "params": ", ".join(f"{name}={value}" for name, value in sorted(row.spec.params.items())),
+            "requested": _window_ms(row.requested_ns, origin),
+            "effective": _window_ms(row.effective_ns, origin),
+            "hits": row.hits,
+            "recovered_ms": recovered.get(row.index),
+        }
+        for row in evidence.faults
+    ]
+
+
+def _window_ms(window_ns: tuple[int, int] | None, origin: int) -> tuple[float, float] | None:
+    return None if window_ns is None else ((window_ns[0] - origin) / 1e6, (window_ns[1] - origin) / 1e6)
+
+
+def _delivery(verdict: TrialVerdict, recomputed: Row | None) -> list[dict[str, Any]]:
+    promises = PROMISES.get(verdict.guarantee, {})
+    return [
+        {
+            "count": name,
+            "judged": judged,
+            "recomputed": recomputed and recomputed[name],
+            "promise": promises.get(name, ""),
+            "meaning": COUNTS[name],
+        }
+        for name, judged in asdict(verdict.delivery).items()
+    ]
+
+
+def _applied(evidence: Evidence) -> list[tuple[str, str, str]]:
+    """Java name, the client's own name, value: from the client's own answer."""
+    answers = [event.applied for event in evidence.history if isinstance(event, Configured)]
+    return [
+        (name, own, _words(value)) for answer in answers[-1:] for name, (own, value) in sorted(answer.items())
+    ]
+
+
+def _files(folder: Path) -> list[str]:
+    names = {name for name in files.names(folder, folder.parents[1]) if not name.startswith(".")}
+    places = {name: place for place, name in enumerate(FILES)}
+    return sorted(names, key=lambda name: (places.get(name.removesuffix(zstd.SUFFIX), len(FILES)), name))
+
+
+def _words(value: object) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    return ", ".join(map(str, value)) if isinstance(value, (list, tuple)) else str(value)

@@ -1,0 +1,1 @@
+"""The second judgement: the packed tables, analysed by PySpark."""

@@ -1,0 +1,36 @@
+"""Packed tables as DataFrames, from any path that Hadoop's file systems know."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from pyspark.errors import AnalysisException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.types import StructType
+
+from harness.model.errors import UsageError
+from reports.spark.schema import SCHEMAS
+
+
+def load(spark: SparkSession, base: str) -> Mapping[str, DataFrame]:
+    """Table name -> DataFrame of ``base/<table>``.
+
+    Raises UsageError if a table is missing, or has other columns than ours: it was packed by another version.
+    """
+    return {table: _read(spark, f"{base}/{table}", schema) for table, schema in SCHEMAS.items()}
+
+
+def _read(spark: SparkSession, path: str, expected: StructType) -> DataFrame:
+    try:
+        frame = spark.read.parquet(path)
+    except AnalysisException as error:
+        raise UsageError(f"{path} is not a packed table: {str(error).splitlines()[0]}") from error
+    found = {field.name: field.dataType for field in frame.schema}
+    wanted = {field.name: field.dataType for field in expected}
+    if found != wanted:
+        odd = sorted(name for name in found.keys() | wanted.keys() if found.get(name) != wanted.get(name))
+        raise UsageError(
+            f"{path} was packed by another version of kafka-trial: column {', '.join(odd)} differs",
+            hint="kafka-trial report RUN packs the run again",
+        )
+    return frame.select(*wanted)

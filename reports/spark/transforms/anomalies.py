@@ -1,0 +1,111 @@
+"""Which records are wrong, and how: the identities of ``harness.workloads.produce.anomaly_rows``, found anew by joins
+and windows.
+
+Nothing of the online views runs here; what the two share is the reading of the log and of the client's events.
+Every function gives ``trial`` and the columns of :data:`IDENTITY`.
+"""
+
+from __future__ import annotations
+
+from functools import reduce
+
+from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import functions as F  # noqa: N812
+
+from reports.spark.transforms.stored import outcome_is
+
+#: What makes an anomaly of one trial the same as another.
+IDENTITY = ("kind", "n", "partition", "offset", "detail")
+#: A record may be stamped so much before the client's first event, or after its last.
+SLACK_MS = 5_000
+
+
+def anomalies(operations: DataFrame, stored: DataFrame, events: DataFrame, faults: DataFrame) -> DataFrame:
+    """All of them; ``stored``: see :mod:`reports.spark.transforms.stored`."""
+    found = (
+        lost(operations, stored),
+        duplicated(stored),
+        reordered(stored),
+        phantom(stored),
+        moved_keys(stored, faults),
+        strange_timestamps(stored, events),
+    )
+    return reduce(DataFrame.unionByName, found)
+
+
+def lost(operations: DataFrame, stored: DataFrame) -> DataFrame:
+    """Acknowledged records without a copy."""
+    copies = stored.filter(F.col("n").isNotNull()).select("trial", "n")
+    return _rows(
+        operations.filter(outcome_is("ok")).join(copies, ["trial", "n"], how="left_anti"),
+        "lost",
+    )
+
+
+def duplicated(stored: DataFrame) -> DataFrame:
+    """The copies of each record beyond its first."""
+    copies = Window.partitionBy("trial", "n").orderBy("partition", "offset")
+    numbered = stored.filter(F.col("n").isNotNull()).withColumn("copy", F.row_number().over(copies))
+    return _rows(numbered.filter(F.col("copy") > 1), "duplicated")
+
+
+def reordered(stored: DataFrame) -> DataFrame:
+    """Acknowledged records whose first copy in a partition lies after that of a record sent later, the latest named."""
+    before = (
+        Window.partitionBy("trial", "partition").orderBy("offset").rowsBetween(Window.unboundedPreceding, -1)
+    )
+    firsts = stored.filter(outcome_is("ok")).groupBy("trial", "partition", "n")
+    placed = firsts.agg(F.min("offset").alias("offset")).withColumn("furthest", F.max("n").over(before))
+    return _rows(placed.filter(F.col("n") < F.col("furthest")), "reordered", F.col("furthest"))
+
+
+def phantom(stored: DataFrame) -> DataFrame:
+    """Log records that nobody sent, or that the client denies."""
+    why = (
+        F.when(~F.col("intact"), "DAMAGED")
+        .when(F.col("n").isNull(), "FOREIGN")
+        .when(F.col("outcome").isNull(), "NEVER_SENT")
+        .when(outcome_is("fail"), "REPORTED_FAILED")
+    )
+    return _rows(stored.filter(why.isNotNull()), "phantom", why)
+
+
+def moved_keys(stored: DataFrame, faults: DataFrame) -> DataFrame:
+    """Keys in more partitions than one, and one more for each time that the topic grew."""
+    has_grown = (F.col("kind") == "topic_growth") & F.col("effective_start_ns").isNotNull()
+    growths = faults.filter(has_grown).groupBy("trial").agg(F.count("*").alias("growths"))
+    places = (
+        stored.filter(F.col("n").isNotNull() & F.col("key").isNotNull())
+        .groupBy("trial", "key")
+        .agg(F.collect_set("partition").alias("partitions"))
+        .join(growths, "trial", how="left")
+    )
+    moved = places.filter(F.size("partitions") > 1 + F.coalesce("growths", F.lit(0)))
+    each = moved.select("trial", "key", F.explode("partitions").alias("partition"))
+    nothing = F.lit(None).cast("long")
+    return _rows(each.withColumns({"n": nothing, "offset": nothing}), "moved-key", F.col("key"))
+
+
+def strange_timestamps(stored: DataFrame, events: DataFrame) -> DataFrame:
+    """Records stamped outside the time between the client's first event and its last, by its wall clock."""
+    wall_ms = F.expr("wall_ns div 1000000")
+    span = (
+        events.filter(F.col("wall_ns") > 0)
+        .groupBy("trial")
+        .agg(
+            (F.min(wall_ms) - SLACK_MS).alias("first_ms"),
+            (F.max(wall_ms) + SLACK_MS).alias("last_ms"),
+        )
+    )
+    odd = ~F.col("timestamp_ms").between(F.col("first_ms"), F.col("last_ms"))
+    return _rows(
+        stored.join(span, "trial", how="inner").filter(odd), "strange-timestamp", F.col("timestamp_ms")
+    )
+
+
+def _rows(found: DataFrame, kind: str, detail: Column | None = None) -> DataFrame:
+    """``found`` (with trial, n, partition, offset) as anomalies of one kind."""
+    told = F.lit(None) if detail is None else detail
+    return found.select(
+        "trial", F.lit(kind).alias("kind"), "n", "partition", "offset", told.cast("string").alias("detail")
+    )

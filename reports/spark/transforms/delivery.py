@@ -1,0 +1,43 @@
+"""Delivery, counted anew: what was sent and what the client said of it, held against what lies in the log.
+
+The counts are those of ``harness.model.rows.Delivery``. ``sent``, of these ``acked``, ``failed`` and ``unknown``: as
+the client reported them. ``in_log``: the records in the log, from any writer. ``lost``, ``duplicated``, ``reordered``,
+``phantom``: the anomalies of that kind (:mod:`reports.spark.transforms.anomalies`), each of which is also compared by
+itself.
+"""
+
+from __future__ import annotations
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F  # noqa: N812
+
+from harness.storage.parquet_schema import DELIVERY
+from reports.spark.transforms.stored import outcome_is
+
+COUNTED = ("lost", "duplicated", "reordered", "phantom")
+
+
+def delivery(trials: DataFrame, operations: DataFrame, stored: DataFrame, anomalies: DataFrame) -> DataFrame:
+    """``trial`` and the counts of ``parquet_schema.DELIVERY``: one row for each trial, also for one without rows."""
+    in_log = stored.groupBy("trial").agg(F.count("*").alias("in_log"))
+    wrong = anomalies.groupBy("trial").agg(
+        *(F.count_if(F.col("kind") == kind).alias(kind) for kind in COUNTED)
+    )
+    return (
+        trials.select("trial")
+        .join(said(operations), "trial", how="left")
+        .join(in_log, "trial", how="left")
+        .join(wrong, "trial", how="left")
+        .fillna(0)
+        .select("trial", *DELIVERY)
+    )
+
+
+def said(operations: DataFrame) -> DataFrame:
+    """``trial, sent, acked, failed, unknown``: the client's word."""
+    return operations.groupBy("trial").agg(
+        F.count("*").alias("sent"),
+        F.count_if(outcome_is("ok")).alias("acked"),
+        F.count_if(outcome_is("fail")).alias("failed"),
+        F.count_if(outcome_is("info")).alias("unknown"),
+    )

@@ -1,0 +1,111 @@
+"""Which duplicates an at-least-once client could not avoid, recomputed from the frames; compared with the online set.
+
+A record that lies in the log more than once is *explained* if each copy was put there by a request of its own, and of
+any two of these the earlier one failed (:mod:`reports.spark.transforms.attempts`). Requests are ordered by when they
+came to the witness; a later one on an older connection to the same broker may have been sent first, so it may be the
+one that failed.
+
+This rule is simpler than that of the online checks, and knows less (nothing of requests that were stopped before the
+broker, or of answers out of turn). So where the two differ the report shows both reasons, and no verdict is withdrawn.
+"""
+
+from __future__ import annotations
+
+from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import functions as F  # noqa: N812
+
+from harness.model.verdicts import Guarantee
+from harness.storage.parquet_schema import UNEXPLAINED
+from reports.spark.transforms.agreement import MAX_NAMED
+
+UNSEEN = "no Produce request that the witness saw put a copy there"
+TWICE = "one request held it twice"
+
+
+def duplicates(trials: DataFrame, stored: DataFrame, origins: DataFrame) -> DataFrame:
+    """``trial, n, copies, unexplained, why``: a row for each duplicated record of an at-least-once trial.
+
+    ``unexplained`` is the half-sentence that says what is not, null if all is; ``why`` says what failed.
+    """
+    judged = trials.filter(F.col("counted") & (F.col("guarantee") == Guarantee.AT_LEAST_ONCE.value))
+    of_record = Window.partitionBy("trial", "n")
+    copies = (
+        stored.filter(F.col("n").isNotNull())
+        .withColumn("copies", F.count("*").over(of_record))
+        .filter(F.col("copies") > 1)
+        .join(judged, "trial", how="left_semi")
+        .join(origins, ["trial", "partition", "base_offset"], how="left")
+        .select("trial", "n", "copies", _request())
+    )
+    return (
+        copies.groupBy("trial", "n", "copies")
+        .agg(F.array_sort(F.collect_list("request")).alias("requests"))
+        .withColumn("unexplained", _unexplained())
+        .withColumn("why", F.when(F.col("unexplained").isNull(), _why()))
+        .select("trial", "n", "copies", "unexplained", "why")
+    )
+
+
+def explanations(trials: DataFrame, duplicates: DataFrame, judged: DataFrame) -> DataFrame:
+    """``trial, duplicated, unexplained, compared, differing, named``.
+
+    How many records are duplicated, and how many of them for no reason. ``compared`` is true where
+    the online judgement stored its own set (the rows of ``judged`` of that kind). ``differing`` records are explained
+    by one judgement alone, and ``named[n, online, spark]`` are the first of them with both reasons.
+    """
+    online = (
+        judged.filter(F.col("kind") == UNEXPLAINED)
+        .groupBy("trial", "n")
+        .agg(F.coalesce(F.min("detail"), F.lit("it gives no reason")).alias("accused"))
+    )
+    differs = F.col("explains") & (F.col("accused").isNull() != F.col("unexplained").isNull())
+    reasons = F.struct(
+        "n",
+        F.coalesce("accused", F.lit("explained")).alias("online"),
+        F.coalesce("unexplained", "why", F.lit("not duplicated")).alias("spark"),
+    )
+    return (
+        duplicates.join(online, ["trial", "n"], how="full")
+        .join(trials.filter("counted").select("trial", "explains"), "trial", how="inner")
+        .groupBy("trial", F.col("explains").alias("compared"))
+        .agg(
+            F.count("copies").alias("duplicated"),
+            F.count("unexplained").alias("unexplained"),
+            F.count_if(differs).alias("differing"),
+            F.slice(F.array_sort(F.collect_list(F.when(differs, reasons))), 1, MAX_NAMED).alias("named"),
+        )
+        .select("trial", "duplicated", "unexplained", "compared", "differing", "named")
+    )
+
+
+def _request() -> Column:
+    """The request behind a copy; the order of its fields is the order of requests."""
+    return F.struct("asked_ns", "frame", "conn", "broker", "failure").alias("request")
+
+
+def _unexplained() -> Column:
+    requests = F.col("requests")
+    frames = F.transform(requests, lambda request: request["frame"])
+    idle = F.filter(requests, lambda earlier: F.exists(requests, lambda later: _needless(earlier, later)))
+    needless = F.concat(
+        F.lit("it was sent again although nothing was wrong with the request in frame "), idle[0]["frame"]
+    )
+    return (
+        F.when(F.exists(frames, lambda frame: frame.isNull()), UNSEEN)
+        .when(F.size(F.array_distinct(frames)) < F.size(frames), TWICE)
+        .when(F.size(idle) > 0, needless)
+    )
+
+
+def _needless(earlier: Column, later: Column) -> Column:
+    follows = (earlier["asked_ns"] < later["asked_ns"]) | (
+        (earlier["asked_ns"] == later["asked_ns"]) & (earlier["frame"] < later["frame"])
+    )
+    overtook = (later["conn"] < earlier["conn"]) & (later["broker"] == earlier["broker"])
+    excused = earlier["failure"].isNotNull() | (overtook & later["failure"].isNotNull())
+    return follows & ~excused
+
+
+def _why() -> Column:
+    failed = F.filter("requests", lambda request: request["failure"].isNotNull())
+    return F.concat(F.lit("the request in frame "), failed[0]["frame"], F.lit(": "), failed[0]["failure"])

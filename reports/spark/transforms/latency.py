@@ -1,0 +1,108 @@
+"""How long acknowledgements took, told apart by whether a fault was in effect meanwhile.
+
+A send that was made before load began is ``warm-up``: it waited for connections and metadata, and says nothing of
+the rest. Any other belongs to ``during`` if a fault was effective at any moment between its invocation and its
+result, to ``before`` if it was over before the first fault began, else to ``after`` (which holds the gaps between
+two faults too); in a trial whose faults never took effect it is ``calm``. Percentiles are exact, of acknowledged
+sends alone; sends that failed or whose fate is unknown are counted beside them, never averaged in.
+"""
+
+from __future__ import annotations
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F  # noqa: N812
+
+from reports.spark.transforms.matrix import CELL
+
+WINDOW_MS = 250
+NS_PER_MS = 1_000_000
+
+
+def classified(trials: DataFrame, operations: DataFrame, faults: DataFrame) -> DataFrame:
+    """``trial, phase, outcome, invoke_ns, complete_ns``: each send with the phase it belongs to."""
+    window = F.struct(F.col("effective_start_ns").alias("start"), F.col("effective_end_ns").alias("end"))
+    windows = (
+        faults.filter(F.col("effective_start_ns").isNotNull())
+        .groupBy("trial")
+        .agg(F.collect_list(window).alias("windows"))
+    )
+    return (
+        operations.join(trials.select("trial", "load_ns"), "trial", how="inner")
+        .join(windows, "trial", how="left")
+        .select("trial", _phase().alias("phase"), "outcome", "invoke_ns", "complete_ns")
+    )
+
+
+def phases(classified: DataFrame) -> DataFrame:
+    """``trial, phase, acked, failed, unknown, p50_ms, p95_ms, p99_ms, max_ms``."""
+    return (
+        classified.groupBy("trial", "phase")
+        .agg(*_counts(), *_percentiles())
+        .select("trial", "phase", "acked", "failed", "unknown", "p50_ms", "p95_ms", "p99_ms", "max_ms")
+    )
+
+
+def cells(trials: DataFrame, classified: DataFrame) -> DataFrame:
+    """As :func:`phases`, with all trials of a cell together: ``broker, scenario, guarantee, client, phase, ...``."""
+    return (
+        classified.join(trials.select("trial", *CELL), "trial", how="inner")
+        .groupBy(*CELL, "phase")
+        .agg(*_counts(), *_percentiles())
+        .select(*CELL, "phase", "acked", "failed", "unknown", "p50_ms", "p95_ms", "p99_ms", "max_ms")
+    )
+
+
+def windows(trials: DataFrame, operations: DataFrame) -> DataFrame:
+    """``trial, from_ms, acked, p50_ms, p95_ms, max_ms``: by ``WINDOW_MS`` of the invocation's time since load began."""
+    since_ns = F.col("invoke_ns") - F.col("load_ns")
+    from_ms = F.floor(since_ns / (WINDOW_MS * NS_PER_MS)) * WINDOW_MS
+    return (
+        operations.filter(F.col("outcome") == "ok")
+        .join(trials.filter(F.col("load_ns").isNotNull()).select("trial", "load_ns"), "trial", how="inner")
+        .groupBy("trial", from_ms.alias("from_ms"))
+        .agg(F.count("*").alias("acked"), *_percentiles())
+        .select("trial", "from_ms", "acked", "p50_ms", "p95_ms", "max_ms")
+    )
+
+
+def recovery(operations: DataFrame, faults: DataFrame) -> DataFrame:
+    """``trial, index, recovered_ms``: from a fault's end to the first acknowledgement after it, null if none came."""
+    ended = faults.filter(F.col("effective_end_ns").isNotNull()).select("trial", "index", "effective_end_ns")
+    acks = operations.filter(F.col("outcome") == "ok").select(F.col("trial").alias("of"), "complete_ns")
+    later = (F.col("trial") == F.col("of")) & (F.col("complete_ns") >= F.col("effective_end_ns"))
+    first_ms = (F.min("complete_ns") - F.col("effective_end_ns")) / NS_PER_MS
+    return (
+        ended.join(acks, later, how="left")
+        .groupBy("trial", "index", "effective_end_ns")
+        .agg(first_ms.alias("recovered_ms"))
+        .select("trial", "index", "recovered_ms")
+    )
+
+
+def _phase() -> Column:
+    ended = F.coalesce(F.col("complete_ns"), F.lit(2**63 - 1))
+
+    def overlaps(window: Column) -> Column:
+        return (F.col("invoke_ns") < window["end"]) & (ended > window["start"])
+
+    first = F.array_min(F.col("windows"))["start"]
+    return (
+        F.when(F.col("invoke_ns") < F.col("load_ns"), "warm-up")
+        .when(F.col("windows").isNull(), "calm")
+        .when(F.exists("windows", overlaps), "during")
+        .when(ended <= first, "before")
+        .otherwise("after")
+    )
+
+
+def _counts() -> list[Column]:
+    return [
+        F.count_if(F.col("outcome") == outcome).alias(name)
+        for outcome, name in (("ok", "acked"), ("fail", "failed"), ("info", "unknown"))
+    ]
+
+
+def _percentiles() -> list[Column]:
+    took_ms = F.when(F.col("outcome") == "ok", (F.col("complete_ns") - F.col("invoke_ns")) / NS_PER_MS)
+    shares = (("p50_ms", 0.5), ("p95_ms", 0.95), ("p99_ms", 0.99), ("max_ms", 1.0))
+    return [F.percentile(took_ms, share).alias(name) for name, share in shares]

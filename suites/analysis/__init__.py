@@ -1,0 +1,1 @@
+"""What checks, scenarios and perturbations read out of the evidence. Pure."""

@@ -1,0 +1,123 @@
+"""Batches with the right sequence, of which a broker said that it was wrong.
+
+A broker that is sane says OUT_OF_ORDER_SEQUENCE_NUMBER of a gap, and UNKNOWN_PRODUCER_ID (if it is old) where it has
+forgotten what it knew. Of a batch that begins where the last stored one of its partition ended, and that cannot be
+stored already, it says neither, unless it has lost something: then no client is to blame for the error, only for what
+it makes of it.
+
+A broker knows a producer's last five batches of a partition. Of an older one that is sent again it says
+OUT_OF_ORDER_SEQUENCE_NUMBER too. A client has a reason to send one again if its answer alone was lost and those behind
+it came, which no broker does.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections import defaultdict
+
+from harness.model.evidence import Evidence, Send, view
+from harness.model.units import NS_PER_MS
+from harness.model.verdicts import Outcome
+from harness.wire.error_table import BY_NAME
+from suites.analysis.attempts import REMEMBERED, Attempt, attempts, origins
+from suites.analysis.excuses import grants
+from suites.analysis.homes import home
+from suites.analysis.response_order import out_of_turn_ns
+
+SAID = (BY_NAME["OUT_OF_ORDER_SEQUENCE_NUMBER"].code, BY_NAME["UNKNOWN_PRODUCER_ID"].code)
+SLACK_NS = 20 * NS_PER_MS
+#: What had been answered by then may be reported so much later.
+ENDED_NS = 500 * NS_PER_MS
+ROUND = 2**31
+
+_Chain = tuple[int, int, int]
+
+
+@view
+def contradicted(evidence: Evidence) -> list[Attempt]:
+    """Those attempts, in order."""
+    ends: dict[_Chain, int] = {}
+    accepted = defaultdict[_Chain, list[int]](list)
+    in_doubt: dict[tuple[_Chain, int], Attempt] = {}
+    found = []
+    for attempt in attempts(evidence):
+        if attempt.sequence is None:
+            continue
+        producer_id, epoch, base = attempt.sequence
+        chain = (attempt.part.partition, producer_id, epoch)
+        if attempt.accepted:
+            ends[chain] = (base + (attempt.part.records or 0)) % ROUND
+            accepted[chain].append(attempt.request)
+        elif attempt.error_code not in SAID:
+            in_doubt.setdefault((chain, base), attempt)
+        elif (earlier := in_doubt.get((chain, base))) is None:
+            if base == ends.get(chain, 0):
+                found.append(attempt)
+        else:
+            behind = len(accepted[chain]) - bisect_right(accepted[chain], earlier.request)
+            if behind >= REMEMBERED and _is_forgotten(evidence, earlier, attempt):
+                found.append(attempt)
+    return found
+
+
+@grants("forgotten-behind-lost-answer")
+def _is_forgotten(evidence: Evidence, earlier: Attempt, again: Attempt) -> bool:
+    """True for as many records, if the earlier batch is in the log, and its answer alone was lost.
+
+    Those behind it came, out of turn.
+    """
+    confused_ns = out_of_turn_ns(evidence).get(earlier.conn)
+    return (
+        confused_ns is not None
+        and earlier.asked_ns < confused_ns < again.asked_ns
+        and earlier.part.records == again.part.records
+        and earlier in _stored(evidence)
+    )
+
+
+@view
+def _stored(evidence: Evidence) -> frozenset[Attempt]:
+    """The attempts that put a batch into the log."""
+    return frozenset(origins(evidence).values())
+
+
+@view
+def failed_over_it(evidence: Evidence) -> dict[int, Send]:
+    """The records that failed over one of them, while there was time left.
+
+    They are those of its partition that were handed over by then, and that fail within a request timeout. A producer
+    that ended over it fails all that it has: one that acknowledges nothing that it was handed later, and soon nothing.
+    """
+    refused = contradicted(evidence)
+    if not refused:
+        return {}
+    limit_ns = int(evidence.record.spec.config["delivery.timeout.ms"]) * NS_PER_MS
+    acked = evidence.acknowledged.values()
+    latest_ns = max((max(send.invoke_ns, (send.complete_ns or 0) - ENDED_NS) for send in acked), default=0)
+    found = {}
+    for n, send in evidence.sends.items():
+        if send.outcome is Outcome.OK or send.complete_ns is None:
+            continue
+        if _has_expired(send, limit_ns):
+            continue
+        if any(_may_be_over(evidence, send, attempt, latest_ns) for attempt in refused):
+            found[n] = send
+    return found
+
+
+@grants("expired-over-refusal")
+def _has_expired(send: Send, limit_ns: int) -> bool:
+    """True if its own time was over when it had its result."""
+    return send.complete_ns is not None and send.complete_ns - send.invoke_ns >= limit_ns
+
+
+@grants("sequence-refused-though-next")
+def _may_be_over(evidence: Evidence, send: Send, attempt: Attempt, latest_ns: int) -> bool:
+    told_ns = attempt.answered_ns or 0
+    if (send.complete_ns or 0) < told_ns - SLACK_NS:
+        return False
+    has_ended = latest_ns < told_ns
+    in_partition = home(evidence, send) in (None, attempt.part.partition)
+    within_ns = int(evidence.record.spec.config["request.timeout.ms"]) * NS_PER_MS
+    is_soon = (send.complete_ns or 0) <= told_ns + within_ns
+    return has_ended or (in_partition and is_soon and send.invoke_ns <= told_ns)

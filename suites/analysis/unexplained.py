@@ -1,0 +1,36 @@
+"""The records that an at-least-once client wrote again without a failure of their own, as the second judgement asks.
+
+The report recomputes this set from the frames by a simpler rule (:mod:`reports.spark.transforms.explained`), and shows
+the records that only one of the two explains. A copy that only a neighbour's failure explains is in the set: it was
+avoidable.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from harness.model.evidence import Evidence
+from harness.model.verdicts import Guarantee
+from harness.storage.parquet_schema import UNEXPLAINED
+from harness.workloads.produce import accounting
+from harness.workloads.produce.anomaly_rows import AnomalyRow
+from suites.analysis.retry_cause import SAID, Cause, Explainer
+
+BESIDE = "only an attempt beside it had failed"
+
+
+def rows(evidence: Evidence) -> Iterator[AnomalyRow] | None:
+    """A row for each such record, ``detail`` what is wrong with its story; None under another guarantee."""
+    if evidence.record.spec.guarantee is not Guarantee.AT_LEAST_ONCE:
+        return None
+    return _found(evidence)
+
+
+def _found(evidence: Evidence) -> Iterator[AnomalyRow]:
+    explainer = Explainer(evidence)
+    for n, copies in accounting.duplicates(evidence).items():
+        story = explainer.copies(n, copies)
+        if story.cause is not Cause.OWN:
+            yield AnomalyRow(
+                UNEXPLAINED, n, detail=BESIDE if story.cause is Cause.NEIGHBOUR else SAID[story.why]
+            )

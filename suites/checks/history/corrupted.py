@@ -1,0 +1,91 @@
+"""# corrupted
+
+## What it does
+
+Compares what was sent with what is in the log, and where it was acknowledged with where it is: value against its
+checksum, batch against its CRC, key against the key of that record, headers against none, acknowledged partition and
+offset against the place in the log, and acknowledgements with one another.
+
+## Why it is bad
+
+A damaged value is garbage that every consumer reads from now on. A wrong offset or partition in an acknowledgement
+breaks whoever stores positions, and shows that the client has mixed up whose answer it got.
+
+## How it is judged per guarantee
+
+Forbidden under all. An acknowledgement without an offset is no claim and is not judged; with several copies (allowed
+under at-least-once) the place of any of them will do. A record that is nowhere in the log is ``lost``, not corrupted.
+
+## What it needs
+
+The history and the raw record batches of the log; and the faults, for a topic that was created again gives its places
+a second time.
+
+## References
+
+PRD-ACC-12 (KAFKA-19012), PRD-SND-01. Jepsen's ``inconsistent-offsets``; ``offset already taken`` in Redpanda's suite.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+from harness.model.anomaly import Anomaly, Sample
+from harness.model.evidence import Evidence, Send
+from harness.model.rows import Finding
+from harness.model.verdicts import Level
+from harness.plugins.check import Check, Requirement
+from harness.workloads.produce import accounting
+from harness.workloads.produce.accounting import SHARED, Corruption
+from suites.analysis.excuses import grants
+from suites.analysis.met import attempts_without_success, told_offsets
+from suites.analysis.promises import EVERY
+from suites.analysis.recreated import recreations
+
+CORRUPTED = Anomaly("corrupted", "{count:place}: {what}")
+
+
+def find(evidence: Evidence) -> list[Finding]:
+    """One finding a reason, each counting places."""
+    by_reason: dict[str, list[Corruption]] = defaultdict(list)
+    given_anew = _given_anew(evidence)
+    for corruption in accounting.corruptions(evidence):
+        if corruption.what == SHARED and corruption.n in given_anew:
+            continue
+        by_reason[corruption.what].append(corruption)
+    return [CORRUPTED.found(len(found), map(_sample, found), what=what) for what, found in by_reason.items()]
+
+
+@grants("place-given-anew")
+def _given_anew(evidence: Evidence) -> set[int]:
+    """The first records to be acknowledged at a place of a topic that had been created again."""
+    first: dict[tuple[int, int, int], Send] = {}
+    for send in sorted(evidence.acknowledged.values(), key=lambda send: send.complete_ns or 0):
+        age = sum(moment_ns <= (send.complete_ns or 0) for moment_ns in recreations(evidence))
+        if age:
+            first.setdefault((age, send.partition, send.offset), send)
+    return {send.n for send in first.values()}
+
+
+def _sample(found: Corruption) -> Sample:
+    return {
+        "n": found.n,
+        "partition": found.partition,
+        "offset": found.offset,
+        "expected": found.expected,
+        "found": found.found,
+    }
+
+
+CHECK = Check(
+    name="corrupted",
+    summary="Records that are in the log otherwise than they were sent, or elsewhere than they were acknowledged.",
+    requirements=(
+        Requirement("PRD-ACC-12", Level.MUST, arises=attempts_without_success),
+        Requirement("PRD-SND-01", Level.MUST, arises=told_offsets),
+    ),
+    guarantees=EVERY,
+    channels=frozenset({"history", "log", "faults"}),
+    mutant="corrupts_on_retry",
+    find=find,
+)

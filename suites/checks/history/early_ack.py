@@ -1,0 +1,127 @@
+"""# early-ack
+
+## What it does
+
+Holds the moment at which the client reported a record as written against the moment at which the broker's answer for
+it passed the witness.
+
+## Why it is bad
+
+With acks=all an acknowledgement is the broker's word, not the client's hope. A client that speaks before the broker
+has answered may be lucky for years; the record that is lost on the one day on which it is not has been reported safe.
+
+## How it is judged per guarantee
+
+- **at-least-once, idempotent, transactional**: forbidden. An answer that says so must have passed, for one of the
+  record's copies, before the client reported it; it need not be lost for this to be wrong.
+- **at-most-once**: not judged.
+
+## What it needs
+
+The history, the log and the witness's frames; settings acks=all. Five milliseconds of slack, for the answer is stamped
+after its bytes went on. DUPLICATE_SEQUENCE says that a batch is written too, and names no offset: it counts for the
+batch with the same producer id, epoch and sequence. Where something passed unread on the way to the record's broker
+before it was reported, the answer may have been in that: inconclusive.
+
+## References
+
+PRD-SND-16, PRD-SND-01 (KIP-679).
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from harness.model.anomaly import Anomaly
+from harness.model.evidence import Evidence, Send
+from harness.model.rows import Finding, LogRecord
+from harness.model.units import NS_PER_MS
+from harness.model.verdicts import Level
+from harness.plugins.check import Check, Inconclusive, Requirement
+from harness.wire.error_table import BY_NAME
+from harness.workloads.produce import accounting
+from suites.analysis.attempts import BatchPlace, attempts, batch_place
+from suites.analysis.excuses import grants
+from suites.analysis.findings import UNREADABLE, of_send, require_acks_all
+from suites.analysis.promises import DURABLE
+from suites.analysis.unread import unread_about
+
+EARLY = Anomaly("early-ack", "{count:record} acknowledged before the broker had answered")
+SLACK_NS = 5 * NS_PER_MS
+DUPLICATE_SEQUENCE = BY_NAME["DUPLICATE_SEQUENCE_NUMBER"].code
+_SEQUENCES = 2**31
+
+
+class _Numbered(NamedTuple):
+    """A batch by its sequence."""
+
+    partition: int
+    sequence: tuple[int, ...]
+
+
+def find(evidence: Evidence) -> list[Finding]:
+    """At most one finding, counting records. Unsupported unless acks=all."""
+    require_acks_all(evidence)
+    answered = _answers(evidence)
+    found = evidence.copies
+    early = [
+        send
+        for n, send in accounting.acknowledged(evidence).items()
+        if n in found and not any(_said_in_time(copy, send, answered) for copy in found[n])
+    ]
+    hidden = {send.n: _unread(evidence, send, found[send.n]) for send in early}
+    accused = [send for send in early if not hidden[send.n]]
+    if early and not accused:
+        doubted = EARLY.found(len(early))
+        count = max(hidden.values())
+        raise Inconclusive(UNREADABLE.reason(of=doubted.anomaly, told=doubted.message, count=count))
+    return [EARLY.found(len(accused), map(of_send, accused))] if accused else []
+
+
+def _answers(evidence: Evidence) -> dict[BatchPlace | _Numbered, int]:
+    """When each batch was first answered as written, by its place or, where the answer named none, by its sequence."""
+    first: dict[BatchPlace | _Numbered, int] = {}
+    for attempt in attempts(evidence):
+        if attempt.answered_ns is None:
+            continue
+        batch: BatchPlace | _Numbered
+        if attempt.accepted:
+            batch = attempt.place
+        elif attempt.error_code == DUPLICATE_SEQUENCE and attempt.sequence is not None:
+            batch = _Numbered(attempt.part.partition, attempt.sequence)
+        else:
+            continue
+        first[batch] = min(attempt.answered_ns, first.get(batch, attempt.answered_ns))
+    return first
+
+
+@grants("duplicate-sequence-answer", "answer-stamped-late")
+def _said_in_time(copy: LogRecord, send: Send, answered: dict[BatchPlace | _Numbered, int]) -> bool:
+    """True if an answer that this copy is written passed before the client said so."""
+    latest_ns = (send.complete_ns or 0) + SLACK_NS
+    if answered.get(batch_place(copy), latest_ns + 1) <= latest_ns:
+        return True
+    base = (copy.sequence - (copy.offset - copy.base_offset)) % _SEQUENCES
+    numbered = _Numbered(copy.partition, (copy.producer_id, copy.producer_epoch, base))
+    return answered.get(numbered, latest_ns + 1) <= latest_ns
+
+
+def _unread(evidence: Evidence, send: Send, copies: list[LogRecord]) -> int:
+    """How much passed unread that may have been the answer."""
+    until_ns = (send.complete_ns or 0) + SLACK_NS
+    return max(unread_about(evidence, copy.partition, send.invoke_ns, until_ns) for copy in copies)
+
+
+def _acknowledged(evidence: Evidence) -> int:
+    return len(evidence.acknowledged)
+
+
+CHECK = Check(
+    name="early-ack",
+    summary="Records that the client reported as written before the broker had answered.",
+    requirements=(Requirement("PRD-SND-16", Level.MUST, arises=_acknowledged),),
+    guarantees=DURABLE,
+    channels=frozenset({"history", "log", "frames"}),
+    mutant="acknowledges_before_response",
+    find=find,
+)

@@ -1,0 +1,324 @@
+"""# gave-up
+
+## What it does
+
+Looks for records that the client reported as failed, or as unknown, although it had been told to retry without limit:
+while their delivery timeout had not passed, or although it had the network to itself for long enough to deliver them.
+
+## Why it is bad
+
+A lost connection is what retries are for. A client that gives up at once hands the problem to the application, which
+cannot know whether the record was written: sending it again may duplicate it, leaving it may lose it. A producer
+that declares itself dead over a lost answer stops a service that a second's patience would have kept.
+
+## How it is judged per guarantee
+
+- **at-least-once, idempotent, transactional**: forbidden where the client was given its limits. A client that cannot
+  set the number of retries or the delivery timeout is judged by what it could be given: that it gave records up is
+  a difference, told with their share.
+- **at-most-once**: not judged; there retries are off.
+
+Where retries are limited, giving up is what was asked for: unsupported.
+
+## What it needs
+
+The history, the faults as they were, and the witness's frames. A batch's time may count from its first record
+(KIP-91): a record that ends together, and with the same error, as the one before it in its partition whose time was
+over was not given up.
+
+Nor were the records of a batch that the broker refused as too large, one record or many: patience does not help them,
+and whether the client should have made smaller batches is for ``unsplit`` to say. Nor those that failed because a
+broker took their sequence for a wrong one, though it was right: that is for ``unmended``. Nor was a record reported
+as unknown that is in the log, and whose batch the broker, asked once more, called too large: nobody can find out that
+it was stored (the size is looked at first, a smaller batch is another batch). Records behind such a batch in its
+partition, which their client fails with it although nothing was wrong with theirs, are a difference:
+``gave-up-behind-refusal`` (franz-go keeps the order so).
+
+A record whose time was over was given up too if the network was there for long enough to deliver it: request.timeout.ms
+and reconnect.backoff.max.ms, one after the other, and five seconds more, with no fault on the way to its broker. A
+connection on which an answer came that was not for the oldest request is no such way until it ends, for no broker does
+that and nothing says how a client goes on. Records that lived then may wait until their time is over: that is a
+difference, ``given-up-out-of-turn`` (the Java client does so, and on other connections as well). A client process or a
+broker that stood still makes this inconclusive for the records that lived then, and so does a machine on which the
+harness was late, be it by many short stalls. A call that fails after max.block.ms was refused, not given up.
+
+## References
+
+PRD-SND-06 (a lost connection is retried like a retriable error), KIP-91. librdkafka before 2.5.0 gives up so now and
+then: "Unable to reconstruct MessageSet", issue 4736, which names 2.2.0 as the first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from harness.model.anomaly import Anomaly
+from harness.model.evidence import Evidence, Send
+from harness.model.rows import Finding
+from harness.model.units import NS_PER_MS
+from harness.model.verdicts import Level, Outcome
+from harness.plugins.check import Check, Inconclusive, Requirement
+from suites.analysis.attempts import Attempt, attempts, batch_place, origins, sent_again
+from suites.analysis.contradicted import failed_over_it
+from suites.analysis.disturbance import (
+    HARNESS_STALLED,
+    broker_stalls,
+    client_stalls,
+    harness_stalls,
+    late_harness,
+    stalled_by,
+    stalled_ns,
+)
+from suites.analysis.excuses import grants
+from suites.analysis.failures import failed_attempts, paths
+from suites.analysis.findings import listed_errors, of_send, require_unlimited_retries
+from suites.analysis.homes import home
+from suites.analysis.promises import DURABLE
+from suites.analysis.response_order import out_of_turn_ns
+from suites.analysis.too_large import TOO_LARGE, refusals
+from suites.analysis.way import way
+
+GAVE_UP = Anomaly("gave-up", "{count:record} given up over a network that came back ({errors})")
+GAVE_UP_EARLY = Anomaly(
+    "gave-up-early",
+    "{count:record} given up over a network that came back ({errors}): {told} of all; the client cannot set {lacks}",
+    Level.SHOULD,
+)
+STRANDED = Anomaly(
+    "given-up-out-of-turn",
+    "{count:record} expired over a network that came back, because answers had come out of turn ({errors})",
+    Level.SHOULD,
+)
+BEHIND = Anomaly(
+    "gave-up-behind-refusal",
+    "{count:record} failed together with the batch ahead of them, which alone was too large ({errors})",
+    Level.SHOULD,
+)
+TIMEOUT = "delivery.timeout.ms"
+LIMITS = ("retries", TIMEOUT)
+#: A client may count its delivery timeout from a little earlier than the call, or round it down.
+SLACK_MS = 1_000
+#: For what the settings do not bound: finding the cluster again, and the machine's own load.
+RECOVERY_SLACK_MS = 5_000
+#: The records of a batch end together; their results are stamped one after the other.
+TOGETHER_NS = 50 * NS_PER_MS
+NEVER_NS = 2**63
+
+_Spans = list[tuple[int, int]]
+
+
+def find(evidence: Evidence) -> list[Finding]:
+    """At most one finding, counting records that were given up. Unsupported if the client was told to give up."""
+    require_unlimited_retries(evidence)
+    limits = _Limits(evidence)
+    elsewhere = {send.n for refusal in refusals(evidence) for send in refusal.failed} | set(
+        failed_over_it(evidence)
+    )
+    failed = [
+        send
+        for send in evidence.sends.values()
+        if send.outcome is not Outcome.OK and send.complete_ns is not None and send.n not in elsewhere
+    ]
+    unknowable = _unknowable(evidence) if failed else set()
+    failed = [send for send in failed if send.outcome is Outcome.FAIL or send.n not in unknowable]
+    stranded = _stranded(evidence, limits.delivery_ns) if failed else set()
+    given_up = [
+        send for send in failed if limits.in_time(send) or (send.n not in stranded and limits.in_peace(send))
+    ]
+    behind = _behind(evidence, given_up) if given_up else set()
+    found = []
+    if accused := [send for send in given_up if send.n not in behind]:
+        found.append(_found(evidence, accused))
+    if carried := [send for send in given_up if send.n in behind]:
+        found.append(BEHIND.found(len(carried), map(of_send, carried), errors=listed_errors(carried)))
+    if found:
+        return found
+    if left := [send for send in failed if send.n in stranded and limits.in_peace(send)]:
+        return [STRANDED.found(len(left), map(of_send, left), errors=listed_errors(left))]
+    if doubted := next((send for send in failed if limits.in_peace(send, but_for_stalls=True)), None):
+        raise _doubt(evidence, doubted)
+    return []
+
+
+def _found(evidence: Evidence, given_up: list[Send]) -> Finding:
+    errors, samples = listed_errors(given_up), map(of_send, given_up)
+    lacks = tuple(setting for setting in LIMITS if setting in evidence.record.not_set)
+    if not lacks:
+        return GAVE_UP.found(len(given_up), samples, errors=errors)
+    share = f"{len(given_up) / len(evidence.sends):.1%}"
+    return GAVE_UP_EARLY.found(len(given_up), samples, told=share, errors=errors, lacks=lacks)
+
+
+def _doubt(evidence: Evidence, send: Send) -> Inconclusive:
+    told = f"record {send.n} was given up over a network that was there"
+    life = send.invoke_ns, send.complete_ns or send.invoke_ns
+    late_ms = stalled_ns(harness_stalls(evidence), *life) // NS_PER_MS
+    kind, stalled_ms = stalled_by(evidence, *life) or (HARNESS_STALLED, late_ms)
+    return Inconclusive(kind.reason(of=GAVE_UP.code, told=told, stalled_ms=stalled_ms))
+
+
+@dataclass(frozen=True)
+class _Limits:
+    """The limits that the client was given, and which records ended before them."""
+
+    evidence: Evidence
+
+    @cached_property
+    def _config(self) -> Mapping[str, str | int | bool]:
+        return self.evidence.record.spec.config
+
+    @cached_property
+    def delivery_ns(self) -> int:
+        """How long a record may take, less what clients round."""
+        return (int(self._config[TIMEOUT]) - SLACK_MS) * NS_PER_MS
+
+    @cached_property
+    def _recovery_ns(self) -> int:
+        request_ms, backoff_ms = self._config["request.timeout.ms"], self._config["reconnect.backoff.max.ms"]
+        return (int(request_ms) + int(backoff_ms) + RECOVERY_SLACK_MS) * NS_PER_MS
+
+    def in_time(self, send: Send) -> bool:
+        """True if it ended before its delivery timeout, and not with a batch whose time was over."""
+        return _took_ns(send) < self.delivery_ns and not self._blocked(send) and send.n not in self._expired
+
+    @grants("network-was-not-free", "process-stalled")
+    def in_peace(self, send: Send, *, but_for_stalls: bool = False) -> bool:
+        """True if it failed although its way was free for long enough; ``but_for_stalls``: had nothing stood still."""
+        spans = self._troubles(home(self.evidence, send))
+        if not but_for_stalls:
+            stalls = (client_stalls, broker_stalls, late_harness)
+            spans = [*spans, *(span for told in stalls for span in told(self.evidence))]
+        end_ns = send.complete_ns or send.invoke_ns
+        return _longest_peace_ns(send.invoke_ns, end_ns, spans) >= self._recovery_ns
+
+    @grants("blocked-call")
+    def _blocked(self, send: Send) -> bool:
+        """True if the call was refused after it had blocked."""
+        limit_ns = (int(self._config["max.block.ms"]) - SLACK_MS) * NS_PER_MS
+        return send.outcome is Outcome.FAIL and _took_ns(send) >= limit_ns
+
+    @cached_property
+    @grants("expired-with-its-batch")
+    def _expired(self) -> set[int]:
+        """The records that ended with a batch whose time was over: one by one from its first record on.
+
+        One that was acknowledged, or ended at another time or otherwise, ends the batch.
+        """
+        found: set[int] = set()
+        roots: dict[int | None, Send] = {}
+        for _, send in sorted(self.evidence.sends.items()):
+            partition = home(self.evidence, send)
+            root = roots.get(partition)
+            if send.outcome is Outcome.OK or send.complete_ns is None:
+                roots.pop(partition, None)
+            elif root is not None and _ended_with(send, root):
+                found.add(send.n)
+            elif _took_ns(send) >= self.delivery_ns:
+                roots[partition] = send
+                found.add(send.n)
+            else:
+                roots.pop(partition, None)
+        return found
+
+    def _troubles(self, partition: int | None) -> _Spans:
+        """When the way to a partition's broker was not free: faults, and connections whose answers tell nothing."""
+        path = paths(self.evidence).get(partition) if partition is not None else None
+        brokers = None if path is None else path.brokers
+        spans = [
+            (fault.begin_ns, fault.end_ns)
+            for fault in way(self.evidence).faults
+            if brokers is None or not fault.effects or any(fault.is_on(broker) for broker in brokers)
+        ]
+        ends = {attempt.conn: attempt.closed_ns for attempt in attempts(self.evidence)}
+        for conn, from_ns in out_of_turn_ns(self.evidence).items():
+            if path is None or conn in path.conns:
+                closed_ns = ends.get(conn)
+                spans.append((from_ns, NEVER_NS if closed_ns is None else max(from_ns, closed_ns)))
+        return spans
+
+
+def _ended_with(send: Send, root: Send) -> bool:
+    apart_ns = abs((send.complete_ns or 0) - (root.complete_ns or 0))
+    return apart_ns <= TOGETHER_NS and send.error == root.error and root.invoke_ns <= send.invoke_ns
+
+
+def _took_ns(send: Send) -> int:
+    return (send.complete_ns or send.invoke_ns) - send.invoke_ns
+
+
+@grants("behind-too-large")
+def _behind(evidence: Evidence, given_up: Iterable[Send]) -> set[int]:
+    """The records that their client failed with the batch ahead of them: of its partition, in its moment, as it did."""
+    refused = [refusal for refusal in refusals(evidence) if refusal.failed]
+    return {
+        send.n
+        for send in given_up
+        for refusal in refused
+        if home(evidence, send) == refusal.attempt.part.partition
+        and send.error == refusal.failed[0].error
+        and send.invoke_ns <= (refusal.attempt.answered_ns or 0)
+        and abs((send.complete_ns or 0) - (refusal.failed[0].complete_ns or 0)) <= TOGETHER_NS
+    }
+
+
+@grants("answers-out-of-turn")
+def _stranded(evidence: Evidence, delivery_ns: int) -> set[int]:
+    """The records that lived while a client had to do with an answer that was not for its oldest request.
+
+    On whichever connection: a client that is thrown out of reading one may lose what it had read of the others. It may
+    wait for the batches that it had then until their time is over, and with others behind them.
+    """
+    closed = {attempt.conn: attempt.closed_ns for attempt in attempts(evidence)}
+    spans = [
+        (from_ns, NEVER_NS if (end_ns := closed.get(conn)) is None else max(from_ns, end_ns) + delivery_ns)
+        for conn, from_ns in out_of_turn_ns(evidence).items()
+    ]
+    return {
+        send.n
+        for send in evidence.sends.values()
+        if any(
+            send.invoke_ns <= end_ns and from_ns <= (send.complete_ns or NEVER_NS)
+            for from_ns, end_ns in spans
+        )
+    }
+
+
+@grants("stored-then-too-large")
+def _unknowable(evidence: Evidence) -> set[int]:
+    """The records in the log whose batch was sent again and then refused for its size."""
+    made = attempts(evidence)
+    if not any(attempt.error_code == TOO_LARGE for attempt in made):
+        return set()
+    again = sent_again(made)
+    places = {place for place, origin in origins(evidence).items() if _is_too_large_later(origin, again)}
+    return {n for n, copies in evidence.copies.items() if any(batch_place(copy) in places for copy in copies)}
+
+
+def _is_too_large_later(attempt: Attempt, again: dict[Attempt, Attempt]) -> bool:
+    while (later := again.get(attempt)) is not None:
+        if later.error_code == TOO_LARGE:
+            return True
+        attempt = later
+    return False
+
+
+def _longest_peace_ns(begin_ns: int, end_ns: int, spans: Iterable[tuple[int, int]]) -> int:
+    """The longest stretch of a record's life that lies in none of these."""
+    longest_ns, free_from_ns = 0, begin_ns
+    for trouble_begin_ns, trouble_end_ns in sorted(spans):
+        longest_ns = max(longest_ns, min(trouble_begin_ns, end_ns) - free_from_ns)
+        free_from_ns = max(free_from_ns, trouble_end_ns)
+    return max(longest_ns, end_ns - free_from_ns)
+
+
+CHECK = Check(
+    name="gave-up",
+    summary="Records that the client gave up, over a network that came back.",
+    requirements=(Requirement("PRD-SND-06", Level.MUST, arises=failed_attempts),),
+    guarantees=DURABLE,
+    channels=frozenset({"history", "frames", "faults"}),
+    mutant="gives_up_on_disconnect",
+    find=find,
+)

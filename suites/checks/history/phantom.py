@@ -1,0 +1,76 @@
+"""# phantom
+
+## What it does
+
+Looks for records in the log that should not be there: a value that nobody sent, somebody else's value, a number that
+was never handed to the client, and a record of which the client said that it was certainly not written.
+
+## Why it is bad
+
+A consumer acts on something that never happened. The last kind is the worst: the application was told of a definite
+failure, made it good in some other way, and now it has happened twice.
+
+## How it is judged per guarantee
+
+Forbidden under all. A record whose result is *unknown* (a timeout, a lost connection) may be in the log or not: an
+expired record that turns up later is allowed. Which errors are definite is the client's own claim, told by its
+adapter; this check holds it to that.
+
+## What it needs
+
+The history, and the log of a topic that only this trial writes to. Values carry run, topic, producer, number and a
+checksum.
+
+## References
+
+PRD-ACC-12, PRD-SND-01; PRD-EXP-03 for what is allowed. Jepsen's aborted read (``G1a``) for a producer that failed.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+from harness.model.anomaly import Anomaly, Sample
+from harness.model.evidence import Evidence
+from harness.model.payload import decode
+from harness.model.rows import Finding
+from harness.model.verdicts import Level
+from harness.plugins.check import Check, Requirement
+from harness.workloads.produce import accounting
+from harness.workloads.produce.accounting import Phantom
+from suites.analysis.excuses import grants
+from suites.analysis.findings import of_copy
+from suites.analysis.met import attempts_without_success, told_offsets
+from suites.analysis.promises import EVERY
+
+UNEXPECTED = Anomaly("phantom", "{count:log record} {why}")
+
+
+@grants("result-unknown")
+def find(evidence: Evidence) -> list[Finding]:
+    """One finding a reason, each counting log records."""
+    by_reason: dict[str, list[Phantom]] = defaultdict(list)
+    for phantom in accounting.phantoms(evidence):
+        by_reason[phantom.why].append(phantom)
+    return [UNEXPECTED.found(len(found), map(_sample, found), why=why) for why, found in by_reason.items()]
+
+
+def _sample(phantom: Phantom) -> Sample:
+    identity = decode(phantom.record.value)
+    return of_copy(phantom.record, identity.n if identity else None) | {
+        "value": (phantom.record.value or "")[:80]
+    }
+
+
+CHECK = Check(
+    name="phantom",
+    summary="Records in the log that nobody sent, or that the client reported as certainly not written.",
+    requirements=(
+        Requirement("PRD-ACC-12", Level.MUST, arises=attempts_without_success),
+        Requirement("PRD-SND-01", Level.MUST, arises=told_offsets),
+    ),
+    guarantees=EVERY,
+    channels=frozenset({"history", "log"}),
+    mutant="reports_success_as_failure",
+    find=find,
+)

@@ -1,0 +1,183 @@
+"""# still-pending
+
+## What it does
+
+Looks for records that never got a result, though the faults are gone and the client had every chance: its own
+delivery timeout has passed, or it has said that its flush or its close was a success. Then for records that got their
+result only after a flush or close had said that all was done, and for a flush or close that never came back. And for
+a client library that ended its own process, by an error that its application cannot catch.
+
+## Why it is bad
+
+A future that never completes leaks memory, blocks shutdown, and hides a loss: nobody is told, so nobody retries.
+
+## How it is judged per guarantee
+
+Forbidden under all. A result may be a success, a failure or "unknown"; none at all is what is wrong. ``flush()`` and
+``close()`` promise that everything sent before has a result when they return.
+
+## What it needs
+
+The history to the end of the trial. A record whose time has not run out yet when the trial ends, or that is missing
+while something stalled, is inconclusive: the client, a broker or the harness, since the oldest of these records was
+handed over, or since the call that does not return.
+
+A client without a delivery timeout is judged by ``stuck``.
+
+## References
+
+PRD-CLS-01, PRD-CLS-03. ``stuck producer`` in the Bufstream report; ``no progress after heal``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from harness.model.anomaly import Anomaly, ReasonKind, Sample
+from harness.model.contract import CRASHED, Fatal, OpComplete, OpInvoke
+from harness.model.evidence import Evidence, Send
+from harness.model.exchanges import FOR_EVER
+from harness.model.rows import Finding
+from harness.model.units import NS_PER_MS
+from harness.model.verdicts import Level, Outcome
+from harness.plugins.check import Check, Inconclusive, Requirement
+from suites.analysis.disturbance import CLIENT_STALLED, client_stalls, stalled_by, stalled_ns
+from suites.analysis.excuses import grants
+from suites.analysis.findings import of_send
+from suites.analysis.promises import EVERY
+from suites.checks.history.delivery_timeout import SETTING, limit_ms
+
+PENDING = Anomaly("still-pending", "{count:record} never got a result")
+PENDING_AFTER_SUCCESS = Anomaly("still-pending", "{count:record} never got a result, though {ops} succeeded")
+FALSE_FLUSH = Anomaly("false-flush", "{count:record} got a result only after a flush or close had returned")
+HUNG = Anomaly("hung-call", "{ops} never returned, long after the time it was given")
+CRASHED_ITSELF = Anomaly(
+    "crashed", "the client ended its own process, {pending:record} without a result: {told}"
+)
+NO_LIMIT = ReasonKind("no-limit", "{of}: {told}, but the client has no {setting} that could have passed")
+TIME_LEFT = ReasonKind("time-left", "{of}: {told}, but the oldest had {left_ms} ms left when the trial ended")
+
+#: Results and the end of a flush may be stamped by different threads of a client.
+SLACK_MS = 1_000
+
+
+def find(evidence: Evidence) -> list[Finding]:
+    """At most a finding of each kind. Inconclusive if the client still had time, or client or broker stood still."""
+    if crash := _crashed(evidence):
+        return [crash]
+    return [*_never(evidence), *_too_late(evidence), *_hung(evidence)]
+
+
+def _crashed(evidence: Evidence) -> Finding | None:
+    """What ended the process is said before anybody asks how long its records have been waiting."""
+    crash = next(
+        (event for event in evidence.history if isinstance(event, Fatal) and event.error == CRASHED), None
+    )
+    if crash is None:
+        return None
+    pending = [send for send in evidence.sends.values() if send.pending]
+    return CRASHED_ITSELF.found(
+        max(1, len(pending)), map(of_send, pending), pending=len(pending), told=crash.message
+    )
+
+
+def _never(evidence: Evidence) -> list[Finding]:
+    pending = [send for send in evidence.sends.values() if send.complete_ns is None]
+    if not pending:
+        return []
+    oldest_ns = min(send.invoke_ns for send in pending)
+    kept = tuple(event.op for event in _done(evidence) if event.invoke_ns[0] >= oldest_ns)
+    kind = PENDING_AFTER_SUCCESS if kept else PENDING
+    found = kind.found(len(pending), map(of_send, pending), ops=kept)
+    if kept:
+        _doubt_if_starved(evidence, oldest_ns, found)
+    else:
+        _doubt_unless_overdue(evidence, oldest_ns, found)
+        _doubt_if_stalled(evidence, oldest_ns, FOR_EVER, found)
+    return [found]
+
+
+def _too_late(evidence: Evidence) -> list[Finding]:
+    done = [(op.invoke_ns[0], op.complete_ns[0] + SLACK_MS * NS_PER_MS) for op in _done(evidence)]
+    first_ns = min((until_ns for _, until_ns in done), default=0)
+    late = [
+        send
+        for send in evidence.sends.values()
+        if done and send.complete_ns is not None and send.complete_ns > first_ns and _is_late(send, done)
+    ]
+    if not late:
+        return []
+    found = FALSE_FLUSH.found(len(late), map(of_send, late))
+    lived_ns = min(send.invoke_ns for send in late), max(send.complete_ns or 0 for send in late)
+    _doubt_if_stalled(evidence, *lived_ns, found)
+    return [found]
+
+
+def _hung(evidence: Evidence) -> list[Finding]:
+    answered = {event.id for event in evidence.history if isinstance(event, OpComplete)}
+    invoked = [event for event in evidence.history if isinstance(event, OpInvoke) and event.op != "send"]
+    hung = [event for event in invoked if event.id not in answered]
+    if not hung:
+        return []
+    samples: Iterator[Sample] = ({"op": event.op, "invoke_ns": event.mono_ns} for event in hung)
+    found = HUNG.found(len(hung), samples, ops=tuple(event.op for event in hung))
+    called_ns = min(event.mono_ns for event in hung)
+    # The heartbeats of a process that does not run any more are missed until then.
+    since_ns = min(called_ns, (evidence.record.phases.final_ns or called_ns) - 1)
+    _doubt_if_stalled(evidence, since_ns, FOR_EVER, found)
+    return [found]
+
+
+def _done(evidence: Evidence) -> list[OpComplete]:
+    """The flushes and closes that said that all was done."""
+    ops = (
+        event
+        for event in evidence.history
+        if isinstance(event, OpComplete) and event.op in ("flush", "close")
+    )
+    return [op for op in ops if op.outcome == [Outcome.OK]]
+
+
+@grants("said-by-another-thread")
+def _is_late(send: Send, done: list[tuple[int, int]]) -> bool:
+    """True for a result that came after the last moment of a flush or close that was called behind its send."""
+    complete_ns = send.complete_ns or 0
+    return any(send.invoke_ns < invoke_ns and complete_ns > until_ns for invoke_ns, until_ns in done)
+
+
+@grants("stalled-while-pending")
+def _doubt_if_stalled(evidence: Evidence, begin_ns: int, end_ns: int, found: Finding) -> None:
+    """Raise Inconclusive if anything stalled in that time."""
+    if (stall := stalled_by(evidence, begin_ns, end_ns)) is not None:
+        kind, stalled_ms = stall
+        raise Inconclusive(kind.reason(of=found.anomaly, told=found.message, stalled_ms=stalled_ms))
+
+
+@grants("client-stalled-while-pending")
+def _doubt_if_starved(evidence: Evidence, begin_ns: int, found: Finding) -> None:
+    """Raise Inconclusive if the client stalled from then on; one that says that all is done waits for no broker."""
+    if stall_ns := stalled_ns(client_stalls(evidence), begin_ns, FOR_EVER):
+        stalled_ms = stall_ns // NS_PER_MS
+        raise Inconclusive(CLIENT_STALLED.reason(of=found.anomaly, told=found.message, stalled_ms=stalled_ms))
+
+
+@grants("time-left")
+def _doubt_unless_overdue(evidence: Evidence, oldest_ns: int, found: Finding) -> None:
+    of, told = found.anomaly, found.message
+    if SETTING in evidence.record.not_set:
+        raise Inconclusive(NO_LIMIT.reason(of=of, told=told, setting=SETTING))
+    end_ns = evidence.record.phases.end_ns
+    left_ms = limit_ms(evidence) - ((end_ns or oldest_ns) - oldest_ns) // NS_PER_MS
+    if left_ms > 0:
+        raise Inconclusive(TIME_LEFT.reason(of=of, told=told, left_ms=left_ms))
+
+
+CHECK = Check(
+    name="still-pending",
+    summary="Records that never got a result, or only after a flush or close that said that all was done.",
+    requirements=(Requirement("PRD-CLS-01", Level.MUST), Requirement("PRD-CLS-03", Level.MUST)),
+    guarantees=EVERY,
+    channels=frozenset({"history"}),
+    mutant="drops_batch_on_disconnect",
+    find=find,
+)

@@ -1,0 +1,1 @@
+"""Checks of the client's own trace, where it writes one."""

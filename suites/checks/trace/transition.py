@@ -1,0 +1,120 @@
+"""# transition
+
+## What it does
+
+Follows every state machine of the client through its trace: each connection, each batch, the producer id, each
+partition's sequence numbers, the producer itself. Every move must be in the catalogue's table and begin where the last
+one ended; a batch must take exactly one final state.
+
+## Why it is bad
+
+A move that no table has is a state that nobody thought about: a request on a connection that has not told its versions,
+a result for a record that had one already, a sequence that goes on after a gap. It may do no harm today.
+
+## How it is judged per guarantee
+
+- **all**: forbidden.
+
+## What it needs
+
+The client's own trace; where a client tells none it is not asked.
+
+## References
+
+NET-CON-01, NET-CON-11 (KIP-35, KIP-152), PRD-FIN-01 to PRD-FIN-03 (ProducerBatch.finalState), PRD-IDM-11 (KIP-360).
+"""
+
+from __future__ import annotations
+
+from clients.reference.telemetry.trace import BatchEnded, StateChanged
+from harness.model.evidence import Evidence
+from harness.model.rows import Finding
+from harness.model.verdicts import Guarantee
+from harness.plugins.check import Check
+from suites.checks.trace.situations import judged
+from suites.checks.trace.trace_model import (
+    FINAL,
+    INITIAL,
+    MOVES,
+    MUST,
+    SHOULD,
+    Monitor,
+    accusation,
+    breach_anomaly,
+    events_of,
+)
+
+_RULES = {
+    "connection": "NET-CON-01",
+    "batch": "PRD-FIN-01",
+    "producer-id": "PRD-IDM-11",
+    "sequence": "PRD-IDM-07",
+}
+_FORGOTTEN = frozenset({"DISCONNECTED", "AUTHENTICATION_FAILED"})
+
+
+class Transitions(Monitor):
+    """Where every machine stands, and which batches were reported to have ended."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._states: dict[str, dict[str, str]] = {machine: {} for machine in MOVES}
+        self._reported: set[str] = set()
+        self.handlers = {StateChanged: self._moved, BatchEnded: self._ended}
+
+    def _moved(self, event: StateChanged) -> None:
+        machine, subject, before, after = event.machine, event.subject, event.before, event.after
+        states = self._states.get(machine)
+        if states is None:
+            return
+        last = states.get(subject) or INITIAL[machine]
+        states[subject] = after
+        if MOVES[machine].get((before, event.cause)) != after:
+            self._illegal(event, f"went from {before} to {after} by {event.cause}, which no table has")
+        elif last != before and not self._is_new_address(event, last):
+            self._illegal(event, f"left {before} by {event.cause}, where it was {last}")
+
+    @staticmethod
+    def _is_new_address(event: StateChanged, last: str) -> bool:
+        """A node at a new address begins anew, whatever became of the old one (NET-CON-10)."""
+        return event.machine == "connection" and event.cause == "connect" and last in _FORGOTTEN
+
+    def _illegal(self, event: StateChanged, what: str) -> None:
+        rule = "PRD-FIN-03" if event.before in FINAL else _RULES.get(event.machine, "PRD-CLS-03")
+        self.accuse(rule, event, f"{event.machine} {event.subject}".strip(), what)
+
+    def _ended(self, event: BatchEnded) -> None:
+        state = self._states["batch"].get(event.batch)
+        if event.batch in self._reported:
+            self.accuse("PRD-FIN-01", event, event.batch, "took a second final state")
+        elif state not in FINAL:
+            self.accuse("PRD-FIN-01", event, event.batch, f"was reported as ended in the state {state}")
+        elif (state == "SUCCEEDED") is bool(event.error):
+            told = event.error or "stored"
+            self.accuse("PRD-FIN-01", event, event.batch, f"was reported as {told} in the state {state}")
+        self._reported.add(event.batch)
+
+
+ANOMALY = breach_anomaly("transition")
+
+
+def find(evidence: Evidence) -> list[Finding]:
+    """A finding a requirement, with one count a move or end that may not be."""
+    return accusation(ANOMALY, Transitions().watch(events_of(evidence)))
+
+
+CHECK = Check(
+    name="transition",
+    summary="Moves of the client's state machines that no table has, and batches with more than one end.",
+    requirements=(
+        judged("NET-CON-01", SHOULD),
+        judged("PRD-FIN-01", MUST),
+        judged("PRD-FIN-02", SHOULD),
+        judged("PRD-FIN-03", SHOULD),
+        judged("PRD-IDM-11", SHOULD),
+    ),
+    guarantees=frozenset(Guarantee),
+    channels=frozenset({"trace"}),
+    mutant="ends_batches_twice",
+    find=find,
+)

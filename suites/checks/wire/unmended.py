@@ -1,0 +1,81 @@
+"""# unmended
+
+## What it does
+
+Looks for records that an idempotent producer failed because a broker said that their sequence was out of order, or
+their producer unknown, although they were the next of their partition, or were stored already.
+
+## Why it is bad
+
+The broker has lost something, and the producer has not: it knows what was acknowledged, and may begin anew under a
+higher epoch (KIP-360). A producer that declares itself dead instead stops its service until somebody builds it again,
+and hands everything that it still had to the application.
+
+## How it is judged per guarantee
+
+- **idempotent, transactional**: the Java client mends its numbers and goes on; others end. The level is SHOULD: it is a
+  difference, unless the client documents the same.
+- **at-least-once, at-most-once**: not judged; there are no sequences.
+
+## What it needs
+
+The history, the log and the witness's frames: which batch was answered so, and that it began where the last
+acknowledged one of its partition ended; or that it is in the log, and was sent again because its answer alone was lost
+while answers behind it came. What failed over it are the records of its partition that were handed over by then; all of
+them if the client acknowledges nothing that it was handed later. Records whose delivery timeout was over are left out,
+and so are all where retries are limited.
+
+## References
+
+PRD-IDM-09, PRD-IDM-12 (KIP-360). librdkafka calls it fatal where it happens to the first batch on its way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from harness.model.anomaly import Anomaly
+from harness.model.evidence import Evidence
+from harness.model.rows import Finding
+from harness.model.verdicts import Level
+from harness.plugins.check import Check, Requirement
+from harness.wire.error_table import BY_NAME
+from suites.analysis.contradicted import contradicted, failed_over_it
+from suites.analysis.findings import listed_errors, of_send, require_unlimited_retries
+from suites.analysis.promises import EXACTLY_ONCE
+
+UNMENDED = Anomaly(
+    "unmended",
+    "{count:record} failed because the broker refused a sequence that was right ({errors})",
+    Level.SHOULD,
+)
+
+
+def find(evidence: Evidence) -> list[Finding]:
+    """At most one finding, counting the records. Unsupported where retries are limited."""
+    require_unlimited_retries(evidence)
+    failed = failed_over_it(evidence)
+    if not failed:
+        return []
+    errors = listed_errors(failed.values())
+    return [UNMENDED.found(len(failed), map(of_send, failed.values()), errors=errors)]
+
+
+def _with(error: str) -> Callable[[Evidence], int]:
+    """Counts the batches that were refused with this error though their sequence was right."""
+    code = BY_NAME[error].code
+    return lambda evidence: sum(attempt.error_code == code for attempt in contradicted(evidence))
+
+
+CHECK = Check(
+    name="unmended",
+    summary="Records that failed because the broker took a right sequence for a wrong one.",
+    requirements=(
+        Requirement("PRD-IDM-09", Level.SHOULD, EXACTLY_ONCE, _with("OUT_OF_ORDER_SEQUENCE_NUMBER")),
+        Requirement("PRD-IDM-12", Level.SHOULD, EXACTLY_ONCE, _with("UNKNOWN_PRODUCER_ID")),
+    ),
+    guarantees=EXACTLY_ONCE,
+    channels=frozenset({"history", "frames", "log"}),
+    mutant="out_of_order_is_fatal",
+    find=find,
+)

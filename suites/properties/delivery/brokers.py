@@ -1,0 +1,186 @@
+"""Which broker is asked, under which address, and what it costs the others that one is slow or gone."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from hypothesis import strategies as st
+from kio.schema.errors import ErrorCode
+
+from clients.reference.errors import IllegalStateError
+from clients.reference.producer.producer import Components
+from clients.reference.telemetry.trace import ConnectAttempt, ConnectionEnded
+from harness.simulated.scheduler import NS_PER_MS
+from harness.wire.apis import Api
+from harness.wire.makers import make, nested
+from harness.wire.messages import message_class
+from suites.properties.delivery.response_editing import Meddler, Seen
+from suites.properties.property import law
+from suites.properties.simulation import TOPIC, Bench
+
+NODE, REACHABLE = 1, "broker-1"
+
+
+@law(
+    "NET-CON-09",
+    dead=st.lists(st.sampled_from(["dead-1", "dead-2", "dead-3"]), max_size=3, unique=True),
+    at=st.integers(0, 3),
+)
+def every_address_gets_its_turn(components: Components, dead: list[str], at: int) -> None:
+    """The addresses of a name are tried in turn until one answers; after a loss the name is looked up again."""
+    addresses = [*dead[:at], REACHABLE, *dead[at:]]
+    bench = Bench(components, names={REACHABLE: addresses})
+    bench.warm()
+    first_tried = [event.address for event in bench.told(ConnectAttempt)[: addresses.index(REACHABLE) + 1]]
+    assert first_tried == [f"{host}:9092" for host in addresses[: len(first_tried)]]
+    bench.network._names[REACHABLE] = ["elsewhere", REACHABLE]
+    tried = len(bench.told(ConnectAttempt))
+    bench.proxy().cut()
+    bench.warm()
+    again = [event.address for event in bench.told(ConnectAttempt)[tried:] if event.node == NODE]
+    assert again[:2] == ["elsewhere:9092", f"{REACHABLE}:9092"][: len(again)], again
+
+
+@law("NET-CON-02", known=st.integers(0, 3), named=st.booleans())
+def an_older_broker_is_asked_again(components: Components, known: int, named: bool) -> None:
+    """A broker that does not know the version of ApiVersions is asked on the same connection with one that it knows."""
+    bench = Bench(components)
+
+    def older(seen: Seen, body: Any) -> Any:
+        if seen.version <= known:
+            return body
+        kind = message_class(Api.API_VERSIONS, 0, "response")
+        entry = make(
+            nested(kind, "ApiVersion"), api_key=int(Api.API_VERSIONS), min_version=0, max_version=known
+        )
+        return make(kind, error_code=ErrorCode.unsupported_version, api_keys=(entry,) if named else ())
+
+    meddler = Meddler(bench, {Api.API_VERSIONS: older})
+    bench.warm()
+    asked = [seen.version for seen in meddler.of(Api.API_VERSIONS)]
+    assert asked[1] == (known if named else 0), f"asked in {asked}"
+    assert not bench.told(ConnectionEnded)
+
+
+@law("NET-CON-13", throttle_ms=st.integers(200, 2_000), topics=st.integers(1, 4))
+def a_throttled_node_is_asked_nothing(components: Components, throttle_ms: int, topics: int) -> None:
+    """What any broker can answer is not asked of one that wants to be left alone, while others are free."""
+    bench = Bench(components, {"retry.backoff.ms": 10}, nodes=3)
+    bench.warm()
+    throttling = bench.cluster.leader(TOPIC, 0)[0]
+    bench.cluster.set_throttle_ms(Api.PRODUCE, throttle_ms)
+    bench.warm()
+    bench.cluster.set_throttle_ms(Api.PRODUCE, 0)
+    until_ms = bench.now_ms + throttle_ms - 50
+    for number in range(topics):
+        bench.cluster.create_topic(f"new-{number}", 1)
+        bench.send(topic=f"new-{number}", partition=0)
+        bench.run(20)
+    asked = [event for event in bench.requests("Metadata") if event.at_ms >= until_ms - throttle_ms + 50]
+    assert asked, "nobody was asked"
+    early = [event for event in asked if event.node == throttling and event.at_ms < until_ms]
+    assert not early, f"node {throttling} was asked {early[0].api} while it throttles"
+
+
+@law("PRD-ACC-13", delay_ms=st.integers(3_000, 20_000), down=st.booleans(), count=st.integers(1, 4))
+def a_slow_broker_holds_up_its_own_partitions_alone(
+    components: Components, delay_ms: int, down: bool, count: int
+) -> None:
+    """Records for other brokers go on while one takes nothing."""
+    bench = Bench(components, {"max.in.flight.requests.per.connection": 1}, nodes=2, partitions=2)
+    leaders = {bench.cluster.leader(TOPIC, partition)[0]: partition for partition in range(2)}
+    assert len(leaders) == 2
+    for partition in range(2):
+        bench.warm(partition=partition)
+    slow = bench.proxy(1)
+    if down:
+        slow.refuse("law")
+        slow.cut()
+    else:
+        slow.down.delay("law", delay_ms * NS_PER_MS)
+    held = [bench.send(partition=leaders[1])]
+    bench.run(20)
+    held.append(bench.send(partition=leaders[1]))
+    for _ in range(count):
+        went = bench.send(partition=leaders[2])
+        bench.run(500)
+        assert went.is_done, "held up by another broker"
+        assert went.error is None
+    assert not any(each.is_done for each in held)
+
+
+@law("MET-15", creates=st.booleans())
+def topics_may_be_created_by_being_used(components: Components, creates: bool) -> None:
+    """A producer asks for topics so that brokers which create them may do it; else the send fails in time."""
+    bench = Bench(components, {"max.block.ms": 3_000})
+    bench.cluster.settings.auto_create_topics_enable = creates
+    meddler = Meddler(bench)
+    delivery = bench.send(topic="new")
+    assert bench.run_until(lambda: delivery.is_done, 10_000)
+    assert (delivery.error is None) is creates, f"{delivery.error}"
+    named = [seen.body for seen in meddler.of(Api.METADATA) if seen.body.topics]
+    assert named and all(body.allow_auto_topic_creation for body in named)
+
+
+@law("MET-06", empty=st.integers(1, 3), partitions=st.integers(1, 3))
+def an_answer_without_brokers_forgets_nothing(components: Components, empty: int, partitions: int) -> None:
+    """A Metadata answer that names no broker is a failure: what is known is still used, and it is asked for again."""
+    bench = Bench(components, {"metadata.max.age.ms": 1_000, "linger.ms": 0}, partitions=partitions)
+    bench.warm()
+    left = [empty]
+
+    def wiped(_: Seen, body: Any) -> Any:
+        left[0] -= 1
+        return replace(body, brokers=()) if left[0] >= 0 else body
+
+    Meddler(bench, {Api.METADATA: wiped})
+    assert bench.run_until(lambda: left[0] < empty, 5_000), "metadata is never asked for again"
+    bench.run(5)
+    sent = [bench.send(partition=partition) for partition in range(partitions)]
+    bench.run(10)
+    assert all(each.is_done and each.error is None for each in sent), "what was known is forgotten"
+    assert bench.run_until(lambda: left[0] < 0, 10_000), "a failure is not repeated"
+
+
+@law("MET-07", delay_ms=st.integers(5, 200), between_ms=st.integers(1, 4), topics=st.integers(2, 4))
+def an_older_answer_is_none_about_a_newer_topic(
+    components: Components, delay_ms: int, between_ms: int, topics: int
+) -> None:
+    """A topic that is wanted while a question is on its way is asked for by the next one."""
+    bench = Bench(components, {"max.block.ms": 3_000, "retry.backoff.ms": 10})
+    bench.warm()
+    for number in range(topics):
+        bench.cluster.create_topic(f"new-{number}", 1)
+    bench.run(1_000)
+    bench.proxy().down.delay("law", delay_ms * NS_PER_MS)
+    sent = []
+    for number in range(topics):
+        sent.append(bench.send(topic=f"new-{number}"))
+        bench.run(between_ms)
+    assert bench.run_until(lambda: all(each.is_done for each in sent), 10_000)
+    assert [each.error for each in sent] == [None] * topics
+
+
+@law(
+    "PRD-CLS-05",
+    count=st.integers(0, 4),
+    again=st.integers(1, 3),
+    timeout_ms=st.none() | st.integers(0, 5_000),
+)
+def a_closed_producer_stays_closed(
+    components: Components, count: int, again: int, timeout_ms: int | None
+) -> None:
+    """close() ends every record, may be repeated, and leaves a producer that takes no record."""
+    bench = Bench(components, {"linger.ms": 60_000, "delivery.timeout.ms": 120_000})
+    sent = [bench.send() for _ in range(count)]
+    bench.run(1_000)
+    for _ in range(again):
+        assert bench.close(timeout_ms), "close does not come back"
+    assert all(each.is_done for each in sent), "a record has no result"
+    assert timeout_ms == 0 or not any(each.error for each in sent)
+    try:
+        bench.send()
+    except IllegalStateError:
+        return
+    raise AssertionError("a closed producer took a record")

@@ -1,0 +1,86 @@
+"""What each guarantee promises, whatever the network and the brokers do: one law a guarantee.
+
+The evidence of a drawn trial is judged by all checks that judge live trials. A trial that fails is printed as a plan,
+which ``kafka-trial replay`` runs again.
+"""
+
+from __future__ import annotations
+
+import msgspec
+from hypothesis import note
+
+from clients.adapters.reference.simulated import start
+from clients.reference.producer.producer import Components
+from harness.judging.judge import judge
+from harness.model.contract import Configure
+from harness.model.dice import Dice
+from harness.model.spec import Plan, TrialSpec
+from harness.model.verdicts import Guarantee, Verdict
+from harness.plugins import registry
+from harness.simulated.network import Network
+from harness.simulated.ports import Clock, SimulatedClient, Tell
+from harness.simulated.trial import SimulatedTrial
+from suites.properties.delivery.schedules import REFERENCE, brought_about, trials
+from suites.properties.property import example, law
+from suites.scenarios.generated import ANY_SCENARIO
+
+#: A random schedule may have no effect, and a check may not be able to tell; neither is an accusation.
+NO_ACCUSATION = (Verdict.PASS, Verdict.NOT_EXERCISED, Verdict.INCONCLUSIVE, Verdict.UNSUPPORTED)
+#: What a client promises whatever its guarantee, beside the checks of its trace.
+PROMISED = (
+    "E2E-DEL-01",
+    "E2E-DEL-02",
+    "E2E-DEL-03",
+    "PRD-ACC-12",
+    "PRD-SND-01",
+    "PRD-SND-06",
+    "PRD-SND-14",
+    "PRD-SND-16",
+    "PRD-CLS-01",
+    "PRD-CLS-03",
+    "PRD-EXP-01",
+)
+
+
+class Made:
+    """A client kind of given components, for a law that knows no names."""
+
+    def __init__(self, components: Components) -> None:
+        self._components = components
+
+    def simulated(
+        self, settings: Configure, network: Network, clock: Clock, dice: Dice, tell: Tell
+    ) -> SimulatedClient | None:
+        """See :class:`harness.simulated.ports.SimulatedClientKind`."""
+        return start("drawn", REFERENCE.version, self._components, settings, network, clock, dice, tell)
+
+
+def _keeps_its_promises(components: Components, spec: TrialSpec) -> None:
+    evidence = SimulatedTrial(spec, "drawn", Made(components)).run()
+    verdict = judge(evidence, ANY_SCENARIO, registry.checks())
+    if verdict.verdict not in NO_ACCUSATION:
+        plan = msgspec.json.encode(Plan(spec.seed, (spec,))).decode()
+        note(f"kafka-trial replay - <<'PLAN'\n{plan}\nPLAN")
+        raise AssertionError(f"{verdict.verdict}: {verdict.reason}")
+
+
+@law("E2E-DEL-03", *PROMISED, spec=trials(Guarantee.AT_MOST_ONCE))
+def at_most_once(components: Components, spec: TrialSpec) -> None:
+    """Without retries no record is in the log twice, what failed for certain is not there, and every send ends."""
+    _keeps_its_promises(components, spec)
+
+
+@law("E2E-DEL-01", *PROMISED, spec=trials(Guarantee.AT_LEAST_ONCE))
+@example(spec=brought_about("produce/disconnect", Guarantee.AT_LEAST_ONCE))
+@example(spec=brought_about("produce/dropped-response", Guarantee.AT_LEAST_ONCE))
+def at_least_once(components: Components, spec: TrialSpec) -> None:
+    """No acknowledged record is missing, each duplicate and each change of order is explained, and every send ends."""
+    _keeps_its_promises(components, spec)
+
+
+@law("E2E-DEL-02", *PROMISED, spec=trials(Guarantee.IDEMPOTENT))
+@example(spec=brought_about("produce/disconnect", Guarantee.IDEMPOTENT))
+@example(spec=brought_about("produce/dropped-response", Guarantee.IDEMPOTENT))
+def idempotent(components: Components, spec: TrialSpec) -> None:
+    """Each acknowledged record is in the log exactly once and in the order of sending, and every send ends."""
+    _keeps_its_promises(components, spec)

@@ -1,0 +1,69 @@
+"""Trials drawn by Hypothesis: the vocabulary of generated/any, with choices that shrink.
+
+The very functions that a seed's dice decide are decided by Hypothesis here, so that both draw from the same world; a
+trial that breaks a promise is made smaller choice by choice, and is a plan that can be run again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TypeVar
+
+from hypothesis import strategies as st
+
+from clients.adapters.reference import project_version
+from harness.model.dice import Dice
+from harness.model.spec import ClientRef, FaultSpec, TrialSpec
+from harness.model.verdicts import Guarantee
+from harness.planning.plan import make_plan
+from harness.plugins import registry
+from suites.scenarios.generated import ANY_SCENARIO
+from suites.simulate.generated import BROKER_VERSION, NODES, spec_of
+
+T = TypeVar("T")
+
+REFERENCE = ClientRef("reference", project_version())
+
+
+class DrawnDice(Dice):
+    """Dice whose numbers Hypothesis chooses, the lowest and the first option being the simplest."""
+
+    def __init__(self, draw: st.DrawFn) -> None:
+        self._draw = draw
+
+    def between(self, low: int, high: int) -> int:
+        return self._draw(st.integers(low, high))
+
+    def choice(self, options: Sequence[T]) -> T:
+        return self._draw(st.sampled_from(options))
+
+
+@st.composite
+def trials(draw: st.DrawFn, guarantee: Guarantee) -> TrialSpec:
+    """A trial of generated/any under ``guarantee`` on one to three nodes."""
+    dice = DrawnDice(draw)
+    scenario = replace(
+        ANY_SCENARIO,
+        guarantees=(guarantee,),
+        schedule=lambda _: _fewer(draw, ANY_SCENARIO.schedule(dice)),
+        draw_config=lambda _: ANY_SCENARIO.draw_config(dice) if ANY_SCENARIO.draw_config else {},
+        draw_workload=lambda _: (
+            ANY_SCENARIO.draw_workload(dice) if ANY_SCENARIO.draw_workload else ANY_SCENARIO.workload
+        ),
+    )
+    broker = f"scripted:{BROKER_VERSION}x{draw(st.integers(*NODES))}"
+    seed = draw(st.integers(0, 999))
+    [spec] = make_plan([scenario], [REFERENCE], [broker], [seed]).trials
+    return spec
+
+
+def brought_about(scenario: str, guarantee: Guarantee) -> TrialSpec:
+    """The trial of a named scenario, which brings its situation about with any seed."""
+    return spec_of(replace(registry.scenario(scenario), guarantees=(guarantee,)), REFERENCE, 0)
+
+
+def _fewer(draw: st.DrawFn, faults: tuple[FaultSpec, ...]) -> tuple[FaultSpec, ...]:
+    """All of the faults, or, when a failure is made smaller, only some."""
+    kept = tuple(fault for fault in faults if draw(st.integers(0, 7)) or len(faults) == 1)
+    return kept or faults[:1]

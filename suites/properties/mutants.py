@@ -1,0 +1,134 @@
+"""``kafka-trial mutants``: clients with one defect each against the laws and checks that are meant to catch them."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+import typer
+from rich.table import Table
+
+from clients.mutants import MUTANTS
+from harness.cli.console import answer, say
+from harness.cli.output import print_json
+from harness.model.errors import unknown
+from suites.properties.mutation_testing import TRUE, Caught, catch, idle_catchers
+from suites.properties.stand_ins import STAND_INS
+
+PROGRESS_S = 5.0
+EXAMPLES = 150
+#: So many examples the true client is tried on at least, by every law and check, unless the mutants have fewer.
+CONTROL_EXAMPLES = 20
+MAX_SEED = 2**62
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("mutants")(mutants)
+
+
+def mutants(
+    names: Annotated[list[str] | None, typer.Argument(help="Which mutants; all of them by default.")] = None,
+    examples: Annotated[int, typer.Option(min=1, help="Give up on a mutant after so many.")] = EXAMPLES,
+    seed: Annotated[
+        int, typer.Option(min=0, max=MAX_SEED, help="The same seed tries the same examples.")
+    ] = 0,
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")] = False,
+) -> int:
+    """Run each mutant against what is meant to catch it, and the true client against the same."""
+    chosen = names or list(MUTANTS)
+    for name in chosen:
+        if name not in MUTANTS:
+            raise unknown("mutant", name, MUTANTS)
+    # Laws set what they like; that a client thinks it odd is no news here.
+    logging.getLogger("kafka-trial.reference").addHandler(logging.NullHandler())
+    began = time.monotonic()
+    tried = _all(chosen, examples, seed)
+    accused = _control(tried, examples, seed)
+    escaped = [each for each in tried if each.examples is None]
+    if as_json:
+        print_json(_document(tried, escaped, accused))
+    else:
+        answer(_table(tried))
+    for each in escaped:
+        say(f"{each.name} escapes {each.by}, {examples} examples")
+    for each in accused:
+        say(f"the true client is accused by {each.by}, example {each.examples}")
+    if not names:
+        for by in sorted(set(idle_catchers()) - set(STAND_INS)):
+            say(f"{by} has neither a mutant nor a stand-in")
+    code = 1 if escaped or accused else 0
+    say(
+        f"{len(chosen)} mutants, {len(tried)} times to be caught, {len(escaped)} escaped; the true client was "
+        f"accused {len(accused)} times; {time.monotonic() - began:.0f} s; exit {code}"
+    )
+    return code
+
+
+def _all(names: Sequence[str], examples: int, seed: int) -> list[Caught]:
+    """Every mutant with every law and check that it names."""
+    tried: list[Caught] = []
+    told = time.monotonic()
+    for name in names:
+        tried += [catch(name, by, examples, seed) for by in MUTANTS[name].caught_by]
+        if time.monotonic() - told >= PROGRESS_S:
+            told = time.monotonic()
+            say(f"[{names.index(name) + 1}/{len(names)}] {name}")
+    return tried
+
+
+def _control(tried: Sequence[Caught], examples: int, seed: int) -> list[Caught]:
+    """The true client, tried no less often than any mutant by the same law or check; what accuses it."""
+    counts: dict[str, int] = {}
+    for each in tried:
+        least = min(examples, CONTROL_EXAMPLES)
+        counts[each.by] = max(counts.get(each.by, least), each.examples or examples)
+    controls = [catch(TRUE, by, count, seed) for by, count in counts.items()]
+    say(f"the true client: {sum(counts.values())} examples of {len(counts)} laws and checks")
+    return [each for each in controls if each.examples is not None]
+
+
+def _soonest(tried: Sequence[Caught]) -> list[Caught]:
+    """One row a mutant: the law or check that needed the fewest examples; None for one that none of its own caught."""
+    best: dict[str, Caught] = {}
+    for each in tried:
+        known = best.setdefault(each.name, each)
+        if each.examples is not None and (known.examples is None or each.examples < known.examples):
+            best[each.name] = each
+    return list(best.values())
+
+
+def _document(
+    tried: Sequence[Caught], escaped: Sequence[Caught], accused: Sequence[Caught]
+) -> dict[str, Any]:
+    return {
+        "mutants": [_row(each) for each in _soonest(tried)],
+        "pairs": len(tried),
+        "escaped": [{"mutant": each.name, "by": each.by} for each in escaped],
+        "accused": [each.by for each in accused],
+    }
+
+
+def _row(caught: Caught) -> dict[str, str | int | None]:
+    return {
+        "name": caught.name,
+        "defect": MUTANTS[caught.name].defect,
+        "caught_by": None if caught.examples is None else caught.by,
+        "examples": caught.examples,
+    }
+
+
+def _table(tried: Sequence[Caught]) -> Table:
+    table = Table(
+        "mutant", "the reference client, which ...", "caught by", "examples", box=None, pad_edge=False
+    )
+    for each in tried:
+        table.add_row(
+            each.name,
+            MUTANTS[each.name].defect,
+            each.by,
+            "never" if each.examples is None else str(each.examples),
+        )
+    return table

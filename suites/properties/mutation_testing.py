@@ -1,0 +1,100 @@
+"""Is a mutant caught by what is meant to catch it, and is the true client left in peace by the same examples?
+
+A catcher is a law, tried on the mutant's components, or a check, tried on generated simulated trials one after the
+other. An example is an example of Hypothesis, or a trial. What no mutant can be caught by has a stand-in
+(:mod:`suites.properties.stand_ins`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from clients.mutants import MUTANTS, components_of
+from clients.reference.producer.producer import Components
+from harness.model.errors import unknown
+from harness.model.evidence import Evidence
+from harness.model.spec import ClientRef
+from harness.plugins import registry
+from harness.plugins.check import Check, Inconclusive, Unsupported
+from harness.simulated.judged import RUN_ID
+from harness.simulated.trial import SimulatedTrial
+from suites.properties.property import laws, try_law
+from suites.simulate.generated import spec_of
+
+#: Trials take turns: two situations in which most defects show, and whatever chance brings.
+SCENARIOS = ("produce/disconnect", "produce/dropped-response", "generated/any")
+#: Situations of its own for a check whose defect shows in none of those.
+OWN_SCENARIOS = {
+    "connections-leaked": ("produce/calm",),
+    "retry-spacing": ("frame/error-after-append",),
+    "sequence-reused": ("frame/error-after-append",),
+    "throttle-ignored": ("frame/throttled",),
+    "unsplit": ("broker/smaller-batches",),
+    "unmended": ("generated/sequences",),
+}
+TRUE = "reference"
+
+
+@dataclass(frozen=True, slots=True)
+class Caught:
+    """What one catcher found on one client; ``examples`` until then, None where it found nothing."""
+
+    name: str
+    by: str
+    examples: int | None
+
+
+def all_catchers() -> tuple[str, ...]:
+    """Every law and every check."""
+    return (*laws(), *registry.checks())
+
+
+def idle_catchers() -> list[str]:
+    """The laws and checks that no mutant names."""
+    named = {by for mutant in MUTANTS.values() for by in mutant.caught_by}
+    return [by for by in all_catchers() if by not in named]
+
+
+def catch(name: str, by: str, examples: int, seed: int) -> Caught:
+    """Try mutant ``name``, or the true client, on up to ``examples`` of what ``by`` tries. Same seed, same examples."""
+    if by in laws():
+        components = Components() if name == TRUE else components_of(name)
+        broken = try_law(laws()[by], components, examples, at_seed=seed)
+        return Caught(name, by, broken.example if broken else None)
+    check = registry.checks().get(by)
+    if check is None:
+        raise unknown("law or check", by, all_catchers())
+    found = (number for number, accused in enumerate(_trials(name, check, examples, seed), 1) if accused)
+    return Caught(name, by, next(found, None))
+
+
+def _trials(name: str, check: Check, count: int, seed: int) -> Iterator[bool]:
+    """Whether the check accuses the client in each of these trials, which are of guarantees that it judges."""
+    scenarios = [registry.scenario(each) for each in OWN_SCENARIOS.get(check.name, SCENARIOS)]
+    judged = [
+        replace(scenario, guarantees=guarantees)
+        for scenario in scenarios
+        if (guarantees := tuple(each for each in scenario.guarantees if each in check.guarantees))
+    ]
+    client = TRUE if name == TRUE else f"mutant-{name}"
+    ref = ClientRef(client, registry.client(client).default_version)
+    for number in range(count):
+        turn, place = divmod(number, len(judged))
+        try:
+            evidence = SimulatedTrial(spec_of(judged[place], ref, seed + turn), RUN_ID).run()
+        except Exception:
+            # A defect may end its client before anything can be judged; the true client's may not.
+            if name == TRUE:
+                raise
+            yield False
+        else:
+            yield _accuses(check, evidence)
+
+
+def _accuses(check: Check, evidence: Evidence) -> bool:
+    """A difference is an accusation too: the true client differs in nothing here."""
+    try:
+        return bool(check.find(evidence))
+    except (Unsupported, Inconclusive):
+        return False

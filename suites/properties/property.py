@@ -1,0 +1,232 @@
+"""A law: one promise of a client as a property that Hypothesis tries to break, in virtual time.
+
+A law is a function of the client's components and of drawn examples; it raises AssertionError where the promise is
+broken. It is a value: the test-suite runs every law on the true client, ``kafka-trial mutants`` runs it on clients with
+one defect, and docs/requirements.md says which behaviours it checks. State machines of Hypothesis are laws too.
+
+What chance rarely brings about is an explicit example: it is tried before all drawn ones, whatever the seed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib import import_module
+from inspect import getdoc
+from pkgutil import iter_modules
+from typing import Any
+
+from hypothesis import HealthCheck, Phase, given, seed, settings
+from hypothesis import example as explicit_example
+from hypothesis.errors import UnsatisfiedAssumption
+from hypothesis.stateful import RuleBasedStateMachine, run_state_machine_as_test
+from hypothesis.strategies import SearchStrategy
+
+from clients.reference.producer.producer import Components
+
+#: Packages whose modules hold laws; the package's name is the suite's.
+SUITES = ("state_transitions", "timeout_expiry", "delivery")
+
+Hold = Callable[..., None]
+
+Step = tuple[str, Mapping[str, Any]]
+"""A rule of a state machine by name, and its arguments."""
+
+
+def step(rule: str, **arguments: Any) -> Step:
+    """One step of an explicit example of a state machine."""
+    return rule, arguments
+
+
+@dataclass(frozen=True)
+class Law:
+    """``suite/name`` is stable. ``requirements`` are the behaviour ids that a broken law breaks.
+
+    Exactly one of ``hold`` (called with the components and one example) and ``machine`` (a state machine whose
+    ``components`` attribute is set before it runs) is there. ``explicit`` are arguments of ``hold``, ``walks`` runs
+    of ``machine`` by name.
+    """
+
+    suite: str
+    name: str
+    requirements: tuple[str, ...]
+    statement: str
+    examples: Mapping[str, SearchStrategy[Any]]
+    hold: Hold | None = None
+    machine: type[RuleBasedStateMachine] | None = None
+    explicit: tuple[Mapping[str, Any], ...] = ()
+    walks: Mapping[str, Sequence[Step]] = field(default_factory=dict)
+
+    @property
+    def id(self) -> str:
+        """``suite/name``, which no other law has."""
+        return f"{self.suite}/{self.name}"
+
+
+@dataclass(frozen=True)
+class Broken:
+    """A law that did not hold: at which example (from 1), and what was said."""
+
+    law: Law
+    example: int
+    error: Exception
+
+
+_LAWS: dict[str, Law] = {}
+
+
+def law(*requirements: str, **examples: SearchStrategy[Any]) -> Callable[[Hold], Hold]:
+    """Declare a function ``(components, **example)`` to be a law; its docstring's first line is the promise."""
+
+    def declare(hold: Hold) -> Hold:
+        explicit = tuple(getattr(hold, "explicit_examples", ()))
+        _add(
+            hold.__module__, hold.__name__, requirements, getdoc(hold), examples, hold=hold, explicit=explicit
+        )
+        return hold
+
+    return declare
+
+
+def example(**arguments: Any) -> Callable[[Hold], Hold]:
+    """Below ``law``: an example that is tried before the drawn ones; it has all arguments but the components."""
+
+    def declare(hold: Hold) -> Hold:
+        found = (arguments, *getattr(hold, "explicit_examples", ()))
+        hold.explicit_examples = found  # type: ignore[attr-defined]
+        return hold
+
+    return declare
+
+
+def machine_law(
+    *requirements: str, walks: Mapping[str, Sequence[Step]] | None = None
+) -> Callable[[type[Any]], type[Any]]:
+    """Declare a RuleBasedStateMachine to be a law; it finds the client's classes in ``self.components``."""
+
+    def declare(machine: type[Any]) -> type[Any]:
+        module, doc = machine.__module__, getdoc(machine)
+        _add(module, machine.__name__, requirements, doc, {}, machine=machine, walks=walks or {})
+        return machine
+
+    return declare
+
+
+def _add(
+    module: str,
+    name: str,
+    requirements: tuple[str, ...],
+    doc: str | None,
+    examples: Mapping[str, SearchStrategy[Any]],
+    **body: Any,
+) -> None:
+    suite = module.split(".")[-2]
+    statement = (doc or "").splitlines()[0] if doc else ""
+    made = Law(suite, name, requirements, statement, examples, **body)
+    if not (statement and requirements):
+        raise ValueError(f"law {made.id} needs a docstring and requirements")
+    if made.id in _LAWS and _LAWS[made.id].hold is not made.hold:
+        raise ValueError(f"two laws are called {made.id}")
+    _LAWS[made.id] = made
+
+
+def laws() -> dict[str, Law]:
+    """All laws by id, in a stable order."""
+    for suite in SUITES:
+        package = import_module(f"suites.properties.{suite}")
+        for found in iter_modules(package.__path__):
+            import_module(f"{package.__name__}.{found.name}")
+    return dict(sorted(_LAWS.items()))
+
+
+def try_law(
+    tried: Law, components: Components, examples: int, *, at_seed: int = 0, shrink: bool = False
+) -> Broken | None:
+    """Look for an example that breaks ``tried`` on a client made of ``components``; None if none was found.
+
+    The same arguments try the same examples. With ``shrink`` the error is that of the smallest example.
+    """
+    count = _Count()
+    phases = (Phase.explicit, Phase.generate) + ((Phase.shrink,) if shrink else ())
+    chosen = settings(
+        max_examples=examples,
+        phases=phases,
+        database=None,
+        deadline=None,
+        report_multiple_bugs=False,
+        print_blob=False,
+        suppress_health_check=list(HealthCheck),
+    )
+    try:
+        if tried.machine is not None:
+            counting = _counting(tried.machine, components, count)
+            for steps in tried.walks.values():
+                walk(counting, steps)
+            run_state_machine_as_test(seed(at_seed)(counting), settings=chosen)
+        elif tried.examples:
+            prop = given(**tried.examples)(_property(tried, components, count))
+            for arguments in reversed(tried.explicit):
+                prop = explicit_example(**arguments)(prop)
+            chosen(seed(at_seed)(prop))()
+        else:
+            _property(tried, components, count)()
+    except Exception as error:
+        return Broken(tried, count.until_broken, error)
+    return None
+
+
+def walk(machine: type[Any], steps: Sequence[Step]) -> None:
+    """One run of a state machine by the given steps; its invariants are checked after each."""
+    run = machine()
+    invariants = run.invariants() if callable(run.invariants) else run.invariants  # a method before 6.140
+    for rule, arguments in steps:
+        getattr(run, rule)(**arguments)
+        for invariant in invariants:
+            invariant.function(run)
+    run.teardown()
+
+
+@dataclass
+class _Count:
+    """How many examples were tried until the first one broke; what comes later is Hypothesis looking again."""
+
+    tried: int = 0
+    broken_at: int = 0
+
+    @property
+    def until_broken(self) -> int:
+        return self.broken_at or self.tried
+
+
+def _property(tried: Law, components: Components, count: _Count) -> Hold:
+    hold = tried.hold
+    assert hold is not None
+
+    def run(**example: Any) -> None:
+        count.tried += 1
+        try:
+            hold(components, **example)
+        except UnsatisfiedAssumption:
+            raise
+        except Exception:  # also what a component raises because it is broken
+            count.broken_at = count.broken_at or count.tried
+            raise
+
+    return run
+
+
+def _counting(machine: type[Any], components: Components, count: _Count) -> type[Any]:
+    """The machine on these components, counting how often it began anew."""
+
+    def begin(self: Any) -> None:
+        count.tried += 1
+        machine.__init__(self)
+
+    return type(machine.__name__, (machine,), {"components": components, "__init__": begin})
+
+
+def by_requirement() -> Iterator[tuple[str, Law]]:
+    """(behaviour id, law) of every law."""
+    for declared in laws().values():
+        for requirement in declared.requirements:
+            yield requirement, declared

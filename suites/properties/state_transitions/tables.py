@@ -1,0 +1,137 @@
+"""Every state and every event of every machine, against the catalogue's tables; the batch's also in its own person."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
+
+from hypothesis import strategies as st
+
+from clients.reference.errors import SendError
+from clients.reference.producer.buffer_pool import Grant
+from clients.reference.producer.producer import Components
+from clients.reference.producer.producer_batch import ProducerBatch
+from clients.reference.states import IllegalTransition, Machine
+from clients.reference.telemetry.trace import Trace, TraceEvent, no_trace
+from harness.model.verdicts import Outcome
+from harness.wire.records import BatchBuilder
+from suites.checks.trace.trace_model import FINAL, INITIAL, MOVES
+from suites.checks.trace.transition import Transitions
+from suites.properties.property import example, law
+from suites.properties.stand_ins import MACHINES
+
+RECORDS = 3
+
+
+@law(
+    "NET-CON-01",
+    "PRD-FIN-01",
+    "PRD-FIN-02",
+    "PRD-FIN-03",
+    "PRD-IDM-07",
+    "PRD-IDM-10",
+    "PRD-IDM-11",
+    "PRD-EXP-06",
+)
+def every_pair_is_the_catalogues(components: Components) -> None:
+    """Each (state, event) pair of each machine leads where the catalogue says, or is refused."""
+    machines: Mapping[str, Machine[Any, Any]] = getattr(components, "machines", MACHINES)
+    assert machines.keys() == MOVES.keys()
+    for name, machine in machines.items():
+        assert machine.initial.value == INITIAL[name]
+        events = {event for _, event in machine.transitions}
+        assert {event.value for event in events} == {cause for _, cause in MOVES[name]}, name
+        for state in type(machine.initial):
+            for event in type(next(iter(events))):
+                expected = MOVES[name].get((state.value, event.value))
+                assert machine.allows(state, event) is (expected is not None), f"{name}: {state} {event}"
+                if expected is not None:
+                    assert machine.after(state, event).value == expected
+                    continue
+                try:
+                    machine.after(state, event)
+                except IllegalTransition:
+                    continue
+                raise AssertionError(f"{name}: {event.value} from {state.value} was not refused")
+
+
+def batch_of(
+    components: Components, records: int, told: list[tuple[int, bool]], trace: Trace = no_trace
+) -> ProducerBatch:
+    """An open batch with so many records; ``told`` gets (index, was it stored) from each callback."""
+    batch = components.batch(("t", 0), 1, BatchBuilder(), Grant(1_000), 1_000, 0, trace, 10_000)
+    for index in range(records):
+        tell = partial(_tell, told, index)
+        batch.append(0, None, b"%d" % index, (), tell)
+    return batch
+
+
+def _tell(told: list[tuple[int, bool]], index: int, _: object, error: SendError | None) -> None:
+    told.append((index, error is None))
+
+
+def failure() -> SendError:
+    return SendError("as the law wills", outcome=Outcome.FAIL)
+
+
+STEPS = ("close", "drain", "reenqueue", "succeed", "fail", "abort")
+
+
+def take(batch: ProducerBatch, step: str) -> bool | None:
+    """Ask the batch for a step; what it says."""
+    if step == "close":
+        batch.close(0, "full")
+    elif step == "drain":
+        batch.drained(0)
+    elif step == "reenqueue":
+        batch.reenqueued(0, 0)
+    elif step == "succeed":
+        return batch.succeed(7, -1, 0)
+    elif step == "fail":
+        return batch.fail(failure(), 0)
+    else:
+        batch.abort(failure(), 0)
+    return None
+
+
+@law(
+    "PRD-FIN-01", "PRD-FIN-02", "PRD-FIN-03", "PRD-SND-13", steps=st.lists(st.sampled_from(STEPS), max_size=9)
+)
+@example(steps=["drain", "succeed"])
+@example(steps=["drain", "fail", "succeed"])
+@example(steps=["drain", "succeed", "succeed"])
+@example(steps=["drain", "reenqueue", "drain", "fail", "abort"])
+def a_batch_takes_one_final_state(components: Components, steps: list[str]) -> None:
+    """A batch moves as the table says whatever it is asked, ends once, and its first end is what callers are told."""
+    told: list[tuple[int, bool]] = []
+    events: list[TraceEvent] = []
+    batch = batch_of(components, RECORDS, told, events.append)
+    state, first_end = "OPEN", ""
+    for step in steps:
+        before = state
+        if step == "close" and state != "OPEN":
+            batch.close(0, "full")  # there is nothing left to do
+            assert batch.state.value == state
+            continue
+        if step == "drain" and state == "OPEN":
+            state = "CLOSED"
+        expected = MOVES["batch"].get((state, step))
+        try:
+            said = take(batch, step)
+        except IllegalTransition:
+            assert expected is None, f"{step} from {before} was refused"
+            assert batch.state.value == state
+            continue
+        assert expected is not None, f"{step} from {before} was not refused"
+        assert batch.state.value == expected, f"{step} from {before} gave {batch.state.value}"
+        if said is not None:
+            assert said is (state not in FINAL), f"{step} from {before} said {said}"
+        first_end = first_end or (expected if expected in FINAL else "")
+        state = expected
+    assert batch.is_done is bool(first_end)
+    if batch.is_done:
+        batch.publish(lambda raised: None)
+        batch.publish(lambda raised: None)
+        assert told == [(index, first_end == "SUCCEEDED") for index in range(RECORDS)]
+    assert not (breaches := Transitions().watch(events)), breaches[0]

@@ -1,0 +1,110 @@
+"""When things are due, written from the catalogue: what laws of time have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from hypothesis import strategies as st
+
+from clients.reference.producer.producer import Components
+from clients.reference.producer.send_handle import Delivery
+from clients.reference.telemetry.trace import BatchSent, Misbehaved, TraceEvent
+from harness.simulated.scheduler import NS_PER_MS
+from harness.wire.apis import Api
+from suites.properties.simulation import Bench
+
+#: The name under which laws turn the knobs of the network.
+LAW = "law"
+#: What is due may be seen this much later.
+LATE_MS = 1
+#: A way to the broker and back, or a connection with its first question, takes less than this.
+TRIP_MS = 2
+LONG_MS = 3_600_000
+
+REQUEST_TIMED_OUT, NOT_LEADER = 7, 6
+JITTER = st.floats(-1, 1)
+BACKOFF_MS = st.integers(0, 300)
+BACKOFF_MAX_MS = st.integers(0, 2_000)
+
+#: Settings under which no clock runs but those that a law winds up.
+STILL = {
+    "request.timeout.ms": LONG_MS,
+    "delivery.timeout.ms": 3 * LONG_MS,
+    "metadata.max.age.ms": 10 * LONG_MS,
+    "metadata.max.idle.ms": 10 * LONG_MS,
+    "connections.max.idle.ms": -1,
+    "metadata.recovery.strategy": "none",
+    "max.block.ms": 3 * LONG_MS,
+    "linger.ms": 0,
+}
+
+
+def still_bench(
+    components: Components, settings: Mapping[str, Any] | None = None, *, jitter: float = 0.0, **world: Any
+) -> Bench:
+    """A bench on which only the clocks of ``settings`` run."""
+    return Bench(components, STILL | dict(settings or {}), jitter=lambda: jitter, **world)
+
+
+def delay_ms(base_ms: int, max_ms: int, earlier: int, jitter: float) -> float:
+    """The wait after so many earlier failures: twice as long each time, 20 % either way, never above the most."""
+    if max_ms <= base_ms:
+        return max_ms
+    plain_ms = min(base_ms << min(earlier, 40), max_ms)
+    return min(plain_ms * (1 + 0.2 * jitter), max_ms)
+
+
+def happens_at(at_ms: int, due_ms: float, what: str, late_ms: int = LATE_MS) -> None:
+    """Neither before it is due, to the millisecond, nor later than it may be."""
+    assert at_ms > due_ms - 1, f"{what} {due_ms - at_ms} ms too early"
+    assert at_ms <= due_ms + 1 + late_ms, f"{what} {at_ms - due_ms} ms too late"
+
+
+def ended_ms(bench: Bench, deliveries: list[Delivery], limit_ms: int = LONG_MS) -> list[int]:
+    """When each delivery had its result; fails if one has none within the limit."""
+    moments: dict[int, int] = {}
+
+    def all_done() -> bool:
+        for index, delivery in enumerate(deliveries):
+            if delivery.is_done:
+                moments.setdefault(index, bench.now_ms)
+        return len(moments) == len(deliveries)
+
+    done = bench.run_until(all_done, limit_ms)
+    assert done, f"{len(deliveries) - len(moments)} of {len(deliveries)} sends had no result in {limit_ms} ms"
+    nothing_raised(bench)
+    return [moments[index] for index in range(len(deliveries))]
+
+
+def nothing_raised(bench: Bench) -> None:
+    """No answer found the client in a state that its own tables do not know."""
+    raised = [event.what for event in bench.told(Misbehaved) if event.who.startswith("completion")]
+    assert not raised, raised[0]
+
+
+def hold(bench: Bench) -> None:
+    """No answer arrives until ``let_go``, which brings them all."""
+    bench.proxy().down.delay(LAW, LONG_MS * NS_PER_MS)
+    bench.proxy().retime()
+
+
+def let_go(bench: Bench) -> None:
+    """Undo ``hold``."""
+    bench.proxy().down.restore(LAW)
+    bench.proxy().retime()
+
+
+def times(bench: Bench, kind: type[TraceEvent], which: Callable[[TraceEvent], bool] = bool) -> list[int]:
+    """When events of a kind were told."""
+    return [event.at_ms for event in bench.told(kind) if which(event)]
+
+
+def sent_ms(bench: Bench) -> list[int]:
+    """When batches were sent, the bench's first one left out."""
+    return times(bench, BatchSent)[1:]
+
+
+def refuse_for_good(bench: Bench, code: int = REQUEST_TIMED_OUT) -> None:
+    """Every batch is refused from now on, and may be sent again."""
+    bench.cluster.inject_error(Api.PRODUCE, code, 10**9)

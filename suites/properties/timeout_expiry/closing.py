@@ -1,0 +1,141 @@
+"""flush and close: what they wait for, and for how long."""
+
+from __future__ import annotations
+
+from hypothesis import strategies as st
+
+from clients.reference.errors import IllegalStateError, ProducerClosedError
+from clients.reference.producer.producer import Components
+from clients.reference.producer.send_handle import Delivery
+from clients.reference.telemetry.trace import BatchSent, StateChanged
+from suites.properties.property import example, law
+from suites.properties.simulation import Bench
+from suites.properties.timeout_expiry.clock import (
+    LATE_MS,
+    LAW,
+    LONG_MS,
+    TRIP_MS,
+    happens_at,
+    hold,
+    let_go,
+    sent_ms,
+    still_bench,
+)
+
+LINGER_MS = 10_000
+GAPS = st.lists(st.integers(0, 300), min_size=1, max_size=6)
+
+
+def _buffered(bench: Bench, gaps_ms: list[int], calls: list[bool] | None = None) -> list[Delivery]:
+    """Records in batches that linger, in two partitions."""
+    sent = []
+    for number, gap_ms in enumerate(gaps_ms):
+        bench.run(gap_ms)
+        told = (lambda _, error: calls.append(error is None)) if calls is not None else None
+        sent.append(bench.send(b"%d" % number, partition=number % 2, callback=told))
+    return sent
+
+
+@law("PRD-CLS-01", "PRD-ACC-02", gaps_ms=GAPS, silent_ms=st.integers(0, 100_000), later=st.integers(0, 3))
+def flush_waits_for_what_was_sent_before(
+    components: Components, gaps_ms: list[int], silent_ms: int, later: int
+) -> None:
+    """flush() makes everything sendable at once and has no limit: it is over when all sent before have results."""
+    bench = still_bench(components, {"linger.ms": LINGER_MS, "request.timeout.ms": 30_000}, partitions=2)
+    bench.warm()
+    sent = _buffered(bench, gaps_ms)
+    hold(bench)
+    begun_ms = bench.now_ms
+    done = bench.flush(silent_ms) if silent_ms else False
+    assert not done, "flush() was over before anything had a result"
+    if silent_ms:
+        happens_at(sent_ms(bench)[0], begun_ms, "the buffered batches were sent")
+    let_go(bench)
+    batches = bench.core.begin_flush()
+    late = [bench.send(b"late", partition=0) for _ in range(later)]
+    over = bench.run_until(lambda: all(batch.is_published for batch in batches), LONG_MS)
+    bench.core.end_flush()
+    assert over and all(delivery.error is None for delivery in sent if delivery.is_done)
+    assert all(delivery.is_done for delivery in sent), "flush() was over before its sends were"
+    assert bench.run_until(lambda: all(delivery.is_done for delivery in late), 2 * LINGER_MS)
+
+
+@law(
+    "PRD-CLS-03",
+    "PRD-ACC-02",
+    gaps_ms=GAPS,
+    silent_ms=st.integers(0, 20_000),
+    batch_bytes=st.sampled_from([1, 16_384]),
+    in_flight=st.sampled_from([1, 5]),
+    is_cut=st.booleans(),
+)
+@example(gaps_ms=[10], silent_ms=1_000, batch_bytes=16_384, in_flight=5, is_cut=False)
+def close_without_limit_finishes_all(
+    components: Components, gaps_ms: list[int], silent_ms: int, batch_bytes: int, in_flight: int, is_cut: bool
+) -> None:
+    """close() refuses new sends, sends what is buffered at once, and is over when everything has its result."""
+    settings = {
+        "linger.ms": LINGER_MS,
+        "request.timeout.ms": 30_000,
+        "batch.size": batch_bytes,
+        "max.in.flight.requests.per.connection": in_flight,
+    }
+    bench = still_bench(components, settings, partitions=2)
+    bench.warm()
+    calls: list[bool] = []
+    bench.proxy().down.delay(LAW, silent_ms * 1_000_000)
+    _buffered(bench, gaps_ms, calls)
+    if is_cut:
+        bench.proxy().cut()
+        bench.run(1)
+    closed_ms = bench.now_ms
+    bench.core.close(bench.now_ms)
+    try:
+        bench.send()
+        raise AssertionError("send() after close() was accepted")
+    except IllegalStateError:
+        pass
+    bench.rounds()
+    bench.run(1)
+    assert is_cut or sent_ms(bench)[0] <= closed_ms + LATE_MS, "close() waits for linger.ms"
+    bench.run_until(lambda: bench.core.is_closed, LONG_MS)
+    assert bench.core.is_closed and calls == [True] * len(gaps_ms)
+    assert len(bench.log()) == 1 + len(gaps_ms)
+    assert bench.now_ms <= closed_ms + (4 + len(gaps_ms)) * (silent_ms + TRIP_MS) + 1_000
+
+
+@law(
+    "PRD-CLS-04",
+    "PRD-EXP-01",
+    limit_ms=st.integers(0, 5_000),
+    gaps_ms=GAPS,
+    answer_ms=st.integers(0, 6_000),
+    silent=st.booleans(),
+)
+def close_keeps_its_limit(
+    components: Components, limit_ms: int, gaps_ms: list[int], answer_ms: int, silent: bool
+) -> None:
+    """close(limit) is over by its limit and not before it while anything is unfinished, which then fails, told once."""
+    bench = still_bench(components, {"linger.ms": LINGER_MS}, partitions=2)
+    bench.warm()
+    calls: list[bool] = []
+    sent = _buffered(bench, gaps_ms, calls)
+    if silent:
+        bench.proxy().down.silence(LAW)
+    bench.proxy().down.delay(LAW, answer_ms * 1_000_000)
+    begun_ms = bench.now_ms
+    assert bench.close(limit_ms, LONG_MS), "close() never came back"
+    assert bench.now_ms <= begun_ms + limit_ms + LATE_MS, f"close() took {bench.now_ms - begun_ms} ms"
+    unfinished = [delivery for delivery in sent if delivery.error is not None]
+    if unfinished:
+        happens_at(bench.now_ms, begun_ms + limit_ms, "close() was over")
+        assert all(isinstance(each.error, ProducerClosedError) for each in unfinished)
+    assert silent <= bool(unfinished)
+    assert unfinished or limit_ms >= answer_ms
+    assert not unfinished or silent or limit_ms <= answer_ms * (1 + len(gaps_ms)) + 2 * TRIP_MS
+    assert sorted(calls) == sorted(delivery.error is None for delivery in sent)
+    told = len(calls)
+    before = len(bench.told(BatchSent))
+    bench.run(20_000)
+    assert len(calls) == told and len(bench.told(BatchSent)) == before, "it lives on after close()"
+    assert bench.told(StateChanged)[-1].machine == "life"

@@ -1,0 +1,249 @@
+"""Connections: how long they may take to be made, when they are tried again, when idle, when all begins anew."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+from hypothesis import assume
+from hypothesis import strategies as st
+
+from clients.reference.producer.producer import Components
+from clients.reference.telemetry.trace import (
+    BatchRetried,
+    ConnectAttempt,
+    ConnectionEnded,
+    Rebootstrapped,
+    RequestLost,
+    RequestSent,
+    ResponseReceived,
+    StateChanged,
+)
+from harness.simulated.scheduler import NS_PER_MS
+from harness.wire.apis import Api
+from suites.properties.property import example, law
+from suites.properties.simulation import START_MS, Bench
+from suites.properties.timeout_expiry.clock import (
+    BACKOFF_MAX_MS,
+    BACKOFF_MS,
+    JITTER,
+    LATE_MS,
+    LAW,
+    TRIP_MS,
+    delay_ms,
+    ended_ms,
+    happens_at,
+    let_go,
+    still_bench,
+    times,
+)
+
+REBOOTSTRAP_REQUIRED = 129
+REFUSED, CUT_AT_ONCE = "refused", "accepted and closed"
+
+
+@law(
+    "NET-CON-05",
+    "NET-CON-06",
+    "NET-CON-07",
+    base_ms=BACKOFF_MS,
+    max_ms=BACKOFF_MAX_MS,
+    jitter=JITTER,
+    failures=st.lists(st.sampled_from([REFUSED, CUT_AT_ONCE]), min_size=1, max_size=7),
+)
+@example(base_ms=50, max_ms=100, jitter=1.0, failures=[REFUSED, REFUSED, REFUSED])
+@example(base_ms=50, max_ms=1_000, jitter=0.0, failures=[CUT_AT_ONCE, CUT_AT_ONCE])
+def each_failure_in_a_row_waits_longer(
+    components: Components, base_ms: int, max_ms: int, jitter: float, failures: list[str]
+) -> None:
+    """After a lost connection, and after each failed attempt, the next one waits twice as long, to the millisecond."""
+    assume(base_ms > TRIP_MS)
+    settings = {"reconnect.backoff.ms": base_ms, "reconnect.backoff.max.ms": max_ms, "retry.backoff.ms": 0}
+    bench = still_bench(components, settings, jitter=jitter)
+    bench.warm()
+    bench.run(3_000)
+    attempts = len(bench.told(ConnectAttempt))
+    bench.proxy().cut()
+    bench.run_until(lambda: bool(bench.told(ConnectionEnded)), 100)
+    bench.send()
+    for earlier, failure in enumerate(failures):
+        ended_ms_ago = [event for event in bench.told(ConnectionEnded) if event.node == 1][-1].at_ms
+        if failure is REFUSED:
+            bench.proxy().refuse(LAW)
+        made, ends = attempts + earlier + 1, len(bench.told(ConnectionEnded))
+        bench.run_until(lambda made=made: len(bench.told(ConnectAttempt)) >= made, 10_000)  # type: ignore[misc]
+        tried = bench.told(ConnectAttempt)
+        assert len(tried) == made, f"{len(tried) - attempts} attempts where {earlier + 1} were due"
+        due_ms = ended_ms_ago + delay_ms(base_ms, max_ms, earlier, jitter)
+        happens_at(tried[-1].at_ms, due_ms, f"attempt {earlier + 1} began")
+        if failure is CUT_AT_ONCE:
+            connected = len(_connected(bench))
+            bench.run_until(lambda connected=connected: len(_connected(bench)) > connected, 100)  # type: ignore[misc]
+            bench.proxy().cut()
+        bench.run_until(lambda ends=ends: len(bench.told(ConnectionEnded)) > ends, 100)  # type: ignore[misc]
+        bench.proxy().accept(LAW)
+
+
+def _connected(bench: Bench) -> list[StateChanged]:
+    return [event for event in bench.told(StateChanged) if event.cause == "connected"]
+
+
+@law("NET-CON-07", "NET-CON-06", base_ms=st.integers(10, 500), losses=st.integers(1, 4), jitter=JITTER)
+def a_ready_connection_forgets_failures(
+    components: Components, base_ms: int, losses: int, jitter: float
+) -> None:
+    """A connection that was usable and is lost is tried again after the shortest wait, never at once, each time."""
+    settings = {
+        "reconnect.backoff.ms": base_ms,
+        "reconnect.backoff.max.ms": 20 * base_ms,
+        "retry.backoff.ms": 0,
+    }
+    bench = still_bench(components, settings, jitter=jitter)
+    bench.warm()
+    for _ in range(losses):
+        bench.run(3_000)
+        ends = len(bench.told(ConnectionEnded))
+        tried = len(bench.told(ConnectAttempt))
+        bench.proxy().cut()
+        bench.run_until(lambda ends=ends: len(bench.told(ConnectionEnded)) > ends, 100)  # type: ignore[misc]
+        lost_ms = bench.now_ms
+        delivery = bench.send()
+        ended_ms(bench, [delivery])
+        attempt = next(event for event in bench.told(ConnectAttempt)[tried:] if event.node == 1)
+        happens_at(attempt.at_ms, lost_ms + delay_ms(base_ms, 20 * base_ms, 0, jitter), "tried again")
+
+
+@law(
+    "NET-CON-08",
+    base_ms=st.integers(10, 1_000),
+    max_ms=st.integers(10, 3_000),
+    jitter=JITTER,
+    attempts=st.integers(1, 6),
+)
+def a_set_up_without_an_end_is_given_up(
+    components: Components, base_ms: int, max_ms: int, jitter: float, attempts: int
+) -> None:
+    """A connection that does not come about is given up when its time is over, which grows with each in a row."""
+    settings = {
+        "socket.connection.setup.timeout.ms": base_ms,
+        "socket.connection.setup.timeout.max.ms": max_ms,
+        "retry.backoff.ms": 0,
+        "reconnect.backoff.ms": 10,
+        "reconnect.backoff.max.ms": 10,
+    }
+    bench = still_bench(components, settings, jitter=jitter)
+    bench.proxy().ignore(LAW)
+    delivery = bench.send()
+    bench.run_until(lambda: len(bench.told(ConnectionEnded)) == attempts, 4_000 * attempts)
+    ends, tried = bench.told(ConnectionEnded), bench.told(ConnectAttempt)
+    assert len(ends) >= attempts, f"{len(ends)} attempts were given up of {attempts}"
+    for earlier, (attempt, end) in enumerate(zip(tried, ends, strict=False)):
+        due_ms = attempt.at_ms + delay_ms(base_ms, max_ms, earlier, jitter) + 1
+        happens_at(end.at_ms, due_ms, "the attempt was given up")
+        assert end.state == "SETUP_TIMEOUT"
+    bench.proxy().accept(LAW)
+    ended_ms(bench, [delivery])
+    assert delivery.error is None
+
+
+@law("NET-CON-08", "NET-TMO-01", setup_ms=st.integers(10, 200), request_ms=st.integers(10, 2_000))
+def the_wait_for_versions_is_a_request(components: Components, setup_ms: int, request_ms: int) -> None:
+    """Once TCP is up the set-up has its time no more: the question for versions has request.timeout.ms."""
+    settings = {"socket.connection.setup.timeout.ms": setup_ms, "request.timeout.ms": request_ms}
+    bench = still_bench(components, settings)
+    bench.proxy().down.silence(LAW)
+    bench.send()
+    bench.run_until(lambda: bool(bench.told(ConnectionEnded)), 10_000)
+    end = bench.told(ConnectionEnded)[0]
+    assert end.state == "REQUEST_TIMEOUT"
+    happens_at(end.at_ms, _connected(bench)[0].at_ms + request_ms + 1, "the connection was given up")
+
+
+@law(
+    "NET-CON-14",
+    idle_ms=st.integers(20, 20_000),
+    uses_ms=st.lists(st.integers(1, 19_000), max_size=5),
+    answer_ms=st.integers(0, 30_000),
+)
+@example(idle_ms=1_000, uses_ms=[], answer_ms=3_000)
+def an_idle_connection_is_closed(
+    components: Components, idle_ms: int, uses_ms: list[int], answer_ms: int
+) -> None:
+    """A connection is closed when it was not used for connections.max.idle.ms, not while an answer is awaited."""
+    bench = still_bench(components, {"connections.max.idle.ms": idle_ms})
+    bench.warm()
+    for use_ms in uses_ms:
+        bench.run(use_ms)
+        bench.send()
+        bench.run(1)
+    bench.proxy().down.delay(LAW, answer_ms * NS_PER_MS)
+    delivery = bench.send()
+    bench.run_until(lambda: delivery.is_done, 60_000)
+    done_ms = bench.now_ms
+    let_go(bench)
+    bench.run(2 * idle_ms + 300)
+    closed = bench.told(ConnectionEnded)
+    assert {event.state for event in closed} == {"EXPIRED"}, closed
+    assert any(event.at_ms >= done_ms and event.node > 0 for event in closed), "it is open for ever"
+    used = [event for event in bench.trace if isinstance(event, RequestSent | ResponseReceived)]
+    for close in closed:
+        moments = [event.at_ms for event in used if event.node == close.node and event.at_ms <= close.at_ms]
+        happens_at(close.at_ms, max(moments) + idle_ms + 1, "the idle connection was closed")
+    ended_ms(bench, [bench.send()])
+    assert not bench.told(BatchRetried) and not bench.told(RequestLost)
+
+
+@law("NET-CON-15", "MET-02", trigger_ms=st.integers(0, 5_000), request_ms=st.integers(100, 2_000))
+def no_metadata_for_too_long_begins_anew(components: Components, trigger_ms: int, request_ms: int) -> None:
+    """metadata.recovery.rebootstrap.trigger.ms after metadata became due without an answer, all begins anew."""
+    settings = {
+        "metadata.recovery.strategy": "rebootstrap",
+        "metadata.recovery.rebootstrap.trigger.ms": trigger_ms,
+        "request.timeout.ms": request_ms,
+    }
+    bench = still_bench(components, settings)
+    bench.proxy().down.silence(LAW)
+    delivery = bench.send()
+    bench.run(3 * trigger_ms + 10)
+    moments = times(bench, Rebootstrapped)
+    assert len(moments) >= 3, f"began anew at {moments}"
+    for earlier, later in pairwise([START_MS, *moments[:3]]):
+        happens_at(later, earlier + trigger_ms + 1, "began anew")
+    assert not bench.network.proxies[0].connections or bench.told(ConnectAttempt)[-1].node < 0
+    bench.proxy().down.restore(LAW)
+    if trigger_ms > 20 * TRIP_MS:
+        ended_ms(bench, [delivery])
+        assert delivery.error is None
+        count = len(bench.told(Rebootstrapped))
+        bench.run(2 * trigger_ms)
+        assert len(bench.told(Rebootstrapped)) == count, "began anew although metadata had come"
+
+
+@law(
+    "NET-CON-15",
+    strategy=st.sampled_from(["none", "rebootstrap"]),
+    told=st.booleans(),
+    wait_ms=st.integers(1, 4_000),
+)
+def nobody_to_ask_begins_anew(components: Components, strategy: str, told: bool, wait_ms: int) -> None:
+    """Where no node can be used, or a broker says so, the client goes back to its bootstrap servers, if it is to."""
+    bench = still_bench(components, {"metadata.recovery.strategy": strategy, "retry.backoff.ms": 0})
+    bench.warm()
+    bench.run(2_000)
+    if told:
+        bench.cluster.inject_error(Api.METADATA, REBOOTSTRAP_REQUIRED, 1)
+        bench.cluster.create_topic("other", 1)
+        delivery = bench.send(topic="other")
+    else:
+        bench.proxy().refuse(LAW)
+        bench.proxy().cut()
+        delivery = bench.send()
+    bench.run(wait_ms)
+    bench.proxy().accept(LAW)
+    ended_ms(bench, [delivery])
+    assert delivery.error is None
+    begun = bench.told(Rebootstrapped)
+    assert bool(begun) is (strategy == "rebootstrap")
+    if begun:
+        again = [event for event in bench.told(ConnectAttempt) if event.at_ms >= begun[0].at_ms]
+        assert again and again[0].node < 0, "the first connection was not to a bootstrap server"
+    assert not told or not begun or begun[0].at_ms <= START_MS + 2_000 + 4 * TRIP_MS + LATE_MS

@@ -1,0 +1,228 @@
+"""Metadata: how old it may get, how questions are spaced, and which topics are still asked for."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+from hypothesis import strategies as st
+
+from clients.reference.producer.producer import Components
+from clients.reference.telemetry.trace import (
+    ConnectionEnded,
+    MetadataFailed,
+    MetadataUpdated,
+    ResponseReceived,
+)
+from harness.model.rows import Frame, FrameKind
+from harness.simulated.scheduler import NS_PER_MS
+from harness.wire.apis import Api
+from suites.properties.property import law
+from suites.properties.simulation import Bench
+from suites.properties.timeout_expiry.clock import (
+    JITTER,
+    LATE_MS,
+    LAW,
+    NOT_LEADER,
+    TRIP_MS,
+    delay_ms,
+    ended_ms,
+    happens_at,
+    refuse_for_good,
+    still_bench,
+    times,
+)
+
+#: Errors of Produce after which what is known of the cluster may be wrong.
+STALE = (3, 5, 6, 9, 13, 56, 72, 74, 80, 83, 84, 100, 103)
+FINE = (7, 19, 20)
+
+
+@law(
+    "MET-01",
+    age_ms=st.integers(1, 5_000),
+    backoff_ms=st.integers(0, 300),
+    answer_ms=st.integers(0, 50),
+    jitter=JITTER,
+)
+def metadata_never_gets_too_old(
+    components: Components, age_ms: int, backoff_ms: int, answer_ms: int, jitter: float
+) -> None:
+    """In peace metadata is asked for exactly when it is metadata.max.age.ms old, whether anybody sends or not."""
+    settings = {
+        "metadata.max.age.ms": age_ms,
+        "retry.backoff.ms": backoff_ms,
+        "retry.backoff.max.ms": backoff_ms,
+    }
+    bench = still_bench(components, settings, jitter=jitter)
+    bench.warm()
+    bench.proxy().down.delay(LAW, answer_ms * NS_PER_MS)
+    bench.run(5 * (max(age_ms, backoff_ms) + answer_ms + TRIP_MS))
+    asked = [event.at_ms for event in bench.requests("Metadata")]
+    updates = times(bench, MetadataUpdated)
+    assert len(asked) >= 5, f"{len(asked)} questions in five times metadata.max.age.ms"
+    for updated_ms, next_ms in zip(updates, asked[1:], strict=False):
+        happens_at(next_ms, updated_ms + max(age_ms, backoff_ms), "metadata was asked for", LATE_MS + TRIP_MS)
+
+
+@law(
+    "MET-02",
+    base_ms=st.integers(0, 300),
+    max_ms=st.integers(0, 2_000),
+    jitter=JITTER,
+    failures=st.integers(1, 8),
+)
+def failed_questions_are_spaced(
+    components: Components, base_ms: int, max_ms: int, jitter: float, failures: int
+) -> None:
+    """After each question without an answer the next one waits, twice as long each time, until one is answered."""
+    settings = {
+        "metadata.max.age.ms": 5_000,
+        "retry.backoff.ms": base_ms,
+        "retry.backoff.max.ms": max_ms,
+        "reconnect.backoff.ms": 0,
+        "reconnect.backoff.max.ms": 0,
+    }
+    bench = still_bench(components, settings, jitter=jitter)
+    bench.warm()
+    bench.proxy().cut()
+    bench.run(3_000)
+    bench.trace.clear()
+    _cut_at_questions(bench, failures)
+    bench.run_until(lambda: bool(bench.told(MetadataUpdated)), 60_000)
+    asked = [event.at_ms for event in bench.requests("Metadata")]
+    failed = times(bench, MetadataFailed)
+    assert len(failed) == failures and len(asked) == failures + 1
+    for earlier, (failed_ms, next_ms) in enumerate(zip(failed, asked[1:], strict=True)):
+        due_ms = failed_ms + delay_ms(base_ms, max_ms, earlier, jitter)
+        happens_at(next_ms, due_ms, f"question {earlier + 2} was asked", LATE_MS + TRIP_MS)
+
+
+def _cut_at_questions(bench: Bench, times: int) -> None:
+    """The connection is lost under the next ``times`` questions for metadata."""
+    left = times
+
+    def watch(frame: Frame) -> None:
+        nonlocal left
+        if frame.api == "Metadata" and frame.kind is FrameKind.REQUEST and left:
+            left -= 1
+            bench.network.later(0, bench.proxy().cut)
+
+    bench.network.watch(watch)
+
+
+@law(
+    "MET-03",
+    base_ms=st.integers(5, 300),
+    max_ms=st.integers(5, 2_000),
+    jitter=JITTER,
+    answers=st.integers(2, 6),
+    often=st.integers(4, 9),
+)
+def answers_that_tell_nothing_new_are_spaced(
+    components: Components, base_ms: int, max_ms: int, jitter: float, answers: int, often: int
+) -> None:
+    """Where every answer shows the leaders that are known, questions come ever more rarely, whoever wishes for them."""
+    settings = {
+        "retry.backoff.ms": base_ms,
+        "retry.backoff.max.ms": max_ms,
+        "enable.idempotence": False,
+        "retries": 0,
+    }
+    bench = still_bench(components, settings, jitter=jitter)
+    bench.warm()
+    bench.run(5_000)
+    refuse_for_good(bench, NOT_LEADER)
+    wanted = 1 + answers
+    for _ in range(12 * answers):
+        bench.send()
+        bench.run(1 + max_ms // often)
+    updates, asked = bench.told(MetadataUpdated), [event.at_ms for event in bench.requests("Metadata")]
+    assert len(updates) >= wanted, "a stale leader is not looked up again"
+    equivalent = 0
+    for update, next_ms in zip(updates, asked[1:], strict=False):
+        equivalent = 0 if update.leaders_changed else equivalent + 1
+        due_ms = update.at_ms + delay_ms(base_ms, max_ms, max(equivalent - 1, 0), jitter)
+        assert next_ms > due_ms - 1, f"asked {due_ms - next_ms} ms too early after {equivalent} equal answers"
+    refusals = [event.at_ms for event in bench.told(ResponseReceived) if event.api == "Produce"][1:]
+    for update, next_ms in zip(updates[1:], asked[2:], strict=False):
+        wish_ms = min((moment for moment in refusals if moment >= update.at_ms), default=next_ms)
+        latest_ms = max(wish_ms, update.at_ms + max(base_ms, max_ms) * 1.2)
+        assert next_ms <= latest_ms + LATE_MS + 1, f"asked {next_ms - latest_ms} ms after it was due"
+
+
+@law("MET-08", code=st.sampled_from(STALE + FINE), pause_ms=st.integers(0, 5_000), jitter=JITTER)
+def a_wrong_leader_is_looked_up_at_once(
+    components: Components, code: int, pause_ms: int, jitter: float
+) -> None:
+    """After an error that speaks of stale metadata it is asked for as soon as the backoff allows, after others not."""
+    bench = still_bench(components, {"enable.idempotence": False, "retry.backoff.max.ms": 100}, jitter=jitter)
+    bench.warm()
+    updated_ms = times(bench, MetadataUpdated)[-1]
+    bench.run(pause_ms)
+    asked = len(bench.requests("Metadata"))
+    bench.cluster.inject_error(Api.PRODUCE, code, 1)
+    delivery = bench.send()
+    ended_ms(bench, [delivery])
+    bench.run(10)
+    refused_ms = [event.at_ms for event in bench.told(ResponseReceived) if event.api == "Produce"][1]
+    later = [event.at_ms for event in bench.requests("Metadata")[asked:]]
+    assert bool(later) is (code in STALE), (
+        f"metadata is {'' if later else 'not '}asked for after error {code}"
+    )
+    if later:
+        due_ms = max(refused_ms, updated_ms + delay_ms(100, 100, 0, jitter))
+        happens_at(later[0], due_ms, "metadata was asked for")
+
+
+@law(
+    "MET-10",
+    idle_ms=st.integers(5_000, 20_000),
+    age_ms=st.integers(500, 3_000),
+    gap_ms=st.integers(500, 4_000),
+)
+def a_topic_that_nobody_uses_is_forgotten(
+    components: Components, idle_ms: int, age_ms: int, gap_ms: int
+) -> None:
+    """A topic that was not used for metadata.max.idle.ms is not asked for any more, one in use always is."""
+    bench = still_bench(components, {"metadata.max.idle.ms": idle_ms, "metadata.max.age.ms": age_ms})
+    bench.cluster.create_topic("other", 1)
+    bench.warm()
+    ended_ms(bench, [bench.send(topic="other")])
+    used_ms = bench.now_ms
+    while bench.now_ms < used_ms + idle_ms + 3 * age_ms:
+        bench.run(gap_ms)
+        bench.send()
+    bench.run(100)
+    updates = bench.told(MetadataUpdated)
+    for update in updates[1:]:
+        asked_ms = max(event.at_ms for event in bench.requests("Metadata") if event.at_ms <= update.at_ms)
+        if asked_ms < used_ms + idle_ms - TRIP_MS:
+            assert update.topics == 2 or asked_ms < used_ms, (
+                f"forgotten {asked_ms - used_ms} ms after its use"
+            )
+        elif asked_ms > used_ms + idle_ms + TRIP_MS:
+            assert update.topics == 1, f"asked for {asked_ms - used_ms} ms after its last use"
+    delivery = bench.send(topic="other")
+    ended_ms(bench, [delivery], 5_000)
+    assert delivery.error is None
+
+
+@law("MET-02", "NET-CON-05", request_ms=st.integers(50, 500), base_ms=st.integers(5, 200), jitter=JITTER)
+def silence_makes_no_storm(components: Components, request_ms: int, base_ms: int, jitter: float) -> None:
+    """While no broker answers, questions and connections are spaced by their own limits, none comes at once."""
+    settings = {
+        "request.timeout.ms": request_ms,
+        "retry.backoff.ms": base_ms,
+        "reconnect.backoff.ms": base_ms,
+    }
+    bench = still_bench(components, settings, nodes=2, jitter=jitter)
+    bench.warm()
+    for proxy in bench.network.proxies:
+        proxy.down.silence(LAW)
+    bench.send()
+    bench.run(20 * request_ms)
+    ends = bench.told(ConnectionEnded)
+    for node in {event.node for event in ends}:
+        moments = [event.at_ms for event in ends if event.node == node]
+        for earlier, later in pairwise(moments):
+            assert later - earlier > request_ms + base_ms - 1

@@ -1,0 +1,1 @@
+"""What shows that the faults of a scenario had an effect."""

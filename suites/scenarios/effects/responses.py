@@ -1,0 +1,172 @@
+"""What clients heard of their requests, or did not: answers that never came, came late, came twice, came from nobody.
+
+Pure counts, each of what passed the witness while a fault was in effect, and of what the client did about it. That a
+client did something about a silence shows in its asking the partition again, or in a record that it gave up: what a
+good client does, and what a bad one does.
+"""
+
+from __future__ import annotations
+
+from harness.model.evidence import Evidence, Send
+from harness.model.exchanges import FOR_EVER, connections
+from harness.model.rows import Fate, Frame, FrameKind
+from harness.model.units import NS_PER_MS
+from harness.model.verdicts import Outcome
+from harness.plugins.scenario import Consequence
+from suites.analysis.attempts import PRODUCE, Attempt, attempts
+from suites.scenarios.effects.fault_windows import during, meets
+
+#: Two clocks, the client's and the witness's, begin to count a request's time a little apart.
+SLACK_NS = 200 * NS_PER_MS
+#: An answer that passes in pieces takes at least so long.
+IN_PIECES_NS = 20 * NS_PER_MS
+
+
+def unanswered(evidence: Evidence) -> Consequence:
+    """Produce requests to which no answer ever passed, and whose partition was asked again, or its records given up."""
+    count = sum(
+        attempt.answered_ns is None and meets(evidence, *_due(evidence, attempt))
+        for attempt in resumed(evidence)
+    )
+    return Consequence(count, "Produce requests had no answer, and were sent again or given up")
+
+
+def unasked(evidence: Evidence) -> Consequence:
+    """Produce requests that never passed to the broker, and whose partition was asked later, or records given up."""
+    asked = attempts(evidence)
+    lost = [
+        frame
+        for frame in evidence.stopped
+        if frame.kind is FrameKind.REQUEST and frame.api == PRODUCE and during(evidence, frame.t_ns)
+    ]
+    count = sum(
+        any(each.part.partition == part.partition and each.sent_ns > frame.t_ns for each in asked)
+        or given_up_over(evidence, frame.t_ns)
+        for frame in lost
+        for part in frame.produce[:1]
+    )
+    return Consequence(count, "Produce requests never passed, and were sent again or given up")
+
+
+def overdue(evidence: Evidence) -> Consequence:
+    """Produce requests that had no answer for longer than request.timeout.ms, as it passed: late, or none at all."""
+    count = sum(_is_overdue(evidence, attempt) for attempt in attempts(evidence))
+    return Consequence(count, "Produce requests had no answer for longer than request.timeout.ms")
+
+
+def left_behind(evidence: Evidence) -> Consequence:
+    """Connections that ended over an overdue Produce request, with a further one on them that had no answer either."""
+    overdue_on = {attempt.conn for attempt in attempts(evidence) if _is_overdue(evidence, attempt)}
+    count = sum(
+        number in overdue_on
+        and connection.closed_ns != FOR_EVER
+        and sum(
+            exchange.request.api == PRODUCE
+            and (exchange.answer is None or exchange.answer.t_ns >= connection.closed_ns)
+            for exchange in connection.exchanges
+        )
+        > 1
+        for number, connection in connections(evidence).items()
+    )
+    return Consequence(count, "connections were left over a late answer, with others on their way")
+
+
+def ghosts(evidence: Evidence) -> Consequence:
+    """Produce requests that came to the broker when their client had left, and was asking by another connection."""
+    count = sum(
+        attempt.closed_ns is not None
+        and during(evidence, attempt.sent_ns)
+        and attempt.closed_ns <= attempt.sent_ns + SLACK_NS
+        and (attempt.answered_ns is None or attempt.answered_ns >= attempt.closed_ns)
+        and any(
+            other.part.partition == attempt.part.partition and other.conn > attempt.conn
+            for other in attempts(evidence)
+        )
+        for attempt in attempts(evidence)
+    )
+    return Consequence(count, "Produce requests came to the broker behind their client's back")
+
+
+def out_of_turn(evidence: Evidence) -> Consequence:
+    """Produce answers that passed behind the answer to a request that was made later on the same connection."""
+    asked: dict[tuple[int, int | None], int] = {}
+    latest: dict[int, int] = {}
+    count = 0
+    for index, frame in enumerate(evidence.frames):
+        request = (frame.conn, frame.correlation_id)
+        if frame.kind is FrameKind.REQUEST:
+            asked[request] = index
+        elif frame.kind is FrameKind.RESPONSE and request in asked:
+            behind = asked[request] < latest.get(frame.conn, -1)
+            count += frame.api == PRODUCE and behind and during(evidence, frame.t_ns)
+            latest[frame.conn] = max(latest.get(frame.conn, -1), asked[request])
+    return Consequence(count, "Produce answers passed out of their turn")
+
+
+def doubled(evidence: Evidence) -> Consequence:
+    """Produce answers that passed twice: the witness alone can tell, for the client need not show it."""
+    count = sum(frame.fate is Fate.MARKED for frame in _answers(evidence))
+    return Consequence(count, "Produce answers passed twice")
+
+
+def from_nobody(evidence: Evidence) -> Consequence:
+    """Answers that passed with a correlation id that nobody had asked with on their connection."""
+    asked = {
+        (frame.conn, frame.correlation_id) for frame in evidence.frames if frame.kind is FrameKind.REQUEST
+    }
+    strange = sum(
+        (frame.conn, frame.correlation_id) not in asked
+        for frame in evidence.frames
+        if frame.kind is FrameKind.RESPONSE and during(evidence, frame.t_ns)
+    )
+    return Consequence(strange, "answers passed that nobody had asked for")
+
+
+def in_pieces(evidence: Evidence) -> Consequence:
+    """Produce answers that were long in passing, though the broker had given them at once."""
+    count = sum(frame.t_ns - frame.arrived_ns >= IN_PIECES_NS for frame in _answers(evidence))
+    return Consequence(count, "Produce answers passed in pieces")
+
+
+def resumed(evidence: Evidence) -> list[Attempt]:
+    """The attempts whose partition was asked again later, or over which a record was given up."""
+    last: dict[int, int] = {}
+    made = attempts(evidence)
+    for attempt in made:
+        last[attempt.part.partition] = attempt.sent_ns
+    return [
+        attempt
+        for attempt in made
+        if last[attempt.part.partition] > attempt.sent_ns or given_up_over(evidence, attempt.sent_ns)
+    ]
+
+
+def given_up_over(evidence: Evidence, t_ns: int) -> bool:
+    """True if a record that was under way at that moment was not acknowledged in the end."""
+    return any(
+        _was_under_way(send, t_ns) for send in evidence.sends.values() if send.outcome is not Outcome.OK
+    )
+
+
+def _was_under_way(send: Send, t_ns: int) -> bool:
+    return send.invoke_ns <= t_ns and (send.complete_ns is None or send.complete_ns >= t_ns)
+
+
+def _is_overdue(evidence: Evidence, attempt: Attempt) -> bool:
+    begin_ns, due_ns = _due(evidence, attempt)
+    ends = [t_ns for t_ns in (attempt.answered_ns, attempt.closed_ns) if t_ns is not None]
+    return bool(ends) and min(ends) >= due_ns - SLACK_NS and meets(evidence, begin_ns, due_ns)
+
+
+def _due(evidence: Evidence, attempt: Attempt) -> tuple[int, int]:
+    """From when to when an answer would have come in time."""
+    timeout_ns = int(evidence.record.spec.config["request.timeout.ms"]) * NS_PER_MS
+    return attempt.sent_ns, attempt.sent_ns + timeout_ns
+
+
+def _answers(evidence: Evidence) -> list[Frame]:
+    return [
+        frame
+        for frame in evidence.frames
+        if frame.kind is FrameKind.RESPONSE and frame.api == PRODUCE and during(evidence, frame.t_ns)
+    ]

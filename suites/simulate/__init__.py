@@ -1,0 +1,1 @@
+"""``kafka-trial simulate``: drawn trials in virtual time, by the thousand."""

@@ -1,0 +1,136 @@
+"""Many simulated trials: in this process or in several, each trial run, judged and, where it is to be kept, stored."""
+
+from __future__ import annotations
+
+import gc
+import os
+import signal
+from collections.abc import Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from dataclasses import replace
+from enum import StrEnum
+from functools import cache
+from multiprocessing import forkserver, get_context, resource_tracker
+from pathlib import Path
+from typing import NamedTuple
+
+from harness.model.evidence import Evidence
+from harness.model.rows import TrialVerdict
+from harness.model.spec import ClientRef, TrialSpec
+from harness.model.verdicts import EXIT_CODES, Guarantee, Verdict
+from harness.plugins import registry
+from harness.simulated.judged import try_spec
+from harness.storage.run_store import RunStore
+from harness.system.interpreter import freeze_loaded
+from harness.system.processes import owner_env
+from suites.simulate.generated import specs
+
+#: So many seeds go to a process at a time: enough to outweigh the way there, few enough for progress to be seen.
+BATCH = 50
+
+#: New objects until the collector looks: about those of ten trials, of which nearly all are gone by then.
+YOUNG_OBJECTS = 100_000
+
+
+class Keep(StrEnum):
+    """Which trials leave their evidence; ``failed`` is whatever would not be allowed to pass, and what differs."""
+
+    FAILED = "failed"
+    ALL = "all"
+    NONE = "none"
+
+    def wants(self, verdict: TrialVerdict) -> bool:
+        """True if a trial with this verdict is kept."""
+        told = Verdict(verdict.verdict)
+        return self is Keep.ALL or (
+            self is Keep.FAILED and (told is Verdict.DIFFERS or EXIT_CODES[told] != 0)
+        )
+
+
+class Job(NamedTuple):
+    """What to run: seeds of a scenario, for each client, and where what is kept goes."""
+
+    scenario: str
+    guarantees: tuple[Guarantee, ...]
+    clients: tuple[ClientRef, ...]
+    broker: str | None
+    keep: Keep
+    folder: Path
+
+
+class Tried(NamedTuple):
+    """One trial: its spec if it was kept, its verdict, and how long it lasted in virtual time."""
+
+    kept: TrialSpec | None
+    verdict: TrialVerdict
+    virtual_ns: int
+
+
+def tried(job: Job, seeds: Sequence[int]) -> list[Tried]:
+    """Run the trials of these seeds, one after the other."""
+    collect_rarely()
+    scenario = replace(registry.scenario(job.scenario), guarantees=job.guarantees)
+    return [_one(job, spec) for spec in specs(scenario, job.clients, seeds, job.broker)]
+
+
+@cache
+def collect_rarely() -> None:
+    """Once a process: the collector leaves out all that is loaded, and comes once in several trials."""
+    freeze_loaded()
+    gc.set_threshold(YOUNG_OBJECTS)
+
+
+def in_batches(job: Job, seeds: range, processes: int) -> Iterator[list[Tried]]:
+    """Run all seeds, in ``processes`` processes; each batch as it ends. Whoever stops iterating stops the rest."""
+    batches = (seeds[at : at + BATCH] for at in range(0, len(seeds), BATCH))
+    if processes <= 1:
+        for batch in batches:
+            yield tried(job, batch)
+        return
+    prepare_processes()
+    with ProcessPoolExecutor(processes, mp_context=get_context("forkserver")) as pool:
+        under_way: set[Future[list[Tried]]] = set()
+        try:
+            for batch in batches:
+                under_way.add(pool.submit(tried, job, batch))
+                if len(under_way) > processes:
+                    done, under_way = wait(under_way, return_when=FIRST_COMPLETED)
+                    for future in done:
+                        yield future.result()
+            while under_way:
+                done, under_way = wait(under_way, return_when=FIRST_COMPLETED)
+                for future in done:
+                    yield future.result()
+        finally:
+            pool.shutdown(wait=True, cancel_futures=True)
+
+
+def prepare_processes() -> None:
+    """The processes to come carry our mark, so that none outlives us, and leave every signal to us.
+
+    A signal to the whole group (Ctrl-C) would tear them from their batch. Blocked here, it is blocked in all of them.
+    """
+    os.environ.update(owner_env())
+    stops = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, stops)
+    try:
+        resource_tracker.ensure_running()
+        signal.pthread_sigmask(signal.SIG_BLOCK, stops)  # the tracker's start has unblocked two of them
+        forkserver.ensure_running()
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _one(job: Job, spec: TrialSpec) -> Tried:
+    evidence, verdict = try_spec(spec)
+    kept = job.keep.wants(verdict)
+    if kept:
+        store = RunStore(job.folder)
+        store.write_evidence(evidence)
+        store.write_verdict(verdict)
+    return Tried(spec if kept else None, verdict, _lasted_ns(evidence))
+
+
+def _lasted_ns(evidence: Evidence) -> int:
+    moments = [event.mono_ns for event in evidence.history]
+    return (evidence.record.phases.end_ns or 0) - moments[0] if moments else 0

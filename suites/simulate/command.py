@@ -1,0 +1,184 @@
+"""``kafka-trial simulate``: generated trials in virtual time, as many as one wants, judged as live ones are."""
+
+from __future__ import annotations
+
+import signal
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import FrameType
+from typing import Annotated, Any
+
+import typer
+
+from harness.cli.console import say, summary
+from harness.cli.options import Options, Strict
+from harness.cli.output import print_json
+from harness.cli.run_plan import new_record
+from harness.model.errors import unknown
+from harness.model.rows import TrialVerdict
+from harness.model.spec import ClientRef, Plan, TrialSpec
+from harness.model.verdicts import Verdict, exit_code
+from harness.planning import selection
+from harness.plugins import registry
+from harness.simulated.selection import assert_simulated
+from harness.simulated.trial import broker_of
+from harness.storage.run_store import RunStore
+from suites.simulate.batches import Job, Keep, Tried, in_batches
+
+DEFAULT_SCENARIO = "generated/any"
+PROGRESS_S = 2.0
+MAX_SEED = 2**62
+#: So many of what was kept are told one by one; the folder has them all.
+SHOWN = 20
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("simulate")(simulate)
+
+
+@dataclass
+class Tally:
+    """What has come out so far."""
+
+    counts: Counter[str] = field(default_factory=Counter)
+    kept: list[TrialSpec] = field(default_factory=list)
+    verdicts: list[TrialVerdict] = field(default_factory=list)
+    virtual_ns: int = 0
+
+    def add(self, tried: Tried) -> None:
+        """One more trial."""
+        self.counts[tried.verdict.verdict] += 1
+        self.virtual_ns += tried.virtual_ns
+        if tried.kept is not None:
+            self.kept.append(tried.kept)
+            self.verdicts.append(tried.verdict)
+
+
+def simulate(
+    client: Annotated[
+        list[str] | None, typer.Option("-c", "--client", help="reference or mutant-NAME; repeatable.")
+    ] = None,
+    scenario: Annotated[str, typer.Option(help="Which situation.")] = DEFAULT_SCENARIO,
+    guarantee: Annotated[
+        list[str] | None, typer.Option("-g", "--guarantee", help="Only under these; repeatable.")
+    ] = None,
+    broker: Annotated[
+        str | None,
+        typer.Option("-b", "--broker", help="scripted:VERSIONxNODES; else drawn, one to three nodes."),
+    ] = None,
+    seed: Annotated[
+        int, typer.Option(min=0, max=MAX_SEED, help="The first seed; each trial has the next.")
+    ] = 1,
+    trials: Annotated[int, typer.Option(min=1, help="How many seeds, each once a client.")] = 1_000,
+    max_time: Annotated[float | None, typer.Option(min=0, help="Stop after so many seconds.")] = None,
+    keep: Annotated[Keep, typer.Option(help="Whose evidence stays in the run's folder.")] = Keep.FAILED,
+    jobs: Annotated[int, typer.Option("-j", "--jobs", min=1, max=64, help="Processes.")] = 1,
+    out_dir: Annotated[Path, typer.Option(help="Where runs are kept.")] = Path("runs"),
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")] = False,
+    quiet: Annotated[bool, typer.Option("-q", "--quiet", help="No progress.")] = False,
+    strict: Strict = False,
+) -> int:
+    """Run generated trials in virtual time and judge them."""
+    if scenario not in registry.names("scenarios"):
+        raise unknown("scenario", scenario, registry.names("scenarios"))
+    [chosen] = selection.scenarios([scenario], guarantee or (), world="simulated")
+    refs = tuple(_client(name) for name in client or ("reference",))
+    if broker is not None:
+        broker_of(broker)
+    store = RunStore.create(out_dir, new_record(Plan(seed, ()), Options(jobs)))
+    job = Job(chosen.name, chosen.guarantees, refs, broker, keep, store.folder)
+    say(f"run {store.folder}: {trials} seeds from {seed} of {chosen.name}, {jobs} processes")
+    tally, began = Tally(), time.monotonic()
+    with store.claimed():
+        with signals_as_interrupts() as received:
+            stopped = _carry_out(job, range(seed, seed + trials), jobs, tally, max_time, quiet)
+        seconds = time.monotonic() - began
+        _conclude(store, seed, tally, stopped)
+    if as_json:
+        print_json(_document(store, seed, tally, seconds))
+    found = exit_code((Verdict(each) for each in tally.counts), strict=strict)
+    code = 128 + received[0] if received else found
+    done = tally.counts.total()
+    say(
+        f"{done} trials in {seconds:.1f} s ({done / seconds:.0f} a second), {_words(tally)}; "
+        f"virtual over real time {tally.virtual_ns / 1e9 / seconds:,.0f}; exit {code}"
+    )
+    return code
+
+
+@contextmanager
+def signals_as_interrupts() -> Iterator[list[int]]:
+    """SIGINT, SIGTERM and SIGHUP raise KeyboardInterrupt in here; gives the numbers of those that came."""
+    received: list[int] = []
+
+    def stop(number: int, frame: FrameType | None) -> None:
+        received.append(number)
+        raise KeyboardInterrupt
+
+    before = {
+        number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+    }
+    try:
+        yield received
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _client(name: str) -> ClientRef:
+    [ref] = selection.clients([name], ())
+    return assert_simulated(ref)
+
+
+def _carry_out(
+    job: Job, seeds: range, processes: int, tally: Tally, max_time: float | None, quiet: bool
+) -> str:
+    """Fill the tally; why it ended."""
+    began = told = time.monotonic()
+    try:
+        for batch in in_batches(job, seeds, processes):
+            for tried in batch:
+                tally.add(tried)
+            now = time.monotonic()
+            if not quiet and now - told >= PROGRESS_S:
+                told = now
+                say(f"[{tally.counts.total()}/{len(seeds) * len(job.clients)}] {_words(tally)}")
+            if max_time is not None and now - began >= max_time:
+                return "completed: its time was over"
+    except KeyboardInterrupt:
+        return "interrupted"
+    return "completed"
+
+
+def _conclude(store: RunStore, seed: int, tally: Tally, reason: str) -> None:
+    """The run's plan is what was kept: the rest left nothing that could be judged again."""
+    store.replace_plan(Plan(seed, tuple(tally.kept)))
+    store.stop(reason)
+    if tally.verdicts:
+        told = sorted(tally.verdicts, key=lambda verdict: verdict.verdict == Verdict.PASS)[:SHOWN]
+        summary(told)
+        say(f"replay one with: kafka-trial replay {store.trial_folder(told[0].trial)}")
+
+
+def _words(tally: Tally) -> str:
+    return ", ".join(f"{count:,} {verdict}" for verdict, count in sorted(tally.counts.items())) or "none yet"
+
+
+def _document(store: RunStore, seed: int, tally: Tally, seconds: float) -> dict[str, Any]:
+    done = tally.counts.total()
+    return {
+        "run": str(store.folder),
+        "seed": seed,
+        "trials": done,
+        "counts": dict(sorted(tally.counts.items())),
+        "seconds": round(seconds, 3),
+        "trials_per_second": round(done / seconds, 1),
+        "virtual_seconds": round(tally.virtual_ns / 1e9, 3),
+        "virtual_over_real": round(tally.virtual_ns / 1e9 / seconds, 1),
+        "verdicts": tally.verdicts,
+    }
