@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from faults.effects.span import Span, final_ns, is_target, span_of
-from harness.model.evidence import Evidence, Send, view
+from harness.model.evidence import Evidence, Operation, view
 from harness.model.exchanges import FOR_EVER, Way, connections, first_passed, ways
 from harness.model.rows import FaultRow, Frame, FrameKind
 from harness.model.units import NS_PER_MS
@@ -43,7 +43,7 @@ def usual(evidence: Evidence) -> Usual:
     calm = _peace(evidence)
     records = [
         send.complete_ns - send.invoke_ns
-        for send in evidence.sends.values()
+        for send in evidence.operations.values()
         if send.complete_ns is not None and calm(send.invoke_ns, send.complete_ns)
     ]
     batches = [
@@ -109,7 +109,7 @@ def held_up(row: FaultRow, evidence: Evidence, *, unsent: bool = False) -> int:
         and (send.complete_ns is None or send.complete_ns >= span.due_ns)
         and passed.get(n, FOR_EVER) >= span.due_ns
         and (not row.spec.brokers or _broker_of(evidence, send, span) in row.spec.brokers)
-        for n, send in evidence.sends.items()
+        for n, send in evidence.operations.items()
     )
 
 
@@ -133,7 +133,7 @@ def _more_than(usual_ns: int, asked_ns: int) -> int:
     return asked_ns if asked_ns > usual_ns else usual_ns + max(asked_ns // 2, SCATTER_NS)
 
 
-def _broker_of(evidence: Evidence, send: Send, span: Span) -> int | None:
+def _broker_of(evidence: Evidence, send: Operation, span: Span) -> int | None:
     """Where the record's partition was sent to last when the fault began; None where that is not known."""
     partition = send.partition
     if partition < 0 and (copies := evidence.copies.get(send.n)):

@@ -15,12 +15,12 @@ from rich.table import Column, Table
 from rich.text import Text
 
 from harness.cli.output import put
+from harness.judging.availability import share_told
 from harness.judging.cells import counted
 from harness.judging.fingerprint import causes, line, replay
 from harness.model.rows import TrialVerdict
 from harness.model.verdicts import GLYPHS, Verdict
 from harness.text.escaping import for_logs, safe_line
-from harness.workloads.produce.availability import share_told
 
 
 class _Stderr:

@@ -19,6 +19,7 @@ from rich.table import Table
 from rich.text import Text
 
 from harness.cli.console import cell, console, say, shown
+from harness.judging.availability import share_told
 from harness.model.rows import TrialVerdict
 from harness.model.spec import Plan, TrialSpec
 from harness.model.units import told_s
@@ -26,7 +27,6 @@ from harness.model.verdicts import SEVERITY, Verdict
 from harness.planning import estimate
 from harness.running.campaign import Campaign
 from harness.text.escaping import safe_line
-from harness.workloads.produce.availability import share_told
 
 #: So many of the longest running trials are shown.
 SHOWN = 6

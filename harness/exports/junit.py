@@ -16,12 +16,12 @@ from xml.etree import ElementTree as ET
 
 from msgspec.structs import asdict
 
+from harness.judging.availability import share_told
 from harness.judging.fingerprint import Cause, causes, decisive, findings, replay, same_trial
 from harness.model.rows import TrialVerdict
 from harness.model.verdicts import Verdict
 from harness.storage.run_store import RunRecord
 from harness.text.escaping import log_line
-from harness.workloads.produce.availability import share_told
 
 #: verdict -> JUnit's element; a pass has none. What proves nothing is never a silent success.
 ELEMENTS = {

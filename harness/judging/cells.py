@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 
+from harness.judging.availability import share_told
 from harness.model.rows import TrialVerdict
 from harness.model.verdicts import SEVERITY
-from harness.workloads.produce.availability import share_told
 
 
 def counted(verdicts: Sequence[TrialVerdict], shown: Callable[[str], str]) -> str:

@@ -10,13 +10,13 @@ import shlex
 from collections.abc import Iterator
 from pathlib import Path
 
+from harness.judging.availability import share_told
 from harness.judging.fingerprint import findings
 from harness.judging.frame_excerpt import WireLine, origin_ns, wire_lines
 from harness.model.evidence import Evidence
 from harness.model.rows import Availability, FaultRow, Finding, RequirementVerdict, TrialVerdict
 from harness.plugins import registry
 from harness.text.escaping import log_line
-from harness.workloads.produce.availability import share_told
 
 #: Frames that are shown, and how many before and behind each moment.
 MAX_LINES, AROUND = 24, 4

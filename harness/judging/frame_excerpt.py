@@ -90,7 +90,7 @@ def _moments(evidence: Evidence, verdict: TrialVerdict) -> list[int]:
     for requirement in verdict.requirements:
         for finding in requirement.findings:
             for sample in finding.samples[:2]:
-                send = evidence.sends.get(sample.get("n"))  # type: ignore[arg-type]
+                send = evidence.operations.get(sample.get("n"))  # type: ignore[arg-type]
                 if send is not None:
                     found += [send.invoke_ns, send.complete_ns or send.invoke_ns]
     edges = [edge for row in evidence.faults if row.effective_ns for edge in row.effective_ns]

@@ -17,6 +17,7 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
+from harness.judging.availability import availability
 from harness.judging.completeness import lacking
 from harness.judging.crosscheck import crosscheck
 from harness.judging.fault_activation import Activation, activation
@@ -36,7 +37,6 @@ from harness.model.verdicts import Guarantee, Level, Verdict, worst
 from harness.plugins.check import Check, Inconclusive, Requirement, Unsupported
 from harness.plugins.scenario import Scenario
 from harness.workloads.produce import accounting
-from harness.workloads.produce.availability import availability
 
 ENDINGS = {Ending.UNSUPPORTED: Verdict.UNSUPPORTED, Ending.HARNESS_ERROR: Verdict.HARNESS_ERROR}
 

@@ -24,7 +24,7 @@ Seen = TypeVar("Seen")
 _OUTCOMES: dict[str, Outcome] = {outcome.value: outcome for outcome in Outcome}
 
 
-class Send(msgspec.Struct, frozen=True, gc=False):
+class Operation(msgspec.Struct, frozen=True, gc=False):
     """One record as its client told it; ``complete_ns`` None: it never had a result."""
 
     n: int
@@ -58,10 +58,10 @@ class Evidence:
     tcp: tuple[TcpFact, ...] = ()
 
     @cached_property
-    def sends(self) -> dict[int, Send]:
+    def operations(self) -> dict[int, Operation]:
         """Record number -> what the client said of it, in invocation order."""
         invoked: dict[int, int] = {}
-        completed: dict[int, Send] = {}
+        completed: dict[int, Operation] = {}
         # A stored event may count as far as it likes: no more records are handed over than the plan has.
         left = self.record.spec.workload.records
         for event in self.history:
@@ -71,13 +71,13 @@ class Evidence:
                 left -= max(0, min(event.count, left))
             elif isinstance(event, OpComplete) and event.op == "send":
                 _complete(completed, event)
-        sends = {n: completed.get(n) or Send(n, invoke_ns) for n, invoke_ns in invoked.items()}
+        sends = {n: completed.get(n) or Operation(n, invoke_ns) for n, invoke_ns in invoked.items()}
         return sends | completed
 
     @cached_property
-    def acknowledged(self) -> dict[int, Send]:
+    def acknowledged(self) -> dict[int, Operation]:
         """The sends that the client reported as written."""
-        return {n: send for n, send in self.sends.items() if send.outcome is Outcome.OK}
+        return {n: send for n, send in self.operations.items() if send.outcome is Outcome.OK}
 
     @cached_property
     def identities(self) -> tuple[Identity | None, ...]:
@@ -149,7 +149,7 @@ def passed_and_stopped(rows: Iterable[Frame]) -> tuple[tuple[Frame, ...], tuple[
     return tuple(passed), tuple(stopped)
 
 
-def _complete(completed: dict[int, Send], event: OpComplete) -> None:
+def _complete(completed: dict[int, Operation], event: OpComplete) -> None:
     for n, invoke_ns, complete_ns, outcome, partition, offset, error in zip(
         event.records,
         event.invoke_ns,
@@ -160,4 +160,4 @@ def _complete(completed: dict[int, Send], event: OpComplete) -> None:
         event.error,
         strict=True,
     ):
-        completed[n] = Send(n, invoke_ns, complete_ns, _OUTCOMES[outcome], partition, offset, error)
+        completed[n] = Operation(n, invoke_ns, complete_ns, _OUTCOMES[outcome], partition, offset, error)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import msgspec
 
-from harness.model.evidence import Evidence, Send, view
+from harness.model.evidence import Evidence, Operation, view
 from harness.model.rows import Frame, FrameKind
 
 PRODUCE = "Produce"
@@ -111,10 +111,10 @@ def first_passed(evidence: Evidence) -> dict[int, int]:
     return passed
 
 
-def _records_at(evidence: Evidence) -> dict[tuple[int, int | None], list[Send]]:
+def _records_at(evidence: Evidence) -> dict[tuple[int, int | None], list[Operation]]:
     """The records of each batch of the log, by where it lies."""
-    places: dict[tuple[int, int | None], list[Send]] = {}
-    sends = evidence.sends
+    places: dict[tuple[int, int | None], list[Operation]] = {}
+    sends = evidence.operations
     for n, copies in evidence.copies.items():
         send = sends.get(n)
         if send is not None:
@@ -123,7 +123,7 @@ def _records_at(evidence: Evidence) -> dict[tuple[int, int | None], list[Send]]:
     return places
 
 
-def _way(connection: Connection, exchange: Exchange, answered_ns: int, sends: list[Send]) -> Way:
+def _way(connection: Connection, exchange: Exchange, answered_ns: int, sends: list[Operation]) -> Way:
     told = [send.complete_ns for send in sends if send.complete_ns is not None]
     return Way(
         connection,

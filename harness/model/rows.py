@@ -281,7 +281,7 @@ class Availability(msgspec.Struct, frozen=True):
     Of ``offered`` records so many were acknowledged, failed, or ended unknown. ``longest_gap_ms`` is the longest time
     without an acknowledgement while records waited. ``first_ack_ms`` and ``steady_ack_ms`` count from the end of the
     last fault: to the first acknowledgement, and to the first from which on there was no gap that is too long
-    (:mod:`harness.workloads.produce.availability`). Null where there was none.
+    (:mod:`harness.judging.availability`). Null where there was none.
     """
 
     offered: Int64 = 0

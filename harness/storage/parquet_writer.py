@@ -222,7 +222,7 @@ def _findings(trial: PackedTrial) -> ColumnData:
 
 
 def _operations(trial: PackedTrial) -> ColumnData:
-    sends = list(trial.evidence.sends.values())
+    sends = list(trial.evidence.operations.values())
     workload = trial.evidence.record.spec.workload
     return _fields(sends, ("n", "invoke_ns", "complete_ns", "error")) | {
         "key": [key_of(workload, send.n) for send in sends],

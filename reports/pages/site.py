@@ -20,13 +20,13 @@ import pyarrow.parquet as pq
 from markupsafe import Markup
 
 from harness import exports, files
+from harness.judging.availability import share_told
 from harness.model.evidence import Evidence
 from harness.model.rows import SCHEMA_VERSION, TrialVerdict
 from harness.model.units import some
 from harness.storage import unreadable
 from harness.storage.run_store import RunStore
 from harness.text.escaping import safe_line
-from harness.workloads.produce.availability import share_told
 from reports.doubts import contested, doubts
 from reports.pages import overview
 from reports.pages.trial_page import TrialPage, TrialRows, trial_page

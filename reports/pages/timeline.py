@@ -11,7 +11,7 @@ from html import escape
 from typing import Any
 
 from harness.judging.frame_excerpt import origin_ns
-from harness.model.evidence import Evidence, Send
+from harness.model.evidence import Evidence, Operation
 from harness.model.rows import FaultRow, Frame, FrameKind
 from harness.text.escaping import safe_line
 
@@ -58,7 +58,7 @@ def timeline(evidence: Evidence, resent: Collection[int], windows: Iterable[dict
     start_ms = min(0.0, since_ms(_start_ns(evidence, load_ns)))
     lanes = _lanes(evidence.frames)
     data = [
-        *_sends(evidence.sends.values(), since_ms, end_ms),
+        *_sends(evidence.operations.values(), since_ms, end_ms),
         _percentile(windows),
         *_connections(evidence.frames, lanes, since_ms, end_ms),
         *_frames(evidence.frames, lanes, resent, since_ms),
@@ -95,7 +95,7 @@ def timeline(evidence: Evidence, resent: Collection[int], windows: Iterable[dict
 
 def notes(evidence: Evidence) -> list[str]:
     """What the drawing leaves out, in sentences; empty if nothing."""
-    sends, connections = len(evidence.sends), len({frame.conn for frame in evidence.frames})
+    sends, connections = len(evidence.operations), len({frame.conn for frame in evidence.frames})
     said = []
     if sends > MAX_MARKS:
         said.append(f"The first {MAX_MARKS:,} of {sends:,} sends are drawn.")
@@ -108,7 +108,9 @@ def notes(evidence: Evidence) -> list[str]:
 
 def _start_ns(evidence: Evidence, load_ns: int) -> int:
     """The first send or frame: a client connects, and may be warmed up, before load begins."""
-    firsts = [send.invoke_ns for send in evidence.sends.values()][:1] + [f.t_ns for f in evidence.frames[:1]]
+    firsts = [send.invoke_ns for send in evidence.operations.values()][:1] + [
+        f.t_ns for f in evidence.frames[:1]
+    ]
     return min(firsts, default=load_ns)
 
 
@@ -124,7 +126,7 @@ def _split(lanes: Sequence[object]) -> float:
     return (lanes_px + 20) / (lanes_px + 290)
 
 
-def _sends(sends: Iterable[Send], since_ms: Callable[[int], float], end_ms: float) -> list[Mark]:
+def _sends(sends: Iterable[Operation], since_ms: Callable[[int], float], end_ms: float) -> list[Mark]:
     groups: dict[str, list[tuple[float, float, str]]] = {name: [] for name in OUTCOMES}
     for send in list(sends)[:MAX_MARKS]:
         x = since_ms(send.invoke_ns)

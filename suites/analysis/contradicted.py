@@ -15,7 +15,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections import defaultdict
 
-from harness.model.evidence import Evidence, Send, view
+from harness.model.evidence import Evidence, Operation, view
 from harness.model.units import NS_PER_MS
 from harness.model.verdicts import Outcome
 from harness.wire.error_table import BY_NAME
@@ -82,7 +82,7 @@ def _stored(evidence: Evidence) -> frozenset[Attempt]:
 
 
 @view
-def failed_over_it(evidence: Evidence) -> dict[int, Send]:
+def failed_over_it(evidence: Evidence) -> dict[int, Operation]:
     """The records that failed over one of them, while there was time left.
 
     They are those of its partition that were handed over by then, and that fail within a request timeout. A producer
@@ -95,7 +95,7 @@ def failed_over_it(evidence: Evidence) -> dict[int, Send]:
     acked = evidence.acknowledged.values()
     latest_ns = max((max(send.invoke_ns, (send.complete_ns or 0) - ENDED_NS) for send in acked), default=0)
     found = {}
-    for n, send in evidence.sends.items():
+    for n, send in evidence.operations.items():
         if send.outcome is Outcome.OK or send.complete_ns is None:
             continue
         if _has_expired(send, limit_ns):
@@ -106,13 +106,13 @@ def failed_over_it(evidence: Evidence) -> dict[int, Send]:
 
 
 @grants("expired-over-refusal")
-def _has_expired(send: Send, limit_ns: int) -> bool:
+def _has_expired(send: Operation, limit_ns: int) -> bool:
     """True if its own time was over when it had its result."""
     return send.complete_ns is not None and send.complete_ns - send.invoke_ns >= limit_ns
 
 
 @grants("sequence-refused-though-next")
-def _may_be_over(evidence: Evidence, send: Send, attempt: Attempt, latest_ns: int) -> bool:
+def _may_be_over(evidence: Evidence, send: Operation, attempt: Attempt, latest_ns: int) -> bool:
     told_ns = attempt.answered_ns or 0
     if (send.complete_ns or 0) < told_ns - SLACK_NS:
         return False

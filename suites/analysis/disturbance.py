@@ -12,12 +12,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from itertools import pairwise
 
+from harness.judging.availability import Span
 from harness.model.anomaly import ReasonKind
 from harness.model.contract import ShutdownComplete, Stats
 from harness.model.evidence import Evidence, view
 from harness.model.rows import Fate, Frame, FrameKind
 from harness.model.units import NS_PER_MS
-from harness.workloads.produce.availability import Span
 from suites.analysis.excuses import grants
 from suites.analysis.sending import sending
 from suites.analysis.way import SLACK_NS

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from harness.model.anomaly import ReasonKind, Sample
-from harness.model.evidence import Evidence, Send
+from harness.model.evidence import Evidence, Operation
 from harness.model.rows import Finding, LogRecord
 from harness.plugins.check import Inconclusive, Unsupported
 
@@ -43,12 +43,12 @@ def doubt_if_unreadable(found: Finding, hidden: int) -> None:
         raise Inconclusive(UNREADABLE.reason(of=found.anomaly, told=found.message, count=hidden))
 
 
-def listed_errors(sends: Iterable[Send]) -> tuple[str, ...]:
+def listed_errors(sends: Iterable[Operation]) -> tuple[str, ...]:
     """The names of the errors that these records failed with, sorted; what a client says has a bound elsewhere."""
     return tuple(sorted({send.error or "no error" for send in sends}))
 
 
-def of_send(send: Send) -> Sample:
+def of_send(send: Operation) -> Sample:
     """The sample row of a record as its client told it."""
     return {
         "n": send.n,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from harness.model.evidence import Evidence, Send, view
+from harness.model.evidence import Evidence, Operation, view
 from harness.workloads.produce.commands import key_of
 
 GROWTH = "topic_growth"
@@ -24,14 +24,14 @@ def growths_ns(evidence: Evidence) -> list[int]:
     )
 
 
-def home(evidence: Evidence, send: Send) -> int | None:
+def home(evidence: Evidence, send: Operation) -> int | None:
     """The partition of a record; None where nothing tells."""
     if send.partition >= 0:
         return send.partition
     return _homes(evidence).get(_key(evidence, send))
 
 
-def _key(evidence: Evidence, send: Send) -> tuple[str | None, int]:
+def _key(evidence: Evidence, send: Operation) -> tuple[str | None, int]:
     """Its key, and how often the topic had grown when it was handed over."""
     grown = sum(at_ns <= send.invoke_ns for at_ns in growths_ns(evidence))
     return key_of(evidence.record.spec.workload, send.n), grown
@@ -42,6 +42,6 @@ def _homes(evidence: Evidence) -> Mapping[tuple[str | None, int], int]:
     """Key and growths -> the one partition where such records are; without a key a record may go anywhere."""
     places: dict[tuple[str | None, int], set[int]] = {}
     for n, copies in evidence.copies.items():
-        if (send := evidence.sends.get(n)) is not None and copies[0].key is not None:
+        if (send := evidence.operations.get(n)) is not None and copies[0].key is not None:
             places.setdefault(_key(evidence, send), set()).update(copy.partition for copy in copies)
     return {key: next(iter(partitions)) for key, partitions in places.items() if len(partitions) == 1}

@@ -23,7 +23,7 @@ from functools import cached_property
 from itertools import pairwise
 from typing import NamedTuple
 
-from harness.model.evidence import Evidence, Send
+from harness.model.evidence import Evidence, Operation
 from harness.model.rows import LogRecord
 from harness.model.verdicts import Outcome
 from harness.workloads.produce.accounting import Inversion
@@ -150,7 +150,7 @@ class Explainer:
             and not self._grew(known)
         ):
             return Explanation(Cause.NONE, Why.OTHER_PARTITION, known)
-        send = self.evidence.sends.get(n)
+        send = self.evidence.operations.get(n)
         told_ns = send.complete_ns if send is not None and send.outcome is Outcome.OK else None
         handed_over_ns = 0 if send is None else send.invoke_ns
         heard = [
@@ -174,7 +174,7 @@ class Explainer:
         request that brought it. Two records of one batch are in the order in which the client put them there: a failure
         is no excuse for that.
         """
-        send, partition = self.evidence.sends[found.n], found.record.partition
+        send, partition = self.evidence.operations[found.n], found.record.partition
         until_ns = self._sent_by_ns(found)
         conns = {
             attempt.conn
@@ -192,7 +192,7 @@ class Explainer:
         An attempt without an answer may not be the one that brought it, and a broker that answers late may have read it
         late.
         """
-        origin, send = self.origin(found.record), self.evidence.sends[found.n]
+        origin, send = self.origin(found.record), self.evidence.operations[found.n]
         answered_ns = origin.answered_ns if origin and origin.accepted else None
         if origin is not None and answered_ns is not None and answered_ns - origin.sent_ns <= SLACK_NS:
             return origin.sent_ns
@@ -206,7 +206,7 @@ class Explainer:
         partition = found.record.partition
         if failure.partitions is not None and partition not in failure.partitions:
             return False
-        invoke_ns = self.evidence.sends[found.n].invoke_ns
+        invoke_ns = self.evidence.operations[found.n].invoke_ns
         if failure.is_unseen and failure.span.latest_ns < invoke_ns:
             return False
         return not failure.attempts or any(
@@ -349,6 +349,6 @@ def _passed(attempt: Attempt) -> int:
     return attempt.request
 
 
-def _is_told_of(send: Send, copy: LogRecord) -> bool:
+def _is_told_of(send: Operation, copy: LogRecord) -> bool:
     """True if the client gave this copy's place as the record's."""
     return send.outcome is Outcome.OK and (send.partition, send.offset) == (copy.partition, copy.offset)

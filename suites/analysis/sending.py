@@ -73,7 +73,7 @@ class Sending:
     @cached_property
     def _handed_over_ns(self) -> Mapping[tuple[int, int | None], int]:
         """Partition and bytes of a batch of the log -> when its last record was handed over."""
-        sends, numbers = self.evidence.sends, self.evidence.numbers
+        sends, numbers = self.evidence.operations, self.evidence.numbers
         latest: dict[BatchPlace, int] = {}
         for record, n in zip(self.evidence.log, numbers, strict=True):
             if n is not None and n in sends:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from harness.model.evidence import Evidence, Send, view
+from harness.model.evidence import Evidence, Operation, view
 from harness.model.units import NS_PER_MS
 from harness.model.verdicts import Outcome
 from harness.wire.error_table import BY_NAME
@@ -29,7 +29,7 @@ class Refusal:
     """An attempt that was answered MESSAGE_TOO_LARGE, and the records that failed together behind it, if any did."""
 
     attempt: Attempt
-    failed: tuple[Send, ...]
+    failed: tuple[Operation, ...]
 
     @property
     def is_of_one(self) -> bool:
@@ -57,7 +57,7 @@ def refusals(evidence: Evidence) -> list[Refusal]:
 class _Failed:
     """A record that failed, its partition where that is known, and the attempt that stored it all the same."""
 
-    send: Send
+    send: Operation
     partition: int | None
     origin: Attempt | None
 
@@ -66,7 +66,7 @@ def _failed(evidence: Evidence) -> list[_Failed]:
     """Those that failed, in the order of sending."""
     stored = origins(evidence)
     found = []
-    for n, send in sorted(evidence.sends.items()):
+    for n, send in sorted(evidence.operations.items()):
         if send.outcome is Outcome.OK or send.complete_ns is None:
             continue
         partition = home(evidence, send)

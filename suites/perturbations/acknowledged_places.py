@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from msgspec.structs import replace as changed
 
-from harness.model.evidence import Evidence, Send
+from harness.model.evidence import Evidence, Operation
 from harness.model.verdicts import Verdict
 from suites.analysis.promises import DURABLE
 from suites.perturbations.batches import several, spots
@@ -17,7 +17,7 @@ from suites.perturbations.perturbation import Perturbation, channels, once
 HISTORY = channels("history")
 
 
-def _told(change: Callable[[Batch, Send], Send]) -> Callable[[Evidence, Spot], Evidence]:
+def _told(change: Callable[[Batch, Operation], Operation]) -> Callable[[Evidence, Spot], Evidence]:
     """The middle record of a batch is acknowledged otherwise."""
 
     def apply(evidence: Evidence, spot: Spot) -> Evidence:

@@ -11,7 +11,7 @@ from typing import Any
 
 from msgspec.structs import replace as changed
 
-from harness.model.evidence import Evidence, Send
+from harness.model.evidence import Evidence, Operation
 from harness.model.rows import Frame, LogRecord, ProducePart
 from suites.perturbations.edits import inserted_id, with_frames_added, with_parts, with_results
 from suites.perturbations.exchanges import (
@@ -174,9 +174,9 @@ def sent_later(evidence: Evidence, late: Batch, behind: Batch) -> Evidence:
     return delayed(with_frames_added(with_parts(moved, parts), frames), late.sends, by_ns)
 
 
-def delayed(evidence: Evidence, sends: Iterable[Send], by_ns: int) -> Evidence:
+def delayed(evidence: Evidence, sends: Iterable[Operation], by_ns: int) -> Evidence:
     """The results of these records are told so much later."""
-    now = (evidence.sends[send.n] for send in sends)
+    now = (evidence.operations[send.n] for send in sends)
     return with_results(
         evidence,
         [changed(send, complete_ns=send.complete_ns + by_ns) for send in now if send.complete_ns is not None],

@@ -27,7 +27,7 @@ def flush_call(evidence: Evidence) -> OpInvoke | None:
 
 def mostly_acked(evidence: Evidence) -> bool:
     """True for a trial of more than ten records, all of which were acknowledged."""
-    sent = evidence.sends
+    sent = evidence.operations
     return len(sent) > 10 and len(evidence.acknowledged) == len(sent)
 
 

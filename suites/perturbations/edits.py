@@ -11,7 +11,7 @@ from typing import Any
 from msgspec.structs import replace as changed
 
 from harness.model.contract import AnyEvent, OpComplete, Stats
-from harness.model.evidence import Evidence, Send
+from harness.model.evidence import Evidence, Operation
 from harness.model.rows import Frame, FrameKind, ProducePart, TrialRecord
 from harness.model.spec import TrialSpec
 from harness.model.verdicts import Outcome
@@ -47,11 +47,11 @@ def with_history(evidence: Evidence, events: Iterable[AnyEvent]) -> Evidence:
     return replace(evidence, history=tuple(numbered))
 
 
-def with_results(evidence: Evidence, sends: Iterable[Send]) -> Evidence:
+def with_results(evidence: Evidence, sends: Iterable[Operation]) -> Evidence:
     """The client says this of these records; one without ``complete_ns`` never has a result."""
     told = {send.n: send for send in sends}
     events: list[AnyEvent] = []
-    moved: list[tuple[OpComplete, Send]] = []
+    moved: list[tuple[OpComplete, Operation]] = []
     for event in evidence.history:
         if isinstance(event, OpComplete) and event.op == "send" and not told.keys().isdisjoint(event.records):
             kept, gone = _split(event, told)
@@ -63,15 +63,17 @@ def with_results(evidence: Evidence, sends: Iterable[Send]) -> Evidence:
     return with_history(evidence, _recounted(evidence.history, [*events, *_told_anew(moved)]))
 
 
-def ended(send: Send, at_ns: int, error: str, outcome: Outcome = Outcome.INFO) -> Send:
+def ended(send: Operation, at_ns: int, error: str, outcome: Outcome = Outcome.INFO) -> Operation:
     """The result of a record that was not written, or of which the client does not know that."""
-    result: Send = changed(send, complete_ns=at_ns, outcome=outcome, partition=-1, offset=-1, error=error)
+    result: Operation = changed(
+        send, complete_ns=at_ns, outcome=outcome, partition=-1, offset=-1, error=error
+    )
     return result
 
 
 def _split(
-    event: OpComplete, told: Mapping[int, Send]
-) -> tuple[OpComplete | None, list[tuple[OpComplete, Send]]]:
+    event: OpComplete, told: Mapping[int, Operation]
+) -> tuple[OpComplete | None, list[tuple[OpComplete, Operation]]]:
     """What stays in its line, and what is said at another moment now."""
     rows, gone = [], []
     for row, n in enumerate(event.records):
@@ -85,8 +87,8 @@ def _split(
     return (_line(event, rows, event.mono_ns) if rows else None), gone
 
 
-def _row(event: OpComplete, row: int) -> Send:
-    return Send(
+def _row(event: OpComplete, row: int) -> Operation:
+    return Operation(
         event.records[row],
         event.invoke_ns[row],
         event.complete_ns[row],
@@ -97,7 +99,7 @@ def _row(event: OpComplete, row: int) -> Send:
     )
 
 
-def _line(event: OpComplete, sends: Sequence[Send], mono_ns: int) -> OpComplete:
+def _line(event: OpComplete, sends: Sequence[Operation], mono_ns: int) -> OpComplete:
     line: OpComplete = changed(
         event,
         mono_ns=mono_ns,
@@ -113,9 +115,9 @@ def _line(event: OpComplete, sends: Sequence[Send], mono_ns: int) -> OpComplete:
     return line
 
 
-def _told_anew(moved: Iterable[tuple[OpComplete, Send]]) -> list[OpComplete]:
+def _told_anew(moved: Iterable[tuple[OpComplete, Operation]]) -> list[OpComplete]:
     """One line for each moment and each line that it was taken from."""
-    lines: defaultdict[tuple[int, int], list[Send]] = defaultdict(list)
+    lines: defaultdict[tuple[int, int], list[Operation]] = defaultdict(list)
     of = {event.seq: event for event, _ in moved}
     for event, send in moved:
         lines[event.seq, send.complete_ns or 0].append(send)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import NamedTuple
 
-from harness.model.evidence import Evidence, Send, view
+from harness.model.evidence import Evidence, Operation, view
 from harness.model.rows import Frame, FrameKind, LogRecord, ProducePart
 
 PRODUCE = "Produce"
@@ -35,7 +35,7 @@ class Batch(NamedTuple):
     spot: Spot
     records: tuple[LogRecord, ...]
     exchange: Exchange
-    sends: tuple[Send, ...]
+    sends: tuple[Operation, ...]
 
     @property
     def partition(self) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec.structs import replace as changed
 
-from harness.model.evidence import Evidence, Send
+from harness.model.evidence import Evidence, Operation
 from harness.model.rows import FrameKind, ProducePart
 from harness.model.units import NS_PER_MS
 from suites.analysis.promises import DURABLE, EXACTLY_ONCE
@@ -75,7 +75,7 @@ def _retried(evidence: Evidence) -> list[tuple[Spot, Exchange]]:
     return found
 
 
-def _records_at(evidence: Evidence, spot: Spot) -> tuple[Send, ...]:
+def _records_at(evidence: Evidence, spot: Spot) -> tuple[Operation, ...]:
     """What the client said of the records of a batch, if each is there once and acknowledged."""
     for records in layout(evidence).get(spot[0], ()):
         if records[0].base_offset == spot[1]:
@@ -161,7 +161,9 @@ def _reused_sequence(evidence: Evidence, place: tuple[Spot, Spot]) -> Evidence:
         (exchange.request, exchange.part): changed(asked(gone, exchange), base_sequence=reused.base_sequence),
         (exchange.answer, exchange.answer_part): changed(told, base_offset=first.spot[1]),
     }
-    acked = [changed(gone.sends[send.n], offset=first.spot[1] + at) for at, send in enumerate(second.sends)]
+    acked = [
+        changed(gone.operations[send.n], offset=first.spot[1] + at) for at, send in enumerate(second.sends)
+    ]
     return with_results(with_parts(gone, parts), acked)
 
 

@@ -108,7 +108,7 @@ def _answered(evidence: Evidence, bases: Places) -> Evidence:
 
 def _acknowledged(evidence: Evidence, places: Places) -> Evidence:
     sends = []
-    for send in evidence.sends.values():
+    for send in evidence.operations.values():
         if send.outcome is not Outcome.OK or send.offset < 0:
             continue
         partition, offset = places.get((send.partition, send.offset), (send.partition, send.offset))

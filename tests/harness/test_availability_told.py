@@ -17,11 +17,11 @@ from harness.cli.live_table import LiveTable
 from harness.cli.main import call
 from harness.cli.output import run_document
 from harness.exports import junit, markdown
+from harness.judging.availability import share_told
 from harness.model.rows import Availability
 from harness.model.spec import Plan
 from harness.model.verdicts import GLYPHS, Verdict
 from harness.storage.run_store import RunRecord, RunStore
-from harness.workloads.produce.availability import share_told
 
 RECORD = RunRecord("run-1", "2026-03-01T10:20:30Z", Plan(7, ()), 1, {}, ["kafka-trial", "run"])
 RUN = Path("runs/run-1")

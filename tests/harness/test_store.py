@@ -117,7 +117,7 @@ def test_rows_of_an_older_capture_are_read(tmp_path):
 
 
 def test_a_record_without_a_result_is_pending_and_info():
-    first, second = EVIDENCE.sends.values()
+    first, second = EVIDENCE.operations.values()
     assert (first.pending, first.outcome) == (True, "info")
     assert (second.pending, second.outcome, second.offset) == (False, "ok", 7)
 

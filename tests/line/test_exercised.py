@@ -112,7 +112,7 @@ def test_faults_begin_before_the_client_and_end_by_what_it_tells(tmp_path, monke
     assert verdict.verdict == "pass", verdict.reason
     [first, second] = evidence.faults
     opened = min(frame.t_ns for frame in evidence.frames)
-    called_ns = sorted(send.invoke_ns for send in evidence.sends.values())
+    called_ns = sorted(send.invoke_ns for send in evidence.operations.values())
     acked_ns = sorted(send.complete_ns for send in evidence.acknowledged.values())
     assert first.effective_ns[0] < opened < evidence.record.phases.load_ns < first.effective_ns[1]
     assert acked_ns[99] < first.effective_ns[1] < first.effective_ns[0] + 60_000 * 1_000_000

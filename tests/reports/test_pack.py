@@ -81,7 +81,7 @@ def test_every_row_of_a_whole_trial_comes_back(whole_story: Stories, run_of: Run
 
     operations = rows(folder, "operations")
     assert [(row["n"], row["invoke_ns"], row["complete_ns"], row["offset"]) for row in operations] == [
-        (send.n, send.invoke_ns, send.complete_ns, send.offset) for send in evidence.sends.values()
+        (send.n, send.invoke_ns, send.complete_ns, send.offset) for send in evidence.operations.values()
     ]
     assert {row["key"] for row in operations} == {f"k{n}" for n in range(40)}
     log = rows(folder, "log_records")

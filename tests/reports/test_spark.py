@@ -47,7 +47,7 @@ def spark() -> Iterator[Any]:
 def counted_by_hand(story: Any) -> Delivery:
     """The definitions of ``harness.workloads.produce.accounting``, read literally: quadratic, no cleverness."""
     evidence = story.evidence()
-    sends = evidence.sends
+    sends = evidence.operations
     records = [
         (record.partition, record.offset, identity.n if identity and evidence.is_ours(identity) else None)
         for record, identity in zip(evidence.log, evidence.identities, strict=True)
@@ -140,7 +140,7 @@ def test_latencies_are_exact_and_told_apart_by_the_faults(whole: Any) -> None:
     for trial, story in stories.items():
         expected: dict[str, list[float]] = {}
         windows = [row.effective_ns for row in story.faults]
-        for send in story.evidence().sends.values():
+        for send in story.evidence().operations.values():
             took = (send.complete_ns - send.invoke_ns) / 1e6
             expected.setdefault(_phase(send, windows), []).append(took)
         assert {row["phase"]: row["acked"] for row in rows[trial]} == {
@@ -176,7 +176,7 @@ def test_recovery_is_the_first_acknowledgement_after_each_fault(whole: Any) -> N
     rows = analysis.by_trial("recovery")
     assert "calm" not in rows
     for trial, recovered in rows.items():
-        sends = stories[trial].evidence().sends.values()
+        sends = stories[trial].evidence().operations.values()
         for row, fault in zip(recovered, stories[trial].faults, strict=True):
             end = fault.effective_ns[1]
             first = min(send.complete_ns for send in sends if send.complete_ns >= end)

@@ -32,7 +32,7 @@ def drawn(figure: dict[str, Any], words: str) -> dict[str, Any] | None:
 def test_every_send_is_drawn_once_under_its_outcome(any_story: Stories, seed: int) -> None:
     evidence = any_story("one", Random(seed)).evidence()
     expected: dict[str, list[float]] = {}
-    for send in evidence.sends.values():
+    for send in evidence.operations.values():
         name = "pending" if send.pending else send.outcome.value
         expected.setdefault(name, []).append((send.invoke_ns - origin_ns(evidence)) / 1e6)
     figure = timeline(evidence, frozenset(), [])
@@ -111,7 +111,11 @@ def test_wire_lines_show_what_is_wrong_and_the_edges_of_faults(whole_story: Stor
     evidence = story.evidence()
     lines = wire_lines(evidence, story.judgement(), {5})
     at = {line.at_ms for line in lines}
-    moments = [evidence.sends[1_999].invoke_ns, *story.faults[0].effective_ns, *story.faults[1].effective_ns]
+    moments = [
+        evidence.operations[1_999].invoke_ns,
+        *story.faults[0].effective_ns,
+        *story.faults[1].effective_ns,
+    ]
     for moment in moments:
         before = max(frame.t_ns for frame in evidence.frames if frame.t_ns < moment)
         assert round((before - origin_ns(evidence)) / 1e6, 3) in at

@@ -125,7 +125,9 @@ def test_phases_and_rows_are_those_of_the_live_world() -> None:
     assert first.hits > 0 and second.hits > 0
     assert third.requested_ns is None and third.effective_ns is None and third.hits == 0
     slow = [
-        s for s in evidence.sends.values() if s.complete_ns and s.complete_ns - s.invoke_ns >= 100_000_000
+        s
+        for s in evidence.operations.values()
+        if s.complete_ns and s.complete_ns - s.invoke_ns >= 100_000_000
     ]
     assert slow
     assert len(evidence.log) == 100 and evidence.trace

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace as restruct
 
+from harness.judging.availability import STEADY_MS, Span, availability, gaps, recovery
 from harness.model.rows import Availability
-from harness.workloads.produce.availability import STEADY_MS, Span, availability, gaps, recovery
 
 MS = 1_000_000
 moments = st.integers(0, 40)

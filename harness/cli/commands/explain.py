@@ -12,6 +12,7 @@ from typing import Annotated, Any
 import typer
 
 from harness.cli.output import print_json, put
+from harness.judging import availability
 from harness.judging.judge import relevant
 from harness.model.errors import unknown
 from harness.model.verdicts import Verdict
@@ -20,7 +21,6 @@ from harness.plugins.check import Check
 from harness.plugins.fault import FaultKind
 from harness.plugins.scenario import Scenario
 from harness.text.escaping import for_logs, safe_lines
-from harness.workloads.produce import availability
 
 WIDTH = 120
 #: Who can see a fault: the section of its page that says so names at least one of them.

@@ -24,7 +24,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from operator import itemgetter
 
-from harness.model.evidence import Evidence, Send, view
+from harness.model.evidence import Evidence, Operation, view
 from harness.model.rows import Delivery, LogRecord
 from harness.model.units import NS_PER_MS
 from harness.model.verdicts import Outcome
@@ -88,13 +88,13 @@ def place(record: LogRecord) -> tuple[int, int]:
     return record.partition, record.offset
 
 
-def acknowledged(evidence: Evidence) -> dict[int, Send]:
+def acknowledged(evidence: Evidence) -> dict[int, Operation]:
     """The records that the client reported as written."""
     return evidence.acknowledged
 
 
 @view
-def lost(evidence: Evidence) -> list[Send]:
+def lost(evidence: Evidence) -> list[Operation]:
     """Acknowledged records without a copy. With acks other than all that is no broken promise: the caller's matter."""
     copies = evidence.copies
     return [send for n, send in acknowledged(evidence).items() if n not in copies]
@@ -145,7 +145,7 @@ def _overtaken(placed: list[tuple[int, int, LogRecord]]) -> list[Inversion]:
 def phantoms(evidence: Evidence) -> list[Phantom]:
     """Log records that nobody sent, or that the client denies."""
     found = []
-    sends = evidence.sends
+    sends = evidence.operations
     for at, (record, n) in enumerate(zip(evidence.log, evidence.numbers, strict=True)):
         if record.control:
             continue
@@ -201,9 +201,9 @@ def corruptions(evidence: Evidence) -> list[Corruption]:
 
 def count(evidence: Evidence) -> Delivery:
     """The counts that a verdict publishes."""
-    outcomes = Counter([send.outcome for send in evidence.sends.values()])
+    outcomes = Counter([send.outcome for send in evidence.operations.values()])
     return Delivery(
-        sent=len(evidence.sends),
+        sent=len(evidence.operations),
         acked=outcomes[Outcome.OK],
         failed=outcomes[Outcome.FAIL],
         unknown=outcomes[Outcome.INFO],
@@ -249,7 +249,7 @@ def _misplaced(evidence: Evidence) -> Iterator[Corruption]:
             yield Corruption(ELSEWHERE, *at, n, where, "{}/{}".format(*at))
 
 
-def _is_at_one(send: Send, copies: Sequence[LogRecord]) -> bool:
+def _is_at_one(send: Operation, copies: Sequence[LogRecord]) -> bool:
     """True if what the client knows of the record's place (-1: nothing) agrees with that of one of the copies."""
     partition, offset = send.partition, send.offset
     return any(partition in (-1, copy.partition) and offset in (-1, copy.offset) for copy in copies)

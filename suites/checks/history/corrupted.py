@@ -31,7 +31,7 @@ from __future__ import annotations
 from collections import defaultdict
 
 from harness.model.anomaly import Anomaly, Sample
-from harness.model.evidence import Evidence, Send
+from harness.model.evidence import Evidence, Operation
 from harness.model.rows import Finding
 from harness.model.verdicts import Level
 from harness.plugins.check import Check, Requirement
@@ -59,7 +59,7 @@ def find(evidence: Evidence) -> list[Finding]:
 @grants("place-given-anew")
 def _given_anew(evidence: Evidence) -> set[int]:
     """The first records to be acknowledged at a place of a topic that had been created again."""
-    first: dict[tuple[int, int, int], Send] = {}
+    first: dict[tuple[int, int, int], Operation] = {}
     for send in sorted(evidence.acknowledged.values(), key=lambda send: send.complete_ns or 0):
         age = sum(moment_ns <= (send.complete_ns or 0) for moment_ns in recreations(evidence))
         if age:

@@ -29,7 +29,7 @@ PRD-EXP-01, PRD-EXP-02 (KIP-91); MET-11 and PRD-ACC-09 for max.block.ms (KIP-19)
 from __future__ import annotations
 
 from harness.model.anomaly import Anomaly
-from harness.model.evidence import Evidence, Send
+from harness.model.evidence import Evidence, Operation
 from harness.model.rows import Finding
 from harness.model.units import NS_PER_MS
 from harness.model.verdicts import Level
@@ -64,7 +64,7 @@ def find(evidence: Evidence) -> list[Finding]:
     over_ns = (limit + 1) * NS_PER_MS
     late = [
         send
-        for send in evidence.sends.values()
+        for send in evidence.operations.values()
         if send.complete_ns is not None and send.complete_ns - send.invoke_ns >= over_ns
     ]
     if not late:
@@ -80,18 +80,20 @@ def find(evidence: Evidence) -> list[Finding]:
     return [LATE.found(len(accused), map(of_send, accused), worst_ms=worst, limit_ms=limit)]
 
 
-def _took_ns(send: Send) -> int:
+def _took_ns(send: Operation) -> int:
     return 0 if send.complete_ns is None else send.complete_ns - send.invoke_ns
 
 
-def _took_ms(send: Send) -> int:
+def _took_ms(send: Operation) -> int:
     return _took_ns(send) // NS_PER_MS
 
 
 def _tried_patience(evidence: Evidence) -> int:
     """Records that had no result for as long as the limit, within a second: of the others it says nothing."""
     limit_ns = (int(evidence.record.spec.config[SETTING]) - ROUNDED_MS) * NS_PER_MS
-    return sum(send.complete_ns is None or _took_ns(send) >= limit_ns for send in evidence.sends.values())
+    return sum(
+        send.complete_ns is None or _took_ns(send) >= limit_ns for send in evidence.operations.values()
+    )
 
 
 CHECK = Check(

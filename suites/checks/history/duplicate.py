@@ -118,7 +118,7 @@ def _avoidable(stories: _Explained, duplicates: dict[int, list[LogRecord]]) -> l
 
 def _doubt(evidence: Evidence, n: int, story: Explanation, copies: list[LogRecord]) -> Reason | None:
     """What may explain the copies of this record though it is not known; None where nothing can."""
-    send, said = evidence.sends.get(n), SAID[story.why]
+    send, said = evidence.operations.get(n), SAID[story.why]
     begin_ns = send.invoke_ns if send else 0
     until_ns = max((attempt.asked_ns for attempt in story.attempts), default=begin_ns)
     if story.why is Why.NO_REQUEST:

@@ -33,7 +33,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from harness.model.anomaly import Anomaly
-from harness.model.evidence import Evidence, Send
+from harness.model.evidence import Evidence, Operation
 from harness.model.rows import Finding, LogRecord
 from harness.model.units import NS_PER_MS
 from harness.model.verdicts import Level
@@ -96,7 +96,7 @@ def _answers(evidence: Evidence) -> dict[BatchPlace | _Numbered, int]:
 
 
 @grants("duplicate-sequence-answer", "answer-stamped-late")
-def _said_in_time(copy: LogRecord, send: Send, answered: dict[BatchPlace | _Numbered, int]) -> bool:
+def _said_in_time(copy: LogRecord, send: Operation, answered: dict[BatchPlace | _Numbered, int]) -> bool:
     """True if an answer that this copy is written passed before the client said so."""
     latest_ns = (send.complete_ns or 0) + SLACK_NS
     if answered.get(batch_place(copy), latest_ns + 1) <= latest_ns:
@@ -106,7 +106,7 @@ def _said_in_time(copy: LogRecord, send: Send, answered: dict[BatchPlace | _Numb
     return answered.get(numbered, latest_ns + 1) <= latest_ns
 
 
-def _unread(evidence: Evidence, send: Send, copies: list[LogRecord]) -> int:
+def _unread(evidence: Evidence, send: Operation, copies: list[LogRecord]) -> int:
     """How much passed unread that may have been the answer."""
     until_ns = (send.complete_ns or 0) + SLACK_NS
     return max(unread_about(evidence, copy.partition, send.invoke_ns, until_ns) for copy in copies)

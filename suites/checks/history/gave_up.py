@@ -55,7 +55,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from harness.model.anomaly import Anomaly
-from harness.model.evidence import Evidence, Send
+from harness.model.evidence import Evidence, Operation
 from harness.model.rows import Finding
 from harness.model.units import NS_PER_MS
 from harness.model.verdicts import Level, Outcome
@@ -118,7 +118,7 @@ def find(evidence: Evidence) -> list[Finding]:
     )
     failed = [
         send
-        for send in evidence.sends.values()
+        for send in evidence.operations.values()
         if send.outcome is not Outcome.OK and send.complete_ns is not None and send.n not in elsewhere
     ]
     unknowable = _unknowable(evidence) if failed else set()
@@ -142,16 +142,16 @@ def find(evidence: Evidence) -> list[Finding]:
     return []
 
 
-def _found(evidence: Evidence, given_up: list[Send]) -> Finding:
+def _found(evidence: Evidence, given_up: list[Operation]) -> Finding:
     errors, samples = listed_errors(given_up), map(of_send, given_up)
     lacks = tuple(setting for setting in LIMITS if setting in evidence.record.not_set)
     if not lacks:
         return GAVE_UP.found(len(given_up), samples, errors=errors)
-    share = f"{len(given_up) / len(evidence.sends):.1%}"
+    share = f"{len(given_up) / len(evidence.operations):.1%}"
     return GAVE_UP_EARLY.found(len(given_up), samples, told=share, errors=errors, lacks=lacks)
 
 
-def _doubt(evidence: Evidence, send: Send) -> Inconclusive:
+def _doubt(evidence: Evidence, send: Operation) -> Inconclusive:
     told = f"record {send.n} was given up over a network that was there"
     life = send.invoke_ns, send.complete_ns or send.invoke_ns
     late_ms = stalled_ns(harness_stalls(evidence), *life) // NS_PER_MS
@@ -179,12 +179,12 @@ class _Limits:
         request_ms, backoff_ms = self._config["request.timeout.ms"], self._config["reconnect.backoff.max.ms"]
         return (int(request_ms) + int(backoff_ms) + RECOVERY_SLACK_MS) * NS_PER_MS
 
-    def in_time(self, send: Send) -> bool:
+    def in_time(self, send: Operation) -> bool:
         """True if it ended before its delivery timeout, and not with a batch whose time was over."""
         return _took_ns(send) < self.delivery_ns and not self._blocked(send) and send.n not in self._expired
 
     @grants("network-was-not-free", "process-stalled")
-    def in_peace(self, send: Send, *, but_for_stalls: bool = False) -> bool:
+    def in_peace(self, send: Operation, *, but_for_stalls: bool = False) -> bool:
         """True if it failed although its way was free for long enough; ``but_for_stalls``: had nothing stood still."""
         spans = self._troubles(home(self.evidence, send))
         if not but_for_stalls:
@@ -194,7 +194,7 @@ class _Limits:
         return _longest_peace_ns(send.invoke_ns, end_ns, spans) >= self._recovery_ns
 
     @grants("blocked-call")
-    def _blocked(self, send: Send) -> bool:
+    def _blocked(self, send: Operation) -> bool:
         """True if the call was refused after it had blocked."""
         limit_ns = (int(self._config["max.block.ms"]) - SLACK_MS) * NS_PER_MS
         return send.outcome is Outcome.FAIL and _took_ns(send) >= limit_ns
@@ -207,8 +207,8 @@ class _Limits:
         One that was acknowledged, or ended at another time or otherwise, ends the batch.
         """
         found: set[int] = set()
-        roots: dict[int | None, Send] = {}
-        for _, send in sorted(self.evidence.sends.items()):
+        roots: dict[int | None, Operation] = {}
+        for _, send in sorted(self.evidence.operations.items()):
             partition = home(self.evidence, send)
             root = roots.get(partition)
             if send.outcome is Outcome.OK or send.complete_ns is None:
@@ -239,17 +239,17 @@ class _Limits:
         return spans
 
 
-def _ended_with(send: Send, root: Send) -> bool:
+def _ended_with(send: Operation, root: Operation) -> bool:
     apart_ns = abs((send.complete_ns or 0) - (root.complete_ns or 0))
     return apart_ns <= TOGETHER_NS and send.error == root.error and root.invoke_ns <= send.invoke_ns
 
 
-def _took_ns(send: Send) -> int:
+def _took_ns(send: Operation) -> int:
     return (send.complete_ns or send.invoke_ns) - send.invoke_ns
 
 
 @grants("behind-too-large")
-def _behind(evidence: Evidence, given_up: Iterable[Send]) -> set[int]:
+def _behind(evidence: Evidence, given_up: Iterable[Operation]) -> set[int]:
     """The records that their client failed with the batch ahead of them: of its partition, in its moment, as it did."""
     refused = [refusal for refusal in refusals(evidence) if refusal.failed]
     return {
@@ -277,7 +277,7 @@ def _stranded(evidence: Evidence, delivery_ns: int) -> set[int]:
     ]
     return {
         send.n
-        for send in evidence.sends.values()
+        for send in evidence.operations.values()
         if any(
             send.invoke_ns <= end_ns and from_ns <= (send.complete_ns or NEVER_NS)
             for from_ns, end_ns in spans

@@ -89,7 +89,7 @@ def _found(anomaly: Anomaly, inversions: list[Inversion]) -> list[Finding]:
 
 def _doubt(evidence: Evidence, found: Inversion) -> Reason | None:
     """What may explain it though it is not known; None where nothing can."""
-    send = evidence.sends[found.n]
+    send = evidence.operations[found.n]
     until_ns = send.invoke_ns if send.complete_ns is None else send.complete_ns
     of, told = UNEXPLAINED.code, f"record {found.n} was overtaken without any failed request"
     if hidden := unread_about(evidence, found.record.partition, send.invoke_ns, until_ns):

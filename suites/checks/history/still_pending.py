@@ -35,7 +35,7 @@ from collections.abc import Iterator
 
 from harness.model.anomaly import Anomaly, ReasonKind, Sample
 from harness.model.contract import CRASHED, Fatal, OpComplete, OpInvoke
-from harness.model.evidence import Evidence, Send
+from harness.model.evidence import Evidence, Operation
 from harness.model.exchanges import FOR_EVER
 from harness.model.rows import Finding
 from harness.model.units import NS_PER_MS
@@ -75,14 +75,14 @@ def _crashed(evidence: Evidence) -> Finding | None:
     )
     if crash is None:
         return None
-    pending = [send for send in evidence.sends.values() if send.pending]
+    pending = [send for send in evidence.operations.values() if send.pending]
     return CRASHED_ITSELF.found(
         max(1, len(pending)), map(of_send, pending), pending=len(pending), told=crash.message
     )
 
 
 def _never(evidence: Evidence) -> list[Finding]:
-    pending = [send for send in evidence.sends.values() if send.complete_ns is None]
+    pending = [send for send in evidence.operations.values() if send.complete_ns is None]
     if not pending:
         return []
     oldest_ns = min(send.invoke_ns for send in pending)
@@ -102,7 +102,7 @@ def _too_late(evidence: Evidence) -> list[Finding]:
     first_ns = min((until_ns for _, until_ns in done), default=0)
     late = [
         send
-        for send in evidence.sends.values()
+        for send in evidence.operations.values()
         if done and send.complete_ns is not None and send.complete_ns > first_ns and _is_late(send, done)
     ]
     if not late:
@@ -139,7 +139,7 @@ def _done(evidence: Evidence) -> list[OpComplete]:
 
 
 @grants("said-by-another-thread")
-def _is_late(send: Send, done: list[tuple[int, int]]) -> bool:
+def _is_late(send: Operation, done: list[tuple[int, int]]) -> bool:
     """True for a result that came after the last moment of a flush or close that was called behind its send."""
     complete_ns = send.complete_ns or 0
     return any(send.invoke_ns < invoke_ns and complete_ns > until_ns for invoke_ns, until_ns in done)

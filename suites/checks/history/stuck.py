@@ -44,15 +44,15 @@ from typing import NamedTuple
 
 from msgspec.structs import replace as changed
 
+from harness.judging.availability import Span, gaps, last_fault_end_ns, merged
 from harness.model.anomaly import Anomaly
 from harness.model.contract import CRASHED, Fatal, OpComplete, OpInvoke
-from harness.model.evidence import Evidence, Send, view
+from harness.model.evidence import Evidence, Operation, view
 from harness.model.rows import Finding
 from harness.model.units import NS_PER_MS
 from harness.model.verdicts import Level
 from harness.plugins.check import Check, Inconclusive, Requirement
 from harness.trial.patience import bound_ms, progress_ns
-from harness.workloads.produce.availability import Span, gaps, last_fault_end_ns, merged
 from suites.analysis.attempts import attempts
 from suites.analysis.disturbance import (
     BROKER_STALLED,
@@ -118,7 +118,7 @@ def find(evidence: Evidence) -> list[Finding]:
 @grants("follows-from-stuck")
 def _explained(evidence: Evidence, span: Span) -> tuple[str, ...]:
     """What can all have come of it: records and calls without an end, handed over or called before it was over."""
-    pending_ns = [send.invoke_ns for send in evidence.sends.values() if send.complete_ns is None]
+    pending_ns = [send.invoke_ns for send in evidence.operations.values() if send.complete_ns is None]
     returned = {event.id for event in evidence.history if isinstance(event, OpComplete)}
     hung_ns = [
         event.mono_ns
@@ -147,7 +147,7 @@ def stall(evidence: Evidence) -> Stall | None:
 @grants("a-few-rounds")
 def circle(evidence: Evidence) -> Stall | None:
     """The longest time without a result of any kind in which many batches were answered as written."""
-    results = (send.complete_ns for send in evidence.sends.values() if send.complete_ns is not None)
+    results = (send.complete_ns for send in evidence.operations.values() if send.complete_ns is not None)
     heard_ns = sorted(_heard_ns(evidence))
     rounds = (
         each
@@ -174,7 +174,7 @@ def _waits(evidence: Evidence, moments_ns: Iterable[int]) -> Iterator[Stall]:
     begin_ns, end_ns = max(phases.heal_ns, last_fault_end_ns(evidence) or 0), phases.final_ns
     waits = (
         Span(max(send.invoke_ns, begin_ns), min(until_ns, end_ns))
-        for send in evidence.sends.values()
+        for send in evidence.operations.values()
         if (until_ns := end_ns if send.complete_ns is None else send.complete_ns) > begin_ns
     )
     held_back = _held_back(evidence)
@@ -196,11 +196,11 @@ def waiting_when_healed(evidence: Evidence) -> int:
     return 0 if healed_ns is None else len(_pending_at(evidence, healed_ns))
 
 
-def _pending_at(evidence: Evidence, moment_ns: int) -> tuple[Send, ...]:
+def _pending_at(evidence: Evidence, moment_ns: int) -> tuple[Operation, ...]:
     return tuple(
         [
             send
-            for send in evidence.sends.values()
+            for send in evidence.operations.values()
             if send.invoke_ns <= moment_ns and (send.complete_ns is None or send.complete_ns > moment_ns)
         ]
     )

@@ -54,7 +54,7 @@ def _told_ns(evidence: Evidence) -> Mapping[Place, int]:
     told: dict[Place, int] = {}
     other: set[Place] = set()
     for n, copies in evidence.copies.items():
-        send = evidence.sends.get(n)
+        send = evidence.operations.get(n)
         for copy in copies:
             place = (copy.partition, copy.base_offset)
             if send is None or send.outcome is not Outcome.OK or send.complete_ns is None:

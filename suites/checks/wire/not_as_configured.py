@@ -38,7 +38,7 @@ from collections.abc import Iterator
 from msgspec.structs import replace as changed
 
 from harness.model.anomaly import Anomaly, Sample
-from harness.model.evidence import Evidence, Send, view
+from harness.model.evidence import Evidence, Operation, view
 from harness.model.rows import Finding
 from harness.model.units import NS_PER_MS
 from harness.model.verdicts import Guarantee, Level
@@ -135,7 +135,7 @@ def _offsets(evidence: Evidence) -> Iterator[Finding]:
 
 
 @grants("lost-has-no-offset")
-def _is_lost(evidence: Evidence, send: Send) -> bool:
+def _is_lost(evidence: Evidence, send: Operation) -> bool:
     """True for a record that ``lost`` accuses: a record that is not in the log has no offset."""
     is_judged = evidence.record.spec.guarantee in DURABLE and str(_setting(evidence, ACKS)) in ALL
     return is_judged and send.n not in evidence.copies
@@ -163,7 +163,7 @@ def _repetitions(evidence: Evidence) -> frozenset[int]:
 def _in_partition(evidence: Evidence, partition: int) -> set[int]:
     copies = evidence.copies
     stored_there = {n for n in copies if any(copy.partition == partition for copy in copies[n])}
-    return stored_there | {n for n, send in evidence.sends.items() if send.partition == partition}
+    return stored_there | {n for n, send in evidence.operations.items() if send.partition == partition}
 
 
 @grants("setting-not-given")

@@ -123,7 +123,7 @@ def _copies(evidence: Evidence) -> Iterable[list[Sent]]:
 @grants("open-while-topic-grew")
 def _was_open_at(evidence: Evidence, n: int, moments_ns: list[int]) -> bool:
     """True if the record had no result yet at one of the moments, or was not handed over before the first."""
-    send = evidence.sends.get(n)
+    send = evidence.operations.get(n)
     return send is not None and any(
         send.complete_ns is None or send.complete_ns >= at_ns for at_ns in moments_ns
     )

@@ -38,13 +38,13 @@ from collections.abc import Set as AbstractSet
 from itertools import pairwise
 from typing import NamedTuple
 
+from harness.judging.availability import Span, merged
 from harness.model.anomaly import Anomaly, ReasonKind, Sample
 from harness.model.evidence import Evidence
 from harness.model.rows import Finding, Frame, FrameKind, ProducePart
 from harness.model.units import NS_PER_MS
 from harness.model.verdicts import Level, Outcome
 from harness.plugins.check import Check, Inconclusive, Requirement
-from harness.workloads.produce.availability import Span, merged
 from suites.analysis.attempts import CLIENT, PRODUCE
 from suites.analysis.disturbance import stalled_by, stalled_ns
 from suites.analysis.excuses import grants
@@ -185,7 +185,7 @@ def _waited(evidence: Evidence, before: Identity, after: Identity) -> Doubt | No
     """How long requests were out while a record waited, if so long that another one may have timed out unsent."""
     pending = [
         send.invoke_ns
-        for send in evidence.sends.values()
+        for send in evidence.operations.values()
         if send.complete_ns is None or send.complete_ns > before.last_ns
     ]
     since_ns = min(pending, default=after.first_ns)
@@ -207,7 +207,7 @@ def _failures(evidence: Evidence) -> list[Stretch]:
     for frame in evidence.frames:
         if _ended(frame, produced) or (frame.api == INIT and frame.error_codes):
             spans.append((frame.t_ns, frame.t_ns))
-    for send in evidence.sends.values():
+    for send in evidence.operations.values():
         if send.outcome is not Outcome.OK and send.complete_ns is not None:
             spans.append((send.complete_ns, send.complete_ns))
     spans += [row.effective_ns for row in evidence.faults if row.effective_ns is not None]

@@ -79,7 +79,7 @@ def dated(evidence: Evidence) -> list[Dated]:
     end_ns = max(event.mono_ns for event in evidence.history)
     found = []
     for record, n in zip(evidence.log, evidence.numbers, strict=True):
-        send = None if n is None or record.control else evidence.sends.get(n)
+        send = None if n is None or record.control else evidence.operations.get(n)
         if send is not None:
             until_ns = asked_ns.get((record.partition, record.batch_crc), end_ns)
             begin_ms = (send.invoke_ns + least_ns) // NS_PER_MS

@@ -42,7 +42,7 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from harness.model.anomaly import Anomaly, Sample
-from harness.model.evidence import Evidence, Send, view
+from harness.model.evidence import Evidence, Operation, view
 from harness.model.exchanges import FOR_EVER
 from harness.model.rows import Finding, LogRecord
 from harness.model.verdicts import Level, Outcome
@@ -146,11 +146,11 @@ def _are_given_up(evidence: Evidence, chain: Chain, missing: list[_Gap]) -> bool
 
 
 @view
-def _given_up(evidence: Evidence) -> Mapping[int, list[Send]]:
+def _given_up(evidence: Evidence) -> Mapping[int, list[Operation]]:
     """Partition -> its records without success; -1 for those of unknown partition."""
     by_key = partitions_of_keys(evidence)
-    found: dict[int, list[Send]] = {}
-    for n, send in evidence.sends.items():
+    found: dict[int, list[Operation]] = {}
+    for n, send in evidence.operations.items():
         if send.outcome is not Outcome.OK:
             found.setdefault(send.partition if send.partition >= 0 else by_key(n), []).append(send)
     return found

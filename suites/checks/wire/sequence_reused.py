@@ -45,7 +45,7 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from harness.model.anomaly import Anomaly, Sample
-from harness.model.evidence import Evidence, Send, view
+from harness.model.evidence import Evidence, Operation, view
 from harness.model.rows import Finding, LogRecord
 from harness.model.verdicts import Level
 from harness.plugins.check import Check, Requirement
@@ -109,7 +109,7 @@ def _difference(evidence: Evidence, earlier: Variant, later: Variant) -> str:
         return "sizes differ"
     place = earlier.chain.partition
     for batch in stored(evidence).get((place, later.crc), ()):
-        sends = [evidence.sends[n] for n in batch.numbers if n in evidence.sends]
+        sends = [evidence.operations[n] for n in batch.numbers if n in evidence.operations]
         if any(send.invoke_ns > earlier.first_ns for send in sends):
             return "the later has records that the client did not have yet"
     for batch in stored(evidence).get((place, earlier.crc), ()):
@@ -154,7 +154,7 @@ def _explained(evidence: Evidence, found: list[Reuse]) -> tuple[str, ...]:
         first = since.get((record.partition, record.producer_id))
         return first is not None and (record.producer_epoch, record.sequence) >= first
 
-    def was_told_later(send: Send) -> bool:
+    def was_told_later(send: Operation) -> bool:
         return send.partition in since_ns and (send.complete_ns or 0) >= since_ns[send.partition]
 
     lost = [was_told_later(send) for send in accounting.lost(evidence)]
@@ -162,7 +162,7 @@ def _explained(evidence: Evidence, found: list[Reuse]) -> tuple[str, ...]:
     misplaced = [
         found.what in (accounting.ELSEWHERE, accounting.SHARED)
         and found.n is not None
-        and was_told_later(evidence.sends[found.n])
+        and was_told_later(evidence.operations[found.n])
         for found in accounting.corruptions(evidence)
     ]
     doubled = [any(map(follows, copies)) for copies in accounting.duplicates(evidence).values()]

@@ -33,7 +33,7 @@ PRD-SPL-01 (KIP-126). librdkafka never splits; its error is MSG_SIZE_TOO_LARGE.
 from __future__ import annotations
 
 from harness.model.anomaly import Anomaly
-from harness.model.evidence import Evidence, Send
+from harness.model.evidence import Evidence, Operation
 from harness.model.rows import Finding
 from harness.model.units import NS_PER_MS
 from harness.model.verdicts import Level
@@ -94,7 +94,7 @@ def _refused_several(evidence: Evidence) -> int:
     return sum(not refusal.is_of_one for refusal in refusals(evidence))
 
 
-def _took_ns(send: Send) -> int:
+def _took_ns(send: Operation) -> int:
     return (send.complete_ns or send.invoke_ns) - send.invoke_ns
 
 

@@ -84,7 +84,7 @@ def _held_before(evidence: Evidence, spot: Spot) -> Evidence:
 def _last_ns(evidence: Evidence) -> int:
     """When everything was answered and said, and no fault was in effect any more."""
     ends = (row.effective_ns[1] for row in evidence.faults if row.effective_ns is not None)
-    told = (send.complete_ns or 0 for send in evidence.sends.values())
+    told = (send.complete_ns or 0 for send in evidence.operations.values())
     frames = (frame.t_ns for frame in evidence.frames if frame.api == "Produce")
     return max((*told, *frames, *ends), default=0)
 
@@ -92,7 +92,7 @@ def _last_ns(evidence: Evidence) -> int:
 def _tail(evidence: Evidence) -> list[Spot]:
     """The batch that was answered last, where all records had a success and the client lives on."""
     batches = settled(evidence)
-    if not batches or len(evidence.acknowledged) < len(evidence.sends):
+    if not batches or len(evidence.acknowledged) < len(evidence.operations):
         return []
     ended = (event.mono_ns for event in evidence.history if isinstance(event, ShutdownComplete))
     if any(ended_ns <= _last_ns(evidence) for ended_ns in ended):
@@ -176,7 +176,7 @@ def _limited_tail(evidence: Evidence) -> list[Spot]:
 
 
 def _flushing(evidence: Evidence) -> bool:
-    return _done(evidence, "flush") is not None and len(evidence.acknowledged) == len(evidence.sends)
+    return _done(evidence, "flush") is not None and len(evidence.acknowledged) == len(evidence.operations)
 
 
 @view

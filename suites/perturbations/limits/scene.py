@@ -143,7 +143,7 @@ class Stage:
         acted = with_frames_added(stored, frames)
         if scene.acked_ms is not None:
             ns = self.ns(scene.acked_ms)
-            acked = [changed(acted.sends[send.n], complete_ns=ns) for send in self.batch.sends]
+            acked = [changed(acted.operations[send.n], complete_ns=ns) for send in self.batch.sends]
             acted = with_results(acted, acked)
         return self.stalled(acted, *scene.stalled_ms) if scene.stalled_ms else acted
 

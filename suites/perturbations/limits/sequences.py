@@ -7,7 +7,7 @@ from typing import Any
 
 from msgspec.structs import replace as changed
 
-from harness.model.evidence import Evidence, Send, view
+from harness.model.evidence import Evidence, Operation, view
 from harness.model.rows import Frame, FrameKind, ProducePart
 from harness.model.verdicts import Outcome
 from suites.analysis.promises import EXACTLY_ONCE
@@ -111,9 +111,9 @@ def _gap(evidence: Evidence, spot: Spot) -> Evidence:
     return renumbered(evidence, numbers)
 
 
-def _ended(send: Send) -> Send:
+def _ended(send: Operation) -> Operation:
     """In doubt: it may be in the log, and it is."""
-    ended: Send = changed(send, outcome=Outcome.INFO, offset=-1, error=EXPIRED)
+    ended: Operation = changed(send, outcome=Outcome.INFO, offset=-1, error=EXPIRED)
     return ended
 
 
@@ -123,7 +123,7 @@ def _with_ended(evidence: Evidence, place: Pair) -> Evidence:
 
 
 def _all_ended(evidence: Evidence) -> bool:
-    return any(send.outcome is not Outcome.OK for send in evidence.sends.values())
+    return any(send.outcome is not Outcome.OK for send in evidence.operations.values())
 
 
 def _pairs(holds: Callable[[Evidence, Batch, Batch], bool]) -> Callable[[Evidence], list[Pair]]:

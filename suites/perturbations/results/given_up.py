@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from harness.model.evidence import Evidence, Send
+from harness.model.evidence import Evidence, Operation
 from harness.model.units import NS_PER_MS
 from harness.model.verdicts import Verdict
 from suites.analysis.promises import DURABLE
@@ -19,7 +19,7 @@ RETRIES = "retries"
 SOON_NS = 5 * NS_PER_MS
 
 
-def _given_up(sends: Sequence[Send]) -> list[Send]:
+def _given_up(sends: Sequence[Operation]) -> list[Operation]:
     return [ended(send, send.invoke_ns + SOON_NS, "TimeoutException") for send in sends]
 
 
@@ -37,7 +37,7 @@ def _gave_up_after_ack(evidence: Evidence, spot: Spot) -> Evidence:
 
 def _gave_all_up(evidence: Evidence, _: str) -> Evidence:
     keep = min(evidence.acknowledged)
-    return with_results(evidence, _given_up([send for n, send in evidence.sends.items() if n != keep]))
+    return with_results(evidence, _given_up([send for n, send in evidence.operations.items() if n != keep]))
 
 
 def _without_retries(evidence: Evidence) -> Evidence:
@@ -52,7 +52,7 @@ def _gave_all_up_unlimited(evidence: Evidence, place: str) -> Evidence:
 
 def _half_given_up(evidence: Evidence, _: str) -> Evidence:
     """Every second record is given up, by a client that cannot be told how often to try."""
-    half = [send for n, send in evidence.sends.items() if n % 2]
+    half = [send for n, send in evidence.operations.items() if n % 2]
     return _without_retries(with_results(evidence, _given_up(half)))
 
 

@@ -79,8 +79,8 @@ def _all_pending(evidence: Evidence, at_ns: int) -> Evidence:
     """The last quarter of the records has no result: neither flush nor close succeeds, and the trial waits a minute."""
     flush = flush_call(evidence)
     assert flush is not None
-    quarter = len(evidence.sends) * 3 // 4
-    pending = [changed(send, complete_ns=None) for n, send in evidence.sends.items() if n >= quarter]
+    quarter = len(evidence.operations) * 3 // 4
+    pending = [changed(send, complete_ns=None) for n, send in evidence.operations.items() if n >= quarter]
     wait_ns = too_late_ns(evidence) + 30_000 * NS_PER_MS
     waited = paused(evidence, at_ns, wait_ns, flush.seq + 1)
     phases = waited.record.phases
@@ -93,7 +93,8 @@ def _all_pending(evidence: Evidence, at_ns: int) -> Evidence:
         for event in waited.history
     ]
     return with_results(
-        with_history(waited, history), [changed(evidence.sends[send.n], complete_ns=None) for send in pending]
+        with_history(waited, history),
+        [changed(evidence.operations[send.n], complete_ns=None) for send in pending],
     )
 
 

@@ -69,7 +69,7 @@ def too_large(evidence: Evidence) -> Consequence:
     made = attempts(evidence)
     failed = [
         send.complete_ns
-        for send in evidence.sends.values()
+        for send in evidence.operations.values()
         if send.outcome is not Outcome.OK and send.complete_ns is not None
     ]
     count = sum(
@@ -128,7 +128,7 @@ def identity_refused(evidence: Evidence) -> Consequence:
         and frame.error_codes
         and during(evidence, frame.t_ns)
     ]
-    gave_up = len(evidence.acknowledged) < len(evidence.sends)
+    gave_up = len(evidence.acknowledged) < len(evidence.operations)
     count = sum(gave_up or any(t_ns > refused_ns for t_ns in asked) for refused_ns in refused)
     return Consequence(count, "requests for a producer id were refused, and made again or given up")
 

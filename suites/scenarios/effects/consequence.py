@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from statistics import median
 
 from harness.judging.fault_activation import effects
-from harness.model.evidence import Evidence, Send
+from harness.model.evidence import Evidence, Operation
 from harness.model.rows import FrameKind
 from harness.model.units import NS_PER_MS
 from harness.plugins.scenario import Consequence
@@ -41,7 +41,7 @@ def delayed(evidence: Evidence) -> Consequence:
     slow = {
         send.n
         for begin_ns, end_ns, params in _effective(evidence, "latency")
-        for send in evidence.sends.values()
+        for send in evidence.operations.values()
         if send.complete_ns is not None
         and begin_ns <= send.invoke_ns
         and send.complete_ns <= end_ns
@@ -55,14 +55,14 @@ def slowed(evidence: Evidence) -> Consequence:
     first_ns = min((begin for begin, _ in windows(evidence)), default=0)
     in_peace = [
         wait_ns
-        for send in evidence.sends.values()
+        for send in evidence.operations.values()
         if (wait_ns := _wait_ns(send)) is not None and send.invoke_ns + wait_ns < first_ns
     ]
     least_ns = max(SLOW_NS, TIMES_SLOWER * median(in_peace or [0]))
     count = sum(
         (_wait_ns(send) or 0) >= least_ns
         and any(begin <= send.invoke_ns <= end for begin, end in windows(evidence))
-        for send in evidence.sends.values()
+        for send in evidence.operations.values()
     )
     return Consequence(count, "records waited longer than in peace")
 
@@ -74,7 +74,7 @@ def held_up(evidence: Evidence) -> Consequence:
             begin <= send.invoke_ns <= end - IN_TIME_NS and (send.complete_ns or end) >= end
             for begin, end in windows(evidence)
         )
-        for send in evidence.sends.values()
+        for send in evidence.operations.values()
     )
     return Consequence(count, "records were held up until a fault was over")
 
@@ -94,7 +94,7 @@ def _without_result(evidence: Evidence, limit: str) -> Consequence:
     count = sum(
         (send.complete_ns is None or send.complete_ns - send.invoke_ns >= timeout_ns)
         and meets(evidence, send.invoke_ns, send.invoke_ns + timeout_ns)
-        for send in evidence.sends.values()
+        for send in evidence.operations.values()
     )
     return Consequence(count, f"records waited for as long as {limit}")
 
@@ -113,11 +113,11 @@ def cut_under_way(evidence: Evidence) -> Consequence:
     ends = {attempt.closed_ns for attempt in attempts(evidence) if attempt.closed_ns is not None}
     cuts = [end_ns for end_ns in ends if any(begin <= end_ns <= end for begin, end in spans)]
 
-    def caught(send: Send, cut_ns: int) -> bool:
+    def caught(send: Operation, cut_ns: int) -> bool:
         answered_later = send.complete_ns is None or send.complete_ns >= cut_ns + round_trip_ns
         return send.invoke_ns + lingering_ns <= cut_ns and answered_later
 
-    count = sum(any(caught(send, cut_ns) for cut_ns in cuts) for send in evidence.sends.values())
+    count = sum(any(caught(send, cut_ns) for cut_ns in cuts) for send in evidence.operations.values())
     return Consequence(count, "records were under way when their connection was cut")
 
 
@@ -159,7 +159,7 @@ def _did_without(evidence: Evidence, kind: str, how: str) -> Consequence:
     return Consequence(count, f"Produce answers were {how} and their records sent again or given up")
 
 
-def _wait_ns(send: Send) -> int | None:
+def _wait_ns(send: Operation) -> int | None:
     return None if send.complete_ns is None else send.complete_ns - send.invoke_ns
 
 

@@ -7,7 +7,7 @@ good client does, and what a bad one does.
 
 from __future__ import annotations
 
-from harness.model.evidence import Evidence, Send
+from harness.model.evidence import Evidence, Operation
 from harness.model.exchanges import FOR_EVER, connections
 from harness.model.rows import Fate, Frame, FrameKind
 from harness.model.units import NS_PER_MS
@@ -144,11 +144,11 @@ def resumed(evidence: Evidence) -> list[Attempt]:
 def given_up_over(evidence: Evidence, t_ns: int) -> bool:
     """True if a record that was under way at that moment was not acknowledged in the end."""
     return any(
-        _was_under_way(send, t_ns) for send in evidence.sends.values() if send.outcome is not Outcome.OK
+        _was_under_way(send, t_ns) for send in evidence.operations.values() if send.outcome is not Outcome.OK
     )
 
 
-def _was_under_way(send: Send, t_ns: int) -> bool:
+def _was_under_way(send: Operation, t_ns: int) -> bool:
     return send.invoke_ns <= t_ns and (send.complete_ns is None or send.complete_ns >= t_ns)
 
 

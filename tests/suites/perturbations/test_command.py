@@ -120,7 +120,7 @@ def test_several_processes_say_the_same(run, capsys):
 
 
 def test_another_seed_tries_other_places(run, capsys, harmless, monkeypatch):
-    kind = replace(harmless, places=lambda evidence: sorted(evidence.sends))
+    kind = replace(harmless, places=lambda evidence: sorted(evidence.operations))
     monkeypatch.setattr(command, "perturbations", lambda: {"harmless": kind})
     first, second = (document(capsys, run, "--seed", seed)[1]["escaped"] for seed in (1, 2))
     assert [each["place"] for each in first] != [each["place"] for each in second]

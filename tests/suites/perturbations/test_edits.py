@@ -42,7 +42,7 @@ def test_good_evidence_is_whole():
 def test_what_changes_nothing_changes_nothing(situation):
     evidence = trial(*situation)
     assert relaid(evidence, layout(evidence)) == evidence
-    assert with_results(evidence, evidence.sends.values()) == evidence
+    assert with_results(evidence, evidence.operations.values()) == evidence
     assert with_results(evidence, ()) == evidence
     assert with_history(evidence, evidence.history) == evidence
     assert with_frames(evidence, evidence.frames) == evidence
@@ -54,7 +54,7 @@ def test_every_batch_of_a_calm_trial_is_settled_and_calm():
     batches = settled(evidence)
     assert sum(len(batch.records) for batch in batches.values()) == len(evidence.log)
     assert len(batches) == sum(map(len, layout(evidence).values())) == len(exchanges(evidence))
-    first_ns = min(send.invoke_ns for send in evidence.sends.values())
+    first_ns = min(send.invoke_ns for send in evidence.operations.values())
     later = [batch for batch in batches.values() if batch.sends[0].invoke_ns > first_ns + SECOND_NS]
     assert {batch.spot for batch in later} <= set(calm(evidence))
 
@@ -69,17 +69,17 @@ def test_batches_that_were_sent_twice_are_not_settled():
 
 def test_a_result_is_told_at_another_moment():
     evidence = trial(*CALM)
-    send = evidence.sends[100]
+    send = evidence.operations[100]
     late = changed(send, complete_ns=send.complete_ns + SECOND_NS, outcome=Outcome.INFO, offset=-1)
     moved = with_results(evidence, [late])
-    assert moved.sends == evidence.sends | {100: late}
+    assert moved.operations == evidence.operations | {100: late}
     assert lacks(moved) == []
 
 
 def test_heartbeats_count_the_results_that_are_left():
     evidence = trial(*CALM)
-    gone = with_results(evidence, [changed(evidence.sends[0], complete_ns=None)])
-    assert gone.sends[0].pending
+    gone = with_results(evidence, [changed(evidence.operations[0], complete_ns=None)])
+    assert gone.operations[0].pending
     counts = [
         [event.completed for event in each.history if isinstance(event, Stats) and event.completed]
         for each in (evidence, gone)
@@ -97,11 +97,11 @@ def test_a_batch_that_was_never_sent_leaves_everything_else_in_its_place(data):
     assert lacks(left) == []
     assert len(left.log) == len(evidence.log) - len(gone.records)
     assert {n for n, copies in left.copies.items() if copies} == set(evidence.copies) - {
-        send.n for send in gone.sends
+        send.n for send in gone.operations
     }
     assert len(exchanges(left)) == len(exchanges(evidence)) - 1
     numbers = {batch.sends[0].n for batch in settled(left).values()}
-    assert numbers == {batch.sends[0].n for batch in settled(evidence).values()} - {gone.sends[0].n}
+    assert numbers == {batch.sends[0].n for batch in settled(evidence).values()} - {gone.operations[0].n}
     for partition, batches in layout(left).items():
         sequences = [record.sequence for records in batches for record in records]
         assert sequences == list(range(len(sequences))), partition

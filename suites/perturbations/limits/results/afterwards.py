@@ -47,7 +47,7 @@ def has_limits(evidence: Evidence) -> bool:
 @view
 def last_ns(evidence: Evidence) -> int:
     """The moment after the last result and the last answer."""
-    told = (send.complete_ns or 0 for send in evidence.sends.values())
+    told = (send.complete_ns or 0 for send in evidence.operations.values())
     frames = (frame.t_ns for frame in evidence.frames if frame.api == "Produce")
     return max((*told, *frames), default=0) + 1
 

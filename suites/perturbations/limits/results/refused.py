@@ -53,7 +53,7 @@ def _others_too(evidence: Evidence, place: Pair) -> Evidence:
     first, other = (settled(evidence)[spot] for spot in place)
     at_ns = answer_to(evidence, first).t_ns + NS_PER_MS
     gone = _refused(evidence, first.spot, TOO_LARGE, 1)
-    ends = [ended(gone.sends[send.n], at_ns, "RefusedException") for send in other.sends]
+    ends = [ended(gone.operations[send.n], at_ns, "RefusedException") for send in other.sends]
     return with_results(gone, ends)
 
 

@@ -85,7 +85,9 @@ def _late(evidence: Evidence, spot: Spot) -> Evidence:
     limit_ms = setting_ms(evidence, DELIVERY) + setting_ms(evidence, MAX_BLOCK) + 5_000
     at_ns, by_ms = last_ns(evidence), limit_ms + 13_000
     later = _stalled(waited(evidence, by_ms), at_ns + 500 * NS_PER_MS, 3_000)
-    told = [changed(later.sends[send.n], complete_ns=at_ns + (by_ms - 1) * NS_PER_MS) for send in batch.sends]
+    told = [
+        changed(later.operations[send.n], complete_ns=at_ns + (by_ms - 1) * NS_PER_MS) for send in batch.sends
+    ]
     return with_results(later, told)
 
 

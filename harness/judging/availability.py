@@ -46,7 +46,7 @@ class Span(NamedTuple):
 
 def availability(evidence: Evidence) -> Availability:
     """What a verdict says of it."""
-    sends = evidence.sends.values()
+    sends = evidence.operations.values()
     outcomes = [send.outcome for send in sends]
     acks = sorted(send.complete_ns for send in evidence.acknowledged.values() if send.complete_ns is not None)
     until_ns = observed_until_ns(evidence)
