@@ -15,6 +15,7 @@ from harness.model.verdicts import Guarantee
 from harness.planning import selection
 from harness.plugins import registry
 from harness.simulated.judged import RUN_ID
+from harness.simulated.selection import assert_simulated
 from harness.simulated.trial import SimulatedTrial
 from suites.simulate.generated import spec_of
 
@@ -36,7 +37,7 @@ def trial(scenario: str, guarantee: Guarantee, seed: int = 1) -> Evidence:
     """The evidence of the reference client in virtual time."""
     [ref] = selection.clients(["reference"], ())
     once = replace(registry.scenario(scenario), guarantees=(guarantee,))
-    return SimulatedTrial(spec_of(once, selection.simulated(ref), seed, ONE_BROKER), RUN_ID).run()
+    return SimulatedTrial(spec_of(once, assert_simulated(ref), seed, ONE_BROKER), RUN_ID).run()
 
 
 def trials() -> list[Evidence]:
