@@ -97,7 +97,7 @@ def test_a_batch_that_was_never_sent_leaves_everything_else_in_its_place(data):
     assert lacks(left) == []
     assert len(left.log) == len(evidence.log) - len(gone.records)
     assert {n for n, copies in left.copies.items() if copies} == set(evidence.copies) - {
-        send.n for send in gone.operations
+        send.n for send in gone.sends
     }
     assert len(exchanges(left)) == len(exchanges(evidence)) - 1
     numbers = {batch.sends[0].n for batch in settled(left).values()}
