@@ -95,9 +95,11 @@ def test_a_dry_run_says_the_same_and_touches_nothing(run, runs, prune) -> None:
     run("a", 40), run("b")
     before = {path: path.lstat().st_mtime_ns for path in runs.rglob("*")}
     _, tried, said = prune("--older-than", "1d", "--dry-run")
+    whys = [kept.pop("why") for kept in tried["kept"]]  # they have the age in seconds
     assert "would remove 1 run: " in said
     assert {path: path.lstat().st_mtime_ns for path in runs.rglob("*")} == before
     _, done, _ = prune("--older-than", "1d")
+    assert len(whys) == len([kept.pop("why") for kept in done["kept"]])
     assert {**tried, "dry_run": False} == done
 
 
