@@ -11,7 +11,8 @@ import clients.adapters
 from clients.skeletons.languages import Language
 from harness.model.errors import EnvironmentProblem, UsageError
 from harness.model.verdicts import Guarantee
-from harness.planning.plan import CODECS, producer_config
+from harness.planning.plan import CODECS
+from harness.workloads.produce.profile import producer_config
 
 ADAPTERS: Final = Path(clients.adapters.__file__).parent
 TEMPLATES: Final = Path(__file__).parent / "templates"

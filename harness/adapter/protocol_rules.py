@@ -20,6 +20,7 @@ from harness.limits.meter import NOTES
 from harness.limits.parsed import UNREADABLE, cut, why, within
 from harness.model.contract import (
     CONTRACT_VERSION,
+    WHOLE_OPS,
     AnyEvent,
     Close,
     Command,
@@ -27,9 +28,9 @@ from harness.model.contract import (
     Configured,
     Fatal,
     Flush,
+    LoadCommand,
     OpComplete,
     OpInvoke,
-    Produce,
     ShutdownComplete,
     StartupComplete,
     Stats,
@@ -42,7 +43,6 @@ UNASKED = -1
 OUTCOMES = frozenset(Outcome)
 SHOWN_CHARS = 80
 _COLUMNS = ("error", "invoke_ns", "complete_ns")
-_RECORD_COLUMNS = ("records", "partition", "offset")
 
 
 class Broken(Exception):
@@ -109,21 +109,21 @@ class Rules:
         self._began_ns = self._last_ns = began_ns
         self._seq = 0
         self._commands: dict[int, Command | Unknown] = {}
-        self._records = 0
+        self._elements = 0
         self._answered: set[int] = set()
         self._invoked: dict[int, tuple[int, int]] = {}
         self._settled: set[int] = set()
 
     @property
     def outstanding(self) -> int:
-        """How many records that were asked for have no result."""
-        return self._records - len(self._settled)
+        """How many elements that were asked for have no result."""
+        return self._elements - len(self._settled)
 
     def asked(self, command: Command | Unknown) -> None:
         """A command is about to be written."""
         self._commands[command.id] = command
-        if isinstance(command, Produce):
-            self._records += len(command.values)
+        if isinstance(command, LoadCommand):
+            self._elements += command.count
 
     def said(self, line: bytes, now_ns: int) -> AnyEvent | None:
         """The event in ``line``, read at ``now_ns``; None if the contract does not know its name. Raises Broken."""
@@ -217,32 +217,40 @@ class Rules:
         self._answered.add(event.id)
 
     def _invoke(self, event: OpInvoke) -> None:
-        if event.op != "send":
+        if event.op in WHOLE_OPS:
             self._whole_op(event)
             return
-        command = self._commands.get(event.id)
-        if not isinstance(command, Produce):
-            raise Broken(f"op_invoke of a send names id {event.id}, but no produce with that id was sent")
-        asked = range(command.first, command.first + len(command.values))
+        command = self._load_command(event)
+        asked = range(command.first, command.first + command.count)
         for n in range(event.first, event.first + event.count):
             if n not in asked:
-                raise Broken(f"op_invoke names record {n}, but produce {event.id} asked for {_span(asked)}")
+                raise Broken(
+                    f"op_invoke names {command.element} {n}, but command {event.id} asked for {_span(asked)}"
+                )
             if n in self._invoked:
-                raise Broken(f"record {n} is invoked a second time")
+                raise Broken(f"{command.element} {n} is invoked a second time")
             self._invoked[n] = (event.id, event.mono_ns)
+
+    def _load_command(self, event: OpInvoke | OpComplete) -> LoadCommand:
+        command = self._commands.get(event.id)
+        if not isinstance(command, LoadCommand) or command.op != event.op:
+            raise Broken(
+                f"{_name(event)} names {event.op} of command {event.id}, but no such command with that id was sent"
+            )
+        return command
 
     def _whole_op(self, event: OpInvoke | OpComplete) -> None:
         kind = {"flush": Flush, "close": Close}.get(event.op)
         if kind is None:
-            raise Broken(f"expected op send, flush or close in {_name(event)}, got {event.op!r}")
+            raise Broken(f"expected flush or close in {_name(event)}, got {event.op!r}")
         unasked = event.op == "close" and event.id == UNASKED
         if not unasked and not isinstance(self._commands.get(event.id), kind):
             raise Broken(f"{_name(event)} names {event.op} {event.id}, but no such command was sent")
 
     def _complete(self, event: OpComplete, now_ns: int) -> None:
         rows = len(event.outcome)
-        columns = _COLUMNS + (_RECORD_COLUMNS if event.op == "send" else ())
-        for name in columns:
+        command = None if event.op in WHOLE_OPS else self._load_command(event)
+        for name in (*_COLUMNS, *(("records", *command.columns) if command else ())):
             if len(getattr(event, name)) != rows:
                 raise Broken(
                     f"expected {rows} rows in column {name} of op_complete, got {len(getattr(event, name))}"
@@ -257,8 +265,8 @@ class Rules:
                     f"expected invoke_ns and complete_ns in order between {self._began_ns} and {now_ns},"
                     f" got {invoke_ns} and {complete_ns}: both must be CLOCK_MONOTONIC"
                 )
-        if event.op == "send":
-            self._results(event)
+        if command is not None:
+            self._results(event, command.element)
             return
         self._whole_op(event)
         if rows != 1:
@@ -267,16 +275,16 @@ class Rules:
             raise Broken(f"op_complete answers {event.op} {event.id} a second time")
         self._answered.add(event.id)
 
-    def _results(self, event: OpComplete) -> None:
+    def _results(self, event: OpComplete, element: str) -> None:
         for n in event.records:
             if n not in self._invoked:
-                raise Broken(f"op_complete gives a result for record {n}, which was never invoked")
+                raise Broken(f"op_complete gives a result for {element} {n}, which was never invoked")
             if self._invoked[n][0] != event.id:
                 raise Broken(
-                    f"op_complete of send {event.id} gives a result for record {n} of another command"
+                    f"op_complete of command {event.id} gives a result for {element} {n} of another command"
                 )
             if n in self._settled:
-                raise Broken(f"record {n} is given a second result")
+                raise Broken(f"{element} {n} is given a second result")
             self._settled.add(n)
 
 
@@ -285,4 +293,4 @@ def _name(event: msgspec.Struct) -> str:
 
 
 def _span(numbers: range) -> str:
-    return f"records {numbers.start} to {numbers.stop - 1}"
+    return f"{numbers.start} to {numbers.stop - 1}"

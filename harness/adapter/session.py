@@ -37,8 +37,8 @@ from harness.model.contract import (
     Configured,
     Fatal,
     Flush,
+    LoadCommand,
     OpComplete,
-    Produce,
     Setting,
     StartupComplete,
     Unsupported,
@@ -147,8 +147,8 @@ class Conversation:
             raise ConfigRefused(f"{self._name} refuses its configuration: {event.message}")
         raise self._broken(f"expected configured within {timeout_s:g} s, {_got(event)}")
 
-    async def produce(self, command: Produce) -> None:
-        """Send records; waits only while the client takes no commands. ``command.id`` is given here, anew."""
+    async def load(self, command: LoadCommand) -> None:
+        """Send a command of the load. ``command.id`` is set here; waits only while the client reads no commands."""
         command = replace(command, id=self._id())
         self._rules.asked(command)
         self._settle()

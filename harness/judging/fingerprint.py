@@ -254,7 +254,12 @@ def _cause(name: str, symptoms: Sequence[_Symptom], tried: Counter[tuple[str, ..
 def _size(trial: TrialVerdict) -> tuple[int, int, int, str]:
     """The smaller, the easier to understand: few faults, then short ones, then few records."""
     asked = [fault.requested_ns for fault in trial.faults if fault.requested_ns]
-    return len(trial.faults), sum(end - start for start, end in asked), trial.delivery.sent, trial.trial
+    return (
+        len(trial.faults),
+        sum(end - start for start, end in asked),
+        trial.availability.offered,
+        trial.trial,
+    )
 
 
 def _rank(cause: Cause) -> tuple[int, tuple[bool, str], int, str, str]:

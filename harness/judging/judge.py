@@ -25,7 +25,6 @@ from harness.model.anomaly import ReasonKind
 from harness.model.evidence import Evidence
 from harness.model.rows import (
     Availability,
-    Delivery,
     Ending,
     FaultVerdict,
     Finding,
@@ -34,9 +33,9 @@ from harness.model.rows import (
     TrialVerdict,
 )
 from harness.model.verdicts import Guarantee, Level, Verdict, worst
+from harness.plugins import registry
 from harness.plugins.check import Check, Inconclusive, Requirement, Unsupported
 from harness.plugins.scenario import Scenario
-from harness.workloads.produce import accounting
 
 ENDINGS = {Ending.UNSUPPORTED: Verdict.UNSUPPORTED, Ending.HARNESS_ERROR: Verdict.HARNESS_ERROR}
 
@@ -104,10 +103,11 @@ def judge(evidence: Evidence, scenario: Scenario, checks: Mapping[str, Check]) -
         return _verdict(evidence, early)
     try:
         bitten = activation(evidence, scenario)
-        counts, available = accounting.count(evidence), availability(evidence)
+        kind = registry.workload(evidence.record.spec.workload.kind)
+        counts, available = kind.counts(evidence), availability(evidence)
     except Exception as error:
         return _verdict(evidence, Opinion(Verdict.HARNESS_ERROR, _error(NOT_ACCOUNTED, error)))
-    basis = _basis(evidence, bitten, counts)
+    basis = _basis(evidence, bitten, available)
     rulings = _rulings(evidence, checks, basis)
     return _verdict(evidence, _summary(rulings, basis), rulings, bitten.faults, counts, available)
 
@@ -120,9 +120,9 @@ def weighed(level: str, findings: Iterable[Finding]) -> Verdict:
 
 # Campaigns ask the same again for each of their trials.
 @lru_cache(maxsize=1024)
-def relevant(check: Check, guarantee: Guarantee) -> tuple[Requirement, ...]:
-    """The requirements that ``check`` judges in a trial under ``guarantee``; none: it is not asked."""
-    if guarantee not in check.guarantees:
+def relevant(check: Check, guarantee: Guarantee, workload: str) -> tuple[Requirement, ...]:
+    """The requirements that ``check`` judges in a trial of ``workload`` under ``guarantee``; none: it is not asked."""
+    if guarantee not in check.guarantees or workload not in check.workloads:
         return ()
     return tuple(each for each in check.requirements if guarantee in each.guarantees)
 
@@ -151,13 +151,13 @@ def _not_judged(evidence: Evidence) -> Opinion | None:
     return None
 
 
-def _basis(evidence: Evidence, bitten: Activation, counts: Delivery) -> Opinion:
+def _basis(evidence: Evidence, bitten: Activation, available: Availability) -> Opinion:
     """What a requirement is that nothing was found against: a pass if the faults bit and the client worked."""
-    if not counts.acked:
+    if not available.acked:
         return _NOTHING_ACKED
     if bitten.verdict is not Verdict.PASS:
         return Opinion(bitten.verdict, bitten.reason)
-    if (missing := evidence.record.spec.workload.records - counts.sent) > 0:
+    if (missing := evidence.record.spec.workload.records - available.offered) > 0:
         return Opinion(Verdict.INCONCLUSIVE, NOT_OFFERED_RECORDS.reason(count=missing))
     return Opinion(Verdict.PASS, bitten.reason)
 
@@ -191,10 +191,11 @@ def _found(findings: tuple[Finding, ...]) -> Reason:
 def _rulings(evidence: Evidence, checks: Mapping[str, Check], basis: Opinion) -> tuple[_Ruling, ...]:
     """One ruling a requirement, by id: the worst opinion of its checks, and no pass where nothing was exercised."""
     asked: dict[str, _Asked] = {}
+    spec = evidence.record.spec
     for _, check in sorted(checks.items()):
         if "trace" in check.channels and not evidence.trace:
             continue
-        if requirements := relevant(check, evidence.record.spec.guarantee):
+        if requirements := relevant(check, spec.guarantee, spec.workload.kind):
             said = _ask(check, evidence)
             for requirement in requirements:
                 entry = asked.setdefault(requirement.id, _Asked(requirement, [], [], []))
@@ -261,7 +262,7 @@ def _verdict(
     decided: Opinion,
     rulings: tuple[_Ruling, ...] = (),
     faults: tuple[FaultVerdict, ...] | None = None,
-    counts: Delivery | None = None,
+    counts: Mapping[str, int] | None = None,
     available: Availability | None = None,
 ) -> TrialVerdict:
     return replace(
@@ -279,7 +280,7 @@ def _verdict(
             ]
         ),
         faults=_accounts(evidence) if faults is None else faults,
-        delivery=counts or Delivery(),
+        counts=dict(counts or {}),
         availability=available or Availability(),
     )
 

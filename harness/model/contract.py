@@ -13,7 +13,7 @@ All times are ``CLOCK_MONOTONIC`` in nanoseconds: the one time line of clients, 
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 import msgspec
 
@@ -46,15 +46,25 @@ class Configure(msgspec.Struct, frozen=True, tag="configure", tag_field="cmd"):
     config: dict[str, Setting]
 
 
-class Produce(msgspec.Struct, frozen=True, tag="produce", tag_field="cmd"):
-    """Send ``len(values)`` records, numbered from ``first``; ``partitions`` null leaves the choice to the client."""
+class LoadCommand(msgspec.Struct, frozen=True, tag_field="cmd"):
+    """A command of the load: do ``count`` elements of the work, numbered from ``first``. Each workload has its own.
+
+    ``op`` is what events call the work on one element, and ``element`` what messages call it. ``columns`` are the
+    columns of its results besides those of every result. Each element is invoked once, and has at most one result.
+    """
+
+    op: ClassVar[str]
+    element: ClassVar[str]
+    columns: ClassVar[tuple[str, ...]] = ()
 
     id: int
     topic: str
     first: int
-    keys: list[str | None]
-    values: list[str]
-    partitions: list[int] | None = None
+
+    @property
+    def count(self) -> int:
+        """How many elements."""
+        raise NotImplementedError
 
 
 class Flush(msgspec.Struct, frozen=True, tag="flush", tag_field="cmd"):
@@ -71,7 +81,10 @@ class Close(msgspec.Struct, frozen=True, tag="close", tag_field="cmd"):
     timeout_ms: int
 
 
-Command = Configure | Produce | Flush | Close
+Command = Configure | LoadCommand | Flush | Close
+
+#: The ops that are no work on elements.
+WHOLE_OPS = ("flush", "close")
 
 
 class Event(msgspec.Struct, frozen=True, kw_only=True, tag_field="name"):
@@ -107,7 +120,9 @@ class Configured(Event, frozen=True, kw_only=True, tag="configured"):
 
 
 class OpInvoke(Event, frozen=True, kw_only=True, tag="op_invoke"):
-    """The client is about to do ``op``: send (records ``first`` .. ``first + count - 1``), flush or close."""
+    """The client is about to do ``op``: that of a load command (elements ``first`` .. ``first + count - 1``), flush or
+    close.
+    """
 
     op: str
     id: Int64
@@ -118,7 +133,8 @@ class OpInvoke(Event, frozen=True, kw_only=True, tag="op_invoke"):
 class OpComplete(Event, frozen=True, kw_only=True, tag="op_complete"):
     """Results, in columns of equal length. For flush and close there is one row and ``records`` is empty.
 
-    ``outcome``: ok, fail, info. ``error``: the client's own name for it, or null. ``offset`` -1: not known.
+    ``records`` are the numbers of the elements. ``outcome``: ok, fail, info. ``error``: the client's own name for it,
+    or null. ``offset`` -1: not known. ``value`` is what an operation returned, as its workload writes it.
     """
 
     op: str
@@ -130,6 +146,7 @@ class OpComplete(Event, frozen=True, kw_only=True, tag="op_complete"):
     records: list[Int64] = []
     partition: list[Int64] = []
     offset: list[Int64] = []
+    value: list[str | None] = []
 
     @property
     def is_unnumbered(self) -> bool:

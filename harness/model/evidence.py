@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from harness.model.contract import AnyEvent, OpComplete, OpInvoke
+from harness.model.contract import WHOLE_OPS, AnyEvent, OpComplete, OpInvoke
 from harness.model.payload import Identity, decode
 from harness.model.rows import Fate, FaultRow, Frame, LogRecord, TrialRecord
 from harness.model.tcp_facts import TcpFact
@@ -25,7 +25,10 @@ _OUTCOMES: dict[str, Outcome] = {outcome.value: outcome for outcome in Outcome}
 
 
 class Operation(msgspec.Struct, frozen=True, gc=False):
-    """One record as its client told it; ``complete_ns`` None: it never had a result."""
+    """One element of the load, such as a record, as its client reported it; ``complete_ns`` None: it has no result.
+
+    ``partition`` and ``offset`` are -1, and ``value`` is None, where the client did not report them.
+    """
 
     n: int
     invoke_ns: int
@@ -34,6 +37,7 @@ class Operation(msgspec.Struct, frozen=True, gc=False):
     partition: int = -1
     offset: int = -1
     error: str | None = None
+    value: str | None = None
 
     @property
     def pending(self) -> bool:
@@ -59,25 +63,25 @@ class Evidence:
 
     @cached_property
     def operations(self) -> dict[int, Operation]:
-        """Record number -> what the client said of it, in invocation order."""
+        """Element number -> what the client reported of it, in invocation order."""
         invoked: dict[int, int] = {}
         completed: dict[int, Operation] = {}
-        # A stored event may count as far as it likes: no more records are handed over than the plan has.
+        # A stored event may claim any count: the plan bounds how many elements there are.
         left = self.record.spec.workload.records
         for event in self.history:
-            if isinstance(event, OpInvoke) and event.op == "send":
+            if isinstance(event, OpInvoke) and event.op not in WHOLE_OPS:
                 for n in range(event.first, event.first + min(event.count, left)):
                     invoked.setdefault(n, event.mono_ns)
                 left -= max(0, min(event.count, left))
-            elif isinstance(event, OpComplete) and event.op == "send":
+            elif isinstance(event, OpComplete) and event.op not in WHOLE_OPS:
                 _complete(completed, event)
-        sends = {n: completed.get(n) or Operation(n, invoke_ns) for n, invoke_ns in invoked.items()}
-        return sends | completed
+        begun = {n: completed.get(n) or Operation(n, invoke_ns) for n, invoke_ns in invoked.items()}
+        return begun | completed
 
     @cached_property
     def acknowledged(self) -> dict[int, Operation]:
-        """The sends that the client reported as written."""
-        return {n: send for n, send in self.operations.items() if send.outcome is Outcome.OK}
+        """The operations that the client reported as done."""
+        return {n: each for n, each in self.operations.items() if each.outcome is Outcome.OK}
 
     @cached_property
     def identities(self) -> tuple[Identity | None, ...]:
@@ -150,14 +154,18 @@ def passed_and_stopped(rows: Iterable[Frame]) -> tuple[tuple[Frame, ...], tuple[
 
 
 def _complete(completed: dict[int, Operation], event: OpComplete) -> None:
-    for n, invoke_ns, complete_ns, outcome, partition, offset, error in zip(
+    rows = len(event.records)
+    for n, invoke_ns, complete_ns, outcome, partition, offset, error, value in zip(
         event.records,
         event.invoke_ns,
         event.complete_ns,
         event.outcome,
-        event.partition,
-        event.offset,
+        event.partition or [-1] * rows,
+        event.offset or [-1] * rows,
         event.error,
+        event.value or [None] * rows,
         strict=True,
     ):
-        completed[n] = Operation(n, invoke_ns, complete_ns, _OUTCOMES[outcome], partition, offset, error)
+        completed[n] = Operation(
+            n, invoke_ns, complete_ns, _OUTCOMES[outcome], partition, offset, error, value
+        )

@@ -13,7 +13,7 @@ import msgspec
 from harness.model.contract import Int64
 from harness.model.spec import FaultSpec, TrialSpec
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 
 
 class FrameKind(StrEnum):
@@ -261,20 +261,6 @@ class FaultVerdict(msgspec.Struct, frozen=True):
     shown_by: str = ""
 
 
-class Delivery(msgspec.Struct, frozen=True):
-    """Counts of records: what was sent, what the client said of it, and what the log says."""
-
-    sent: int = 0
-    acked: int = 0
-    failed: int = 0
-    unknown: int = 0
-    in_log: int = 0
-    lost: int = 0
-    duplicated: int = 0
-    reordered: int = 0
-    phantom: int = 0
-
-
 class Availability(msgspec.Struct, frozen=True):
     """How much of its work the client got done, and how long it did not: said in every verdict.
 
@@ -299,7 +285,10 @@ class Availability(msgspec.Struct, frozen=True):
 
 
 class TrialVerdict(msgspec.Struct, frozen=True):
-    """``verdict.json``: the judgement of one trial. ``reason`` is the sentence of ``code`` and ``params``."""
+    """``verdict.json``: the judgement of one trial. ``reason`` is the sentence of ``code`` and ``params``.
+
+    ``counts`` are those of its workload; empty where nothing was counted.
+    """
 
     trial: str
     client: str
@@ -311,7 +300,7 @@ class TrialVerdict(msgspec.Struct, frozen=True):
     reason: str
     requirements: tuple[RequirementVerdict, ...] = ()
     faults: tuple[FaultVerdict, ...] = ()
-    delivery: Delivery = Delivery()
+    counts: dict[str, Int64] = {}
     variant: str = ""
     attempt: int = 1
     code: str = ""

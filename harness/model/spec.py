@@ -85,7 +85,11 @@ class FaultSpec(msgspec.Struct, frozen=True):
 
 
 class Workload(msgspec.Struct, frozen=True):
-    """What the client is asked to send during load: ``records`` in commands of ``chunk`` every ``interval_ms``."""
+    """What the client is asked to do during load: ``records`` in commands of ``chunk`` every ``interval_ms``.
+
+    ``kind`` names the workload (:class:`harness.plugins.workload.WorkloadKind`), and ``params`` are its own parameters,
+    as whole numbers named with their unit. Where a workload is not about records, these are its elements.
+    """
 
     records: int = 2_400
     chunk: int = 60
@@ -93,6 +97,8 @@ class Workload(msgspec.Struct, frozen=True):
     partitions: int = 3
     keys: int = 40
     value_bytes: int = 160
+    kind: str = "produce"
+    params: dict[str, int] = {}
 
     @property
     def load_ms(self) -> int:

@@ -19,9 +19,9 @@ from harness.model.errors import UsageError
 from harness.model.verdicts import Guarantee
 from harness.planning.fault_strategies import DrawnScenario
 from harness.planning.fault_tables import Generated, scenario_of
+from harness.planning.setting_values import accepted
 from harness.planning.strict_toml import at, below, read
 from harness.plugins.scenario import Config
-from harness.workloads.produce import settings
 
 #: What stands behind every table of faults.
 SCENARIO: Final = "generated/campaign"
@@ -132,7 +132,7 @@ def seeds(file: CampaignFile) -> list[int]:
 def configurations(file: CampaignFile) -> dict[str, Config]:
     """The settings by name of the configuration; nameless and without any where the file has none.
 
-    UsageError for a setting that Java's producer does not know, or a value that it would not take.
+    UsageError for a setting that no workload knows, or a value that it does not take.
     """
     found = {name: _settings(table, f"configurations.{name}") for name, table in file.configurations.items()}
     return found or {"": {}}
@@ -140,7 +140,7 @@ def configurations(file: CampaignFile) -> dict[str, Config]:
 
 def _settings(table: Mapping[str, Any], where: str) -> Config:
     with at(where):
-        return {name: settings.accepted(name, value) for name, value in _dotted(table)}
+        return {name: accepted(name, value) for name, value in _dotted(table)}
 
 
 def _dotted(table: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:

@@ -11,10 +11,10 @@ import msgspec
 
 from harness.planning.campaign_file import CampaignFile
 from harness.planning.fault_tables import OWN, AboutKind
+from harness.planning.setting_values import known
 from harness.plugins import registry
 from harness.plugins.fault import FaultKind, FaultParam
-from harness.workloads.produce import settings
-from harness.workloads.produce.settings import Values
+from harness.plugins.workload import Values
 
 Schema = dict[str, Any]
 
@@ -60,7 +60,7 @@ def _configuration() -> Schema:
     """Settings with quoted names; to TOML, those without quotes are tables within tables."""
     return {
         "type": "object",
-        "properties": {name: _setting(values) for name, values in settings.SETTINGS.items()},
+        "properties": {name: _setting(values) for name, values in known().items()},
         "additionalProperties": {"type": "object"},
     }
 

@@ -16,6 +16,7 @@ from msgspec import Meta
 from harness.model.dice import Dice
 from harness.model.errors import UsageError
 from harness.model.spec import Elapsed, FaultSpec, FrameMatch, FrameSeen, Trigger, Workload
+from harness.plugins import registry
 from harness.plugins.scenario import DEFAULT_WORKLOAD, Scenario
 
 #: So often a fault is drawn anew that its kind refuses, or that is there already.
@@ -105,11 +106,12 @@ class FaultTable:
     def schedule(self, dice: Dice) -> tuple[FaultSpec, ...]:
         """A schedule without any fault twice; fewer faults where there are not so many different ones."""
         load_ms, count = self.workload.load_ms, drawn(dice, self.faults)
+        api = registry.workload(self.workload.kind).api
 
         def more() -> Iterable[FaultSpec]:
-            yield dice.choice(self.kinds).drawn(dice, on_its_way(dice, load_ms), self.accept)
+            yield dice.choice(self.kinds).drawn(dice, on_its_way(dice, load_ms, api), self.accept)
             for _ in range(TRIES):
-                yield dice.choice(self.kinds).drawn(dice, any_moment(dice, load_ms), self.accept)
+                yield dice.choice(self.kinds).drawn(dice, any_moment(dice, load_ms, api), self.accept)
 
         return unlike(more(), count)
 
@@ -121,18 +123,18 @@ class DrawnScenario(Scenario):
     unfair: Callable[[FaultSpec], str | None] = lambda _: None
 
 
-def on_its_way(dice: Dice, load_ms: int) -> FrameSeen:
-    """When a Produce request is on its way, in the first half of the load."""
-    return FrameSeen("Produce", "request", 1, after_ms=dice.between(0, load_ms // 2))
+def on_its_way(dice: Dice, load_ms: int, api: str) -> FrameSeen:
+    """When a request of ``api`` is on its way, in the first half of the load."""
+    return FrameSeen(api, "request", 1, after_ms=dice.between(0, load_ms // 2))
 
 
-def any_moment(dice: Dice, load_ms: int) -> Trigger:
+def any_moment(dice: Dice, load_ms: int, api: str) -> Trigger:
     """Some time of the load, or the traffic from then on: not at its very end, for there must be something to hit."""
     at_ms = dice.between(0, 7 * load_ms // 8)
     if dice.between(0, 2) == 0:
         return Elapsed(at_ms)
     direction = dice.choice(("request", "response"))
-    return FrameSeen("Produce", direction, nth=dice.between(1, 3), after_ms=at_ms)
+    return FrameSeen(api, direction, nth=dice.between(1, 3), after_ms=at_ms)
 
 
 def unlike(faults: Iterable[FaultSpec], count: int | None = None) -> tuple[FaultSpec, ...]:

@@ -134,7 +134,8 @@ def _probe(kind: DrawnKind, table: FaultTable, brokers: Sequence[str]) -> None:
     """UsageError, the kind's own, where a fault of this kind cannot be had."""
     for seed in range(PROBES):
         dice = Dice(seed, "probe")
-        fault = kind.drawn(dice, on_its_way(dice, table.workload.load_ms), table.accept)
+        start = on_its_way(dice, table.workload.load_ms, registry.workload(table.workload.kind).api)
+        fault = kind.drawn(dice, start, table.accept)
         for broker in brokers:
             trial = msgspec.structs.replace(PROBE, broker=broker, workload=table.workload, faults=(fault,))
             validate_faults.check([trial], "live")

@@ -15,38 +15,10 @@ from harness.model.dice import Dice
 from harness.model.path_names import made_of
 from harness.model.spec import ClientRef, Plan, TrialSpec
 from harness.model.verdicts import Guarantee
+from harness.plugins import registry
 from harness.plugins.scenario import Config, Scenario
-from harness.workloads.produce import settings as producer_settings
 
 CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
-
-
-#: Settings that every client gets, in the Java names, equal and explicit (clients.md 2.2: defaults differ).
-PROFILE: Config = {
-    "acks": "all",
-    "batch.size": 16_384,
-    "delivery.timeout.ms": 30_000,
-    "linger.ms": 5,
-    "max.block.ms": 10_000,
-    "max.in.flight.requests.per.connection": 5,
-    "metadata.max.age.ms": 10_000,
-    "reconnect.backoff.max.ms": 1_000,
-    "reconnect.backoff.ms": 50,
-    "request.timeout.ms": 3_000,
-    "retries": 2_147_483_647,
-    "retry.backoff.max.ms": 1_000,
-    "retry.backoff.ms": 100,
-    "socket.connection.setup.timeout.ms": 3_000,
-}
-
-
-def producer_config(guarantee: Guarantee, codec: str, overrides: Config) -> Config:
-    """The Java-named settings that make a producer promise ``guarantee``, whatever ``overrides`` say."""
-    idempotent = guarantee in (Guarantee.IDEMPOTENT, Guarantee.TRANSACTIONAL)
-    settings = PROFILE | {"compression.type": codec} | overrides | {"enable.idempotence": idempotent}
-    if guarantee is Guarantee.AT_MOST_ONCE:
-        settings["retries"] = 0  # whatever else is drawn: sending again is what is promised not to be done
-    return dict(sorted(settings.items()))
 
 
 class Cell(NamedTuple):
@@ -107,13 +79,14 @@ class Axes:
 
 def _conflict(scenario: Scenario, guarantee: Guarantee, chosen: Config) -> str | None:
     """Why these settings cannot be tried there; None if they can."""
-    settings = producer_config(guarantee, CODECS[0], scenario.config | chosen)
+    kind = registry.workload(scenario.workload.kind)
+    settings = kind.config(guarantee, CODECS[0], scenario.config | chosen)
     for name, value in chosen.items():
         if scenario.config.get(name, value) != value:
             return f"the scenario sets {name} to {scenario.config[name]} itself"
         if settings[name] != value:
             return f"{guarantee} sets {name} to {settings[name]}"
-    return producer_settings.refused(settings) if chosen else None
+    return kind.refused(settings) if chosen else None
 
 
 def make_plan(
@@ -157,7 +130,7 @@ def _trial(table: str, scenario: Scenario, cell: Cell, chosen: Config, seed: int
         seed=seed,
         workload=workload,
         faults=scenario.schedule(Dice(seed, f"{stream}/schedule")),
-        config=producer_config(
+        config=registry.workload(workload.kind).config(
             cell.guarantee, Dice(seed, f"{stream}/codec").choice(CODECS), scenario.config | drawn | chosen
         ),
         alone=scenario.alone,

@@ -53,7 +53,8 @@ class Requirement:
 class Check:
     """``name`` is the anomaly's; ``guarantees`` are those that forbid it; ``channels`` the evidence it reads.
 
-    ``mutant`` names the one-defect client that shows that the check can fail. A check is equal to itself alone.
+    ``workloads`` are those whose trials
+    it judges. ``mutant`` names the one-defect client that shows that it can fail. A check is equal to itself alone.
     """
 
     name: str
@@ -63,3 +64,4 @@ class Check:
     channels: frozenset[str]
     mutant: str
     find: Callable[[Evidence], list[Finding]]
+    workloads: frozenset[str] = frozenset({"produce"})

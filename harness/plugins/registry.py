@@ -16,6 +16,7 @@ from harness.plugins.cluster import BrokerKind
 from harness.plugins.fault import FaultKind
 from harness.plugins.proxy import ProxyKind
 from harness.plugins.scenario import Scenario
+from harness.plugins.workload import WorkloadKind
 
 
 @cache
@@ -79,6 +80,12 @@ def fault(name: str) -> FaultKind:
 def scenario(name: str) -> Scenario:
     """The scenario of that name."""
     found: Scenario = _one("scenarios", "scenario", name)
+    return found
+
+
+def workload(name: str) -> WorkloadKind:
+    """The workload of that name."""
+    found: WorkloadKind = _one("workloads", "workload", name)
     return found
 
 

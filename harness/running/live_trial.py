@@ -24,7 +24,7 @@ from harness.adapter import ConfigRefused, Conversation
 from harness.adapter.trace_file import read as read_trace
 from harness.files import lack_of_room, make_folder, remove_tree
 from harness.limits.meter import LOG_BYTES, REQUEST_BYTES, ROWS, Meter, OverLimit
-from harness.model.contract import TRACE_ENV, AnyEvent, Produce, StartupComplete
+from harness.model.contract import TRACE_ENV, AnyEvent, StartupComplete
 from harness.model.errors import (
     BrokerDied,
     ClientBroken,
@@ -38,8 +38,8 @@ from harness.model.evidence import PRODUCER, Evidence, passed_and_stopped
 from harness.model.rows import Ending, Frame, FrameKind, LogRecord, Phases, TrialRecord
 from harness.model.run_files import TRACE
 from harness.model.spec import TrialSpec
-from harness.model.verdicts import Guarantee
 from harness.planning import typed_settings, unavailable
+from harness.plugins import registry
 from harness.plugins.client import InstalledClient
 from harness.plugins.cluster import Cluster
 from harness.plugins.fault import LiveLane
@@ -48,8 +48,8 @@ from harness.running.injector import Injector, sleep_until
 from harness.running.lane import Lane
 from harness.system.pulse import Pulse
 from harness.text import redaction
+from harness.trial.pacing import paced
 from harness.trial.patience import CLOSE_TIMEOUT_MS, Patience, flush_timeout_ms
-from harness.workloads.produce.commands import commands
 
 T = TypeVar("T")
 
@@ -66,14 +66,6 @@ HAND_OVER_S = 30.0
 LOG_OF_CLIENT = "client.log"
 #: What is the client's to write in, while it lives.
 OWN = "client"
-
-#: Which feature a client must declare to be tried under a guarantee.
-FEATURE_OF = {
-    Guarantee.AT_MOST_ONCE: "producer",
-    Guarantee.AT_LEAST_ONCE: "producer",
-    Guarantee.IDEMPOTENT: "idempotence",
-    Guarantee.TRANSACTIONAL: "transactions",
-}
 
 
 class ClockStepped(KafkaTrialError):
@@ -108,6 +100,7 @@ class LiveTrial:
     ) -> None:
         self._spec, self._run_id, self._topic = spec, run_id, topic
         self._cluster, self._lane, self._client, self._folder = cluster, lane, client, folder
+        self._kind = registry.workload(spec.workload.kind)
         self._history: list[AnyEvent] = []
         self._frames: list[Frame] = []
         self._log: list[LogRecord] = []
@@ -241,7 +234,7 @@ class LiveTrial:
         asked = self._spec.client
         if not asked.command and told.client_version != asked.version:
             raise ClientBroken(f"client {asked} says that it is version {told.client_version}")
-        needed = FEATURE_OF[self._spec.guarantee]
+        needed = self._kind.features[self._spec.guarantee]
         if needed not in told.features:
             raise NotOffered(f"{asked} does not offer {needed}")
 
@@ -250,7 +243,7 @@ class LiveTrial:
         self._injector.heard(event)
 
     async def _load(self, client: Conversation) -> None:
-        (_, first), *timed = commands(self._spec, self._run_id, self._topic)
+        (_, first), *timed = paced(self._spec.workload)
         await self._hand_over(client, first)
         with suppress(TimeoutError):
             async with asyncio.timeout(WARM_UP_S):
@@ -258,15 +251,16 @@ class LiveTrial:
         load_ns = time.monotonic_ns()
         self._mark(load_ns=load_ns)
         self._injector.load_began(load_ns)
-        for at_ms, command in timed:
+        for at_ms, numbers in timed:
             await sleep_until(load_ns + at_ms * 1_000_000)
-            await self._hand_over(client, command)
+            await self._hand_over(client, numbers)
         await sleep_until(load_ns + self._spec.workload.load_ms * 1_000_000)
 
-    async def _hand_over(self, client: Conversation, command: Produce) -> None:
+    async def _hand_over(self, client: Conversation, numbers: range) -> None:
+        command = self._kind.command(self._spec, self._run_id, self._topic, numbers)
         try:
             async with asyncio.timeout(HAND_OVER_S):
-                await client.produce(command)
+                await client.load(command)
         except TimeoutError:
             raise ClientBroken(f"client {self._spec.client} took no command for {HAND_OVER_S:g} s") from None
 
@@ -318,7 +312,7 @@ class LiveTrial:
         self._mark(heal_ns=healed_ns)
         with suppress(ClientCrashed):
             await client.flush(flush_timeout_ms(self._spec.config))
-            patience = Patience(self._spec.config, self._not_set, healed_ns)
+            patience = Patience(self._spec.config, self._not_set, healed_ns, self._kind.api)
             await client.until(
                 lambda: (
                     client.settled.is_set()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol, runtime_checkable
 
-from harness.model.contract import AnyEvent, Close, Configure, Flush, Produce
+from harness.model.contract import AnyEvent, Close, Configure, Flush, LoadCommand
 from harness.model.dice import Dice
 from harness.model.rows import FaultRow, Frame
 from harness.model.spec import FaultSpec
@@ -28,8 +28,8 @@ class SimulatedClient(Protocol):
     def trace(self) -> Sequence[Any]:
         """What it decided so far; it grows at its end only."""
 
-    def produce(self, command: Produce) -> None:
-        """Each record's end is told once, in an event."""
+    def load(self, command: LoadCommand) -> None:
+        """Each element's end is reported once, in an event."""
 
     def flush(self, command: Flush) -> None:
         """Its end is told once all that was sent before has a result, or after the command's ``timeout_ms``."""

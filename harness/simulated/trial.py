@@ -14,6 +14,7 @@ from msgspec.structs import asdict, replace
 
 from harness.brokers.scripted.cluster import ScriptedCluster
 from harness.model.contract import (
+    WHOLE_OPS,
     AnyEvent,
     Close,
     Configure,
@@ -21,7 +22,6 @@ from harness.model.contract import (
     Fatal,
     Flush,
     OpComplete,
-    Produce,
     StartupComplete,
 )
 from harness.model.dice import Dice
@@ -30,14 +30,15 @@ from harness.model.evidence import PRODUCER, Evidence, passed_and_stopped
 from harness.model.rows import Ending, FaultRow, LogRecord, Phases, TrialRecord
 from harness.model.spec import TrialSpec
 from harness.planning import typed_settings, unavailable, validate_faults
+from harness.plugins import registry
 from harness.plugins.registry import client as client_kind
 from harness.simulated.injection import SimulatedInjector
 from harness.simulated.lane import SimulatedLane
 from harness.simulated.network import LANE, Network
 from harness.simulated.ports import SimulatedClient, SimulatedClientKind
 from harness.simulated.scheduler import NS_PER_MS, WALL_MS_AT_ZERO, Scheduler
+from harness.trial.pacing import paced
 from harness.trial.patience import CLOSE_TIMEOUT_MS, Patience, flush_timeout_ms
-from harness.workloads.produce.commands import commands
 
 #: Virtual time does not begin at 0: nothing of ours, and nothing of a client's, may take 0 for "never".
 START_NS = 1_000 * NS_PER_MS
@@ -65,6 +66,7 @@ class SimulatedTrial:
     def __init__(self, spec: TrialSpec, run_id: str, kind: SimulatedClientKind | None = None) -> None:
         self._kind = kind
         self._spec, self._run_id, self._topic = spec, run_id, f"{run_id}-0"
+        self._workload = registry.workload(spec.workload.kind)
         self._scheduler = Scheduler(START_NS)
         self._history: list[AnyEvent] = []
         self._phases = Phases()
@@ -134,15 +136,15 @@ class SimulatedTrial:
         self._client_ns = self._scheduler.now_ns
 
     def _load(self, injector: SimulatedInjector) -> None:
-        (_, first), *timed = commands(self._spec, self._run_id, self._topic)
-        self._produce(first)
+        (_, first), *timed = paced(self._spec.workload)
+        self._hand_over(first)
         self._until(self._is_settled, WARM_UP_MS)
         load_ns = self._scheduler.now_ns
         self._mark(load_ns=load_ns)
         injector.run()
-        for at_ms, command in timed:
+        for at_ms, numbers in timed:
             self._until_ns(load_ns + at_ms * NS_PER_MS)
-            self._produce(command)
+            self._hand_over(numbers)
         self._until_ns(load_ns + self._spec.workload.load_ms * NS_PER_MS)
         give_up_ns = self._scheduler.now_ns + CATCH_UP_MS * NS_PER_MS
         while injector.holding or injector.waiting:
@@ -165,7 +167,7 @@ class SimulatedTrial:
 
     def _wait_for_pending(self, network: Network, healed_ns: int) -> None:
         """Where records are pending after the flush: until ``stuck`` can judge, and no longer than that takes."""
-        patience = Patience(self._spec.config, self._not_set, healed_ns)
+        patience = Patience(self._spec.config, self._not_set, healed_ns, self._workload.api)
         give_up_ns = self._scheduler.now_ns + patience.longest_ms * NS_PER_MS
         while not self._is_settled() and (now_ns := self._scheduler.now_ns) < give_up_ns:
             if patience.is_over(self._history, network.rows, now_ns):
@@ -174,10 +176,11 @@ class SimulatedTrial:
 
     # the client
 
-    def _produce(self, command: Produce) -> None:
+    def _hand_over(self, numbers: range) -> None:
         assert self._client is not None
-        self._asked += len(command.values)
-        self._client.produce(replace(command, id=self._id()))
+        command = self._workload.command(self._spec, self._run_id, self._topic, numbers)
+        self._asked += command.count
+        self._client.load(replace(command, id=self._id()))
         self._client_ns = self._scheduler.now_ns
 
     def _op(self, command: Flush | Close) -> None:
@@ -195,7 +198,7 @@ class SimulatedTrial:
         if self._injector is not None:
             self._injector.heard(event)
         match event:
-            case OpComplete(op="send"):
+            case OpComplete() if event.op not in WHOLE_OPS:
                 self._settled += len(event.records)
             case OpComplete():
                 self._answered.add(event.id)

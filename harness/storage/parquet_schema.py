@@ -11,20 +11,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-Columns = Mapping[str, str]
+from harness.model.errors import KafkaTrialError
+from harness.plugins import registry
+from harness.plugins.workload import Columns
 
-#: The counts of :class:`harness.model.rows.Delivery`, in its order.
-DELIVERY: Columns = MappingProxyType(
-    dict.fromkeys(
-        ("sent", "acked", "failed", "unknown", "in_log", "lost", "duplicated", "reordered", "phantom"), "long"
-    )
-)
-
-#: The kinds of rows in the table ``anomalies``. The first four have the names of the counts that count them.
-ANOMALIES = ("lost", "duplicated", "reordered", "phantom", "moved-key", "strange-timestamp")
-#: The kind of the rows that say which duplicated records nothing explains, where the online judgement stores them.
-UNEXPLAINED = "unexplained-duplicate"
-
+#: The tables of every trial.
 TABLES: Mapping[str, Columns] = MappingProxyType(
     {
         "trials": {
@@ -39,6 +30,7 @@ TABLES: Mapping[str, Columns] = MappingProxyType(
             "language": "string?",
             "broker": "string",
             "scenario": "string",
+            "workload": "string",
             "guarantee": "string",
             "seed": "long",
             "verdict": "string",
@@ -62,15 +54,7 @@ TABLES: Mapping[str, Columns] = MappingProxyType(
             "final_ns": "long?",
             "end_ns": "long?",
         },
-        "delivery": {"trial": "string", **DELIVERY},
-        "anomalies": {
-            "trial": "string",
-            "kind": "string",
-            "n": "long?",
-            "partition": "long?",
-            "offset": "long?",
-            "detail": "string?",
-        },
+        "counts": {"trial": "string", "name": "string", "value": "long"},
         "requirements": {
             "trial": "string",
             "id": "string",
@@ -90,17 +74,6 @@ TABLES: Mapping[str, Columns] = MappingProxyType(
             "samples_json": "string",
         },
         "events": {"trial": "string", "seq": "long", "event": "string", "mono_ns": "long", "wall_ns": "long"},
-        "operations": {
-            "trial": "string",
-            "n": "long",
-            "key": "string?",
-            "invoke_ns": "long",
-            "complete_ns": "long?",
-            "outcome": "string",
-            "partition": "long?",
-            "offset": "long?",
-            "error": "string?",
-        },
         "log_records": {
             "trial": "string",
             "topic": "string",
@@ -196,3 +169,15 @@ TABLES: Mapping[str, Columns] = MappingProxyType(
         },
     }
 )
+
+
+def all_tables() -> dict[str, Columns]:
+    """Those of every trial, and those that the workloads add. KafkaTrialError: two have one name."""
+    tables = dict(TABLES)
+    for name, kind in registry.table("workloads").items():
+        if twice := tables.keys() & kind.tables.keys():
+            raise KafkaTrialError(
+                f"the workload {name!r} has a table {min(twice)!r}, and there is one of that name"
+            )
+        tables |= {table: each.columns for table, each in kind.tables.items()}
+    return tables

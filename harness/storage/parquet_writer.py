@@ -9,8 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
-from itertools import chain
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -20,16 +18,16 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from harness import files
+from harness.model.anomaly_row import UNEXPLAINED, AnomalyRow, Finder
 from harness.model.errors import KafkaTrialError
 from harness.model.evidence import Evidence
-from harness.model.rows import SCHEMA_VERSION, Ending, Frame, FrameKind, LogRecord, ProducePart, TrialVerdict
+from harness.model.rows import SCHEMA_VERSION, Ending, Frame, FrameKind, LogRecord, ProducePart
 from harness.model.tcp_facts import TcpFact
-from harness.model.verdicts import Verdict
+from harness.plugins import registry
+from harness.plugins.workload import ColumnData, Columns, PackedTrial, Table
 from harness.storage import unreadable as spoiled
-from harness.storage.parquet_schema import DELIVERY, TABLES, UNEXPLAINED, Columns
+from harness.storage.parquet_schema import TABLES, all_tables
 from harness.storage.run_store import RunStore
-from harness.workloads.produce.anomaly_rows import AnomalyRow, Finder, anomaly_rows
-from harness.workloads.produce.commands import key_of
 
 ARROW_TYPES: Mapping[str, pa.DataType] = {
     "string": pa.string(),
@@ -41,25 +39,6 @@ ARROW_TYPES: Mapping[str, pa.DataType] = {
 TABLES_FOLDER = "tables"
 
 _NO_FINDERS: Mapping[str, Finder] = MappingProxyType({})
-ColumnData = dict[str, list[Any]]
-
-
-@dataclass(frozen=True)
-class PackedTrial:
-    """What the columns of one trial are made of."""
-
-    run: str
-    evidence: Evidence
-    verdict: TrialVerdict
-    #: What the finders found, by kind; a kind that is missing could not be told.
-    found: Mapping[str, Iterable[AnomalyRow]]
-
-    @property
-    def counted(self) -> bool:
-        """True if the judge counted delivery: not where it ruled on nothing, since there was nothing to judge."""
-        verdict = self.verdict
-        ruled = verdict.requirements or verdict.verdict not in (Verdict.UNSUPPORTED, Verdict.HARNESS_ERROR)
-        return self.evidence.record.ending is Ending.COMPLETE and bool(ruled)
 
 
 def arrow_schema(columns: Columns) -> pa.Schema:
@@ -71,7 +50,9 @@ def arrow_schema(columns: Columns) -> pa.Schema:
     return pa.schema(fields, metadata={"kafka_trial.schema_version": str(SCHEMA_VERSION)})
 
 
-SCHEMAS: Mapping[str, pa.Schema] = {table: arrow_schema(columns) for table, columns in TABLES.items()}
+def schemas() -> dict[str, pa.Schema]:
+    """The Arrow schema of every table."""
+    return {table: arrow_schema(columns) for table, columns in all_tables().items()}
 
 
 class Packed(NamedTuple):
@@ -106,7 +87,7 @@ def _write(store: RunStore, folder: Path, finders: Mapping[str, Finder]) -> dict
     specs = {spec.trial: spec for spec in record.plan.trials}
     with ExitStack() as stack:
         writers = {}
-        for table, schema in SCHEMAS.items():
+        for table, schema in schemas().items():
             files.make_folder(folder / table, folder)
             file = stack.enter_context(files.create(folder / table / "part-0.parquet"))
             writers[table] = stack.enter_context(pq.ParquetWriter(file, schema, compression="zstd"))
@@ -126,7 +107,8 @@ def _write(store: RunStore, folder: Path, finders: Mapping[str, Finder]) -> dict
 
 
 def _batches(trial: PackedTrial) -> dict[str, pa.RecordBatch]:
-    return {table: _batch(table, trial) for table in SCHEMAS}
+    own = registry.workload(trial.evidence.record.spec.workload.kind).tables
+    return {table: _batch(table, schema, trial, own) for table, schema in schemas().items()}
 
 
 def _found(evidence: Evidence, finders: Mapping[str, Finder]) -> dict[str, Iterable[AnomalyRow]]:
@@ -136,9 +118,11 @@ def _found(evidence: Evidence, finders: Mapping[str, Finder]) -> dict[str, Itera
     return {kind: found for kind, found in told.items() if found is not None}
 
 
-def _batch(table: str, trial: PackedTrial) -> pa.RecordBatch:
-    schema = SCHEMAS[table]
-    columns = {"trial": [], **COLUMNS[table](trial)}
+def _batch(table: str, schema: pa.Schema, trial: PackedTrial, own: Mapping[str, Table]) -> pa.RecordBatch:
+    made = own[table].rows if table in own else COLUMNS.get(table)
+    columns: ColumnData = {name: [] for name in schema.names}
+    if made is not None:  # else the table of another workload
+        columns |= made(trial)
     rows = max(map(len, columns.values()))
     columns["trial"] = [trial.verdict.trial] * rows
     try:
@@ -163,6 +147,7 @@ def _trials(trial: PackedTrial) -> ColumnData:
         language=_text(record.client.get("language")),
         broker=spec.broker,
         scenario=spec.scenario,
+        workload=spec.workload.kind,
         guarantee=spec.guarantee.value,
         seed=spec.seed,
         verdict=verdict.verdict,
@@ -170,7 +155,7 @@ def _trials(trial: PackedTrial) -> ColumnData:
         ending=record.ending.value,
         topic=record.topic,
         lane=record.lane,
-        counted=trial.counted,
+        counted=trial.counted and registry.workload(spec.workload.kind).recounted,
         explains=UNEXPLAINED in trial.found,
         records=spec.workload.records,
         partitions=spec.workload.partitions,
@@ -185,15 +170,9 @@ def _trials(trial: PackedTrial) -> ColumnData:
     )
 
 
-def _delivery(trial: PackedTrial) -> ColumnData:
-    return _fields([trial.verdict.delivery], DELIVERY)
-
-
-def _anomalies(trial: PackedTrial) -> ColumnData:
-    rows = (
-        [*anomaly_rows(trial.evidence), *chain.from_iterable(trial.found.values())] if trial.counted else []
-    )
-    return _fields(rows, AnomalyRow._fields)
+def _counts(trial: PackedTrial) -> ColumnData:
+    counts = trial.verdict.counts
+    return {"name": list(counts), "value": list(counts.values())}
 
 
 def _events(trial: PackedTrial) -> ColumnData:
@@ -218,17 +197,6 @@ def _findings(trial: PackedTrial) -> ColumnData:
         **_fields([finding for _, finding in rows], ("anomaly", "message", "count", "level")),
         "params_json": [_json(finding.params) for _, finding in rows],
         "samples_json": [_json(finding.samples) for _, finding in rows],
-    }
-
-
-def _operations(trial: PackedTrial) -> ColumnData:
-    sends = list(trial.evidence.operations.values())
-    workload = trial.evidence.record.spec.workload
-    return _fields(sends, ("n", "invoke_ns", "complete_ns", "error")) | {
-        "key": [key_of(workload, send.n) for send in sends],
-        "outcome": [send.outcome.value for send in sends],
-        "partition": [send.partition if send.partition >= 0 else None for send in sends],
-        "offset": [send.offset if send.offset >= 0 else None for send in sends],
     }
 
 
@@ -296,12 +264,10 @@ def _faults(trial: PackedTrial) -> ColumnData:
 
 COLUMNS: Mapping[str, Callable[[PackedTrial], ColumnData]] = {
     "trials": _trials,
-    "delivery": _delivery,
-    "anomalies": _anomalies,
+    "counts": _counts,
     "events": _events,
     "requirements": _requirements,
     "findings": _findings,
-    "operations": _operations,
     "log_records": _log_records,
     "frames": _frames,
     "tcp": _tcp,

@@ -1,8 +1,8 @@
 """Liveness: when a client last made progress, and for how long it may make none. Pure.
 
-Progress is an acknowledgement, a Produce request that reached the witness, and the answer to one (with the time for
-which it told the client to hold back). A record that fails is no progress, and other requests are none: a client may
-ask for Metadata every ten seconds and never send a record again.
+Progress is an acknowledgement, a request of the workload (such as Produce) that reached the witness, and the answer to
+one (with the time for which it told the client to hold back). A record that fails is no progress, and other requests
+are none: a client may ask for Metadata every ten seconds and never send a record again.
 
 A client may do nothing for as long as its own largest timeout, as it said that it applied it: a step of its recovery
 may take so long. Where one of them could not be given to it, ``NOT_GIVEN_MS`` stands for that one. ``SLACK_MS`` is for
@@ -15,11 +15,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from harness.model.contract import AnyEvent, OpComplete
+from harness.model.contract import WHOLE_OPS, AnyEvent, OpComplete
 from harness.model.rows import Frame, FrameKind
 from harness.model.units import NS_PER_MS
 from harness.model.verdicts import Outcome
-from harness.wire.apis import Api
 
 #: The settings by which a client may wait before its next step.
 TIMEOUTS = (
@@ -57,14 +56,17 @@ def bound_ms(config: Mapping[str, str | int | bool], not_set: Mapping[str, str])
     return largest_ms + SLACK_MS
 
 
-def progress_ns(history: Iterable[AnyEvent], frames: Iterable[Frame]) -> Iterator[int]:
-    """The moments of progress, in no order; ``frames`` are all rows of the witness, those that were stopped too."""
+def progress_ns(history: Iterable[AnyEvent], frames: Iterable[Frame], api: str) -> Iterator[int]:
+    """The moments of progress, in no order.
+
+    ``api`` is that of the workload, and ``frames`` include those that were stopped.
+    """
     for event in history:
-        if isinstance(event, OpComplete) and event.op == "send":
+        if isinstance(event, OpComplete) and event.op not in WHOLE_OPS:
             results = zip(event.complete_ns, event.outcome, strict=True)
             yield from (complete_ns for complete_ns, outcome in results if outcome == Outcome.OK)
     for frame in frames:
-        if frame.api_key != Api.PRODUCE:
+        if frame.api != api:
             continue
         if frame.kind is FrameKind.REQUEST:
             yield from (frame.arrived_ns, frame.t_ns)
@@ -84,6 +86,7 @@ class Patience:
     config: Mapping[str, str | int | bool]
     not_set: Mapping[str, str]
     healed_ns: int
+    api: str
 
     @property
     def longest_ms(self) -> int:
@@ -92,5 +95,5 @@ class Patience:
 
     def is_over(self, history: Iterable[AnyEvent], frames: Iterable[Frame], now_ns: int) -> bool:
         """True once there was no progress for so long that ``stuck`` can judge."""
-        since_ns = max((self.healed_ns, *progress_ns(history, frames)))
+        since_ns = max((self.healed_ns, *progress_ns(history, frames, self.api)))
         return now_ns - since_ns >= self.longest_ms * NS_PER_MS

@@ -6,7 +6,7 @@ place in every client's life, however fast the client or the machine is; elapsed
 
 from __future__ import annotations
 
-from harness.model.contract import AnyEvent, OpComplete, OpInvoke
+from harness.model.contract import WHOLE_OPS, AnyEvent, OpComplete, OpInvoke
 from harness.model.rows import Frame
 from harness.model.spec import ClientTold, FrameSeen
 from harness.witness.trigger import matches
@@ -32,8 +32,8 @@ def _counts(trigger: Counted, event: Frame | AnyEvent) -> int:
     match trigger, event:
         case FrameSeen(), Frame():
             return matches(trigger, event)
-        case ClientTold(what="invoke"), OpInvoke(op="send"):
+        case ClientTold(what="invoke"), OpInvoke() if event.op not in WHOLE_OPS:
             return event.count
-        case ClientTold(), OpComplete(op="send"):
+        case ClientTold(), OpComplete() if event.op not in WHOLE_OPS:
             return event.outcome.count(trigger.what)
     return 0

@@ -12,8 +12,8 @@ from typing import Any
 from harness.judging.availability import share_told
 from harness.model.rows import TrialVerdict
 from harness.model.verdicts import SEVERITY, Verdict, worst
-from harness.storage.parquet_schema import DELIVERY
 from harness.storage.run_store import RunRecord
+from harness.workloads.produce.tables import DELIVERY
 from reports.pages.words import SECOND
 from reports.spark.analysis import Analysis, Row
 

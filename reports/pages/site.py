@@ -27,10 +27,11 @@ from harness.model.units import some
 from harness.storage import unreadable
 from harness.storage.run_store import RunStore
 from harness.text.escaping import safe_line
+from harness.workloads.produce.tables import MEANING
 from reports.doubts import contested, doubts
 from reports.pages import overview
 from reports.pages.trial_page import TrialPage, TrialRows, trial_page
-from reports.pages.words import BADGES, COUNTS, GUARANTEES, PHASES
+from reports.pages.words import BADGES, GUARANTEES, PHASES
 from reports.place import Place, report_place
 from reports.published import published
 from reports.spark.analysis import Analysis, Row
@@ -209,7 +210,7 @@ def _templates() -> jinja2.Environment:
     environment.filters["ms"] = _ms
     environment.filters["share"] = lambda availability: share_told([availability])
     environment.filters["thousands"] = lambda number: "–" if number is None else f"{number:,}"
-    environment.globals.update(badges=BADGES, guarantees=GUARANTEES, counts_meaning=COUNTS, phases=PHASES)
+    environment.globals.update(badges=BADGES, guarantees=GUARANTEES, counts_meaning=MEANING, phases=PHASES)
     return environment
 
 

@@ -8,8 +8,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from msgspec.structs import asdict
-
 from harness import files
 from harness.files import zstd
 from harness.judging.frame_excerpt import WireLine, origin_ns, wire_lines
@@ -17,11 +15,12 @@ from harness.model.contract import Configured
 from harness.model.evidence import Evidence
 from harness.model.rows import RequirementVerdict, TrialVerdict
 from harness.model.spec import TrialSpec
+from harness.plugins import registry
 from reports.doubts import Doubt
 from reports.pages.log_order import log_order
 from reports.pages.tcp_lines import TcpLine, tcp_lines, tcp_notes
 from reports.pages.timeline import Figure, notes, timeline
-from reports.pages.words import COUNTS, PROMISES
+from reports.pages.words import PROMISES
 from reports.spark.analysis import Row
 
 #: Files of a trial's folder that readers open, in this order; others follow by name.
@@ -86,7 +85,9 @@ def trial_page(evidence: Evidence, verdict: TrialVerdict, rows: TrialRows, folde
         timeline_notes=notes(evidence),
         log_order=log_order(evidence),
         latency=rows.latency,
-        delivery=_delivery(verdict, rows.delivery),
+        delivery=_counts(
+            verdict, rows.delivery, registry.workload(evidence.record.spec.workload.kind).meaning
+        ),
         doubts=rows.doubts,
         explanations=rows.explanations,
         traffic=rows.traffic,
@@ -130,7 +131,9 @@ def _window_ms(window_ns: tuple[int, int] | None, origin: int) -> tuple[float, f
     return None if window_ns is None else ((window_ns[0] - origin) / 1e6, (window_ns[1] - origin) / 1e6)
 
 
-def _delivery(verdict: TrialVerdict, recomputed: Row | None) -> list[dict[str, Any]]:
+def _counts(
+    verdict: TrialVerdict, recomputed: Row | None, meaning: Mapping[str, str]
+) -> list[dict[str, Any]]:
     promises = PROMISES.get(verdict.guarantee, {})
     return [
         {
@@ -138,9 +141,9 @@ def _delivery(verdict: TrialVerdict, recomputed: Row | None) -> list[dict[str, A
             "judged": judged,
             "recomputed": recomputed and recomputed[name],
             "promise": promises.get(name, ""),
-            "meaning": COUNTS[name],
+            "meaning": meaning.get(name, ""),
         }
-        for name, judged in asdict(verdict.delivery).items()
+        for name, judged in verdict.counts.items()
     ]
 
 

@@ -47,18 +47,6 @@ GUARANTEES: Mapping[str, str] = {
     Guarantee.TRANSACTIONAL: "transactional.id set: a transaction's records become visible together, once, in order.",
 }
 
-COUNTS: Mapping[str, str] = {
-    "sent": "records handed to the client",
-    "acked": "reported as written",
-    "failed": "reported as certainly not written",
-    "unknown": "reported as neither, or never reported",
-    "in_log": "data records read back from the topic, whoever wrote them",
-    "lost": "acknowledged, and no intact copy in the log",
-    "duplicated": "copies beyond a record's first",
-    "reordered": "acknowledged records behind a later-sent one of their partition",
-    "phantom": "log records that nobody sent, or that were reported as not written",
-}
-
 #: What the second judgement compares, a sentence each: the counts, the kinds of anomalies, the explanations.
 SECOND: Mapping[str, str] = {
     "counts": "Nine counts of each trial: "

@@ -9,7 +9,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
 from harness.model.errors import UsageError
-from reports.spark.schema import SCHEMAS
+from reports.spark.schema import schemas
 
 
 def load(spark: SparkSession, base: str) -> Mapping[str, DataFrame]:
@@ -17,7 +17,7 @@ def load(spark: SparkSession, base: str) -> Mapping[str, DataFrame]:
 
     Raises UsageError if a table is missing, or has other columns than ours: it was packed by another version.
     """
-    return {table: _read(spark, f"{base}/{table}", schema) for table, schema in SCHEMAS.items()}
+    return {table: _read(spark, f"{base}/{table}", schema) for table, schema in schemas().items()}
 
 
 def _read(spark: SparkSession, path: str, expected: StructType) -> DataFrame:

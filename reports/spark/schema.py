@@ -6,7 +6,8 @@ from collections.abc import Mapping
 
 from pyspark.sql.types import ArrayType, BooleanType, DataType, LongType, StringType, StructField, StructType
 
-from harness.storage.parquet_schema import TABLES, Columns
+from harness.plugins.workload import Columns
+from harness.storage.parquet_schema import all_tables
 
 SPARK_TYPES: Mapping[str, DataType] = {
     "string": StringType(),
@@ -23,4 +24,6 @@ def spark_schema(columns: Columns) -> StructType:
     )
 
 
-SCHEMAS: Mapping[str, StructType] = {table: spark_schema(columns) for table, columns in TABLES.items()}
+def schemas() -> dict[str, StructType]:
+    """What Spark reads each table as."""
+    return {table: spark_schema(columns) for table, columns in all_tables().items()}

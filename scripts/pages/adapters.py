@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from inspect import getdoc
 from typing import Any
 
@@ -18,14 +18,24 @@ from harness.model.contract import (
     Configure,
     Configured,
     Event,
+    Flush,
     OpComplete,
     OpInvoke,
-    Produce,
     ShutdownComplete,
     StartupComplete,
 )
+from harness.plugins import registry
+from harness.workloads.produce.commands import Produce
 from pages.markdown import NOTE, code, table
 from suites.contract import CASES
+
+#: Those of every trial, and those of the workloads.
+COMMANDS = (
+    Configure,
+    *(made for kind in registry.table("workloads").values() for made in kind.commands),
+    Flush,
+    Close,
+)
 
 ABOUT = """\
 Any program that speaks the contract can be put on trial, in whatever language its client is. The harness starts
@@ -107,10 +117,10 @@ def pages() -> dict[str, str]:
         f"## Messages, version {CONTRACT_VERSION} of the contract\n",
         TIMES,
         "### Commands\n",
-        table(("`cmd`", "fields", "what"), _messages(Command)),
+        table(("`cmd`", "fields", "what"), _messages(COMMANDS)),
         "### Events\n",
         f"Each also has {_fields(Event, ())}. Those of another name are noted, and left out.\n",
-        table(("`name`", "fields", "what"), _messages(AnyEvent, Event.__struct_fields__)),
+        table(("`name`", "fields", "what"), _messages(AnyEvent.__args__, Event.__struct_fields__)),
         "### Which event may come when\n",
         table(("while it is", "these may come, and what it is then"), _life()),
         "## The test-suite\n",
@@ -124,8 +134,10 @@ def _languages() -> Iterator[tuple[str, ...]]:
         yield each.name, code(each.program), each.needs, code(each.build), code(each.command)
 
 
-def _messages(kinds: Any, shared: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
-    for kind in kinds.__args__:
+def _messages(
+    kinds: Iterable[type[msgspec.Struct]], shared: tuple[str, ...] = ()
+) -> Iterator[tuple[str, ...]]:
+    for kind in kinds:
         what = " ".join((getdoc(kind) or "").split()).replace("``", "`")
         yield code(kind.__struct_config__.tag), _fields(kind, shared), what
 

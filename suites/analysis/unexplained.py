@@ -9,11 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from harness.model.anomaly_row import UNEXPLAINED, AnomalyRow
 from harness.model.evidence import Evidence
 from harness.model.verdicts import Guarantee
-from harness.storage.parquet_schema import UNEXPLAINED
 from harness.workloads.produce import accounting
-from harness.workloads.produce.anomaly_rows import AnomalyRow
 from suites.analysis.retry_cause import SAID, Cause, Explainer
 
 BESIDE = "only an attempt beside it had failed"

@@ -1,8 +1,8 @@
 """What a client says of itself: who it is, what it offers, and which of Java's settings it takes under which name.
 
 Asked of the program and not written down by hand, so that the published table of clients cannot be wrong by hope. What
-is asked are the settings that every trial gives (:data:`harness.planning.plan.PROFILE`), each codec, idempotence on and
-off.
+is asked are the settings that every trial gives (:data:`harness.workloads.produce.profile.PROFILE`), each codec,
+idempotence on and off.
 """
 
 from __future__ import annotations
@@ -15,8 +15,9 @@ import msgspec
 
 from harness.adapter import ConfigRefused, Conversation
 from harness.model.contract import Configured, Setting, StartupComplete
-from harness.planning.plan import CODECS, PROFILE
+from harness.planning.plan import CODECS
 from harness.plugins.client import Launch
+from harness.workloads.produce.profile import PROFILE
 from suites.contract.cases import refusing_port
 
 CLOSE_TIMEOUT_MS = 1_000

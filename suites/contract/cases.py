@@ -12,8 +12,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from harness.adapter import ConfigRefused, Conversation
-from harness.model.contract import AnyEvent, Fatal, OpComplete, OpInvoke, Produce, Setting, Stats
+from harness.model.contract import AnyEvent, Fatal, OpComplete, OpInvoke, Setting, Stats
 from harness.model.verdicts import Outcome
+from harness.workloads.produce.commands import Produce
 
 UNKNOWN_COMMAND = "recite_a_poem"
 RECORDS = 3
@@ -57,7 +58,7 @@ class Guest:
         """Have it send a few records."""
         numbers = range(RECORDS)
         values = [f"value {n}" for n in numbers]
-        await self.says.produce(Produce(0, "contract", 0, [f"k{n}" for n in numbers], values))
+        await self.says.load(Produce(0, "contract", 0, [f"k{n}" for n in numbers], values))
 
     async def must_leave(self, why: str) -> None:
         """It must say ``shutdown_complete`` and exit with 0."""

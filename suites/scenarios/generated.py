@@ -15,6 +15,7 @@ from harness.model.spec import Elapsed, FaultSpec
 from harness.model.verdicts import Guarantee
 from harness.planning.fault_strategies import any_moment, on_its_way, unlike
 from harness.plugins.scenario import Config, Scenario
+from suites.analysis.attempts import PRODUCE
 from suites.analysis.contradicted import SAID
 from suites.scenarios.drawn import (
     ANYTHING,
@@ -135,7 +136,9 @@ def _sequences(dice: Dice) -> tuple[FaultSpec, ...]:
 def _sure(dice: Dice, kinds: Mapping[str, Params], load_ms: int) -> FaultSpec:
     """A fault that meets a request on its way: with it every schedule says something about the client."""
     kind = dice.choice(SURE)
-    return FaultSpec(kind, on_its_way(dice, load_ms), dice.between(SURE_MS, 2 * SURE_MS), kinds[kind](dice))
+    return FaultSpec(
+        kind, on_its_way(dice, load_ms, PRODUCE), dice.between(SURE_MS, 2 * SURE_MS), kinds[kind](dice)
+    )
 
 
 def _fault(dice: Dice, kinds: Mapping[str, Params], load_ms: int) -> FaultSpec:
@@ -143,7 +146,7 @@ def _fault(dice: Dice, kinds: Mapping[str, Params], load_ms: int) -> FaultSpec:
     duration_ms = dice.choice((0, 200, 2_000, MAX_DURATION_MS, MAX_DURATION_MS))
     return FaultSpec(
         kind=kind,
-        start=any_moment(dice, load_ms),
+        start=any_moment(dice, load_ms, PRODUCE),
         duration_ms=dice.between(duration_ms // 2, duration_ms),
         params=kinds[kind](dice),
     )

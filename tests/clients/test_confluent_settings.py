@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from clients.adapters.confluent_kafka.settings import ABSENT, RENAMED, translate, unknown_property
 from harness.model.verdicts import Guarantee
-from harness.planning.plan import producer_config
+from harness.workloads.produce.profile import producer_config
 
 NAMES = st.sampled_from(
     [*RENAMED, *ABSENT, "acks", "linger.ms", "retries", "client.id", "enable.idempotence"]

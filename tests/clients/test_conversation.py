@@ -9,9 +9,10 @@ import psutil
 import pytest
 
 from harness.adapter import ConfigRefused, Conversation
-from harness.model.contract import Produce, StartupComplete
+from harness.model.contract import StartupComplete
 from harness.model.errors import ClientBroken, ClientCrashed, EnvironmentProblem
 from harness.plugins.client import Launch
+from harness.workloads.produce.commands import Produce
 
 
 @pytest.fixture
@@ -39,7 +40,7 @@ def test_a_whole_life(talk):
     async def story(client, events):
         startup = await client.startup()
         configured = await client.configure("r", "p1", {"linger.ms": 5})
-        await client.produce(records(3))
+        await client.load(records(3))
         assert (client.outstanding, client.settled.is_set()) == (3, False)
         flush = await client.flush(5_000)
         await client.settled.wait()
@@ -69,7 +70,7 @@ def test_a_client_that_is_full_slows_the_harness_down_and_loses_nothing(talk):
         await client.configure("r", "p1", {})
         for first in range(0, 30_000, 1_000):
             values = ["x" * 200] * 1_000
-            await client.produce(Produce(0, "t", first, [None] * 1_000, values))
+            await client.load(Produce(0, "t", first, [None] * 1_000, values))
         await client.flush(30_000)
         return client.outstanding
 
@@ -106,7 +107,7 @@ def test_whoever_waits_learns_of_the_end_at_once(talk):
     async def story(client, events):
         await client.startup()
         await client.configure("r", "p1", {})
-        await client.produce(records(1))
+        await client.load(records(1))
         await client.flush(3_600_000)
 
     with pytest.raises(
@@ -121,7 +122,7 @@ def test_whoever_asks_later_learns_the_same(talk):
         with pytest.raises(ClientBroken, match="its line 2 is"):
             await client.configure("r", "p1", {})
         with pytest.raises(ClientBroken, match="its line 2 is"):
-            await client.produce(records(1))
+            await client.load(records(1))
         return [type(event) for event in events]
 
     assert talk("says_garbage", story) == [StartupComplete]
@@ -132,7 +133,7 @@ def test_a_flush_and_a_close_without_answer_are_evidence(talk):
     async def story(client, events):
         await client.startup()
         await client.configure("r", "p1", {})
-        await client.produce(records(1))
+        await client.load(records(1))
         flush = await client.flush(1)
         return flush, await client.close(1), client.outstanding
 
@@ -184,7 +185,7 @@ def test_a_client_library_that_ended_its_process_is_no_breach_of_the_contract(ta
     async def story(client, events):
         await client.startup()
         await client.configure("r", "p1", {"acks": "all"})
-        await client.produce(records(2))
+        await client.load(records(2))
         with pytest.raises(ClientCrashed, match="ended its own process: out of bounds"):
             await client.flush(1_000)
         with pytest.raises(ClientCrashed):

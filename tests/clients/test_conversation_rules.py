@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.adapter.protocol_rules import LIFE, Broken, Life, Rules, Unknown
-from harness.model.contract import AnyEvent, Close, Configure, Flush, Produce, Stats
+from harness.model.contract import AnyEvent, Close, Configure, Flush, Stats
+from harness.workloads.produce.commands import Produce
 
 BEGAN_NS = 1_000_000
 NOW_NS = 9_000_000_000

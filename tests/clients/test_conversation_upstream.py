@@ -7,8 +7,9 @@ import json
 import pytest
 
 from harness.adapter.protocol_rules import Broken, Rules
-from harness.model.contract import Configure, OpComplete, Produce
+from harness.model.contract import Configure, OpComplete
 from harness.model.payload import Identity, encode
+from harness.workloads.produce.commands import Produce
 
 NOW_NS = 10_000
 VALUES = [encode(Identity("r", "t", "p1", n), 80) for n in range(2)]

@@ -14,7 +14,7 @@ from harness.model.spec import ClientRef, Plan
 from harness.planning.plan import make_plan
 from harness.plugins import registry
 from harness.running.cluster_session import Lab
-from harness.running.live_trial import FEATURE_OF
+from harness.workloads.produce.kind import WORKLOAD
 
 pytestmark = [pytest.mark.jvm, pytest.mark.long]
 
@@ -43,7 +43,9 @@ def test_it_keeps_its_promises_in_peace(each_client, told_by, lab, request):
         lab.submit(spec)
     for spec in mine:
         verdict = lab.submit(spec).result()
-        expected = ("pass", "expected-fail") if FEATURE_OF[spec.guarantee] in offered else ("unsupported",)
+        expected = (
+            ("pass", "expected-fail") if WORKLOAD.features[spec.guarantee] in offered else ("unsupported",)
+        )
         assert verdict.verdict in expected, verdict.reason
 
 

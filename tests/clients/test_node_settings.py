@@ -12,8 +12,9 @@ import pytest
 
 from clients.adapters import kafkajs, platformatic_kafka
 from harness.model.verdicts import Guarantee
-from harness.planning.plan import CODECS, producer_config
+from harness.planning.plan import CODECS
 from harness.provision.node import node_runtime
+from harness.workloads.produce.profile import producer_config
 
 pytestmark = pytest.mark.long
 

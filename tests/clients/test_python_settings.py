@@ -10,7 +10,7 @@ from clients.adapters.aiokafka import settings as aiokafka
 from clients.adapters.kafka_python import settings as kafka_python
 from clients.adapters.python_lib.verifiable.java import applied, arguments, translate
 from harness.model.verdicts import Guarantee
-from harness.planning.plan import producer_config
+from harness.workloads.produce.profile import producer_config
 
 CODECS = ["none", "gzip", "lz4"]
 

@@ -10,8 +10,8 @@ import pytest
 from clients.adapters.confluent_kafka.settings import translate
 from clients.adapters.python_lib.verifiable.commands import COMMANDS
 from harness.model.verdicts import Guarantee
-from harness.planning.plan import producer_config
 from harness.plugins import registry
+from harness.workloads.produce.profile import producer_config
 
 pytestmark = [pytest.mark.every_client, pytest.mark.long]
 

@@ -17,10 +17,10 @@ from harness.model.evidence import Evidence
 from harness.model.rows import FaultRow
 from harness.model.spec import ClientRef, Elapsed, FaultSpec, FrameMatch, PhaseBegan, TrialSpec, Workload
 from harness.model.verdicts import Guarantee, Verdict
-from harness.planning.plan import producer_config
 from harness.plugins import registry
 from harness.simulated.judged import RUN_ID
 from harness.simulated.trial import SimulatedTrial
+from harness.workloads.produce.profile import producer_config
 
 pytestmark = pytest.mark.long
 

@@ -15,13 +15,13 @@ from harness.model.evidence import Evidence
 from harness.model.rows import FrameKind
 from harness.model.spec import ClientRef, Elapsed, FaultSpec, FrameMatch, PhaseBegan, TrialSpec, Workload
 from harness.model.verdicts import Guarantee
-from harness.planning.plan import producer_config
 from harness.plugins import registry
 from harness.simulated.judged import RUN_ID
 from harness.simulated.lane import SimulatedLane
 from harness.simulated.scheduler import Scheduler
 from harness.simulated.trial import SimulatedTrial
 from harness.witness.rules import Rules
+from harness.workloads.produce.profile import producer_config
 
 RECORDS = 100
 PRODUCE = FrameMatch("Produce", first=2)

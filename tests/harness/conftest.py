@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from harness.cli.campaign_plan import Expanded, expanded
 from harness.model.path_names import made_of
-from harness.model.rows import Delivery, FaultVerdict, Finding, Param, RequirementVerdict, TrialVerdict
+from harness.model.rows import Availability, FaultVerdict, Finding, Param, RequirementVerdict, TrialVerdict
 from harness.model.spec import ClientRef, Plan, TrialSpec, Workload
 from harness.model.verdicts import Guarantee, Verdict
 from harness.planning import campaign_file
@@ -35,7 +35,7 @@ def judged(
     code: str = "",
     broker: str = "local:4.3.1x1",
     variant: str = "",
-    sent: int = 10,
+    sent: int = 0,
 ) -> TrialVerdict:
     """A trial in which each of ``checks`` judged a requirement ``R-<check>``, and found those of ``anomalies``.
 
@@ -74,7 +74,7 @@ def judged(
             *(FaultVerdict(kind, (0, 5), (0, 5), 2) for kind in hit),
             *(FaultVerdict(kind, (0, 5), (0, 5), 0) for kind in idle),
         ),
-        delivery=Delivery(sent=sent),
+        availability=Availability(offered=sent),
         variant=variant,
         attempt=attempt,
         code=code,

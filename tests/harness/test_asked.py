@@ -13,8 +13,9 @@ from harness.cli.main import call
 from harness.model.spec import ClientRef, Elapsed, FaultSpec, FrameMatch, Plan, TrialSpec, Workload
 from harness.model.verdicts import Guarantee
 from harness.planning import validate_plan
-from harness.planning.plan import make_plan, producer_config
+from harness.planning.plan import make_plan
 from harness.plugins import registry
+from harness.workloads.produce.profile import producer_config
 
 CLIENT = ClientRef("reference", registry.client("reference").default_version)
 LOST = FaultSpec("dropped_frame", Elapsed(0), 4_000, frames=FrameMatch("Produce"))

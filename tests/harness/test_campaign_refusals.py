@@ -81,7 +81,7 @@ def test_names_that_nothing_has(made, text, said):
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("batch.sise = 5", "unknown setting of a producer 'batch.sise'; did you mean 'batch.size'?"),
+        ("batch.sise = 5", "unknown setting of a client 'batch.sise'; did you mean 'batch.size'?"),
         ("batch.size = 1.5", "batch.size is a whole number, not 1.5"),
         ("batch.size = true", "batch.size is a whole number, not True"),
         ("batch.size = [1]", "batch.size is a whole number, not [1]"),
@@ -89,7 +89,7 @@ def test_names_that_nothing_has(made, text, said):
         ("acks = 2", "acks is one of all, -1, 0, 1, not 2"),
         ("acks = true", "acks is one of all, -1, 0, 1, not True"),
         ("enable.idempotence = 1", "enable.idempotence is true or false, not 1"),
-        ('client.id = "me"', "unknown setting of a producer 'client.id'"),
+        ('client.id = "me"', "unknown setting of a client 'client.id'"),
         (
             "request.timeout.ms = 40000",
             "configurations.mine: nothing here can be tried with it; produce/calm, at-",

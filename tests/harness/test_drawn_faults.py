@@ -134,7 +134,7 @@ def test_where_there_are_not_so_many_different_ones_there_are_fewer():
 @given(SEEDS, st.integers(0, 20_000))
 def test_a_fault_begins_within_the_load(seed, load_ms):
     dice = Dice(seed, "m")
-    for moment in (on_its_way(dice, load_ms), any_moment(dice, load_ms)):
+    for moment in (on_its_way(dice, load_ms, "Produce"), any_moment(dice, load_ms, "Produce")):
         at_ms = moment.ms if isinstance(moment, Elapsed) else moment.after_ms
         assert 0 <= at_ms < max(load_ms, 1)
 

@@ -20,12 +20,12 @@ from harness.model.evidence import Evidence
 from harness.model.spec import ClientRef, Plan, TrialSpec, Workload
 from harness.model.verdicts import Guarantee, Verdict
 from harness.planning import validate_plan
-from harness.planning.plan import producer_config
 from harness.plugins import registry
 from harness.running.defects import CODE as DEFECT
 from harness.running.trial_runner import Execution, rejudge
 from harness.simulated.trial import SimulatedTrial
 from harness.storage.run_store import RunRecord, RunStore
+from harness.workloads.produce.profile import producer_config
 
 pytestmark = pytest.mark.long
 

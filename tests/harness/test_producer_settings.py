@@ -12,10 +12,11 @@ from hypothesis import strategies as st
 from clients.reference.config.producer_config import KEYS, ProducerConfig
 from clients.reference.errors import ConfigException
 from harness.model.errors import UsageError
-from harness.planning.plan import PROFILE
+from harness.planning.setting_values import accepted
 from harness.provision.java import find_java
 from harness.provision.kafka import kafka_jars
-from harness.workloads.produce.settings import SETTINGS, accepted, refused
+from harness.workloads.produce.profile import PROFILE
+from harness.workloads.produce.settings import SETTINGS, refused
 
 #: What is not varied: whom a producer belongs to and talks to, how it is secured, and what is of a language.
 NOT_VARIED = re.compile(

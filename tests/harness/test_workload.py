@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 from harness.model.payload import Identity, decode
 from harness.model.spec import ClientRef, TrialSpec, Workload
 from harness.model.verdicts import Guarantee
-from harness.workloads.produce.commands import commands, key_of
+from harness.trial.pacing import paced
+from harness.workloads.produce.commands import key_of, produce
 
 WORKLOADS = st.builds(
     Workload,
@@ -26,18 +27,18 @@ def spec(workload: Workload) -> TrialSpec:
 
 @given(WORKLOADS)
 def test_every_record_is_sent_once_in_order_and_within_the_load(workload):
-    told = list(commands(spec(workload), "run", "topic"))
-    numbers = [n for _, command in told for n in range(command.first, command.first + len(command.values))]
+    told = list(paced(workload))
 
-    assert numbers == list(range(workload.records))
+    assert [n for _, numbers in told for n in numbers] == list(range(workload.records))
     assert [at_ms for at_ms, _ in told] == [i * workload.interval_ms for i in range(len(told))]
     assert len(told) * workload.interval_ms == workload.load_ms
-    assert len({command.id for _, command in told}) == len(told)
 
 
 @given(WORKLOADS)
 def test_every_value_testifies_for_itself_and_every_key_follows_from_the_number(workload):
-    for _, command in commands(spec(workload), "run", "topic"):
+    for _, numbers in paced(workload):
+        command = produce(spec(workload), "run", "topic", numbers)
+        assert (command.first, command.count) == (numbers.start, len(numbers))
         assert (command.topic, command.partitions) == ("topic", None)
         for n, (key, value) in enumerate(zip(command.keys, command.values, strict=True), command.first):
             assert decode(value) == Identity("run", "topic", "p1", n)

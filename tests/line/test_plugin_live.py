@@ -32,7 +32,7 @@ def test_a_lane_is_mine(kafka_lane):
 
 def test_calm(kafka_trial):
     tried = kafka_trial("produce/calm", guarantee="at-least-once")
-    assert tried.passed and tried.verdict.delivery.lost == 0
+    assert tried.passed and tried.verdict.counts["lost"] == 0
 """
 
 

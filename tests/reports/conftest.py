@@ -9,14 +9,12 @@ from pathlib import Path
 from random import Random
 
 import pytest
-from msgspec.structs import replace
 
 from harness.model.contract import AnyEvent, Configured, OpComplete, OpInvoke, StartupComplete
 from harness.model.evidence import PRODUCER, Evidence
 from harness.model.payload import Identity, encode
 from harness.model.rows import (
     CaptureRecord,
-    Delivery,
     Ending,
     FaultRow,
     FaultVerdict,
@@ -32,8 +30,9 @@ from harness.model.rows import (
 from harness.model.spec import ClientRef, Elapsed, FaultSpec, Plan, TrialSpec, Workload
 from harness.model.tcp_facts import TcpFact
 from harness.model.verdicts import Guarantee
-from harness.planning.plan import producer_config
 from harness.storage.run_store import RunRecord, RunStore
+from harness.workloads.produce.profile import producer_config
+from harness.workloads.produce.tables import MEANING
 
 MS = 1_000_000
 LOAD_NS = 50_000_000_000
@@ -57,7 +56,7 @@ class Story:
     tcp: list[TcpFact] = field(default_factory=list)
     capture: CaptureRecord | None = None
     ending: Ending = Ending.COMPLETE
-    delivery: Delivery = field(default_factory=Delivery)
+    counts: dict[str, int] = field(default_factory=lambda: dict.fromkeys(MEANING, 0))
     requirements: tuple[RequirementVerdict, ...] = ()
     verdict: str = "pass"
     reason: str = "nothing was lost"
@@ -143,7 +142,7 @@ class Story:
                 FaultVerdict(row.spec.kind, row.requested_ns, row.effective_ns, row.hits)
                 for row in self.faults
             ),
-            delivery=self.delivery,
+            counts=self.counts,
         )
 
 
@@ -212,7 +211,12 @@ def full_story(trial: str, **choices: object) -> Story:
         spec = FaultSpec("dropped_response", Elapsed(start), end - start)
         story.faults.append(FaultRow(index, spec, asked, really, hits))
     extra = len(story.log) - work.records
-    story.delivery = Delivery(sent=work.records, acked=work.records, in_log=len(story.log), duplicated=extra)
+    story.counts |= {
+        "sent": work.records,
+        "acked": work.records,
+        "in_log": len(story.log),
+        "duplicated": extra,
+    }
     level = RequirementVerdict("E2E-DEL-01", "MUST", "pass")
     story.requirements = (level, RequirementVerdict("E2E-DEL-02", "MUST", "pass"))
     return story
@@ -367,7 +371,7 @@ def four_trials(folder: Path) -> tuple[dict[str, Story], RunStore]:
     idempotent = full_story("idp-reference", guarantee=Guarantee.IDEMPOTENT)
     idempotent.verdict, idempotent.reason = "inconclusive", "the client's process stood still for 4 s"
     tampered = full_story("alo-reference")
-    tampered.delivery = replace(tampered.delivery, lost=3, duplicated=tampered.delivery.duplicated - 1)
+    tampered.counts = tampered.counts | {"lost": 3, "duplicated": tampered.counts["duplicated"] - 1}
     stories = [
         full_story("calm", scenario="produce/calm"),
         full_story("alo-confluent", client=CLIENTS[0]),

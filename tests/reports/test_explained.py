@@ -10,13 +10,12 @@ from typing import Any
 
 import pytest
 
+from harness.model.anomaly_row import UNEXPLAINED, AnomalyRow
 from harness.model.evidence import Evidence
-from harness.model.rows import Delivery, FaultRow, Frame, FrameKind, ProducePart
+from harness.model.rows import FaultRow, Frame, FrameKind, ProducePart
 from harness.model.spec import Elapsed, FaultSpec
-from harness.storage.parquet_schema import UNEXPLAINED
 from harness.storage.parquet_writer import pack
 from harness.storage.run_store import RunStore
-from harness.workloads.produce.anomaly_rows import AnomalyRow
 from reports.doubts import contested
 from reports.spark.analysis import analyse
 from reports.spark.load import load
@@ -96,7 +95,12 @@ class Retried:
         records = len({each.n for each in self.tries})
         kept = len({each.n for each in self.tries if each.stored is not None})
         in_log = len(self.story.log)
-        self.story.delivery = Delivery(sent=records, unknown=records, in_log=in_log, duplicated=in_log - kept)
+        self.story.counts |= {
+            "sent": records,
+            "unknown": records,
+            "in_log": in_log,
+            "duplicated": in_log - kept,
+        }
         return self.story
 
 

@@ -15,12 +15,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from harness.model.rows import Delivery
+from harness.model.anomaly_row import AnomalyRow
 from harness.model.spec import ClientRef
-from harness.storage.parquet_writer import SCHEMAS, pack
+from harness.storage.parquet_writer import pack, schemas
 from harness.storage.run_store import RunStore
 from harness.workloads.produce import accounting
-from harness.workloads.produce.anomaly_rows import AnomalyRow, anomaly_rows
+from harness.workloads.produce.anomaly_rows import anomaly_rows
 from reports.doubts import doubts, strays, told
 from reports.spark.analysis import analyse
 from reports.spark.session import spark_session
@@ -55,7 +55,7 @@ def copied(n: int, **values: object) -> Bend:
 
 
 def added(**values: object) -> Bend:
-    return lambda rows: [*rows, {**dict.fromkeys(SCHEMAS["anomalies"].names), **values}]
+    return lambda rows: [*rows, {**dict.fromkeys(schemas()["anomalies"].names), **values}]
 
 
 def swapped(one: int, other: int) -> Bend:
@@ -132,7 +132,7 @@ def small(trial: str, story: Callable[..., Any]) -> Any:
         )
         if n != 1:
             told.store(n, partition, offset=n // 3 + (n % 3 == 2))
-    told.delivery = accounting.count(told.evidence())
+    told.counts = accounting.count(told.evidence())
     return told
 
 
@@ -141,7 +141,7 @@ def bend(folder: Path, table: str, trial: str, how: Bend) -> None:
     rows = pq.read_table(path).to_pylist()
     mine = [{**row, "trial": trial} for row in how([row for row in rows if row["trial"] == trial])]
     others = [row for row in rows if row["trial"] != trial]
-    pq.write_table(pa.Table.from_pylist(others + mine, schema=SCHEMAS[table]), path)
+    pq.write_table(pa.Table.from_pylist(others + mine, schema=schemas()[table]), path)
 
 
 @pytest.fixture(scope="module")
@@ -155,7 +155,7 @@ def bent(spark: Any, new_run: Callable[..., RunStore]) -> Any:
 
 
 def added_many(count: int) -> list[Row]:
-    blank = dict.fromkeys(SCHEMAS["anomalies"].names)
+    blank = dict.fromkeys(schemas()["anomalies"].names)
     return [{**blank, "kind": "reordered", "n": n} for n in range(count)]
 
 
@@ -198,8 +198,8 @@ def test_views_of_random_trials_give_as_many_rows_as_are_counted(any_story: Call
     for number in range(60):
         evidence = any_story(f"t{number}", dice).evidence()
         rows = list(anomaly_rows(evidence))
-        counts: Delivery = accounting.count(evidence)
+        counts = accounting.count(evidence)
         for kind in ("lost", "duplicated", "reordered", "phantom"):
-            assert sum(row.kind == kind for row in rows) == getattr(counts, kind)
+            assert sum(row.kind == kind for row in rows) == counts[kind]
         assert len(set(rows)) == len(rows)
         assert all(isinstance(row, AnomalyRow) for row in rows)

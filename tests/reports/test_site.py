@@ -14,7 +14,6 @@ import plotly.graph_objects as go
 import pyarrow as pa
 import pytest
 from msgspec import structs
-from msgspec.structs import asdict
 
 from harness.files import zstd
 from harness.model.contract import Configured
@@ -101,7 +100,7 @@ def analysis_of_store(
         "trials": [
             {"trial": v.trial, "counted": True, "load_ns": 0, "end_ns": 90_000_000_000} for v in verdicts
         ],
-        "delivery": [{"trial": verdict.trial} | asdict(verdict.delivery) for verdict in verdicts],
+        "delivery": [{"trial": verdict.trial} | verdict.counts for verdict in verdicts],
         "disagreements": list(disagreements),
         "identities": [*identities],
         "explanations": [*explanations],

@@ -12,10 +12,10 @@ from harness.model.evidence import Evidence
 from harness.model.rows import Ending, Fate, Frame, FrameKind
 from harness.model.spec import ClientRef, Elapsed, FaultSpec, FrameMatch, PhaseBegan, TrialSpec, Workload
 from harness.model.verdicts import Guarantee, Verdict
-from harness.planning.plan import producer_config
 from harness.plugins import registry
 from harness.simulated.judged import RUN_ID, try_spec
 from harness.simulated.trial import SimulatedTrial
+from harness.workloads.produce.profile import producer_config
 
 LOAD = Workload(records=100, chunk=20, interval_ms=1_000, partitions=1)
 FOR_LONG_MS = 8_000

@@ -22,10 +22,10 @@ from harness.model.spec import (
 )
 from harness.model.verdicts import Guarantee
 from harness.planning import validate_faults
-from harness.planning.plan import producer_config
 from harness.plugins import registry
 from harness.simulated.judged import RUN_ID
 from harness.simulated.trial import SimulatedTrial
+from harness.workloads.produce.profile import producer_config
 
 NS_PER_MS = 1_000_000
 LOAD = Workload(records=100, chunk=20, interval_ms=1_000, partitions=2)

@@ -6,19 +6,21 @@ from collections.abc import Iterator
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 
 from harness.adapter.protocol_rules import Life, Rules
-from harness.model.contract import Close, Configure, Flush, OpComplete, OpInvoke, Produce
+from harness.model.contract import Close, Configure, Flush, OpComplete, OpInvoke
 from harness.model.errors import UsageError
 from harness.model.evidence import Evidence
 from harness.model.rows import Ending, FrameKind
 from harness.model.spec import ClientRef, Elapsed, FaultSpec, FrameSeen, TrialSpec, Workload
 from harness.model.verdicts import Guarantee, Verdict
-from harness.planning.plan import producer_config
 from harness.plugins import registry
 from harness.simulated.judged import RUN_ID, try_spec
 from harness.simulated.trial import START_NS, SimulatedTrial, broker_of
-from harness.workloads.produce.commands import commands
+from harness.trial.pacing import paced
+from harness.workloads.produce.commands import Produce, produce
+from harness.workloads.produce.profile import producer_config
 from suites.simulate.generated import spec_of
 
 ANY = "generated/any"
@@ -77,8 +79,8 @@ def test_the_true_client_is_never_accused(seed: int) -> None:
 def _commands(trial: TrialSpec, evidence: Evidence) -> Iterator[Configure | Produce | Flush | Close]:
     config = trial.config | {"bootstrap.servers": "b:1", "client.id": "p1"}
     yield Configure(1, RUN_ID, "p1", "producer", config)
-    for _, command in commands(trial, RUN_ID, evidence.record.topic):
-        yield command
+    for id, (_, numbers) in enumerate(paced(trial.workload), 2):
+        yield replace(produce(trial, RUN_ID, evidence.record.topic, numbers), id=id)
     for event in evidence.history:
         if isinstance(event, OpInvoke) and event.op != "send":
             yield (Flush if event.op == "flush" else Close)(event.id, 0)

@@ -15,8 +15,8 @@ from harness.model.payload import Identity, encode
 from harness.model.rows import Ending, FaultRow, Frame, FrameKind, LogRecord, Phases, ProducePart, TrialRecord
 from harness.model.spec import ClientRef, Elapsed, FaultSpec, TrialSpec, Workload
 from harness.model.verdicts import Guarantee
-from harness.planning.plan import producer_config
 from harness.workloads.produce.commands import key_of
+from harness.workloads.produce.profile import producer_config
 
 RUN, TOPIC = "run", "run-0"
 MS = 1_000_000

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
+from harness.model.anomaly_row import UNEXPLAINED, AnomalyRow
 from harness.model.verdicts import Guarantee
 from harness.plugins import registry
-from harness.storage.parquet_schema import UNEXPLAINED
-from harness.workloads.produce.anomaly_rows import AnomalyRow
 from suites.analysis.unexplained import BESIDE, rows
 from tests.suites.twice import NOTHING_WRONG, twice
 

@@ -107,7 +107,7 @@ def _body(entry: Any) -> str:
     if isinstance(entry, Scenario):
         return (
             f"exercises: {', '.join(entry.exercises)}\nguarantees: {', '.join(entry.guarantees)}\n"
-            f"workload: {entry.workload.records} records in {entry.workload.load_ms} ms\n"
+            f"workload: {entry.workload.kind}, {entry.workload.records} elements in {entry.workload.load_ms} ms\n"
             f"shows by: {getdoc(entry.consequence)}\n\n"
             f"judged besides:\n{_wrapped(sorted(_judged(entry) - set(entry.exercises)))}"
         )
@@ -116,7 +116,9 @@ def _body(entry: Any) -> str:
 
 def _judged(scenario: Scenario) -> set[str]:
     asked = product(registry.checks().values(), scenario.guarantees)
-    return {each.id for check, guarantee in asked for each in relevant(check, guarantee)}
+    return {
+        each.id for check, guarantee in asked for each in relevant(check, guarantee, scenario.workload.kind)
+    }
 
 
 def _wrapped(names: list[str]) -> str:

@@ -7,7 +7,8 @@ torn afterwards, and the same rules find that out.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import cache
 from itertools import pairwise
 
 from harness.adapter.protocol_rules import Broken, Rules, Unknown
@@ -21,9 +22,9 @@ from harness.model.contract import (
     Configured,
     Fatal,
     Flush,
+    LoadCommand,
     OpComplete,
     OpInvoke,
-    Produce,
     ShutdownComplete,
     StartupComplete,
     Unsupported,
@@ -31,6 +32,7 @@ from harness.model.contract import (
 from harness.model.evidence import PRODUCER, Evidence
 from harness.model.rows import Reason
 from harness.model.units import NS_PER_MS
+from harness.plugins import registry
 from harness.trial.patience import CLOSE_TIMEOUT_MS
 
 HISTORY_LACKS = ReasonKind(
@@ -73,11 +75,13 @@ def kept_the_contract(evidence: Evidence) -> Reason | None:
 
 def _commands(evidence: Evidence) -> Iterator[Command | Unknown]:
     """What the client was asked, as far as the history names it: evidence does not keep the commands themselves."""
-    sends: dict[int, list[range]] = {}
+    made = {kind.op: kind for kind in registry.workload(evidence.record.spec.workload.kind).commands}
+    spans_of: dict[tuple[str, int], list[range]] = {}
     for event in evidence.history:
         match event:
-            case OpInvoke(op="send"):
-                sends.setdefault(event.id, []).append(range(event.first, event.first + event.count))
+            case OpInvoke(op=op) if op in made:
+                span = range(event.first, event.first + event.count)
+                spans_of.setdefault((op, event.id), []).append(span)
             case OpInvoke(op="flush") | OpComplete(op="flush"):
                 yield Flush(event.id, 0)
             case OpInvoke(op="close") | OpComplete(op="close"):
@@ -89,11 +93,26 @@ def _commands(evidence: Evidence) -> Iterator[Command | Unknown]:
                 yield Unknown(event.cmd, event.id)
     # No more than the plan has, however many the events claim.
     left = evidence.record.spec.workload.records
-    for id, spans in sends.items():
+    for (op, id), spans in spans_of.items():
         first, stop = min(span.start for span in spans), max(span.stop for span in spans)
-        values = [""] * min(stop - first, left)
-        left -= len(values)
-        yield Produce(id, evidence.record.topic, first, [], values)
+        count = min(stop - first, left)
+        left -= count
+        yield _like(made[op])(id, evidence.record.topic, first, count)
+
+
+@cache
+def _like(made: type[LoadCommand]) -> Callable[[int, str, int, int], LoadCommand]:
+    """Commands of so many elements, with the op and columns of ``made``: what else was in them is not kept."""
+
+    class Told(LoadCommand, frozen=True):
+        op, element, columns = made.op, made.element, made.columns
+        elements: int
+
+        @property
+        def count(self) -> int:
+            return self.elements
+
+    return Told
 
 
 def ended(evidence: Evidence) -> Reason | None:

@@ -25,7 +25,7 @@ from enum import StrEnum
 from operator import itemgetter
 
 from harness.model.evidence import Evidence, Operation, view
-from harness.model.rows import Delivery, LogRecord
+from harness.model.rows import LogRecord
 from harness.model.units import NS_PER_MS
 from harness.model.verdicts import Outcome
 from harness.workloads.produce.commands import keys_in_turn
@@ -199,20 +199,20 @@ def corruptions(evidence: Evidence) -> list[Corruption]:
     return [*_altered(evidence), *_misplaced(evidence), *_shared_places(evidence)]
 
 
-def count(evidence: Evidence) -> Delivery:
-    """The counts that a verdict publishes."""
+def count(evidence: Evidence) -> dict[str, int]:
+    """The counts that a verdict publishes, in the order of :data:`harness.workloads.produce.tables.MEANING`."""
     outcomes = Counter([send.outcome for send in evidence.operations.values()])
-    return Delivery(
-        sent=len(evidence.operations),
-        acked=outcomes[Outcome.OK],
-        failed=outcomes[Outcome.FAIL],
-        unknown=outcomes[Outcome.INFO],
-        in_log=len([record for record in evidence.log if not record.control]),
-        lost=len(lost(evidence)),
-        duplicated=surplus(evidence),
-        reordered=len(inversions(evidence)),
-        phantom=len(phantoms(evidence)),
-    )
+    return {
+        "sent": len(evidence.operations),
+        "acked": outcomes[Outcome.OK],
+        "failed": outcomes[Outcome.FAIL],
+        "unknown": outcomes[Outcome.INFO],
+        "in_log": len([record for record in evidence.log if not record.control]),
+        "lost": len(lost(evidence)),
+        "duplicated": surplus(evidence),
+        "reordered": len(inversions(evidence)),
+        "phantom": len(phantoms(evidence)),
+    }
 
 
 def _altered(evidence: Evidence) -> Iterator[Corruption]:

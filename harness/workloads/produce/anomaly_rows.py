@@ -15,26 +15,12 @@ has is a disagreement. What each kind puts into them:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from typing import NamedTuple
+from collections.abc import Iterator
 
+from harness.model.anomaly_row import AnomalyRow
 from harness.model.evidence import Evidence
 from harness.model.rows import LogRecord
 from harness.workloads.produce import accounting
-
-
-class AnomalyRow(NamedTuple):
-    """One identity, in the columns of the table ``anomalies``."""
-
-    kind: str
-    n: int | None = None
-    partition: int | None = None
-    offset: int | None = None
-    detail: str | None = None
-
-
-#: Finds the anomalies of one kind that no view here knows; None if it cannot tell for this trial.
-Finder = Callable[[Evidence], Iterable[AnomalyRow] | None]
 
 
 def anomaly_rows(evidence: Evidence) -> Iterator[AnomalyRow]:

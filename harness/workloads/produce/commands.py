@@ -1,4 +1,4 @@
-"""What the client is asked to send: a trial's workload as timed commands. Pure; the runner keeps the time.
+"""What the client is asked to send, as commands of the contract. Pure.
 
 Records are numbered from 0 in the order in which they are sent. A record's key depends on its number alone, so
 whoever reads the log back knows which key belongs to which record; its value testifies for itself.
@@ -6,13 +6,30 @@ whoever reads the log back knows which key belongs to which record; its value te
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from functools import lru_cache
+from typing import ClassVar
 
-from harness.model.contract import Produce
+from harness.model.contract import LoadCommand
 from harness.model.evidence import PRODUCER
 from harness.model.payload import Identity, encode
 from harness.model.spec import TrialSpec, Workload
+
+
+class Produce(LoadCommand, frozen=True, tag="produce"):
+    """Send ``len(values)`` records, numbered from ``first``; ``partitions`` null leaves the choice to the client."""
+
+    op: ClassVar[str] = "send"
+    element: ClassVar[str] = "record"
+    columns: ClassVar[tuple[str, ...]] = ("partition", "offset")
+
+    keys: list[str | None]
+    values: list[str]
+    partitions: list[int] | None = None
+
+    @property
+    def count(self) -> int:
+        """How many records."""
+        return len(self.values)
 
 
 #: Trials of one plan have the same keys; those of a foreign one may all have a million others.
@@ -28,19 +45,14 @@ def key_of(workload: Workload, n: int) -> str | None:
     return in_turn[n % len(in_turn)]
 
 
-def commands(spec: TrialSpec, run_id: str, topic: str) -> Iterator[tuple[int, Produce]]:
-    """``(at_ms since load began, command)`` in order of time; ids from 1; the client chooses the partitions."""
+def produce(spec: TrialSpec, run_id: str, topic: str, numbers: range) -> Produce:
+    """The command to send the records of these numbers; the client chooses the partitions."""
     load = spec.workload
     keys = keys_in_turn(load.keys)
-    for chunk, first in enumerate(range(0, load.records, load.chunk)):
-        numbers = range(first, min(first + load.chunk, load.records))
-        yield (
-            chunk * load.interval_ms,
-            Produce(
-                id=chunk + 1,
-                topic=topic,
-                first=first,
-                keys=[keys[n % len(keys)] for n in numbers],
-                values=[encode(Identity(run_id, topic, PRODUCER, n), load.value_bytes) for n in numbers],
-            ),
-        )
+    return Produce(
+        id=0,
+        topic=topic,
+        first=numbers.start,
+        keys=[keys[n % len(keys)] for n in numbers],
+        values=[encode(Identity(run_id, topic, PRODUCER, n), load.value_bytes) for n in numbers],
+    )

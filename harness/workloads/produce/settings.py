@@ -9,11 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from harness.model.errors import UsageError, unknown
-
-Value = str | int | bool
-#: Whole numbers, words, or (None) true and false.
-Values = range | tuple[str, ...] | None
+from harness.plugins.workload import Setting as Value
+from harness.plugins.workload import Values
 
 #: More a connection would leave brokers, who remember five batches, without an answer to a repeated one.
 MAX_IN_FLIGHT_IDEMPOTENT: Final = 5
@@ -57,27 +54,6 @@ SETTINGS: Final[Mapping[str, Values]] = {
     "socket.connection.setup.timeout.max.ms": _LONG,
     "socket.connection.setup.timeout.ms": _LONG,
 }
-
-
-def accepted(name: str, value: object) -> Value:
-    """The value, as a plan has it. UsageError for a setting or a value that Java's producer does not know."""
-    if name not in SETTINGS:
-        raise unknown("setting of a producer", name, SETTINGS)
-    match SETTINGS[name], value:
-        case range() as numbers, int() if not isinstance(value, bool):
-            if value in numbers:
-                return value
-            raise UsageError(f"{name} is {numbers[0]} to {numbers[-1]}, not {value}")
-        case range(), _:
-            raise UsageError(f"{name} is a whole number, not {value!r}")
-        case None, bool():
-            return value
-        case None, _:
-            raise UsageError(f"{name} is true or false, not {value!r}")
-        case words, str() | int() if str(value) in words:
-            return str(value)
-        case words, _:
-            raise UsageError(f"{name} is one of {', '.join(words)}, not {value!r}")
 
 
 def refused(settings: Mapping[str, Value]) -> str | None:

@@ -12,7 +12,7 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
-from harness.storage.parquet_schema import ANOMALIES, DELIVERY
+from harness.workloads.produce.tables import ANOMALIES, DELIVERY
 from reports.spark.transforms.anomalies import IDENTITY
 
 #: How many identities are named of a trial and kind; their number is never trimmed.

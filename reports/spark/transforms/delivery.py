@@ -11,7 +11,7 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
-from harness.storage.parquet_schema import DELIVERY
+from harness.workloads.produce.tables import DELIVERY
 from reports.spark.transforms.stored import outcome_is
 
 COUNTED = ("lost", "duplicated", "reordered", "phantom")

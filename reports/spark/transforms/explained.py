@@ -14,8 +14,8 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812
 
+from harness.model.anomaly_row import UNEXPLAINED
 from harness.model.verdicts import Guarantee
-from harness.storage.parquet_schema import UNEXPLAINED
 from reports.spark.transforms.agreement import MAX_NAMED
 
 UNSEEN = "no Produce request that the witness saw put a copy there"

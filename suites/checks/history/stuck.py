@@ -53,7 +53,7 @@ from harness.model.units import NS_PER_MS
 from harness.model.verdicts import Level
 from harness.plugins.check import Check, Inconclusive, Requirement
 from harness.trial.patience import bound_ms, progress_ns
-from suites.analysis.attempts import attempts
+from suites.analysis.attempts import PRODUCE, attempts
 from suites.analysis.disturbance import (
     BROKER_STALLED,
     CLIENT_STALLED,
@@ -139,7 +139,7 @@ def _explained(evidence: Evidence, span: Span) -> tuple[str, ...]:
 @view
 def stall(evidence: Evidence) -> Stall | None:
     """The longest time without progress, after healing and before the close, with records pending at every moment."""
-    moments_ns = progress_ns(evidence.history, (*evidence.frames, *evidence.stopped))
+    moments_ns = progress_ns(evidence.history, (*evidence.frames, *evidence.stopped), PRODUCE)
     return max(_waits(evidence, moments_ns), key=lambda each: each.idle_ms, default=None)
 
 

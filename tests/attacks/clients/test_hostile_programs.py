@@ -16,9 +16,9 @@ import pytest
 from harness.adapter import ConfigRefused, Conversation, kept_process
 from harness.adapter.trace_file import read
 from harness.limits.meter import LOG_BYTES, Meter
-from harness.model.contract import Produce
 from harness.model.errors import ClientBroken, KafkaTrialError
 from harness.plugins.client import Launch
+from harness.workloads.produce.commands import Produce
 
 pytestmark = pytest.mark.long
 
@@ -67,7 +67,7 @@ def attack(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Att
         async with Conversation(launch, told.log, told.events.append, grace_s=grace_s, meter=meter) as client:
             await client.startup()
             await client.configure("r", "p1", {"acks": "all"})
-            await client.produce(Produce(0, "t", 0, [None], ["v"]))
+            await client.load(Produce(0, "t", 0, [None], ["v"]))
             for _ in range(TURNS):
                 if await client.until(lambda: is_done(name, client, told.log), TURN_S):
                     break

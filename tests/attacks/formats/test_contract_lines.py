@@ -14,9 +14,10 @@ from harness.adapter import trace_file
 from harness.adapter.discreet import discreet
 from harness.adapter.protocol_rules import Broken, Life, Rules
 from harness.limits.meter import Meter, OverLimit
-from harness.model.contract import AnyEvent, Close, Configure, Flush, Produce
+from harness.model.contract import AnyEvent, Close, Configure, Flush
 from harness.model.errors import ClientBroken
 from harness.model.payload import Identity, decode, encode
+from harness.workloads.produce.commands import Produce
 from tests.attacks.formats.edits import EDITS, Edits, Raw, json_lines, many
 
 NOW_NS = 10**6

@@ -14,7 +14,16 @@ from hypothesis import HealthCheck, given, settings
 
 from harness.model.contract import Configured, OpComplete, OpInvoke
 from harness.model.evidence import Evidence
-from harness.model.rows import Ending, FaultRow, Frame, FrameKind, Phases, ProducePart, TrialRecord
+from harness.model.rows import (
+    SCHEMA_VERSION,
+    Ending,
+    FaultRow,
+    Frame,
+    FrameKind,
+    Phases,
+    ProducePart,
+    TrialRecord,
+)
 from harness.model.spec import ClientRef, Elapsed, FaultSpec, TrialSpec, Workload
 from harness.model.verdicts import Guarantee
 from reports.pages import overview
@@ -104,7 +113,7 @@ def rendered(text: str, folder: Path, verdict_of: Any) -> Page:
     texts = Texts({text: text}, {text: text}, {text: text})
     up, run = "../", _url("../..")
     told = html.render(
-        up=up, run_folder=run, texts=texts, schema_version=2, page=page, siblings=[verdict] * 2
+        up=up, run_folder=run, texts=texts, schema_version=SCHEMA_VERSION, page=page, siblings=[verdict] * 2
     )
     told.encode()
     return Page(told)

@@ -17,13 +17,14 @@ from harness.adapter.trace_file import read
 from harness.cli import console
 from harness.cli.main import call
 from harness.limits.meter import Meter
-from harness.model.contract import Configured, OpComplete, Produce
+from harness.model.contract import Configured, OpComplete
 from harness.model.errors import KafkaTrialError
 from harness.planning import typed_settings
 from harness.plugins.client import Launch
 from harness.text import redaction
 from harness.text.escaping import log_line
 from harness.text.redaction import MARK
+from harness.workloads.produce.commands import Produce
 
 TALKER = Path(__file__).parents[1] / "talker.py"
 MOMENTS = ("startup", "refuses", "fatal", "crashes", "errors", "dies", "unknown")
@@ -49,7 +50,7 @@ def converse(argv: tuple[str, ...], folder: Path, config: dict[str, Any] | None 
         async with Conversation(Launch(argv, env), told.log, told.events.append) as client:
             await client.startup()
             await client.configure("r", "p1", {**CONFIG, **(config or {})})
-            await client.produce(Produce(0, "t", 0, [None], ["v"]))
+            await client.load(Produce(0, "t", 0, [None], ["v"]))
             await client.settled.wait() if argv[2] in ("startup", "errors", "unknown") else None
             await client.until(lambda: False, 60) if argv[2] in (
                 "fatal",

@@ -163,7 +163,7 @@ def test_a_pause_accuses_nobody(situation):
         later = paused(evidence, at_ns, 3 * SECOND_NS)
         assert lacks(later) == []
         after = judged(later)
-        assert (after.verdict, after.delivery) == (before.verdict, before.delivery), after.reason
+        assert (after.verdict, after.counts) == (before.verdict, before.counts), after.reason
 
 
 @given(st.data())

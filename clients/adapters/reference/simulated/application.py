@@ -11,8 +11,9 @@ from clients.adapters.reference.simulated.selector import SimulatedSelector
 from clients.reference.producer.producer import ProducerCore
 from clients.reference.producer.producer_batch import ProducerBatch
 from clients.reference.producer.send_handle import Delivery
-from harness.model.contract import Close, Flush, Produce
+from harness.model.contract import Close, Flush
 from harness.simulated.scheduler import NS_PER_MS
+from harness.workloads.produce.commands import Produce
 
 #: When the application wants to look again by itself; None: only when something has happened.
 Wake = int | None

@@ -9,10 +9,11 @@ from clients.reference.config.producer_config import ProducerConfig
 from clients.reference.network.channel import Channel
 from clients.reference.producer.producer import Components, ProducerCore
 from clients.reference.telemetry.trace import TraceEvent
-from harness.model.contract import Close, Flush, Produce
+from harness.model.contract import Close, Flush, LoadCommand
 from harness.model.dice import Dice
 from harness.simulated.network import Network
 from harness.simulated.scheduler import NS_PER_MS
+from harness.workloads.produce.commands import Produce
 
 #: So many rounds at one moment are a client that spins; the real one would merely be busy, so time goes on by 1 ms.
 SPINNING_ROUNDS = 64
@@ -44,8 +45,9 @@ class SimulatedReference:
 
     # commands
 
-    def produce(self, command: Produce) -> None:
-        """Send these records."""
+    def load(self, command: LoadCommand) -> None:
+        """Send the records of a ``produce``; other workloads are not for a producer."""
+        assert isinstance(command, Produce)
         self._application.commands.append(command)
 
     def flush(self, command: Flush) -> None:

@@ -1,0 +1,96 @@
+"""A workload: what a client is asked to do, how its results are counted, and which tables they fill.
+
+The runners, the judge, the Parquet writer and the reports know a workload by this interface only. Third parties
+register theirs under the entry-point group ``kafka_trial.workloads``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from harness.model.contract import LoadCommand
+from harness.model.evidence import Evidence
+from harness.model.rows import Ending, TrialVerdict
+from harness.model.spec import TrialSpec
+from harness.model.verdicts import Guarantee, Verdict
+
+Setting = str | int | bool
+Config = dict[str, Setting]
+#: The values of a setting: whole numbers, words, or (None) true and false.
+Values = range | tuple[str, ...] | None
+Columns = Mapping[str, str]
+ColumnData = dict[str, list[Any]]
+
+
+@dataclass(frozen=True)
+class Param:
+    """A parameter of a workload: a whole number, named with its unit, with its bounds."""
+
+    name: str
+    default: int
+    low: int
+    high: int
+    what: str
+
+
+@dataclass(frozen=True)
+class PackedTrial:
+    """What the rows of one trial's tables are made of.
+
+    ``found``: what third parties' finders found, by kind of anomaly; a kind that is missing could not be told.
+    """
+
+    run: str
+    evidence: Evidence
+    verdict: TrialVerdict
+    found: Mapping[str, Iterable[Any]]
+
+    @property
+    def counted(self) -> bool:
+        """True if the judge counted operations: it does not where it ruled on nothing."""
+        verdict = self.verdict
+        ruled = verdict.requirements or verdict.verdict not in (Verdict.UNSUPPORTED, Verdict.HARNESS_ERROR)
+        return self.evidence.record.ending is Ending.COMPLETE and bool(ruled)
+
+
+@dataclass(frozen=True)
+class Table:
+    """One table of packed evidence: its columns (name -> type, ``?`` after it: may be null), and a trial's rows."""
+
+    columns: Columns
+    rows: Callable[[PackedTrial], ColumnData]
+
+
+@dataclass(frozen=True, eq=False)
+class WorkloadKind:
+    """One kind of workload.
+
+    ``command`` makes the command for these elements of the load; ``commands`` are the classes of all that it makes.
+    ``features`` are what a client must declare to be tried under a guarantee; a guarantee that is missing is not one
+    of this workload. ``config`` gives the Java-named settings that make a client promise a guarantee (its codec, and
+    what goes over its own choice), ``refused`` says why Java's client would refuse them. ``settings`` are those that a
+    campaign may vary. A request of ``api`` shows that the client is at work: generated faults start with one, and the
+    runner waits as long as there are some. ``counts`` are what a verdict publishes, ``meaning`` says in words what each
+    is. ``recounted`` is True if the report's second judgement counts them too.
+    """
+
+    name: str
+    summary: str
+    command: Callable[[TrialSpec, str, str, range], LoadCommand]
+    commands: tuple[type[LoadCommand], ...]
+    features: Mapping[Guarantee, str]
+    config: Callable[[Guarantee, str, Config], Config]
+    counts: Callable[[Evidence], dict[str, int]]
+    meaning: Mapping[str, str]
+    api: str
+    refused: Callable[[Mapping[str, Setting]], str | None] = lambda _: None
+    settings: Mapping[str, Values] = field(default_factory=dict)
+    params: tuple[Param, ...] = ()
+    tables: Mapping[str, Table] = field(default_factory=dict)
+    recounted: bool = False
+
+    def values(self, given: Mapping[str, int]) -> dict[str, int]:
+        """All parameters: those given, and the defaults of the others."""
+        return {param.name: given.get(param.name, param.default) for param in self.params}

@@ -1,0 +1,87 @@
+"""The tables of packed evidence that only this workload fills."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import chain
+from types import MappingProxyType
+
+from harness.model.anomaly_row import AnomalyRow
+from harness.plugins.workload import ColumnData, Columns, PackedTrial, Table
+from harness.workloads.produce.anomaly_rows import anomaly_rows
+from harness.workloads.produce.commands import key_of
+
+#: What each count of a verdict counts, in words.
+MEANING: Mapping[str, str] = {
+    "sent": "records handed to the client",
+    "acked": "reported as written",
+    "failed": "reported as certainly not written",
+    "unknown": "reported as neither, or never reported",
+    "in_log": "data records read back from the topic, whoever wrote them",
+    "lost": "acknowledged, and no intact copy in the log",
+    "duplicated": "copies beyond a record's first",
+    "reordered": "acknowledged records behind a later-sent one of their partition",
+    "phantom": "log records that nobody sent, or that were reported as not written",
+}
+
+#: The counts, in their order, as columns.
+DELIVERY: Columns = MappingProxyType(dict.fromkeys(MEANING, "long"))
+
+#: The kinds of rows in the table ``anomalies``. The first four have the names of the counts that count them.
+ANOMALIES = ("lost", "duplicated", "reordered", "phantom", "moved-key", "strange-timestamp")
+
+
+def _delivery(trial: PackedTrial) -> ColumnData:
+    return {name: [trial.verdict.counts.get(name, 0)] for name in DELIVERY}
+
+
+def _anomalies(trial: PackedTrial) -> ColumnData:
+    rows: list[AnomalyRow] = (
+        [*anomaly_rows(trial.evidence), *chain.from_iterable(trial.found.values())] if trial.counted else []
+    )
+    return {name: [getattr(row, name) for row in rows] for name in AnomalyRow._fields}
+
+
+def _operations(trial: PackedTrial) -> ColumnData:
+    done = list(trial.evidence.operations.values())
+    workload = trial.evidence.record.spec.workload
+    return {
+        name: [getattr(each, name) for each in done] for name in ("n", "invoke_ns", "complete_ns", "error")
+    } | {
+        "key": [key_of(workload, each.n) for each in done],
+        "outcome": [each.outcome.value for each in done],
+        "partition": [each.partition if each.partition >= 0 else None for each in done],
+        "offset": [each.offset if each.offset >= 0 else None for each in done],
+    }
+
+
+TABLES: Mapping[str, Table] = MappingProxyType(
+    {
+        "delivery": Table({"trial": "string", **DELIVERY}, _delivery),
+        "anomalies": Table(
+            {
+                "trial": "string",
+                "kind": "string",
+                "n": "long?",
+                "partition": "long?",
+                "offset": "long?",
+                "detail": "string?",
+            },
+            _anomalies,
+        ),
+        "operations": Table(
+            {
+                "trial": "string",
+                "n": "long",
+                "key": "string?",
+                "invoke_ns": "long",
+                "complete_ns": "long?",
+                "outcome": "string",
+                "partition": "long?",
+                "offset": "long?",
+                "error": "string?",
+            },
+            _operations,
+        ),
+    }
+)
