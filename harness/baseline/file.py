@@ -1,6 +1,7 @@
-"""The file of known failures: TOML, one ``[[known]]`` table an entry; whatever does not fit is refused with a word.
+"""The file of known failures: TOML, with one ``[[known]]`` table per entry. Anything invalid is an error.
 
-A change of it leaves the rest as it was written, comments included: entries are appended, or their own lines go.
+A change keeps the rest of the file as it was written, including comments: entries are appended, or only their own lines
+are removed.
 """
 
 from __future__ import annotations
@@ -34,9 +35,9 @@ _log = logging.getLogger(__name__)
 
 
 def load(source: str, today: date | None = None) -> tuple[Known, ...]:
-    """The entries of ``source`` (a file, or a name of ``kafka_trial.baselines``) that are in force ``today``.
+    """Return the entries of ``source`` (a file, or a name of ``kafka_trial.baselines``) in force ``today``.
 
-    Raises UsageError for a file that is not there or does not read as known failures.
+    Raises UsageError for a file that does not exist or does not contain valid known failures.
     """
     entries = parse(read(source), source)
     kept = in_force(entries, today)
@@ -47,13 +48,13 @@ def load(source: str, today: date | None = None) -> tuple[Known, ...]:
 
 
 def in_force(entries: Iterable[Known], today: date | None = None) -> tuple[Known, ...]:
-    """Those that have not expired."""
+    """Return the entries that have not expired."""
     day = today or datetime.now(UTC).date()
     return tuple(entry for entry in entries if not entry.expired(day))
 
 
 def read(source: str) -> str:
-    """The text of ``source``, as for :func:`load`."""
+    """Return the text of ``source``, which is as for :func:`load`."""
     named = registry.names("baselines")
     path = registry.table("baselines")[source] if source in named else Path(source)
     try:
@@ -69,7 +70,7 @@ def read(source: str) -> str:
 
 
 def parse(text: str, where: str) -> tuple[Known, ...]:
-    """The entries of a file's text, in its order. UsageError, naming ``where``, for what cannot be one."""
+    """Return the entries of a file's text, in its order. Raises UsageError, naming ``where``, for invalid ones."""
     with at(where):
         document = parsed(text)
     for key in document:
@@ -82,15 +83,15 @@ def parse(text: str, where: str) -> tuple[Known, ...]:
 
 
 def appended(text: str, entries: Iterable[Known]) -> str:
-    """``text`` with more entries at its end."""
+    """Return ``text`` with more entries at its end."""
     parts = [text.rstrip("\n") or HEADER.rstrip("\n"), *map(_written, entries)]
     return "\n\n".join(parts) + "\n"
 
 
 def without(text: str, dropped: Collection[int], where: str) -> str:
-    """``text`` without the entries of these places (from 0), and without the comments right above them.
+    """Return ``text`` without the entries at these positions (from 0) and the comments directly above them.
 
-    UsageError where the entries are written in another way than as one table each.
+    Raises UsageError if the entries are not written as one table each.
     """
     lines = text.splitlines(keepends=True)
     starts = [_begin(lines, at) for at, line in enumerate(lines) if _ENTRY.match(line)]
@@ -126,7 +127,7 @@ def _entry(table: Any, where: str) -> Known:
 
 
 def _problem(entry: Known) -> str | None:
-    """Why an entry cannot be: it says too little of whom, of what, or why, or speaks of what there is not."""
+    """Return why an entry is invalid: it lacks a client, a failure or a reason, or names something unknown."""
     name, at, version = entry.client.rpartition("@")
     checks, scenarios = registry.names("checks"), registry.names("scenarios")
     if not at or not version:
@@ -159,6 +160,6 @@ def _written(entry: Known) -> str:
 
 def _literal(value: str | bool | date) -> str:
     if isinstance(value, str):
-        # JSON's strings are TOML's, but for one character that TOML wants escaped as well.
+        # JSON strings are valid TOML, except for one character that TOML requires to be escaped.
         return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
     return "true" if value is True else value.isoformat() if isinstance(value, date) else "false"

@@ -1,4 +1,4 @@
-"""``python -m testkit.fidelity --plans 200``: compare and print the figures; 1 for a new difference."""
+"""``python -m testkit.fidelity --plans 200``: compare and print the figures. Exit code 1 for a new difference."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from testkit.fidelity.session import Figures, compare
 
 
 def main(argv: list[str]) -> int:
-    """The exit code."""
+    """Run the comparison and return the exit code."""
     parser = argparse.ArgumentParser(prog="testkit.fidelity")
     parser.add_argument("--plans", type=int, default=200)
     parser.add_argument(

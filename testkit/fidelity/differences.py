@@ -1,7 +1,7 @@
-"""What the scripted brokers do otherwise than real ones, and why it stays so. The comparison lets this pass, no more.
+"""The permitted differences between scripted and real brokers, with the reason why each remains.
 
-``KNOWN`` is what the plans meet. ``NOT_PLAYED`` is what no plan does, because a side cannot, or because all that would
-be learnt is how a broker breaks on bytes that no client writes.
+``KNOWN`` lists the differences that plans encounter, and the comparison permits no others. ``NOT_PLAYED`` lists what no
+plan does, because a side cannot do it, or because it would only show how a broker fails on bytes that no client writes.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ def _only_real(_real: Any, scripted: Any) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """A difference that may be: in the answers to ``api``, at ``path`` (a pattern), if ``holds`` of the two values."""
+    """A permitted difference in the responses to ``api`` at ``path`` (a pattern), if ``holds`` accepts both values."""
 
     name: str
     api: str
@@ -31,7 +31,7 @@ class Known:
     holds: Callable[[Any, Any], bool] = _any
 
     def allows(self, api: str, path: str, real: Any, scripted: Any) -> bool:
-        """Whether this entry speaks of a difference."""
+        """Return whether this entry permits a difference."""
         return self.api == api and fnmatchcase(path, self.path) and self.holds(real, scripted)
 
 
@@ -104,5 +104,5 @@ NOT_PLAYED: Final[tuple[tuple[str, str], ...]] = (
 
 
 def reason(api: str, path: str, real: Any, scripted: Any) -> Known | None:
-    """The entry that allows a difference."""
+    """Return the entry that permits a difference, or None."""
     return next((known for known in KNOWN if known.allows(api, path, real, scripted)), None)
