@@ -1,5 +1,5 @@
 // Draw the figures in the reader's colours, and filter the matrix.
-// The state of the filter is stored in the fragment of the address, so that a link shows the same view (also from file://).
+// The address's fragment stores the state of the filter, so that a link shows the same view (also from file://).
 "use strict";
 
 function drawFigures() {
