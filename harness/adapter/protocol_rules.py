@@ -181,7 +181,7 @@ class Rules:
     def _accept(self, event: AnyEvent, now_ns: int) -> AnyEvent:
         after = LIFE.get((self.life, type(event)))
         if after is None:
-            raise Broken(f"{_name(event)} may not come while the client is {self.life.value}")
+            raise Broken(f"{_name(event)} is not allowed while the client is {self.life.value}")
         match event:
             case StartupComplete():
                 self._startup(event)

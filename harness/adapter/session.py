@@ -237,7 +237,9 @@ class Conversation:
             async with asyncio.timeout(timeout_s):
                 code = await self._child.wait()
         except TimeoutError:
-            raise self._broken(f"expected its process to end within {timeout_s:g} s, and it lives") from None
+            raise self._broken(
+                f"expected its process to end within {timeout_s:g} s, but it is still running"
+            ) from None
         await asyncio.wait({self._reader}, timeout=LAST_WORDS_S)
         return code
 
@@ -291,7 +293,7 @@ class Conversation:
         elif isinstance(drained.exception(), ConnectionError):
             await asyncio.wait({self._over}, timeout=self._grace_s)  # the reader finds the reason
             self._raise_if_over()
-            raise self._broken("expected it to read its stdin, and it has closed it")
+            raise self._broken("expected it to read its stdin, but it has closed it")
 
     # Events in.
 
@@ -322,7 +324,7 @@ class Conversation:
             return await self._child.stdout.readline()
         except ValueError:  # raised by the stream for a line beyond its limit
             most = self._meter.most(LINE_BYTES)
-            raise self._broken(f"expected lines of at most {most:,} bytes: it floods") from None
+            raise self._broken(f"expected lines of at most {most:,} bytes, got a longer one") from None
 
     def _hear(self, event: AnyEvent) -> None:
         event = discreet(event)
@@ -367,7 +369,7 @@ class Conversation:
 
     def _raise_if_over(self) -> None:
         if self._over.done():
-            raise self._error or self._broken("it was asked for more after its end")
+            raise self._error or self._broken("another command was requested after its end")
 
     def _broken(self, sentence: str) -> ClientBroken:
         # The sentence quotes raw lines, and is stored.

@@ -30,7 +30,9 @@ def apply(verdict: TrialVerdict, known: Sequence[Known]) -> TrialVerdict:
     if plain.verdict in (Verdict.PASS, Verdict.DIFFERS, Verdict.EXPECTED_FAIL):
         absent = [entry for entry in known if not entry.flaky and held(entry, plain)]
         if absent:
-            reason = "; ".join(f"{entry} is known, and did not happen: {entry.told}" for entry in absent)
+            reason = "; ".join(
+                f"{entry} is a known failure, but did not occur: {entry.told}" for entry in absent
+            )
             return replace(plain, verdict=Verdict.UNEXPECTED_PASS.value, reason=reason, code=NOT_SEEN)
     return plain
 

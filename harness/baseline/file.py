@@ -43,7 +43,7 @@ def load(source: str, today: date | None = None) -> tuple[Known, ...]:
     kept = in_force(entries, today)
     for entry in entries:
         if entry not in kept:
-            _log.warning("%s: %s expired on %s: it covers nothing any more", source, entry, entry.expires)
+            _log.warning("%s: %s expired on %s and covers nothing any more", source, entry, entry.expires)
     return kept
 
 
@@ -102,7 +102,9 @@ def without(text: str, dropped: Collection[int], where: str) -> str:
     with suppress(UsageError):
         if parse(rest, where) == kept:
             return rest
-    raise UsageError(f"{where}: entries that are not [[{TABLE}]] tables of their own are yours to remove")
+    raise UsageError(
+        f"{where}: entries that are not separate [[{TABLE}]] tables cannot be removed automatically"
+    )
 
 
 def _begin(lines: list[str], at: int) -> int:
@@ -113,7 +115,7 @@ def _begin(lines: list[str], at: int) -> int:
 
 def _entry(table: Any, where: str) -> Known:
     if not isinstance(table, dict):
-        raise UsageError(f"{where} is no table")
+        raise UsageError(f"{where} is not a table")
     for key in table:
         if key not in _FIELDS:
             raise UsageError(f"{where}: {unknown('key', key, _FIELDS)}")
@@ -135,14 +137,14 @@ def _problem(entry: Known) -> str | None:
     if len(entry.client) > globs.LONGEST:
         return f"a client and its version have at most {globs.LONGEST} characters, got {len(entry.client):,}"
     if not name or set(name) & set("*?["):
-        return f"client {entry.client!r} is not one client: a known failure is somebody's"
+        return f"client {entry.client!r} is not one client: name the client that fails"
     if not entry.reason.strip():
-        return "an entry has a reason"
+        return "an entry needs a reason"
     if entry.anomaly is None and entry.requirement is None:
-        return "an entry names an anomaly or a requirement"
+        return "an entry needs an anomaly or a requirement"
     if entry.requirement is None and entry.anomaly not in checks:
         told = unknown("anomaly", str(entry.anomaly), checks)
-        return f"{told} (an anomaly that is no check's name goes with its requirement)"
+        return f"{told} (an anomaly that is not a check's name needs its requirement)"
     if not any(matches(name, entry.scenario) for name in scenarios):
         return str(unknown("scenario", entry.scenario, scenarios))
     if entry.guarantee is not None and entry.guarantee not in set(Guarantee):

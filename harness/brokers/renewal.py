@@ -91,7 +91,7 @@ class Renewal:
         topics = await insist("listing topics", TIMEOUT_S, lambda: self._topics(self._node_ids[0]))
         for topic in topics:
             if topic.startswith(_INTERNAL):
-                raise KafkaTrialError(f"it has {topic!r}, and coordinators that remember who used it")
+                raise KafkaTrialError(f"it has {topic!r}, whose coordinators keep state of earlier clients")
         for topic in topics:
             await self._alterations.delete_topic(topic)
 

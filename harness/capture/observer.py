@@ -104,7 +104,7 @@ class Observer:
 def _record(said: list[str]) -> CaptureRecord:
     with suppress(msgspec.MsgspecError, IndexError):
         return msgspec.json.decode(said[-1], type=CaptureRecord)
-    return CaptureRecord(lacks=f"it broke: {said[-1] if said else 'not a word'}")
+    return CaptureRecord(lacks=f"it failed: {said[-1] if said else 'it printed nothing'}")
 
 
 @asynccontextmanager

@@ -109,7 +109,7 @@ def parsed(data: bytes, where: str) -> Recording:
     except NoCapture as error:
         raise NoCapture(f"{where}: {error}") from None
     except (LookupError, ValueError, struct.error):
-        raise NoCapture(f"{where} is no capture of a trial, or it was broken off") from None
+        raise NoCapture(f"{where} is not a capture of a trial, or it is incomplete") from None
 
 
 def _recording(data: bytes) -> Recording:
@@ -139,12 +139,12 @@ def _recording(data: bytes) -> Recording:
 
 def _blocks(data: bytes) -> Iterator[tuple[int, bytes]]:
     if data[:4] != struct.pack("=I", _SECTION) or data[8:12] != struct.pack("=I", _BYTE_ORDER_MAGIC):
-        raise NoCapture("this is no pcapng of this machine's byte order")
+        raise NoCapture("this is not a pcapng file of this machine's byte order")
     at = 0
     while at < len(data):
         kind, size = struct.unpack("=II", data[at : at + 8].ljust(8, b"\0"))
         if size < 12 or at + size > len(data):
-            raise NoCapture(f"the block at byte {at} is broken off")
+            raise NoCapture(f"the block at byte {at} is incomplete")
         yield kind, data[at + 8 : at + size - 4]
         at += size
 

@@ -75,7 +75,7 @@ def _swap(building: Path, final: Path, root: Path, may_replace: Callable[[Path],
                 # Another process was faster.
             else:
                 return retired
-    raise OSError(errno.EBUSY, f"others put folders at {final} all the time")
+    raise OSError(errno.EBUSY, f"other processes keep replacing {final}")
 
 
 def _beside(final: Path) -> Path:

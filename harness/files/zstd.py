@@ -51,7 +51,7 @@ def _nothing(frame: bytes) -> bytes:
     """Check a frame that claims to be empty, since the library would not read its content."""
     stream = zstandard.ZstdDecompressor().decompressobj()
     if len(frame) > _LONGEST_EMPTY or stream.decompress(frame) or not stream.eof or stream.unused_data:
-        raise zstandard.ZstdError("it says that it is empty, and is not")
+        raise zstandard.ZstdError("it claims to be empty, but is not")
     return b""
 
 

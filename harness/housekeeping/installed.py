@@ -90,7 +90,7 @@ def _found(path: Path) -> Found | None:
 def _known(path: Path) -> Found:
     status = path.lstat()
     if not stat.S_ISDIR(status.st_mode):
-        what = "a link" if stat.S_ISLNK(status.st_mode) else "no folder"
+        what = "a link" if stat.S_ISLNK(status.st_mode) else "not a folder"
         return Found(Kind.STRANGER, path, status.st_mtime, f"it is {what}")
     if not lock_file_of(path).is_file():
         return Found(Kind.STRANGER, path, status.st_mtime, "we have not installed it: it has no lock")

@@ -39,7 +39,7 @@ def remove(thing: Found) -> str:
     except OSError as error:
         if not os.path.lexists(thing.path):
             return ""
-        return f"it could not be removed whole: {error.strerror or error}"
+        return f"it could not be removed completely: {error.strerror or error}"
     return ""
 
 

@@ -99,17 +99,17 @@ def _found(path: Path) -> Found | None:
 def _stranger(path: Path, status: os.stat_result) -> str:
     """Return why it is not a run of this project, or "" if it is."""
     if not stat.S_ISDIR(status.st_mode):
-        return "it is a link" if stat.S_ISLNK(status.st_mode) else "it is no folder"
+        return "it is a link" if stat.S_ISLNK(status.st_mode) else "it is not a folder"
     try:
         folder_name(path.name, "run")
     except UsageError:
-        return "no run of ours has such a name"
+        return "its name is not that of a run"
     try:
         msgspec.json.decode(files.read_stored(path / RUN, path), type=_Mark)
     except FileNotFoundError:
         return f"it has no {RUN}"
     except (OSError, msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-        return f"its {RUN} is none of ours"
+        return f"its {RUN} was not written by kafka-trial"
     return ""
 
 

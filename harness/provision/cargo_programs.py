@@ -136,7 +136,7 @@ def published(crate: str) -> list[str]:
     documents = [part for file in kept for part in file.split(b"\0") if part.startswith(b"{")]
     if not documents:
         raise EnvironmentProblem(
-            f"this cargo keeps what it is told of {crate} in a form that is not known here"
+            f"this cargo stores its list of the versions of {crate} in an unknown format"
         )
     return in_order(str(json.loads(document)["vers"]) for document in documents)
 

@@ -113,7 +113,7 @@ def published(*modules: str) -> list[str]:
         words = ("-m", "-versions", "-retracted", "-f", '{{join .Versions " "}}', module)
         ended = run_go(go, "list", *words, mod="mod")
         if ended.returncode != 0:
-            raise EnvironmentProblem(f"the versions of {module} are not told: {_cause(ended.output)}")
+            raise EnvironmentProblem(f"the versions of {module} could not be listed: {_cause(ended.output)}")
         listed += [version.removeprefix("v") for version in ended.output.split()]
     return in_order(listed)
 

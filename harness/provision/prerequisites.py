@@ -266,10 +266,10 @@ def _leftovers() -> Prerequisite:
     pids = [str(process.pid) for process in left.processes]
     folders = [str(folder) for folder in left.folders]
     if not pids and not folders:
-        return Prerequisite("leftovers", State.OK, "none of runs that died", required=False)
+        return Prerequisite("leftovers", State.OK, "none", required=False)
     commands = [
         *([f"kill -9 {' '.join(pids)}"] if pids else []),
         *([f"rm -rf {shlex.join(folders)}"] if folders else []),
     ]
-    detail = f"of runs that died: {len(pids)} processes, {len(folders)} folders"
+    detail = f"of crashed runs: {len(pids)} processes, {len(folders)} folders"
     return Prerequisite("leftovers", State.BROKEN, detail, "; ".join(commands), required=False)

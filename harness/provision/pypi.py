@@ -24,6 +24,6 @@ def published(package: str) -> list[str]:
     if ended.returncode != 0:
         said = excerpt(ended.output, "ERROR").removeprefix("ERROR: ")
         why = "it cannot be reached" if _UNREACHABLE in ended.output else said
-        raise EnvironmentProblem(f"PyPI does not say which versions of {package} there are: {why}")
+        raise EnvironmentProblem(f"the versions of {package} on PyPI could not be listed: {why}")
     told, _ = json.JSONDecoder().raw_decode(ended.output)  # warnings may follow it
     return in_order(told["versions"])

@@ -48,7 +48,7 @@ class Bisection:
             await self._try(run, [good, bad])
             if self.is_as_said and (seeds := seeds_for(self.verdicts[bad], self.anomaly)) > self.seeds:
                 self.say(
-                    f"{bad} does not always fail: {seeds} seeds each, so that what fails as often is not missed"
+                    f"{bad} does not always fail: using {seeds} seeds each, so that a similar version is not missed"
                 )
                 self.seeds = seeds
                 await self._try(run, [good])

@@ -119,7 +119,7 @@ class Hunt:
         self.attempts = self.given or shrink_passes.attempts_for(rate.failed, rate.tried)
         self.say(
             f"{self.anomaly}: the original failed {rate.failed} of {some(rate.tried, 'time')}; what does not fail "
-            f"in {some(self.attempts, 'attempt')} is taken for a schedule that does not"
+            f"in {some(self.attempts, 'attempt')} counts as a schedule that does not"
         )
         return True
 

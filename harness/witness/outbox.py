@@ -116,7 +116,7 @@ class Outbox:
             if isinstance(step, Write):
                 self.waiting_bytes -= len(step.data)
             if isinstance(step, _Alone):
-                yield Told(spared(step.row, "no other came to overtake it"))
+                yield Told(spared(step.row, "no later frame overtook it"))
             elif isinstance(step, Write | Told | End | Finish):
                 yield step
             if isinstance(step, End):

@@ -129,7 +129,7 @@ class Passage:
             return
         match row.fate, steps:
             case _, [Write(data)] if data == piece:
-                row = spared(row, "it passed as it came")
+                row = spared(row, "it was passed on unchanged")
             case Fate.CHANGED, [Write(data)]:
                 row = self._transcript.changed(row, data[SIZE_BYTES:])
         self._outbox.add(steps, row)

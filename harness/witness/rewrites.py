@@ -35,7 +35,7 @@ def rewrite(payload: bytes, api_key: int, api_version: int, change: Change) -> b
     try:
         correlation_id, message = decode_response(payload, api_key, api_version)
         if encode_response(message, correlation_id)[SIZE_BYTES:] != payload:
-            raise CannotRewrite("it has something in it that is not known here")
+            raise CannotRewrite("it contains an unknown field")
         return encode_response(change(message), correlation_id)[SIZE_BYTES:]
     except WireError as error:
         raise CannotRewrite(str(error)) from error

@@ -73,15 +73,15 @@ def _doubt(capture: CaptureRecord) -> str:
     if capture.frames is None:
         return "It is older than the rows of its frames: nothing was compared with it."
     return (
-        f"It is not whole, and nothing was compared with it: {capture.dropped:,} packets dropped, "
+        f"It is incomplete, so nothing was compared with it: {capture.dropped:,} packets dropped, "
         f"{capture.cut:,} cut, {capture.unread:,} connections unread."
     )
 
 
 def _compared(comparison: Comparison) -> Sequence[str]:
     explained = (
-        f"The witness tells the same {comparison.agreed:,} frames; {comparison.ruled:,} more differ by a rule of the "
-        f"witness, {comparison.cut_off:,} were under way when their connection ended."
+        f"The witness recorded the same {comparison.agreed:,} frames; {comparison.ruled:,} more differ by a rule of "
+        f"the witness, {comparison.cut_off:,} were under way when their connection ended."
     )
     disagreements = [f"⚠ {one}." for one in comparison.disagreements[:MAX_DISAGREEMENTS]]
     left = len(comparison.disagreements) - len(disagreements)

@@ -19,7 +19,7 @@ def main(argv: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="testkit.fidelity")
     parser.add_argument("--plans", type=int, default=200)
     parser.add_argument(
-        "--outages", type=int, default=1, help="longer plans with a node that ends and comes back"
+        "--outages", type=int, default=1, help="longer plans with a node that stops and restarts"
     )
     parser.add_argument("--first-seed", type=int, default=0)
     parser.add_argument("--version", default="4.3.1")

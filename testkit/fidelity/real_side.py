@@ -214,7 +214,7 @@ class RealSide:
         )
         [config] = answer.results[0].configs
         if config.value != str(10**9 + self._marks):
-            raise NotYet(f"broker {node_id} has not come so far")
+            raise NotYet(f"broker {node_id} has not applied the mark yet")
 
     async def _gone(self, node: int) -> None:
         """Raise NotYet unless no broker lists the node as a leader or in-sync replica."""
@@ -222,7 +222,7 @@ class RealSide:
             for topic in self._specs:
                 [found] = (await self.cluster.admin.metadata(node_id, topic)).topics
                 if any(part.leader_id == node or node in part.isr_nodes for part in found.partitions):
-                    raise NotYet(f"broker {node_id} counts broker {node} in")
+                    raise NotYet(f"broker {node_id} still lists broker {node}")
 
     async def _caught_up(self) -> None:
         """Wait until every running replica of all current topics is in sync on every broker."""

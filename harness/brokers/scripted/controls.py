@@ -45,7 +45,7 @@ class ClusterControls:
         if topic in self._state.topics:
             raise UsageError(f"topic {topic!r} exists already")
         if not is_valid_name(topic) or partitions < 1:
-            raise UsageError(f"there can be no topic {topic!r} of {partitions} partitions")
+            raise UsageError(f"topic {topic!r} with {partitions} partitions is invalid")
         factor = min(3, len(self._state.nodes)) if replication_factor is None else replication_factor
         self._state.add_topic(topic, partitions, config or {}, factor)
 
@@ -245,7 +245,7 @@ class ClusterControls:
             if (error.by, error.api, error.code, error.partition) != (by, int(api), code, partition)
         ]
         if code not in {int(each) for each in ErrorCode}:
-            raise UsageError(f"{code} is no error code of Kafka's")
+            raise UsageError(f"{code} is not an error code of Kafka")
         if count > 0:
             self._state.injected.append(
                 InjectedError(int(api), ErrorCode(code), count, partition, after_append, by)

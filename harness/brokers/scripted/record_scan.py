@@ -150,6 +150,6 @@ def _headers(data: bytes, at: int) -> tuple[int, int]:
         at += length
         length, at = read_varint(data, at)
         if length < _NULL:
-            raise WireError("a length below null's")
+            raise WireError("a length below -1")
         at += max(length, 0)
     return count, at

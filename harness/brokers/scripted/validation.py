@@ -162,7 +162,7 @@ def _check_records(plain: bytes, header: BatchHeader, config: TopicConfig, now_m
     code = ErrorCode.invalid_record
     for index, record in enumerate(records):
         if config.compacted and record.key is None:
-            errors.append((index, "a compacted topic takes no record without a key"))
+            errors.append((index, "a compacted topic does not accept a record without a key"))
         elif why := _untimely(record, header, config, now_ms):
             errors.append((index, why))
             code = ErrorCode.invalid_timestamp

@@ -19,8 +19,8 @@ from harness.model.verdicts import Guarantee
 from harness.storage.parquet_schema import UNEXPLAINED
 from reports.spark.transforms.agreement import MAX_NAMED
 
-UNSEEN = "no Produce request that the witness saw put a copy there"
-TWICE = "one request held it twice"
+UNSEEN = "no observed Produce request stored one of its copies"
+TWICE = "one request contained it twice"
 
 
 def duplicates(trials: DataFrame, stored: DataFrame, origins: DataFrame) -> DataFrame:
