@@ -81,7 +81,7 @@ def _is_of(known: Known, requirement: RequirementVerdict) -> bool:
 
 
 def _judged(known: Known, requirement: RequirementVerdict) -> bool:
-    """Return whether the requirement was judged for the entry: a check finds the anomaly of its own name.
+    """Return whether the requirement was judged for the entry: a check finds the anomaly with its name.
 
     An anomaly with another name is listed together with its requirement.
     """

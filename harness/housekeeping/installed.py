@@ -1,7 +1,7 @@
 """The contents of the cache: installations, each with its lock beside it, and the tools' caches that all builds share.
 
 An installation is in use while a kafka-trial holds it (:mod:`harness.provision.uses`), or while any process runs from
-it, whoever started it. A cache is in use while something is being installed.
+it, no matter who started it. A cache is in use while something is being installed.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def found(cache: Path) -> list[Found]:
 
 
 def users_of(paths: Iterable[Path]) -> Mapping[Path, int]:
-    """Return the folders that a process runs from, in or with: folder -> one such process."""
+    """Return those of ``paths`` that a process runs from, in or with: folder -> the id of one such process."""
     wanted = {path: (str(path), f"{path}{os.sep}") for path in paths}
     users: dict[Path, int] = {}
     for process in psutil.process_iter():

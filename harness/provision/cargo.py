@@ -32,7 +32,7 @@ _PACKAGES = {"cargo": "cargo", "rustc": "cargo", "cc": "gcc", "c++": "g++", "mak
 
 @dataclass(frozen=True)
 class Cargo:
-    """A cargo. ``builds_with`` is the version output of the compilers."""
+    """A cargo executable. ``builds_with`` is the version output of the compilers."""
 
     path: Path
     builds_with: str

@@ -64,7 +64,7 @@ def run_go(path: Path, *words: str | Path, cgo: bool = False, mod: str = "readon
 
 
 def _mirror(path: Path) -> dict[str, str]:
-    """Return the module mirror, the only setting that is kept of the user's ``go env -w``."""
+    """Return the module mirror, the only setting of the user's ``go env -w`` that is kept."""
     if "GOPROXY" in os.environ:
         return {}
     said = attempt([path, "env", "GOPROXY"], tool="go", env={"GOENV": ""}, timeout_s=30)

@@ -102,7 +102,7 @@ class Hunt:
 
     @property
     def is_one_minimal(self) -> bool:
-        """True if the schedule without any one fault was tried often enough, and never failed."""
+        """True if the minimal schedule was tried often enough without each of its faults, and never failed."""
         rates = map(self.rate, shrink_passes.without_each(self.minimal))
         return self.attempts > 0 and all(rate.failed == 0 and rate.tried >= self.attempts for rate in rates)
 

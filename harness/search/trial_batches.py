@@ -1,6 +1,6 @@
 """Trials that depend on the results of others: they are added to one run, whose folder keeps all evidence.
 
-A failure may be intermittent. The result for a schedule is therefore a tally of attempts, each a trial of its own. A
+A failure may be intermittent. The result for a schedule is therefore a tally of attempts, each a separate trial. A
 trial without a clear result (inconclusive, a harness-error) does not count as an attempt, and is only repeated up to a
 limit.
 """

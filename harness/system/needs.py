@@ -36,8 +36,7 @@ class ClusterNeeds(Needs):
 #: largest client.
 TRIAL: Final = Needs(cores=1 / 8, memory_bytes=400 * 2**20)
 #: The additional cores per further node. On three nodes, which all write each record, a trial takes 3.2 core-seconds,
-#: on one node 1.7 (`kafka-trial run 'frame/*' 'network/*' 'produce/*'` with all clients, with and without `-b
-#: local:4.3.1x3`).
+#: on one node 1.7 (`kafka-trial run 'frame/*' 'network/*' 'produce/*'` with all clients, on 4.3.1x3 and on one node).
 REPLICA_CORES: Final = 0.06
 #: A trial of broker faults, without its idle cluster. Stopping and starting nodes is most of the cost.
 EXCLUSIVE_TRIAL: Final = Needs(cores=0.3, memory_bytes=400 * 2**20)

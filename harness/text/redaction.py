@@ -129,7 +129,7 @@ def without_keys(said: bytes) -> bytes:
 
 
 def _worth_knowing(secrets: set[str]) -> tuple[str, ...]:
-    """Return the secrets that are not innocent words, the longest first."""
+    """Return the secrets that are long enough not to match innocent words, the longest first."""
     long = (each for each in secrets if len(each) >= _SHORTEST and each not in MARK and MARK not in each)
     return tuple(sorted(long, key=lambda each: (-len(each), each)))
 

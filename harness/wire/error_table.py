@@ -1,7 +1,8 @@
 """The error table: every error code of the protocol, and what it says about the fate of a record.
 
 ``retriable`` and ``invalid_metadata`` are facts about Kafka's own exception classes (``RetriableException``,
-``InvalidMetadataException``) as of 4.3. ``produced`` is our own judgement, and a wrong entry leads to a wrong verdict:
+``InvalidMetadataException``) as of 4.3. ``produced`` is a judgement of this project, and a wrong entry leads to a wrong
+verdict:
 
 - *indefinite*: the record may or may not be in the log. This is the default, and the value for every doubtful case.
 - *definite*: the attempt that got **this** response to a Produce request has certainly not appended the record.

@@ -1,6 +1,6 @@
 """Compiled readers: decode messages from untrusted bytes.
 
-kio has a fast reader of its own, written in Rust, and the two agree on valid bytes (the tests compare them over every
+kio has its own fast reader, written in Rust, and the two agree on valid bytes (the tests compare them over every
 API and version). It does not suit a harness that injects hostile bytes, for three reasons:
 
 - It reserves memory for as many elements as an array's length claims before it checks that they are present. A claim

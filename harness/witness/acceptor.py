@@ -69,9 +69,9 @@ class Acceptor:
     async def drain(self) -> None:
         """Wait until every connection made before the call has reached its protocol or has been reset.
 
-        The kernel returns connections in the order of their arrival, so this method makes a connection of its own and
-        waits until it is accepted. Returns at once if the acceptor is not open. Raises OSError if the connection cannot
-        be made.
+        The kernel returns connections in the order of their arrival, so this method makes its own connection and waits
+        until it is accepted. Returns at once if the acceptor is not open. Raises OSError if the connection cannot be
+        made.
         """
         if not self.is_open:
             return

@@ -99,7 +99,7 @@ class WitnessLane:
     def record(self, sink: Sink | None, meter: Meter | None = None) -> None:
         """Send the rows of connections opened from now on to ``sink``, and drop the rows of older ones.
 
-        ``meter`` enforces the client's limits, which also cover data that an earlier client left behind.
+        ``meter`` enforces the client's limits, even on data that the client leaves behind when it ends.
         """
         self._recording += 1
         self._numbers = itertools.count(1)

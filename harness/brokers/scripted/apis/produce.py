@@ -98,7 +98,7 @@ _Parts = dict[int, _Brought]
 def _by_topic(body: Any, version: int) -> tuple[list[tuple[Any, _Parts]], ErrorCode]:
     """Return each topic once with each of its partitions once, and the error that applies to all partitions.
 
-    A batch that is malformed for any partition is already rejected here. An error for all partitions arises because the
+    A batch that no partition would accept is already rejected here. An error for all partitions arises because the
     broker's search for transactional batches ends at the first malformed batch.
     """
     topics: dict[Any, tuple[Any, _Parts]] = {}
