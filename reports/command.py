@@ -1,4 +1,4 @@
-"""``kafka-trial report``: pack a run, judge its delivery anew with PySpark, write its report."""
+"""``kafka-trial report``: pack a run, recompute its delivery with PySpark, and write its report."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ from reports.spark.session import spark_session
 
 @dataclass(frozen=True)
 class ReportResult:
-    """The report's first page, and whether PySpark judged delivery as the online checks did."""
+    """The report's first page, and whether PySpark's judgement of delivery agrees with the online checks."""
 
     path: Path
     trials: int
     disagreements: list[Row]
     sentence: str
     identities: int = 0
-    #: Identities that one judgement has alone, and duplicates that one alone explains: the first of each trial.
+    #: Anomalies that only one judgement found, and duplicates that only one explains: the first of each trial.
     strays: Sequence[Row] = ()
     contested: Sequence[Row] = ()
-    #: Trials that stand as harness-errors, and why.
+    #: Trials that become harness-errors, with the reason.
     spoiled: Mapping[str, str] = field(default_factory=dict)
 
     @property
@@ -44,16 +44,16 @@ class ReportResult:
 
 
 def build_report(run: Path, master: str | None = None, out: Path | None = None) -> ReportResult:
-    """Pack ``run``, analyse it on ``master`` (default: here) and write the report to ``out`` (default: in the run).
+    """Pack ``run``, analyse it on ``master`` (default: local) and write the report to ``out`` (default: in the run).
 
-    Raises UsageError for what is no run, and for an ``out`` that holds anything but a report; NothingSelected for a run
-    without a finished trial; EnvironmentProblem where Java or Spark cannot start or the report cannot be written.
+    Raises UsageError if ``run`` is not a run or ``out`` contains anything but a report, NothingSelected if no trial is
+    finished, and EnvironmentProblem if Java or Spark cannot start or the report cannot be written.
     """
     store = RunStore.open(run.resolve())
     finished = sum(store.finished(spec.trial) for spec in store.record.plan.trials)
     if not finished:
         raise NothingSelected(f"{store.folder} has no finished trial")
-    # The place comes before the long work: to learn at its end that nothing can be written would be late.
+    # The place is checked first, so that an unwritable one is reported before the long computation.
     with report_place(store, out) as place:
         with packed(store, registry.table("anomalies")) as tables, spark_session(master, finished) as spark:
             analysis = analyse(spark, tables.folder.as_uri())
@@ -86,7 +86,7 @@ def report(
 ) -> int:
     """Recompute delivery with PySpark and write the report; exit 3 if the two judgements disagree.
 
-    A trial whose evidence cannot be read is a harness-error, and exit 3 too.
+    A trial whose evidence cannot be read is a harness-error, which also results in exit 3.
     """
     result = build_report(run, master, out)
     if not quiet or not result.agreed:
@@ -101,7 +101,7 @@ def report(
 
 
 def document(result: ReportResult) -> dict[str, Any]:
-    """What ``--json`` prints."""
+    """Return the document that ``--json`` prints."""
     agreement = {
         "trials": result.trials,
         "identities": result.identities,

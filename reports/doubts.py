@@ -1,6 +1,6 @@
-"""Where the two judgements part, trial by trial, in words: counts, identities, and reasons for duplicates.
+"""The disagreements of the two judgements, per trial and in words: counts, identities, reasons for duplicates.
 
-Counts and identities that differ withdraw a trial's verdict. Reasons that differ are shown and withdraw nothing.
+A trial's verdict is withdrawn if counts or identities differ. Different reasons are shown, but withdraw nothing.
 """
 
 from __future__ import annotations
@@ -10,13 +10,13 @@ from dataclasses import dataclass
 
 from reports.spark.analysis import Analysis, Row
 
-#: How many are named where a sentence has to do.
+#: The maximum number of disagreements in a sentence.
 IN_A_SENTENCE = 3
 
 
 @dataclass(frozen=True)
 class Doubt:
-    """What differs, and how often (or how many) the online checks and PySpark have it; None: a row is missing."""
+    """A difference: its count according to the online checks and to PySpark. None means that the row is missing."""
 
     what: str
     judged: int | None
@@ -24,7 +24,7 @@ class Doubt:
 
 
 def doubts(analysis: Analysis) -> dict[str, list[Doubt]]:
-    """Trial -> what withdraws its verdict, counts first."""
+    """Return trial -> the disagreements that withdraw its verdict, counts first."""
     found: dict[str, list[Doubt]] = {}
     for row in analysis.rows("disagreements"):
         found.setdefault(row["trial"], []).append(Doubt(row["count"], row["judged"], row["recomputed"]))
@@ -35,16 +35,16 @@ def doubts(analysis: Analysis) -> dict[str, list[Doubt]]:
 
 
 def told(found: Sequence[Doubt]) -> str:
-    """One trial's doubts as a sentence."""
+    """Return one trial's disagreements as a sentence."""
     named = [f"{doubt.what} {doubt.judged} but {doubt.recomputed}" for doubt in found[:IN_A_SENTENCE]]
     more = f" and {len(found) - IN_A_SENTENCE} more" if len(found) > IN_A_SENTENCE else ""
     return f"the online checks and PySpark disagree: {', '.join(named)}{more}"
 
 
 def strays(analysis: Analysis) -> list[Row]:
-    """The identities that one judgement has alone, as flat rows: the first of each trial and kind.
+    """Return the identities that only one judgement found, as flat rows: the first of each trial and kind.
 
-    ``differing`` is how many there are of the kind in the trial.
+    ``differing`` is their number for the kind in the trial.
     """
     return [
         {"trial": row["trial"], "kind": row["kind"], **stray, "differing": row["differing"]}
@@ -54,7 +54,7 @@ def strays(analysis: Analysis) -> list[Row]:
 
 
 def contested(analysis: Analysis) -> list[Row]:
-    """The duplicated records that one judgement alone explains, as flat rows: the first of each trial."""
+    """Return the duplicated records that only one judgement explains, as flat rows: the first of each trial."""
     return [
         {"trial": row["trial"], **record, "differing": row["differing"]}
         for row in analysis.rows("explanations")
@@ -71,7 +71,7 @@ def _of_kind(row: Row) -> list[Doubt]:
 
 
 def identity(row: Row) -> str:
-    """An anomaly's identity as it is written: ``record 7 at 2/31 (DAMAGED)``."""
+    """Return an anomaly's identity in words: ``record 7 at 2/31 (DAMAGED)``."""
     parts = [] if row["n"] is None else [f"record {row['n']}"]
     if row["partition"] is not None:
         place = row["partition"] if row["offset"] is None else f"{row['partition']}/{row['offset']}"

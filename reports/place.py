@@ -1,7 +1,7 @@
-"""Where a report goes: built beside its place and swapped in, and what may be there already.
+"""The place of a report: it is built beside its final place and then swapped in.
 
-A report replaces a report of ours or an empty folder, nothing else. A manifest in it lists its files: a folder that
-holds anything else, or a run, is refused, so a mistyped ``--out`` deletes nothing.
+A report only replaces an earlier report or an empty folder. A manifest in it lists its files. A folder that contains
+anything else, or a run, is refused, so that a mistyped ``--out`` deletes nothing.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ _HINT = "name a new or empty folder with --out"
 
 @dataclass(frozen=True)
 class Place:
-    """A report under construction in ``building``, which will be ``final``."""
+    """A report under construction in ``building``, which becomes ``final``."""
 
     final: Path
     building: Path
 
     def write(self, path: str, data: bytes) -> Path:
-        """Write one file of the report; where it will be. Raises OSError."""
+        """Write one file of the report and return its final path. Raises OSError."""
         with files.create(self.building / path) as file:
             file.write(data)
         return self.final / path
@@ -46,9 +46,10 @@ class Place:
 
 @contextmanager
 def report_place(store: RunStore, out: Path | None = None) -> Iterator[Place]:
-    """The place of a report of ``store``: ``out``, or the run's own. It is replaced when the block ends without error.
+    """Yield the place of a report of ``store``: ``out``, or the run's own. It is replaced if the block does not raise.
 
-    UsageError: something is there that is not a report, or a run. EnvironmentProblem: it cannot be written.
+    Raises UsageError if there is a run, or anything else that is not a report, and EnvironmentProblem if the place
+    cannot be written.
     """
     final = _final(store, out)
     _must_be_free(final)
@@ -61,7 +62,7 @@ def report_place(store: RunStore, out: Path | None = None) -> Iterator[Place]:
 def _final(store: RunStore, out: Path | None) -> Path:
     run = Path(os.path.realpath(store.folder))
     at = (out or run / OWN).absolute()
-    # A link at the last name is refused, not followed.
+    # A link as the last component is refused, not followed.
     final = Path(os.path.realpath(at)) if at.name == ".." else Path(os.path.realpath(at.parent)) / at.name
     if run.is_relative_to(final):
         raise UsageError(f"{final} is or contains the run {run}", hint=_HINT)
@@ -72,7 +73,7 @@ def _final(store: RunStore, out: Path | None) -> Path:
 
 
 def _must_be_free(final: Path) -> None:
-    """UsageError unless ``final`` is missing, empty, or a report that nobody added anything to."""
+    """Raise UsageError unless ``final`` is missing, empty, or a report without additional files."""
     try:
         if not files.present(final):
             return
@@ -94,7 +95,7 @@ def _must_be_free(final: Path) -> None:
 
 
 def _manifest(folder: Path) -> frozenset[str] | None:
-    """The files of a report of ours; None for any other folder."""
+    """Return the files of an earlier report, or None for any other folder."""
     try:
         data = files.read_stored(folder / MANIFEST)
         Room(PLAN_BYTES).take(data)
@@ -105,7 +106,7 @@ def _manifest(folder: Path) -> frozenset[str] | None:
 
 
 def _found(folder: Path) -> Iterator[str]:
-    """The path of everything below ``folder`` that is not a folder, relative to it. No link is followed."""
+    """Yield the relative path of everything below ``folder`` that is not a folder. Links are not followed."""
     left = [folder]
     while left:
         with os.scandir(left.pop()) as entries:

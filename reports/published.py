@@ -12,7 +12,7 @@ from reports.doubts import Doubt, told
 
 
 def published(verdict: TrialVerdict, doubts: Mapping[str, Sequence[Doubt]]) -> TrialVerdict:
-    """``verdict``; if Spark judged its trial otherwise, a harness-error in its place, requirements and all."""
+    """Return ``verdict``, or a harness-error in its place if Spark disagrees, including for its requirements."""
     found = doubts.get(verdict.trial)
     if not found:
         return verdict

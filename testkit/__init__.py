@@ -1,1 +1,1 @@
-"""Tools for our own tests, benchmarks and docs; not part of the wheel."""
+"""Tools for the project's tests, benchmarks and docs. Not part of the wheel."""

@@ -1,7 +1,7 @@
-"""A client program, seen from the harness: a process that is kept, what it may say, and how much of it.
+"""The harness's side of a client program: its process, the contract for its output, and its limits.
 
-``rules`` decide what may be said (pure); ``limits`` how much of the harness one client may take; ``keeper`` sees to it
-that nothing of a process stays; ``conversation`` carries commands out and events in.
+``protocol_rules`` check the contract (pure). ``keeper`` makes sure that no descendant of the process survives.
+``session`` sends commands and receives events. :mod:`harness.limits.meter` limits what one client may use.
 """
 
 from harness.adapter.session import GRACE_S, ConfigRefused, Conversation

@@ -1,4 +1,4 @@
-"""What a client says and writes, without the secrets that it was given: clients echo their settings."""
+"""Redact the secrets that a client was given from its output, because clients echo their settings."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from msgspec.structs import replace
 from harness.model.contract import AnyEvent, Configured, Fatal, OpComplete, StartupComplete
 from harness.text import redaction
 
-#: Lines that are longer are looked at in parts: other threads have their turn between two of them.
+#: Longer lines are processed in parts, so that other threads can run in between.
 PART_BYTES: Final = 8_192
 
 
 def discreet(event: AnyEvent) -> AnyEvent:
-    """The event as it is kept and shown."""
+    """Return the event redacted for storage and display."""
     match event:
         case Configured():
             applied = {
@@ -41,7 +41,7 @@ def discreet(event: AnyEvent) -> AnyEvent:
 
 
 def discreet_row(value: Any, name: str = "") -> Any:
-    """A JSON value of a trace as it is kept; ``name`` is what it is the value of."""
+    """Return a JSON value of a trace, redacted for storage. ``name`` is the key that it belongs to."""
     match value:
         case str():
             return redaction.value(name, value)
@@ -54,8 +54,8 @@ def discreet_row(value: Any, name: str = "") -> Any:
 
 
 def rewrite(log: Path, most_bytes: int) -> None:
-    """Take the secrets out of a log that is complete; what is beyond ``most_bytes`` of it goes too."""
-    with suppress(OSError):  # it was never written, or is no file: its readers say so
+    """Redact a complete log in place. Everything after ``most_bytes`` is removed."""
+    with suppress(OSError):  # it is missing or not a regular file, which its readers report
         fd = os.open(log, os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
         with os.fdopen(fd, "r+b") as file:
             if not stat.S_ISREG(os.fstat(fd).st_mode):

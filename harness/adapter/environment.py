@@ -1,7 +1,8 @@
-"""The environment of a client under test: what programs need to run here, and nothing else of ours.
+"""The environment of a client under test: the variables that programs need here, and no others.
 
-A harness often runs where secrets are in the environment (CI, a developer's shell). A client gets the variables of
-this table, what its adapter sets, and what the user names with ``--client-env``. ``docs/limits.md`` shows the table.
+A harness often runs where the environment contains secrets (CI, a developer's shell). A client gets the variables of
+this table, those that its adapter sets, and those that the user names with ``--client-env``. ``docs/limits.md`` shows
+the table.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import Final
 from harness.model.errors import UsageError, unknown
 from harness.text import redaction
 
-#: Name -> what for. A name that ends with ``*`` stands for all that begin so.
+#: Name -> purpose. A name that ends with ``*`` matches all names with that prefix.
 ALLOWED: Final[Mapping[str, str]] = MappingProxyType(
     {
         "HOME": "where programs keep their caches",
@@ -37,12 +38,12 @@ ALLOWED: Final[Mapping[str, str]] = MappingProxyType(
 
 
 def allowed(environ: Mapping[str, str] = os.environ) -> dict[str, str]:
-    """The part of ``environ`` that every client may see."""
+    """Return the part of ``environ`` that every client gets."""
     return {name: value for name, value in environ.items() if _is_allowed(name)}
 
 
 def named(names: Iterable[str], environ: Mapping[str, str] = os.environ) -> dict[str, str]:
-    """The variables that the user wants clients to see as well. UsageError for one that is not set."""
+    """Return the variables that the user passes to clients in addition. Raises UsageError if one is not set."""
     wanted = tuple(names)
     for name in wanted:
         if "=" in name:

@@ -1,7 +1,8 @@
-"""Results in the words of Apache Kafka's own verifiable producers, one event a record, as ``op_complete``.
+"""Translate the results of Apache Kafka's verifiable producers, one event per record, into ``op_complete``.
 
-Upstream's events have no number and no clock of ours: the record counts as invoked with its ``op_invoke`` and as
-complete when the line was read. Upstream does not say whether a failed record may have been written: ``info``.
+Upstream's events have no number and no monotonic time. The record counts as invoked with its ``op_invoke``, and as
+complete when the line was read. Upstream does not say whether a failed record may have been written, so the outcome is
+``info``.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from harness.model.verdicts import Outcome
 
 
 class SendSuccess(msgspec.Struct, tag="producer_send_success", tag_field="name"):
-    """Acknowledged at ``offset`` (-1: not known)."""
+    """The record was acknowledged at ``offset`` (-1: not known)."""
 
     value: str
     partition: Int64
@@ -25,7 +26,7 @@ class SendSuccess(msgspec.Struct, tag="producer_send_success", tag_field="name")
 
 
 class SendError(msgspec.Struct, tag="producer_send_error", tag_field="name"):
-    """Given up, because of ``exception`` (a class) or ``message``."""
+    """The record failed with ``exception`` (a class) or ``message``."""
 
     value: str
     exception: str | None = None
@@ -37,9 +38,10 @@ _result = msgspec.json.Decoder(SendSuccess | SendError)
 
 
 def translated(line: bytes, seq: int, now_ns: int, invoked: Mapping[int, tuple[int, int]]) -> OpComplete:
-    """The event in ``line``, numbered ``seq``; ``invoked``: record -> its command and when it was invoked.
+    """Return the event in ``line``, numbered ``seq``. ``invoked``: record -> its command and its invocation time.
 
-    ValueError with one sentence if it does not fit upstream's contract, or is about no record that was invoked.
+    Raises ValueError with one sentence if the line does not match upstream's contract, or if its record was not
+    invoked.
     """
     try:
         result = _result.decode(line)

@@ -1,18 +1,18 @@
-"""Keeps one client process: whatever descends from it ends with it, however far away it has forked.
+"""Keep one client process: all of its descendants end with it, however often they have forked.
 
-The harness runs ``python -I -S keeper.py FD``; FD holds one JSON document (:func:`main`). The keeper ends with the
-exit code, or by the signal, of the client.
+The harness runs ``python -I -S keeper.py FD``. FD contains one JSON document (:func:`main`). The keeper ends with the
+client's exit code, or by the same signal.
 
-- SIGTERM: passed on to the client.
-- SIGHUP, or the end of the harness (PR_SET_PDEATHSIG): everything is killed.
-- The client ends: what is left of it is killed.
+- On SIGTERM, it passes the signal on to the client.
+- On SIGHUP, or when the harness ends (PR_SET_PDEATHSIG), it kills everything.
+- When the client ends, it kills all remaining descendants.
 
-Where the kernel allows it, the client lives in a PID namespace (pid_namespaces(7)): a second keeper is its init, whose
-death ends all in it at once, and what lives in it can name no process outside. Elsewhere the keeper is the subreaper
-of all that descends from it (prctl(2)), so that a double fork leads back here; what forks faster than it is killed
-can then stay ahead.
+If the kernel allows it, the client runs in a PID namespace (pid_namespaces(7)). A second keeper is the namespace's
+init, whose death ends all of its processes at once, and processes in it cannot address any process outside. Otherwise
+the keeper is the subreaper of all descendants (prctl(2)), so that a double fork leads back to it. Processes that fork
+faster than they are killed may then escape.
 
-Standard library only, and little of that: it is started for every client.
+This module uses only a small part of the standard library, because it is started for every client.
 """
 
 from __future__ import annotations
@@ -25,24 +25,24 @@ import signal
 import sys
 
 TYPE_CHECKING = False
-if TYPE_CHECKING:  # importing typing would take as long as all the rest
+if TYPE_CHECKING:  # importing typing would take as long as everything else
     from collections.abc import Callable
     from typing import Any
 
 PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36
 CLONE_NEWUSER, CLONE_NEWPID = 0x10000000, 0x20000000
 LAST_PID = "/proc/sys/kernel/ns_last_pid"
-#: In the place of FD: ends with 0 where a client would have a namespace of its own.
+#: In place of FD: exit with 0 if a client would get its own namespace.
 PROBE = "probe"
 HEARD = {signal.SIGCHLD, signal.SIGTERM, signal.SIGHUP}
-#: By Python, nohup or a shell; exec would hand that on to the client.
+#: Signals ignored by Python, nohup or a shell. Without a reset, exec would pass that on to the client.
 IGNORED = {signal.SIGPIPE, signal.SIGXFSZ, signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM}
 NOT_STARTED = 127
 LOOKS_AGAIN_S = 0.1
 
 
 def main(fd: int) -> None:
-    """Keep what ``fd`` asks for.
+    """Keep the process that ``fd`` describes.
 
     ``{"argv": [...], "env": {...}, "file_bytes": N, "namespace": BOOL, "oom_score": N, "parent": PID}``
     """
@@ -53,7 +53,7 @@ def main(fd: int) -> None:
     libc = ctypes.CDLL(None, use_errno=True)
     libc.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     libc.prctl(PR_SET_PDEATHSIG, signal.SIGHUP, 0, 0, 0)
-    if os.getppid() != asked["parent"]:  # it has ended before we could ask to be told
+    if os.getppid() != asked["parent"]:  # it ended before the death signal was set
         return
     numbers = opened(LAST_PID) if asked["namespace"] else None
     if numbers is not None and has_own_namespace(libc):
@@ -62,7 +62,7 @@ def main(fd: int) -> None:
 
 
 def opened(path: str) -> int | None:
-    """A file to be written; None if that is not allowed."""
+    """Open a file for writing. Return None if that is not allowed."""
     try:
         return os.open(path, os.O_WRONLY)
     except OSError:
@@ -70,9 +70,10 @@ def opened(path: str) -> int | None:
 
 
 def keep_namespace(libc: ctypes.CDLL, asked: dict[str, Any], numbers: int) -> int:
-    """Keep init of the namespace, which keeps the client; the client's wait status, or init's own if it was killed.
+    """Keep the namespace's init, which keeps the client. Return the client's wait status, or init's if it was killed.
 
-    The client has our process id in there: files that programs name by their id (a JVM's in /tmp) stay apart.
+    Inside the namespace, the client has the keeper's process id. Files that programs name by their process id (a JVM's
+    in /tmp) therefore do not collide.
     """
     told, id = os.memfd_create("status"), os.getpid()
     init = os.fork()
@@ -90,7 +91,7 @@ def keep_namespace(libc: ctypes.CDLL, asked: dict[str, Any], numbers: int) -> in
 
 
 def started(asked: dict[str, Any]) -> int:
-    """Start the client."""
+    """Start the client and return its process id."""
     client = os.fork()
     if client == 0:
         become(asked)
@@ -99,7 +100,7 @@ def started(asked: dict[str, Any]) -> int:
 
 
 def has_own_namespace(libc: ctypes.CDLL) -> bool:
-    """Whether the next child is init of a PID namespace; a plain user has a user namespace for it."""
+    """Make the next child init of a PID namespace, if possible. An ordinary user needs a user namespace for it."""
     user, group = os.geteuid(), os.getegid()
     if libc.unshare(CLONE_NEWPID) == 0:
         return True
@@ -116,13 +117,13 @@ def has_own_namespace(libc: ctypes.CDLL) -> bool:
 
 
 def close_pipes() -> None:
-    """The client's ends of its pipes are the client's alone."""
+    """Close the keeper's copies of the client's pipe ends."""
     for stream in (0, 1):
         os.close(stream)
 
 
 def become(asked: dict[str, Any]) -> None:
-    """Turn into the client."""
+    """Replace this process by the client."""
     try:
         os.setsid()
         for ignored in IGNORED:
@@ -132,7 +133,7 @@ def become(asked: dict[str, Any]) -> None:
         try:
             with open("/proc/self/oom_score_adj", "w") as score:
                 score.write(str(asked["oom_score"]))
-        except OSError:  # /proc may be read-only: then the kernel chooses by itself
+        except OSError:  # /proc may be read-only: then the kernel's default applies
             pass
         signal.pthread_sigmask(signal.SIG_SETMASK, ())
         os.execvpe(asked["argv"][0], asked["argv"], asked["env"])
@@ -144,11 +145,11 @@ def become(asked: dict[str, Any]) -> None:
 
 
 def keep(kept: int, end: Callable[[int], int | None]) -> int:
-    """Wait for the end of a child, and ``end`` what is left of it; its wait status."""
+    """Wait until a child ends, call ``end`` for the rest, and return the child's wait status."""
     while True:
         heard = signal.sigwait(HEARD)
         if heard == signal.SIGTERM:
-            os.kill(kept, signal.SIGTERM)  # not reaped yet: the id is still the child's
+            os.kill(kept, signal.SIGTERM)  # it is not reaped yet, so the id still belongs to it
         status = end(kept) if heard == signal.SIGHUP else reaped(kept)
         if status is not None:
             end(kept)
@@ -156,7 +157,7 @@ def keep(kept: int, end: Callable[[int], int | None]) -> int:
 
 
 def reaped(kept: int) -> int | None:
-    """Collect all that have ended; the child's wait status if it is among them."""
+    """Reap all children that have ended. Return the kept child's wait status if it is among them."""
     status = None
     try:
         while (ended := os.waitpid(-1, os.WNOHANG))[0]:
@@ -168,7 +169,7 @@ def reaped(kept: int) -> int | None:
 
 
 def end_namespace(init: int) -> int | None:
-    """Kill init, and wait until the kernel has killed all the rest; None: it had ended before."""
+    """Kill init and wait until the kernel has killed the rest. Return None if init had already ended."""
     try:
         os.kill(init, signal.SIGKILL)
         return os.waitpid(init, 0)[1]
@@ -177,10 +178,10 @@ def end_namespace(init: int) -> int | None:
 
 
 def end_descendants(client: int) -> int | None:
-    """Kill everything below us. Stopped first, so that nothing forks away from the killing.
+    """Kill all descendants. They are stopped first, so that none can fork meanwhile.
 
-    The tree is read while it changes, and can lack a child whose parent is just ending: it is read again until we have
-    no child, instead of waiting for one that was not killed.
+    The process tree changes while it is read, and a child whose parent is just ending may be missing. It is therefore
+    read again until there is no child left, instead of waiting for a child that was not killed.
     """
     status = None
     while True:
@@ -198,16 +199,16 @@ def end_descendants(client: int) -> int | None:
 
 
 def send(pids: set[int], number: int) -> None:
-    """A signal to each that is still there."""
+    """Send a signal to each process that still exists."""
     for pid in pids:
         try:
             os.kill(pid, number)
-        except (ProcessLookupError, PermissionError):  # it has changed its user: we may not kill it
+        except (ProcessLookupError, PermissionError):  # it has changed its user, and cannot be killed
             pass
 
 
 def descendants() -> set[int]:
-    """All living processes below us, by the tree of the moment."""
+    """Return all living descendants, from the current process tree."""
     parents: dict[int, int] = {}
     for name in os.listdir("/proc"):
         if name.isdigit():
@@ -227,7 +228,7 @@ def descendants() -> set[int]:
 
 
 def leave(status: int) -> None:
-    """End as the client ended."""
+    """End in the same way as the client."""
     code = os.waitstatus_to_exitcode(status)
     if code < 0:
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))

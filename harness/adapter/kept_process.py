@@ -1,4 +1,4 @@
-"""A client under test as a process: with a keeper, an environment of its own, and limits that the kernel holds."""
+"""A client under test as a process: with a keeper, a restricted environment, and limits enforced by the kernel."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from harness.model.errors import EnvironmentProblem
 from harness.system import processes
 from harness.system.processes import PIPE, Child
 
-#: Of all that runs here, the kernel is to end a client first when memory runs out.
+#: The kernel should kill a client first when memory runs out.
 OOM_SCORE: Final = 800
 
 
 def has_namespaces() -> bool:
-    """Whether clients live in PID namespaces here."""
+    """Return whether clients run in PID namespaces on this machine."""
     argv = [sys.executable, "-I", "-S", keeper.__file__, keeper.PROBE]
     return subprocess.run(argv, capture_output=True, check=False).returncode == 0
 
@@ -35,11 +35,11 @@ async def start(
     line_bytes: int,
     is_namespaced: bool = True,
 ) -> Child:
-    """Start a client with pipes to its stdin and stdout; its stderr is appended to ``log``.
+    """Start a client with pipes to its stdin and stdout. Its stderr is appended to ``log``.
 
-    No file that it writes may be longer than ``file_bytes``, no line on stdout than ``line_bytes``. It lives in a PID
-    namespace where the kernel allows one; with ``is_namespaced`` False, not even there. EnvironmentProblem: there is
-    no such program, or a file cannot be written.
+    No file that it writes may be longer than ``file_bytes``, and no line on stdout longer than ``line_bytes``. It runs
+    in a PID namespace if the kernel allows one and ``is_namespaced`` is True. Raises EnvironmentProblem if the program
+    does not exist or a file cannot be written.
     """
     if shutil.which(argv[0], path=env.get("PATH", os.defpath)) is None:
         raise EnvironmentProblem(f"{argv[0]} cannot be started: no such program")
@@ -52,7 +52,7 @@ async def start(
         "oom_score": OOM_SCORE,
         "parent": os.getpid(),
     }
-    # In memory and not on the command line, which everybody may read.
+    # Passed in memory, because any user can read a command line.
     fd = os.memfd_create("kafka-trial-client")
     try:
         with os.fdopen(fd, "wb", closefd=False) as file:

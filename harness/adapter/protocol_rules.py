@@ -1,11 +1,12 @@
-"""The rules of the contract, sans-IO: what a client may say, given what it was asked and what it said before.
+"""The rules of the contract, sans-IO: which events a client may output, given its commands and earlier events.
 
-Lines go in, events come out; the first line that breaks a rule raises :class:`Broken` with what was expected. Rules
-that need no table: events are numbered without a gap; times lie between the start of the process and now, on our
-clock; an answer names a command that was sent; a record is invoked once, and then has at most one result.
+The input are lines, the output are events. The first line that breaks a rule raises :class:`Broken` with the
+expectation. Rules that need no table: events are numbered without gaps; times are between the start of the process and
+now, on the monotonic clock; a response names a command that was sent; a record is invoked once, and then has at most
+one result.
 
-The results of Apache Kafka's own verifiable clients (``producer_send_success``, ``producer_send_error``: one
-event a record, without number or clock) stand for ``op_complete``. Events of any other name are noted and left out.
+The results of Apache Kafka's own verifiable clients (``producer_send_success``, ``producer_send_error``: one event per
+record, without number or clock) are accepted as ``op_complete``. Events with any other name are noted and ignored.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ from harness.model.contract import (
 )
 from harness.model.verdicts import Outcome
 
-#: The id of a close that nobody commanded (end of stdin, SIGTERM).
+#: The id of a close without a command (end of stdin, SIGTERM).
 UNASKED = -1
 OUTCOMES = frozenset(Outcome)
 SHOWN_CHARS = 80
@@ -46,18 +47,18 @@ _COLUMNS = ("error", "invoke_ns", "complete_ns")
 
 
 class Broken(Exception):
-    """A rule of the contract was broken; the sentence says what was expected and what came."""
+    """A rule of the contract was broken. The message says what was expected and what was received."""
 
 
 class Unknown(msgspec.Struct, frozen=True):
-    """A command that the contract does not have."""
+    """A command that the contract does not define."""
 
     cmd: str
     id: int
 
 
 class Life(Enum):
-    """Where a client process is in its one life."""
+    """The phases of a client process."""
 
     STARTING = "starting"
     UP = "up"
@@ -66,7 +67,7 @@ class Life(Enum):
     DEAD = "dead"
 
 
-#: What may be said when, and what it leads to; what is absent breaks the contract.
+#: The events that are allowed in each phase, and the phase that follows. All others break the contract.
 LIFE: dict[tuple[Life, type[AnyEvent]], Life] = {
     (Life.STARTING, StartupComplete): Life.UP,
     (Life.STARTING, Fatal): Life.DEAD,
@@ -87,7 +88,7 @@ LIFE: dict[tuple[Life, type[AnyEvent]], Life] = {
 
 
 class Head(msgspec.Struct):
-    """What can be read of any event, known or not."""
+    """The fields that every event has, known or not."""
 
     name: str
     seq: int | None = None
@@ -99,11 +100,11 @@ _KNOWN = {kind.__struct_config__.tag for kind in AnyEvent.__args__}
 
 
 class Rules:
-    """One client's side of a conversation, checked line by line. ``began_ns``: when its process was started."""
+    """Checks one client's events line by line. ``began_ns`` is when its process was started."""
 
     def __init__(self, began_ns: int) -> None:
         self.life = Life.STARTING
-        #: Names of events that the contract does not have.
+        #: Names of events that the contract does not define.
         self.unknown: list[str] = []
         self.left_out = 0
         self._began_ns = self._last_ns = began_ns
@@ -116,17 +117,17 @@ class Rules:
 
     @property
     def outstanding(self) -> int:
-        """How many elements that were asked for have no result."""
+        """The number of requested elements without a result."""
         return self._elements - len(self._settled)
 
     def asked(self, command: Command | Unknown) -> None:
-        """A command is about to be written."""
+        """Record a command that is about to be written."""
         self._commands[command.id] = command
         if isinstance(command, LoadCommand):
             self._elements += command.count
 
     def said(self, line: bytes, now_ns: int) -> AnyEvent | None:
-        """The event in ``line``, read at ``now_ns``; None if the contract does not know its name. Raises Broken."""
+        """Return the event in ``line``, read at ``now_ns``, or None if its name is unknown. Raises Broken."""
         try:
             head = _head.decode(line)
         except UNREADABLE as error:
@@ -157,7 +158,7 @@ class Rules:
                 raise Broken(f"expected events of the contract, got more than {NOTES.base} other names")
 
     def stored(self, event: AnyEvent, now_ns: int) -> None:
-        """An event that was accepted before, as evidence keeps it. Its number is not asked for. Raises Broken."""
+        """Check an event from stored evidence, without its number. Raises Broken."""
         if not (isinstance(event, OpComplete) and event.is_unnumbered):
             self._clock(event, now_ns)
         self._accept(event, now_ns)
@@ -180,7 +181,7 @@ class Rules:
     def _accept(self, event: AnyEvent, now_ns: int) -> AnyEvent:
         after = LIFE.get((self.life, type(event)))
         if after is None:
-            raise Broken(f"{_name(event)} may not come while the client is {self.life.value}")
+            raise Broken(f"{_name(event)} is not allowed while the client is {self.life.value}")
         match event:
             case StartupComplete():
                 self._startup(event)

@@ -1,12 +1,12 @@
-"""The harness's side of a conversation with one client process: commands out, events in, on asyncio.
+"""The harness's side of a session with one client process: commands out, events in, on asyncio.
 
-Every event that the rules admit goes to ``record``, in order, before anybody who waits for it goes on. The first
-line that breaks a rule, or an end before ``shutdown_complete``, ends the conversation: whoever waits, and whoever
-calls from then on, gets :class:`ClientBroken` with the client, what it said and what was expected. Of a client library
-that ended its own process they get :class:`ClientCrashed`.
+Every valid event is passed to ``record``, in order, before any waiting caller continues. The session ends at the first
+line that breaks a rule, or if the process ends before ``shutdown_complete``. All current and later calls then raise
+:class:`ClientBroken` with the client, its output and the expectation. If a client library ended its own process, they
+raise :class:`ClientCrashed`.
 
-What a client does slowly is evidence, not an error: a flush or close that is not answered gives None. Deadlines
-carry ``GRACE_S`` on top of what the client was told, for slow machines.
+Slowness of a client is evidence, not an error: a flush or close without a response returns None. For slow machines,
+deadlines include ``GRACE_S`` in addition to the time that the client was given.
 """
 
 from __future__ import annotations
@@ -50,30 +50,31 @@ from harness.text import redaction
 from harness.text.escaping import visible
 
 GRACE_S = 10.0
-#: Where nobody says how many records there will be.
+#: The default for the number of records.
 USUAL_RECORDS = 10_000
 STARTUP_TIMEOUT_S = 60.0
 CONFIGURE_TIMEOUT_S = 60.0
 
-#: No line for so long, though ``stats`` are due each second: the client is wedged (its process, not just its sends).
+#: The client counts as wedged after this time without a line, since ``stats`` are due every second. This concerns its
+#: process, not just its sends.
 WEDGED_S = 10.0
 LAST_WORDS_S = 1.0
 LOG_TAIL_BYTES = 4_096
-#: What is kept of a log beyond its limit, to show that it went there.
+#: How much of a log is kept beyond its limit, to show that it exceeded it.
 SPARE_BYTES = 4_096
 SHOWN_BYTES = 160
 
 
 class ConfigRefused(KafkaTrialError):
-    """The client says that it cannot be built from these settings."""
+    """The client reports that it cannot be built with these settings."""
 
 
 class Conversation:
-    """One client process, from start to end; an async context manager, at whose exit the process is gone.
+    """One client process, from start to end: an async context manager that ends the process at exit.
 
-    ``record`` gets every event; ``log`` receives what the client writes to stderr. ``settled`` is set while no
-    record that was asked for lacks a result. ``grace_s`` is what a client may be late with an answer, ``meter`` holds
-    it to its limits.
+    ``record`` is called with every event, and ``log`` receives the client's stderr. ``settled`` is set while all
+    requested records have a result. ``grace_s`` is how late a response may be, and ``meter`` enforces the client's
+    limits.
     """
 
     def __init__(
@@ -119,7 +120,7 @@ class Conversation:
         await self.kill()
         await asyncio.to_thread(rewrite, self._log, LOG_BYTES.base + SPARE_BYTES)
 
-    # What a trial does, in this order.
+    # The methods of a trial, in the order of use.
 
     async def startup(self, timeout_s: float = STARTUP_TIMEOUT_S) -> StartupComplete:
         """Wait for ``startup_complete``."""
@@ -137,7 +138,7 @@ class Conversation:
         role: str = "producer",
         timeout_s: float = CONFIGURE_TIMEOUT_S,
     ) -> Configured:
-        """Have the client built from settings in the Java names. ConfigRefused if it says that it cannot be."""
+        """Make the client build its producer from settings with Java names. ConfigRefused: it reports an error."""
         self._configuring = self._next_id
         event = await self._ask(Configure(self._id(), run_id, instance, role, dict(config)), timeout_s)
         self._configuring = None
@@ -155,11 +156,11 @@ class Conversation:
         await self._write(msgspec.json.encode(command))
 
     async def flush(self, timeout_ms: int) -> OpComplete | None:
-        """Wait until all records have results; None if the client does not answer in time."""
+        """Wait until all records have results. Return None if the client does not respond in time."""
         return await self._op(Flush(self._id(), timeout_ms), timeout_ms / 1000 + self._grace_s)
 
     async def close(self, timeout_ms: int) -> OpComplete | None:
-        """Close the client and see its process end; None if it does not answer in time (it is then killed)."""
+        """Close the client and wait until its process ends. Return None, and kill it, if it does not respond."""
         timeout_s = timeout_ms / 1000 + self._grace_s
         event = await self._op(Close(self._id(), timeout_ms), timeout_s)
         if event is not None:
@@ -169,20 +170,20 @@ class Conversation:
         await self.kill()
         return event
 
-    # What a trial may look at meanwhile.
+    # The state that a trial may observe meanwhile.
 
     @property
     def outstanding(self) -> int:
-        """How many records that were asked for have no result yet."""
+        """The number of requested records without a result."""
         return self._rules.outstanding
 
     @property
     def error(self) -> Exception | None:
-        """Why the conversation is over, if it ended badly."""
+        """The reason why the session ended early, if it did."""
         return self._error
 
     async def until(self, seen: Callable[[], bool], timeout_s: float) -> bool:
-        """Wait until ``seen()`` is true after some event; False if it is not in time."""
+        """Wait until ``seen()`` is true after an event. Return False after ``timeout_s``."""
         try:
             async with asyncio.timeout(timeout_s):
                 while not seen():
@@ -195,30 +196,30 @@ class Conversation:
 
     @property
     def notes(self) -> list[str]:
-        """What the client said that the contract does not know."""
+        """Remarks on the client's events that the contract does not define."""
         return [f"event {name!r} is not in the contract" for name in self._rules.unknown]
 
     @property
     def left_out(self) -> int:
-        """How many numbered events it said that the contract does not know."""
+        """The number of numbered events that the contract does not define."""
         return self._rules.left_out
 
     @property
     def wedged(self) -> bool:
-        """True while a living client has been silent for ``WEDGED_S``."""
+        """True if the client process is alive but has been silent for ``WEDGED_S``."""
         return not self._over.done() and asyncio.get_running_loop().time() - self._heard_at > WEDGED_S
 
-    # What only those do who test a client's manners.
+    # Methods for the contract tests of a client.
 
     async def ask_unknown(self, name: str, timeout_s: float) -> Unsupported:
-        """Send a command that the contract does not have; it must be answered by ``unsupported``."""
+        """Send a command that the contract does not define. The response must be ``unsupported``."""
         event = await self._ask(Unknown(name, self._id()), timeout_s)
         if isinstance(event, Unsupported):
             return event
         raise self._broken(f"expected unsupported for command {name!r} within {timeout_s:g} s, {_got(event)}")
 
     async def say(self, line: bytes) -> None:
-        """Write a line as it is."""
+        """Write a line unchanged."""
         await self._write(line)
 
     def hang_up(self) -> None:
@@ -227,21 +228,23 @@ class Conversation:
         self._child.stdin.close()
 
     def terminate(self) -> None:
-        """SIGTERM, which means ``close``."""
+        """Send SIGTERM, which means ``close``."""
         self._child.terminate()
 
     async def ended(self, timeout_s: float) -> int:
-        """Wait until the process has ended by itself; its exit code. ClientBroken if it goes on living."""
+        """Wait until the process has ended by itself, and return its exit code. ClientBroken: not in ``timeout_s``."""
         try:
             async with asyncio.timeout(timeout_s):
                 code = await self._child.wait()
         except TimeoutError:
-            raise self._broken(f"expected its process to end within {timeout_s:g} s, and it lives") from None
+            raise self._broken(
+                f"expected its process to end within {timeout_s:g} s, but it is still running"
+            ) from None
         await asyncio.wait({self._reader}, timeout=LAST_WORDS_S)
         return code
 
     async def kill(self) -> None:
-        """End the process at once, if it has not ended, and all that descends from it; any number of times."""
+        """Kill the process and all of its descendants. May be called repeatedly."""
         await processes.stop(self._child, grace_s=0)
         await asyncio.wait({self._reader}, timeout=LAST_WORDS_S)
         self._reader.cancel()
@@ -260,7 +263,7 @@ class Conversation:
         raise self._broken(f"expected op_complete, {_got(event)}")
 
     async def _ask(self, command: Command | Unknown, timeout_s: float) -> AnyEvent | None:
-        """The answer to a command, None if it does not come in time."""
+        """Send a command and return its response, or None if there is none in time."""
         self._raise_if_over()
         self._rules.asked(command)
         answer = self._answers[command.id] = asyncio.get_running_loop().create_future()
@@ -288,9 +291,9 @@ class Conversation:
         if unfinished:
             self._raise_if_over()
         elif isinstance(drained.exception(), ConnectionError):
-            await asyncio.wait({self._over}, timeout=self._grace_s)  # the reader learns why
+            await asyncio.wait({self._over}, timeout=self._grace_s)  # the reader finds the reason
             self._raise_if_over()
-            raise self._broken("expected it to read its stdin, and it has closed it")
+            raise self._broken("expected it to read its stdin, but it has closed it")
 
     # Events in.
 
@@ -299,7 +302,7 @@ class Conversation:
         try:
             while (line := await self._line()).endswith(
                 b"\n"
-            ):  # else it died in the middle of it: how, is told
+            ):  # else it died in the middle of a line, which is reported below
                 self._lines += 1
                 self._heard_at = asyncio.get_running_loop().time()
                 self._meter.spend(LINES)
@@ -312,16 +315,16 @@ class Conversation:
             self._end(error)
         except Broken as rule:
             self._end(self._broken(f"{rule}; its line {self._lines} is {_quoted(line)}"))
-        except Exception as error:  # ours: whoever waits is to learn of it, and not to wait for ever
+        except Exception as error:  # an error of the harness: callers must not wait forever
             self._end(error)
 
     async def _line(self) -> bytes:
         assert self._child.stdout is not None
         try:
             return await self._child.stdout.readline()
-        except ValueError:  # of the stream, which keeps no longer ones
+        except ValueError:  # raised by the stream for a line beyond its limit
             most = self._meter.most(LINE_BYTES)
-            raise self._broken(f"expected lines of at most {most:,} bytes: it floods") from None
+            raise self._broken(f"expected lines of at most {most:,} bytes, got a longer one") from None
 
     def _hear(self, event: AnyEvent) -> None:
         event = discreet(event)
@@ -366,10 +369,10 @@ class Conversation:
 
     def _raise_if_over(self) -> None:
         if self._over.done():
-            raise self._error or self._broken("it was asked for more after its end")
+            raise self._error or self._broken("another command was requested after its end")
 
     def _broken(self, sentence: str) -> ClientBroken:
-        # It quotes lines as they came, and is stored.
+        # The sentence quotes raw lines, and is stored.
         return ClientBroken(redaction.text(f"client {self._name} broke the contract: {sentence}"))
 
 
@@ -380,12 +383,12 @@ def _got(event: AnyEvent | None) -> str:
 
 
 def _last_words(log: Path) -> str:
-    """The last line of a client's log, where there is one."""
+    """Return the last line of a client's log, if there is one."""
     lines = tail(log, LOG_TAIL_BYTES).split("\n")
     last = next((line.strip() for line in reversed(lines) if line.strip()), "")
     return f"; the last line of {log} is '{visible(last[:SHOWN_BYTES])}'" if last else ""
 
 
 def _quoted(line: bytes) -> str:
-    """The beginning of a line; bytes that are no text stand as escapes."""
+    """Return the beginning of a line, with escapes for bytes that are not text."""
     return f"'{visible(line[:SHOWN_BYTES].decode(errors='backslashreplace').strip())}'"

@@ -1,7 +1,7 @@
-"""The trace that a client leaves in a file: read as untrusted bytes.
+"""Read the trace file of a client, as untrusted bytes.
 
-The client had the file's folder to itself, so anything may be there in its place: a link, a pipe on which a reader
-would wait for ever, a file that says it is larger than the disk.
+Only the client had access to the file's folder, so there may be anything in its place: a link, a pipe that would block
+its reader forever, or a file that claims to be larger than the disk.
 """
 
 from __future__ import annotations
@@ -24,7 +24,10 @@ _decoder: Final = msgspec.json.Decoder(dict[str, Any])
 
 
 def read(path: Path, meter: Meter) -> tuple[dict[str, Any], ...]:
-    """Its lines, none where there is no file. ClientBroken: it is no file, too large, or no JSON objects in lines."""
+    """Return the rows of the trace, or none if there is no file.
+
+    Raises ClientBroken if it is not a regular file, too large, or not JSON objects in lines.
+    """
     try:
         fd = open_stored(path, path.parents[1])
     except FileNotFoundError:
@@ -47,7 +50,7 @@ def _row(line: bytes, number: int, meter: Meter) -> dict[str, Any]:
             raise RecursionError
     except UNREADABLE as error:
         raise _broken(meter, f"line {number}: {why(error, line)}") from None
-    # Secrets are looked for in pieces: nothing else runs in this process while one is searched.
+    # Long strings are cut first, because no other thread runs during a search for secrets.
     if len(line) > TEXT_CHARS.base:
         row = {cut(name): _cut(value) for name, value in row.items()}
     elif redaction.text(told := line.decode()) == told:

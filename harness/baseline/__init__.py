@@ -1,7 +1,7 @@
-"""Known failures (a baseline): which disagreements are accepted, each with its reason, until when.
+"""Known failures (a baseline): which disagreements are accepted, each with its reason and its expiry.
 
-``known`` is one entry and what it speaks of, ``applied`` what entries make of a verdict, ``upkeep`` how they are kept
-true, ``file`` how they are written down. All but ``file`` is pure.
+``known`` is one entry and the trials and findings that it matches. ``applied`` applies entries to a verdict. ``upkeep``
+keeps the entries up to date. ``file`` reads and writes them. All modules but ``file`` are pure.
 """
 
 from harness.baseline.applied import apply, bare

@@ -1,7 +1,7 @@
-"""What known failures make of a verdict: expected-fail if they cover all that was found, else what it was.
+"""Apply known failures to a verdict: expected-fail if they cover every finding, else unchanged.
 
-A finding that no entry covers leaves the trial a fail: what is known never hides what is new. A trial that is known to
-fail and does not is an unexpected-pass: the list must be mended. Pure; to apply it again changes nothing.
+A finding that no entry covers leaves the trial a fail, so known failures never hide new ones. A trial that should fail
+but does not is an unexpected-pass, and the list must be corrected. Pure, and idempotent.
 """
 
 from __future__ import annotations
@@ -16,27 +16,29 @@ from harness.judging.judge import weighed
 from harness.model.rows import RequirementVerdict, TrialVerdict
 from harness.model.verdicts import Verdict, worst
 
-#: What a list of known failures speaks of.
+#: The verdicts to which known failures apply.
 ACCUSED = frozenset({Verdict.FAIL, Verdict.DIFFERS})
 #: The code of an unexpected pass.
 NOT_SEEN = "known-failure-not-seen"
 
 
 def apply(verdict: TrialVerdict, known: Sequence[Known]) -> TrialVerdict:
-    """``verdict`` as it is to be read by someone who knows of these failures."""
+    """Return ``verdict`` with these known failures taken into account."""
     plain = bare(verdict)
     if plain.verdict in ACCUSED:
         plain = _expected(plain, known)
     if plain.verdict in (Verdict.PASS, Verdict.DIFFERS, Verdict.EXPECTED_FAIL):
         absent = [entry for entry in known if not entry.flaky and held(entry, plain)]
         if absent:
-            reason = "; ".join(f"{entry} is known, and did not happen: {entry.told}" for entry in absent)
+            reason = "; ".join(
+                f"{entry} is a known failure, but did not occur: {entry.told}" for entry in absent
+            )
             return replace(plain, verdict=Verdict.UNEXPECTED_PASS.value, reason=reason, code=NOT_SEEN)
     return plain
 
 
 def bare(verdict: TrialVerdict) -> TrialVerdict:
-    """``verdict`` as the checks gave it, whatever was known."""
+    """Return ``verdict`` as the checks gave it, without the effect of known failures."""
     requirements = tuple(
         replace(each, verdict=weighed(each.level, each.findings).value)
         if each.verdict == Verdict.EXPECTED_FAIL
@@ -58,7 +60,7 @@ def bare(verdict: TrialVerdict) -> TrialVerdict:
 
 
 def first(trial: TrialVerdict, known: Iterable[Known]) -> dict[FindingKey, Known | None]:
-    """Each finding of the trial, and the first entry that covers it."""
+    """Return each finding of the trial with the first entry that covers it, or None."""
     entries = list(known)
     return {
         key_of(found.finding): next((entry for entry in entries if covers(entry, trial, found)), None)
@@ -76,7 +78,7 @@ def _expected(trial: TrialVerdict, known: Sequence[Known]) -> TrialVerdict:
     )
     new = [each for each in requirements if each.verdict in ACCUSED]
     if trial.verdict == Verdict.FAIL and new and all(each.verdict == Verdict.DIFFERS for each in new):
-        # All that fails is known: what is left is a difference.
+        # All fails are known, so that only a difference is left.
         first_new = new[0].findings[0]
         return replace(
             trial,
@@ -93,7 +95,7 @@ def _expected(trial: TrialVerdict, known: Sequence[Known]) -> TrialVerdict:
 
 
 def _first_of(failed: Iterable[RequirementVerdict]) -> str:
-    """The reason of a fail or a difference, as judgement gives it."""
+    """Return the reason of a fail or a difference, in the same form as judging does."""
     found = [finding for each in failed for finding in each.findings[:1]]
     told = list(dict.fromkeys(f"{finding.anomaly}: {finding.message}" for finding in found))
     return told[0] + (f" (and {len(told) - 1} more)" if len(told) > 1 else "")

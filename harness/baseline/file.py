@@ -1,6 +1,7 @@
-"""The file of known failures: TOML, one ``[[known]]`` table an entry; whatever does not fit is refused with a word.
+"""The file of known failures: TOML, with one ``[[known]]`` table per entry. Anything invalid is an error.
 
-A change of it leaves the rest as it was written, comments included: entries are appended, or their own lines go.
+A change keeps the rest of the file as it was written, including comments: entries are appended, or only their own lines
+are removed.
 """
 
 from __future__ import annotations
@@ -34,26 +35,26 @@ _log = logging.getLogger(__name__)
 
 
 def load(source: str, today: date | None = None) -> tuple[Known, ...]:
-    """The entries of ``source`` (a file, or a name of ``kafka_trial.baselines``) that are in force ``today``.
+    """Return the entries of ``source`` (a file, or a name of ``kafka_trial.baselines``) in force ``today``.
 
-    Raises UsageError for a file that is not there or does not read as known failures.
+    Raises UsageError for a file that does not exist or does not contain valid known failures.
     """
     entries = parse(read(source), source)
     kept = in_force(entries, today)
     for entry in entries:
         if entry not in kept:
-            _log.warning("%s: %s expired on %s: it covers nothing any more", source, entry, entry.expires)
+            _log.warning("%s: %s expired on %s and covers nothing any more", source, entry, entry.expires)
     return kept
 
 
 def in_force(entries: Iterable[Known], today: date | None = None) -> tuple[Known, ...]:
-    """Those that have not expired."""
+    """Return the entries that have not expired."""
     day = today or datetime.now(UTC).date()
     return tuple(entry for entry in entries if not entry.expired(day))
 
 
 def read(source: str) -> str:
-    """The text of ``source``, as for :func:`load`."""
+    """Return the text of ``source``, which is as for :func:`load`."""
     named = registry.names("baselines")
     path = registry.table("baselines")[source] if source in named else Path(source)
     try:
@@ -69,7 +70,7 @@ def read(source: str) -> str:
 
 
 def parse(text: str, where: str) -> tuple[Known, ...]:
-    """The entries of a file's text, in its order. UsageError, naming ``where``, for what cannot be one."""
+    """Return the entries of a file's text, in its order. Raises UsageError, naming ``where``, for invalid ones."""
     with at(where):
         document = parsed(text)
     for key in document:
@@ -82,15 +83,15 @@ def parse(text: str, where: str) -> tuple[Known, ...]:
 
 
 def appended(text: str, entries: Iterable[Known]) -> str:
-    """``text`` with more entries at its end."""
+    """Return ``text`` with more entries at its end."""
     parts = [text.rstrip("\n") or HEADER.rstrip("\n"), *map(_written, entries)]
     return "\n\n".join(parts) + "\n"
 
 
 def without(text: str, dropped: Collection[int], where: str) -> str:
-    """``text`` without the entries of these places (from 0), and without the comments right above them.
+    """Return ``text`` without the entries at these positions (from 0) and the comments directly above them.
 
-    UsageError where the entries are written in another way than as one table each.
+    Raises UsageError if the entries are not written as one table each.
     """
     lines = text.splitlines(keepends=True)
     starts = [_begin(lines, at) for at, line in enumerate(lines) if _ENTRY.match(line)]
@@ -101,7 +102,9 @@ def without(text: str, dropped: Collection[int], where: str) -> str:
     with suppress(UsageError):
         if parse(rest, where) == kept:
             return rest
-    raise UsageError(f"{where}: entries that are not [[{TABLE}]] tables of their own are yours to remove")
+    raise UsageError(
+        f"{where}: entries that are not separate [[{TABLE}]] tables cannot be removed automatically"
+    )
 
 
 def _begin(lines: list[str], at: int) -> int:
@@ -112,7 +115,7 @@ def _begin(lines: list[str], at: int) -> int:
 
 def _entry(table: Any, where: str) -> Known:
     if not isinstance(table, dict):
-        raise UsageError(f"{where} is no table")
+        raise UsageError(f"{where} is not a table")
     for key in table:
         if key not in _FIELDS:
             raise UsageError(f"{where}: {unknown('key', key, _FIELDS)}")
@@ -126,7 +129,7 @@ def _entry(table: Any, where: str) -> Known:
 
 
 def _problem(entry: Known) -> str | None:
-    """Why an entry cannot be: it says too little of whom, of what, or why, or speaks of what there is not."""
+    """Return why an entry is invalid: it lacks a client, a failure or a reason, or names something unknown."""
     name, at, version = entry.client.rpartition("@")
     checks, scenarios = registry.names("checks"), registry.names("scenarios")
     if not at or not version:
@@ -134,14 +137,14 @@ def _problem(entry: Known) -> str | None:
     if len(entry.client) > globs.LONGEST:
         return f"a client and its version have at most {globs.LONGEST} characters, got {len(entry.client):,}"
     if not name or set(name) & set("*?["):
-        return f"client {entry.client!r} is not one client: a known failure is somebody's"
+        return f"client {entry.client!r} is not one client: name the client that fails"
     if not entry.reason.strip():
-        return "an entry has a reason"
+        return "an entry needs a reason"
     if entry.anomaly is None and entry.requirement is None:
-        return "an entry names an anomaly or a requirement"
+        return "an entry needs an anomaly or a requirement"
     if entry.requirement is None and entry.anomaly not in checks:
         told = unknown("anomaly", str(entry.anomaly), checks)
-        return f"{told} (an anomaly that is no check's name goes with its requirement)"
+        return f"{told} (an anomaly that is not a check's name needs its requirement)"
     if not any(matches(name, entry.scenario) for name in scenarios):
         return str(unknown("scenario", entry.scenario, scenarios))
     if entry.guarantee is not None and entry.guarantee not in set(Guarantee):
@@ -159,6 +162,6 @@ def _written(entry: Known) -> str:
 
 def _literal(value: str | bool | date) -> str:
     if isinstance(value, str):
-        # JSON's strings are TOML's, but for one character that TOML wants escaped as well.
+        # JSON strings are valid TOML, except for one character that TOML requires to be escaped.
         return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
     return "true" if value is True else value.isoformat() if isinstance(value, date) else "false"

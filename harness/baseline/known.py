@@ -1,7 +1,7 @@
-"""One known failure: which findings it covers, and of which trials it says that they fail.
+"""One known failure: which findings it covers, and which trials it declares to fail.
 
-An entry names a trial only where somebody judged what it speaks of: a trial under a guarantee that has no such check
-passes, and that is no news.
+An entry applies to a trial only if the trial was judged by the check in question. A trial whose guarantee has no such
+check passes, which does not contradict the entry.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from harness.text.globs import matches
 class Known(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """``client`` (a glob over name@version) fails in ``scenario`` (a glob) by ``anomaly``, ``requirement``, or both.
 
-    ``guarantee`` and ``level`` narrow it down. It covers nothing once ``expires`` is past; where it is ``flaky`` a pass
-    is allowed too.
+    ``guarantee`` and ``level`` narrow it down. It covers nothing after ``expires``. If it is ``flaky``, a pass is
+    allowed too.
     """
 
     client: str
@@ -41,16 +41,16 @@ class Known(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaul
 
     @property
     def told(self) -> str:
-        """The reason, and where more of it stands."""
+        """The reason, with the URL if there is one."""
         return f"{self.reason} ({self.url})" if self.url else self.reason
 
     def expired(self, today: date) -> bool:
-        """True after the last day on which it covers anything."""
+        """Return True after the last day on which the entry is in force."""
         return self.expires is not None and self.expires < today
 
 
 def concerns(known: Known, trial: TrialVerdict) -> bool:
-    """True for the trials that the entry's patterns fit."""
+    """Return True if the trial matches the entry's patterns."""
     return (
         matches(trial.client, known.client)
         and matches(trial.scenario, known.scenario)
@@ -59,7 +59,7 @@ def concerns(known: Known, trial: TrialVerdict) -> bool:
 
 
 def covers(known: Known, trial: TrialVerdict, found: Found) -> bool:
-    """True if the entry accounts for this finding of this trial."""
+    """Return True if the entry accounts for this finding of this trial."""
     return (
         concerns(known, trial)
         and known.anomaly in (None, found.finding.anomaly)
@@ -68,7 +68,7 @@ def covers(known: Known, trial: TrialVerdict, found: Found) -> bool:
 
 
 def held(known: Known, trial: TrialVerdict) -> bool:
-    """True if the entry says that this trial fails, it was judged, and it did not."""
+    """Return True if the entry says that this trial fails, but the trial was judged and passed."""
     return (
         concerns(known, trial)
         and any(_judged(known, each) and each.verdict == Verdict.PASS for each in trial.requirements)
@@ -81,7 +81,10 @@ def _is_of(known: Known, requirement: RequirementVerdict) -> bool:
 
 
 def _judged(known: Known, requirement: RequirementVerdict) -> bool:
-    """An anomaly is found by the check of its name; one of another name comes with its requirement."""
+    """Return whether the requirement was judged for the entry: a check finds the anomaly with its name.
+
+    An anomaly with another name is listed together with its requirement.
+    """
     return _is_of(known, requirement) and (
         known.requirement is not None or known.anomaly in requirement.checks
     )

@@ -1,7 +1,7 @@
-"""Keeping the known failures true: which entries are missing, which are not needed, which a run contradicts.
+"""Maintain the known failures: which entries are missing, which are unneeded, and which a run contradicts.
 
-An entry that is added says no more than the run has shown. A pattern stands for several names at least, and for
-nothing that was judged and held; only where the very same fails in one trial and not in another is it flaky. Pure.
+A new entry claims no more than the run has shown. A pattern covers at least two names, and never a trial that was
+judged and passed. An entry is flaky only if exactly the same trial failed once and passed once. Pure.
 """
 
 from __future__ import annotations
@@ -19,21 +19,21 @@ from harness.text.globs import matches
 
 
 class _What(NamedTuple):
-    """What goes wrong; the requirement is only told where no check has the anomaly's name, else it is empty."""
+    """What fails. The requirement is empty unless the anomaly does not have a check's name."""
 
     anomaly: str
     requirement: str
 
 
 class _Cell(NamedTuple):
-    """Where it goes wrong: names, or patterns of them; an empty guarantee is any."""
+    """Where it fails: names, or patterns of names. An empty guarantee means any."""
 
     client: str
     scenario: str
     guarantee: str
 
     def fits(self, cell: _Cell) -> bool:
-        """True if this pattern stands for that cell."""
+        """Return True if this pattern covers that cell."""
         return (
             matches(cell.client, self.client)
             and matches(cell.scenario, self.scenario)
@@ -42,7 +42,7 @@ class _Cell(NamedTuple):
 
 
 def missing(verdicts: Iterable[TrialVerdict], known: Sequence[Known], found_by: str) -> list[Known]:
-    """The least entries that cover all failures of these trials which ``known`` does not cover."""
+    """Return a small set of entries that covers all failures of these trials which ``known`` does not cover."""
     trials = [bare(verdict) for verdict in verdicts]
     lacking: dict[_What, dict[_Cell, str]] = {}
     for trial in _failed(trials):
@@ -58,9 +58,10 @@ def missing(verdicts: Iterable[TrialVerdict], known: Sequence[Known], found_by: 
 
 
 def unneeded(verdicts: Iterable[TrialVerdict], known: Sequence[Known]) -> list[int]:
-    """The places in ``known`` of entries whose trials were run, and would have come to the same without them.
+    """Return the positions in ``known`` of entries whose trials ran, and whose absence would change no verdict.
 
-    A flaky entry that something passed may fail again; it goes only if another accounts for all that it covers.
+    A flaky entry whose trial passed may fail again. It is unneeded only if another entry accounts for all that it
+    covers.
     """
     trials = [bare(verdict) for verdict in verdicts]
     needed = {entry for trial in _failed(trials) for entry in first(trial, known).values()}
@@ -73,7 +74,7 @@ def unneeded(verdicts: Iterable[TrialVerdict], known: Sequence[Known]) -> list[i
 
 
 def contradicted(verdicts: Iterable[TrialVerdict], known: Sequence[Known]) -> dict[Known, list[str]]:
-    """The entries that trials contradict, and those trials: they passed, though it says that they fail."""
+    """Return the entries that trials contradict, with those trials: they passed although the entry says they fail."""
     found: dict[Known, list[str]] = {}
     for verdict in verdicts:
         if apply(verdict, known).verdict == Verdict.UNEXPECTED_PASS:
@@ -86,7 +87,7 @@ def contradicted(verdicts: Iterable[TrialVerdict], known: Sequence[Known]) -> di
 def _least(
     what: _What, lacking: dict[_Cell, str], trials: Sequence[TrialVerdict]
 ) -> Iterator[tuple[_Cell, str, bool]]:
-    """Few patterns that stand for all that is lacking, with a message of theirs, and whether they are flaky."""
+    """Yield a few patterns that cover everything lacking, each with a message, and whether it is flaky."""
     failed = {_cell(trial) for trial in _failed(trials) if _covers_some(_entry(what, _cell(trial)), trial)}
     passed = {_cell(trial) for trial in trials if held(_entry(what, _cell(trial)), trial)}
     stands_for = {
@@ -112,7 +113,7 @@ def _least(
 
 
 def _stands_for(pattern: _Cell, failed: set[_Cell], passed: set[_Cell]) -> set[_Cell]:
-    """The cells that an entry with this pattern would name; none if it says too much."""
+    """Return the cells that an entry with this pattern would cover, or none if it claims too much."""
     named = {cell for cell in failed | passed if pattern.fits(cell)}
     alike = named <= failed and (named <= passed or named.isdisjoint(passed))
     several = all(
@@ -130,7 +131,7 @@ def _patterns(cell: _Cell) -> Iterator[_Cell]:
 
 
 def _width(pattern: _Cell) -> tuple[int, int]:
-    """How much more than one cell a pattern may stand for."""
+    """Return a sort key for how much more than one cell a pattern may cover."""
     wild = sum("*" in part for part in pattern) + (not pattern.guarantee)
     return wild, -len(pattern.scenario)
 

@@ -1,10 +1,12 @@
-"""The connections that a broker's listeners serve, from the broker's own log (its network threads, at DEBUG).
+"""The connections that a broker's listeners serve, read from the broker's log (its network threads, at DEBUG).
 
-Only the witness dials a lane's listener, and the harness to see whether it is ready. Any other connection went
-around the lane: no fault met it and no row tells of it, so a verdict on its trial would rest on half of what happened.
+Only the witness connects to a lane's listener, and the harness itself to check that it is ready. Any other connection
+bypasses the lane: no fault applies to it and no row records it, so a verdict on its trial would rest on incomplete
+evidence.
 
-A network thread writes its line before it reads from a connection, so no request comes from one without a line. The
-acceptor's own line comes after it has handed the connection on, and fails where that has been closed by then.
+A network thread writes its log line before it reads from a connection, so every request comes from a connection with a
+line. The acceptor's own line is not usable: it is written after the connection has been handed over, and is missing if
+the connection is already closed by then.
 """
 
 from __future__ import annotations
@@ -16,7 +18,7 @@ from pathlib import Path
 
 from harness.files.log_tail import LogTail
 
-#: ``kafka.network.Processor``, the same from 3.9 to 4.3; the name of its thread has that of the listener.
+#: ``kafka.network.Processor``, unchanged from 3.9 to 4.3. The name of its thread contains the listener's.
 LOGGER = "kafka.network.Processor"
 _SERVED = re.compile(
     rb"network-thread-\d+-(?:ListenerName\()?(\w+)\)?-\S+\] "
@@ -25,9 +27,9 @@ _SERVED = re.compile(
 
 
 class Accepts:
-    """The connections that come to the brokers which will write ``logs`` (node id -> log), each told once.
+    """The connections to the brokers that write ``logs`` (node id -> log). Each is returned once.
 
-    What a log has already is another cluster's: of the run that this one goes on with.
+    The present content of a log is skipped: it belongs to an earlier cluster, when a run is continued.
     """
 
     def __init__(self, logs: Mapping[int, Path]) -> None:
@@ -35,7 +37,7 @@ class Accepts:
         self._peers: defaultdict[str, list[tuple[int, int]]] = defaultdict(list)
 
     def of(self, listener: str) -> list[tuple[int, int]]:
-        """(Node id, port it came from) of each connection to a listener of that name since the last call."""
+        """Return (node id, source port) of each connection to a listener of that name since the last call."""
         for node_id, log in self._logs.items():
             for line in log.new_lines():
                 if found := _SERVED.search(line):

@@ -1,8 +1,8 @@
-"""What the harness itself asks of a cluster over INTERNAL: metadata, topics, offsets, and the bytes of a log.
+"""The harness's own requests to a cluster over INTERNAL: metadata, topics, offsets, and the bytes of a log.
 
-One version of each request is spoken, one that every Kafka from 3.1 to 4.x knows (checked against ApiVersions on each
-connection); Fetch stays at 12, the last that names topics instead of numbering them. An error that Kafka calls
-retriable is retried until a deadline, any other is raised at once.
+Each request is used in one version that every Kafka from 3.1 to 4.x supports (checked against ApiVersions on each
+connection). Fetch stays at version 12, the last that identifies topics by name. An error that Kafka calls retriable is
+retried until a deadline. Any other is raised at once.
 """
 
 from __future__ import annotations
@@ -36,13 +36,14 @@ TIMEOUT_S = 30.0
 FETCH_BYTES = 2**20
 EARLIEST, LATEST = -2, -1
 
-#: ListOffsets sees the high watermark as a consumer, and the log's end (records not yet replicated included) under
-#: the replica id that Kafka reserves for debugging: ``ListOffsetsRequest.DEBUGGING_REPLICA_ID``.
+#: With a consumer's replica id, ListOffsets returns the high watermark. With the replica id that Kafka reserves for
+#: debugging (``ListOffsetsRequest.DEBUGGING_REPLICA_ID``), it returns the log's end, which includes records that are
+#: not replicated yet.
 _CONSUMER, _DEBUGGING = BrokerId(-1), BrokerId(-2)
 
 
 class Admin:
-    """Asks the nodes that ``nodes()`` names at the moment: node id -> INTERNAL address, which ``credentials`` open."""
+    """Sends requests to the nodes that ``nodes()`` returns (node id -> INTERNAL address), with ``credentials``."""
 
     def __init__(
         self, nodes: Callable[[], Mapping[int, Address]], credentials: Credentials | None = None
@@ -51,24 +52,24 @@ class Admin:
         self._connections: dict[int, Connection] = {}
 
     def close(self) -> None:
-        """Drop all connections."""
+        """Close all connections."""
         for connection in self._connections.values():
             connection.close()
 
     def node_ids(self) -> tuple[int, ...]:
-        """The nodes that are up, in order."""
+        """The ids of the nodes that are up, sorted."""
         return tuple(sorted(self._nodes()))
 
     async def ask(self, message: Any, answer: type[Answer], node_id: int | None = None) -> Answer:
-        """A node's answer, any node's if None. NotYet: there was none."""
+        """Return the response of a node (of any, if None). Raises NotYet if there was none."""
         return await self._to(self._up()[0] if node_id is None else node_id).request(message, answer)
 
     async def api_versions(self, node_id: int) -> Mapping[int, tuple[int, int]]:
-        """Api key -> lowest and highest version that a node speaks."""
+        """Return API key -> (lowest, highest) version that a node supports."""
         return await self._to(node_id).versions()
 
     async def metadata(self, node_id: int | None, topic: str | None = None) -> MetadataResponse:
-        """What a node (any, if None) knows of the brokers and of one topic. NotYet: it does not answer."""
+        """Return a node's (None: any node's) metadata of the brokers and one topic. NotYet: it does not respond."""
         return await self.ask(metadata_request(topic), MetadataResponse, node_id)
 
     async def create_topic(
@@ -78,9 +79,10 @@ class Admin:
         replication_factor: int = -1,
         config: Mapping[str, str] | None = None,
     ) -> None:
-        """Create a topic and wait until every node names a leader of every partition, and each leader leads.
+        """Create a topic and wait until every node knows a leader of every partition, and each leader acts as one.
 
-        ``replication_factor`` -1 is the cluster's default. KafkaTrialError: refused, or not within 30 s.
+        ``replication_factor`` -1 selects the cluster's default. Raises KafkaTrialError if the request is rejected or
+        takes more than 30 s.
         """
         request = _create_topics_request(topic, partitions, replication_factor, config or {})
         attempts = 0
@@ -91,7 +93,7 @@ class Admin:
             answer = await self.ask(request, CreateTopicsResponse)
             [result] = answer.topics
             if attempts > 1 and result.error_code == ErrorCode.topic_already_exists:
-                return  # an attempt whose answer was lost
+                return  # by an earlier attempt whose response was lost
             require(result.error_code, f"creating topic {topic!r} ({result.error_message})")
 
         await insist(f"creating topic {topic!r}", TIMEOUT_S, create)
@@ -100,7 +102,7 @@ class Admin:
         )
 
     async def all_lead(self, topic: str, partitions: int) -> None:
-        """NotYet: not every node names a leader of every partition, or one of those does not lead yet."""
+        """Raise NotYet unless every node knows a leader of every partition, and each leader acts as one."""
         leaders = await self._leaders(topic)
         if len(leaders) != partitions:
             raise NotYet(f"the brokers do not know every partition of {topic!r}")
@@ -108,7 +110,7 @@ class Admin:
             await self._list_offsets(topic, partition, LATEST, leader)
 
     async def all_in_sync(self, topic: str) -> None:
-        """NotYet: a node says that a replica is behind, or it does not answer."""
+        """Raise NotYet if a node reports a replica that is not in sync, or does not respond."""
         for node_id in self._up():
             [found] = (await self.metadata(node_id, topic)).topics
             require(found.error_code, f"asking for {topic!r}")
@@ -117,22 +119,22 @@ class Admin:
                     raise NotYet(f"{topic}-{part.partition_index} is not in sync on {sorted(behind)}")
 
     async def partitions(self, topic: str) -> list[int]:
-        """The partitions of a topic, in order. NotYet: one has no leader at the moment."""
+        """Return the partitions of a topic, sorted. Raises NotYet if one has no leader at the moment."""
         return sorted(await self._leaders(topic))
 
     async def list_offsets(self, topic: str, partition: int, timestamp: int) -> int:
-        """The offset at ``timestamp`` (ms), or EARLIEST: the log's start, or LATEST: the high watermark."""
+        """Return the offset at ``timestamp`` (ms), or at EARLIEST (the log's start) or LATEST (the high watermark)."""
         return await self._list_offsets(topic, partition, timestamp, await self.leader(topic, partition))
 
     async def log_end(self, topic: str, partition: int) -> int:
-        """The offset after the leader's last record, replicated or not."""
+        """Return the offset after the leader's last record, replicated or not."""
         leader = await self.leader(topic, partition)
-        # A consumer's request only a leader answers, the other one any replica.
+        # Only a leader answers a consumer's request, but any replica answers the debugging one.
         await self._list_offsets(topic, partition, LATEST, leader)
         return await self._list_offsets(topic, partition, LATEST, leader, _DEBUGGING)
 
     async def fetch(self, topic: str, partition: int, offset: int) -> PartitionData:
-        """What the leader holds from ``offset`` on (read_uncommitted), about 1 MiB of it, without waiting for more."""
+        """Return the leader's data from ``offset`` on (read_uncommitted), about 1 MiB, without waiting for more."""
         leader = await self.leader(topic, partition)
         answer = await self.ask(_fetch_request(topic, partition, offset), FetchResponse, leader)
         require(answer.error_code, f"fetching {topic}-{partition}")
@@ -155,17 +157,17 @@ class Admin:
         return found.offset
 
     async def leader(self, topic: str, partition: int) -> int:
-        """The node that leads a partition. NotYet: none does at the moment, or not all nodes know it."""
+        """Return the node that leads a partition. Raises NotYet if none does, or if the nodes do not agree on it."""
         leaders = await self._leaders(topic)
         if partition not in leaders:
             raise NotYet(f"{topic}-{partition} has no leader")
         return leaders[partition]
 
     async def _leaders(self, topic: str) -> dict[int, int]:
-        """Partition -> leader, on which all nodes agree.
+        """Return partition -> leader, on which all nodes agree.
 
-        One node's word is not enough: while it is behind, who led before answers it as a leader does, and its log
-        lacks what was acknowledged since.
+        The metadata of one node is not enough. While that node is behind, the previous leader still answers it as a
+        leader does, and its log lacks the records that were acknowledged since.
         """
         [first, *others] = [await self._led(node_id, topic) for node_id in self._up()]
         if any(other != first for other in others):
@@ -173,7 +175,7 @@ class Admin:
         return {partition: leader for partition, (leader, _) in first.items()}
 
     async def _led(self, node_id: int, topic: str) -> dict[int, tuple[int, int]]:
-        """Partition -> (leader, epoch), as ``node_id`` knows them."""
+        """Return partition -> (leader, epoch), as ``node_id`` knows them."""
         [found] = (await self.metadata(node_id, topic)).topics
         require(found.error_code, f"asking broker {node_id} for {topic!r}")
         for partition in found.partitions:
@@ -193,7 +195,7 @@ class Admin:
 
 
 def metadata_request(topic: str | None) -> MetadataRequest:
-    """Metadata for the brokers and for one topic (none: the brokers alone); it creates nothing."""
+    """Return a Metadata request for the brokers and one topic (None: only the brokers). It creates no topic."""
     return MetadataRequest(
         topics=() if topic is None else (MetadataRequestTopic(topic_id=None, name=TopicName(topic)),),
         allow_auto_topic_creation=False,

@@ -1,8 +1,8 @@
-"""What the harness has a running cluster do over INTERNAL: topics that change, leaders that move, logs that are cut.
+"""The harness's changes to a running cluster over INTERNAL: to topics, leaders, logs and settings.
 
-Each method comes back when the controller has agreed, and where that can be asked when every broker shows it. One
-version of each request is spoken, one that every Kafka from 3.1 to 4.x knows. Errors are those of
-:mod:`harness.brokers.deadline`: what is retriable is retried for 30 s.
+Each method returns once the controller has confirmed the change and, where this can be queried, every broker shows it.
+Each request is used in one version that every Kafka from 3.1 to 4.x supports. Errors are those of
+:mod:`harness.brokers.deadline`: retriable ones are retried for 30 s.
 """
 
 from __future__ import annotations
@@ -49,14 +49,14 @@ _WAIT: Final = i32Timedelta.parse(timedelta(seconds=10))
 
 
 class Alterations:
-    """Changes to the cluster that ``admin`` speaks to."""
+    """Changes to the cluster of ``admin``."""
 
     def __init__(self, admin: Admin) -> None:
         self._admin = admin
         self._moving = asyncio.Lock()
 
     async def delete_topic(self, topic: str) -> None:
-        """Delete a topic; no broker knows it afterwards."""
+        """Delete a topic, and wait until no broker knows it."""
         request = DeleteTopicsRequest(topic_names=(TopicName(topic),), timeout=_WAIT)
 
         async def delete() -> None:
@@ -64,7 +64,7 @@ class Alterations:
             code = answer.responses[0].error_code
             if (
                 code != ErrorCode.unknown_topic_or_partition
-            ):  # it is gone, perhaps by an attempt without an answer
+            ):  # it is deleted, perhaps by an attempt whose response was lost
                 require(code, f"deleting topic {topic!r}")
 
         async def gone() -> None:
@@ -79,7 +79,10 @@ class Alterations:
     async def add_partitions(
         self, topic: str, total: int, replicas: Sequence[Sequence[int]] | None = None
     ) -> None:
-        """Let a topic grow to ``total`` partitions; ``replicas`` of the new ones, the controller's choice if None."""
+        """Increase a topic to ``total`` partitions.
+
+        ``replicas`` lists the nodes of each new partition. None leaves the choice to the controller.
+        """
         assignments = tuple(
             CreatePartitionsAssignment(broker_ids=tuple(map(BrokerId, nodes))) for nodes in replicas or ()
         )
@@ -96,15 +99,15 @@ class Alterations:
         await insist(f"leading {topic!r}", TIMEOUT_S, lambda: self._admin.all_lead(topic, total))
 
     async def alter_topic(self, topic: str, name: str, value: str | None) -> None:
-        """Set a topic's setting, or (None) take it back to the brokers' default."""
+        """Set a topic's setting, or reset it to the brokers' default (None)."""
         await self._alter(_TOPIC, topic, name, value)
 
     async def alter_brokers(self, name: str, value: str | None) -> None:
-        """Set a dynamic setting of all brokers, or (None) take it back."""
+        """Set a dynamic setting of all brokers, or reset it (None)."""
         await self._alter(_BROKER, "", name, value)
 
     async def forget_producers(self, topic: str, partition: int) -> None:
-        """Wait until the leader remembers no producer of a partition, as it must where none is remembered for long."""
+        """Wait until the leader of a partition remembers no producer, which requires a short expiration time."""
         asked = TopicRequest(name=TopicName(topic), partition_indexes=(i32(partition),))
         request = DescribeProducersRequest(topics=(asked,))
 
@@ -119,7 +122,7 @@ class Alterations:
         await insist(f"forgetting the producers of {topic}-{partition}", TIMEOUT_S, forgotten)
 
     async def alter_quota(self, name: str, value: float | None) -> None:
-        """Set a quota of the default client id, on all brokers, or (None) take it back."""
+        """Set a quota of the default client id on all brokers, or remove it (None)."""
         quota = OpData(key=name, value=f64(float(value or 0)), remove=value is None)
         everybody = EntityData(entity_type="client-id", entity_name=None)
         request = AlterClientQuotasRequest(
@@ -135,9 +138,10 @@ class Alterations:
     async def delete_records(
         self, topic: str, partition: int, before_offset: int = HIGH_WATERMARK
     ) -> int | None:
-        """Let a log begin at ``before_offset``, at most at the high watermark, once that is the log's end.
+        """Delete the records before ``before_offset``, at most up to the high watermark, once that is the log's end.
 
-        The error code where the leader refused it for good (say, beyond the end), None where it was done.
+        Returns None, or the error code if the leader rejected the request for good (for example because the offset is
+        beyond the end).
         """
         wanted = DeleteRecordsPartition(partition_index=i32(partition), offset=i64(before_offset))
         request = DeleteRecordsRequest(
@@ -145,7 +149,7 @@ class Alterations:
         )
 
         async def replicated() -> None:
-            """What came with acks 0 or 1 is below the high watermark too."""
+            """Raise NotYet unless the high watermark includes the records sent with acks 0 or 1 too."""
             end = await self._admin.log_end(topic, partition)
             if await self._admin.list_offsets(topic, partition, LATEST) < end:
                 raise NotYet(f"{topic}-{partition} is not replicated up to offset {end}")
@@ -159,9 +163,9 @@ class Alterations:
         return await insist(f"trimming {topic}-{partition}", TIMEOUT_S, delete)
 
     async def move_leader(self, topic: str, partition: int, node_id: int) -> None:
-        """Make a replica the preferred one, let the preferred one be elected, and wait until it leads.
+        """Make a replica the preferred one, elect the preferred leader, and wait until it leads.
 
-        One move at a time: two of one partition would each take away what the other waits for.
+        Moves run one at a time: two concurrent moves of a partition would undo each other's progress.
         """
         async with self._moving:
             await self._move_leader(topic, partition, node_id)
@@ -191,7 +195,7 @@ class Alterations:
             if await self._admin.leader(topic, partition) != node_id:
                 said = "" if result is None else f" (the election: {result.error_code.name})"
                 raise NotYet(f"{topic}-{partition} is led by another node{said}")
-            await self._admin.list_offsets(topic, partition, LATEST)  # a leader's to answer
+            await self._admin.list_offsets(topic, partition, LATEST)  # only a leader answers this
 
         what = f"moving {topic}-{partition}"
         await insist(what, TIMEOUT_S, prefer)

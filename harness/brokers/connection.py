@@ -1,7 +1,7 @@
-"""One connection of the harness to one broker: requests go one at a time, and an answer is the right one or none.
+"""One connection of the harness to one broker: one request at a time, and each response matches its request.
 
-A connection that failed in any way is dropped, for a late answer to an abandoned request must not be taken for the
-answer to the next; the next request opens a new one.
+A connection that failed in any way is closed, so that a late response to an abandoned request is not mistaken for the
+response to the next one. The next request opens a new connection.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ Answer = TypeVar("Answer")
 
 
 class NotYet(KafkaTrialError):
-    """An answer, or the lack of one, that may be better the next time."""
+    """A missing or negative response that may be better the next time."""
 
 
 class Connection:
-    """Speaks to the broker at ``address`` in messages of ``kio``, each class at the version it is made for.
+    """Exchanges ``kio``'s messages with the broker at ``address``, each in the version of its class.
 
-    The port of every connection is counted in ``dialled`` before it is made. With ``credentials`` each begins with
-    SASL/PLAIN.
+    The source port of every connection is counted in ``dialled`` before the connection is made. With ``credentials``,
+    each connection starts with SASL/PLAIN.
     """
 
     def __init__(
@@ -58,9 +58,9 @@ class Connection:
         self._turn = asyncio.Lock()
 
     async def request(self, message: Any, answer: type[Answer]) -> Answer:
-        """The broker's answer to ``message``, of the class ``answer``.
+        """Return the broker's response to ``message``, an instance of ``answer``.
 
-        NotYet: there was none within 5 s. KafkaTrialError: this broker does not speak that version.
+        Raises NotYet if there was none within 5 s, and KafkaTrialError if this broker does not support the version.
         """
         async with self._turn:
             try:
@@ -79,20 +79,20 @@ class Connection:
                 raise
 
     async def versions(self) -> Mapping[int, tuple[int, int]]:
-        """Api key -> lowest and highest version that the broker speaks."""
+        """Return API key -> (lowest, highest) version that the broker supports."""
         answer = await self.request(ApiVersionsRequest(), ApiVersionsResponse)
         require(answer.error_code, "ApiVersions")
         return {api.api_key: (api.min_version, api.max_version) for api in answer.api_keys}
 
     async def streams(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-        """A connection that is open, for who writes frames of his own. OSError, EOFError, WireError: it cannot be."""
+        """Return an open connection, for callers that write their own frames. Raises OSError, EOFError or WireError."""
         if self._streams is None:
             await self._open()
         assert self._streams is not None
         return self._streams
 
     def close(self) -> None:
-        """Drop the connection, if there is one."""
+        """Close the connection, if it is open."""
         if self._streams is not None:
             self._streams[1].transport.abort()
             self._streams = None

@@ -1,8 +1,8 @@
-"""The password of the listeners that no lane leads to: only the harness and the brokers of this cluster know it.
+"""The password of the listeners that do not belong to a lane. Only the harness and this cluster's brokers know it.
 
-Any user of the machine can reach a port on 127.0.0.1. What comes through INTERNAL passes no witness, so a record that a
-neighbour writes there would be held against a client, and CONTROLLER can change anything. Both ask for a password
-(SASL/PLAIN) that is drawn for each cluster and stands in its ``server.properties``, in a folder of ours.
+Any user of the machine can connect to a port on 127.0.0.1. INTERNAL is not observed by a witness, so records that
+another user writes there would be blamed on the client, and CONTROLLER allows any change to the cluster. Both require a
+password (SASL/PLAIN), which is generated for each cluster and stored in its ``server.properties``, in a private folder.
 """
 
 from __future__ import annotations
@@ -17,22 +17,22 @@ USER = "harness"
 
 @dataclass(frozen=True)
 class Credentials:
-    """The one user of a cluster's own listeners."""
+    """The only user of a cluster's guarded listeners."""
 
     password: str = field(repr=False)
 
     @classmethod
     def drawn(cls) -> Credentials:
-        """A random password."""
+        """Return credentials with a random password."""
         return cls(secrets.token_hex(32))
 
     @property
     def token(self) -> bytes:
-        """What SaslAuthenticate carries (RFC 4616)."""
+        """The bytes of SaslAuthenticate (RFC 4616)."""
         return f"\0{USER}\0{self.password}".encode()
 
     def properties(self) -> dict[str, str]:
-        """The settings of a node that asks for the password, and uses it towards the other nodes."""
+        """Return the settings of a node that requires the password, and uses it to connect to other nodes."""
         login = (
             "org.apache.kafka.common.security.plain.PlainLoginModule required "
             f'username="{USER}" password="{self.password}" user_{USER}="{self.password}";'

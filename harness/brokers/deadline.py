@@ -1,4 +1,4 @@
-"""Waiting for the better answer: attempts in short, growing pauses until one succeeds or time is up."""
+"""Retry with short, growing pauses until an attempt succeeds or a timeout expires."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ T = TypeVar("T")
 
 
 async def insist(what: str, timeout_s: float, attempt: Callable[[], Awaitable[T]]) -> T:
-    """The first result of ``attempt`` that is not NotYet. KafkaTrialError: there was none within ``timeout_s``."""
+    """Return the first result of ``attempt`` that is not NotYet. KafkaTrialError: none within ``timeout_s``."""
     reason = "there was no answer at all"
     pause_s = FIRST_PAUSE_S
     try:
@@ -28,4 +28,4 @@ async def insist(what: str, timeout_s: float, attempt: Callable[[], Awaitable[T]
                 await asyncio.sleep(pause_s)
                 pause_s = min(2 * pause_s, LONGEST_PAUSE_S)
     except TimeoutError:
-        raise KafkaTrialError(f"{what}: not within {timeout_s:g} s; at last: {reason}") from None
+        raise KafkaTrialError(f"{what}: not within {timeout_s:g} s; the last reason: {reason}") from None

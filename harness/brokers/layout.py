@@ -1,7 +1,7 @@
-"""Where a local cluster listens: its id, its nodes, and the port of every listener, as plain data.
+"""The addresses of a local cluster: its id, its nodes, and the port of every listener, as plain data.
 
-``VERSIONxNODES`` names a cluster ("4.3.1x3"); a version alone is one node. One contiguous block of ports is dealt
-out node by node: controller, INTERNAL, and for each lane the three ports of its chain, from the client inwards.
+``VERSIONxNODES`` names a cluster ("4.3.1x3"). A version alone means one node. One contiguous block of ports is assigned
+node by node: controller, INTERNAL, and for each lane the three ports of its chain, from the client inwards.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ _PORTS_PER_NODE = 2
 
 
 def listener_name(lane: int) -> str:
-    """What a lane's listener is called on every broker."""
+    """Return the name of a lane's listener, the same on every broker."""
     return f"LANE{lane}"
 
 
 @dataclass(frozen=True)
 class ClusterId:
-    """What ``local:VERSIONxNODES`` asks for."""
+    """The cluster that ``local:VERSIONxNODES`` requests."""
 
     version: str
     nodes: int
@@ -35,7 +35,7 @@ class ClusterId:
 
     @classmethod
     def parse(cls, text: str, versions: Collection[str]) -> ClusterId:
-        """The cluster that ``text`` names, of one of ``versions``; UsageError with a did-you-mean otherwise."""
+        """Return the cluster that ``text`` names, of one of ``versions``. Raises UsageError with a suggestion."""
         known = {f"{version}x{nodes}": cls(version, nodes) for version in versions for nodes in NODE_COUNTS}
         known |= {version: cls(version, 1) for version in versions}
         if text not in known:
@@ -45,7 +45,7 @@ class ClusterId:
 
 @dataclass(frozen=True)
 class NodeLayout:
-    """The listeners of one node; ``lanes[i]`` is its part of lane ``i``."""
+    """The listeners of one node. ``lanes[i]`` is its part of lane ``i``."""
 
     node_id: int
     controller: Address
@@ -61,12 +61,12 @@ class Layout:
 
     @staticmethod
     def ports_needed(nodes: int, lanes: int) -> int:
-        """How many ports a cluster of this size takes."""
+        """Return the number of ports that a cluster of this size needs."""
         return nodes * (_PORTS_PER_NODE + _PORTS_PER_LANE * lanes)
 
     @classmethod
     def deal(cls, ports: Sequence[int], nodes: int, lanes: int) -> Layout:
-        """Deal ``ports`` (exactly :meth:`ports_needed`) to nodes 1 to ``nodes``."""
+        """Assign ``ports`` (exactly :meth:`ports_needed`) to nodes 1 to ``nodes``."""
         if len(ports) != cls.ports_needed(nodes, lanes):
             raise ValueError(f"{nodes} nodes with {lanes} lanes do not listen on {len(ports)} ports")
         hand = ((HOST, port) for port in ports)
@@ -91,7 +91,7 @@ class Layout:
         return tuple(address for node in self.nodes for address in node.lanes)
 
     def told(self, listener: Address) -> Mapping[int, Address]:
-        """Node id -> the address that Metadata must name to whoever asks on ``listener``."""
+        """Return node id -> the address that a Metadata response on ``listener`` must contain."""
         for node in self.nodes:
             if listener == node.internal:
                 return {other.node_id: other.internal for other in self.nodes}

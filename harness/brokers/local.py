@@ -1,7 +1,8 @@
 """Real Apache Kafka as processes of this machine: KRaft, each node broker and controller in one, all on 127.0.0.1.
 
-A cluster belongs to one run: its ports are a free block, its data lives in a scratch folder, both vanish with it; the
-nodes' logs are kept. It is handed out when every listener of every node is ready by protocol, never before.
+A cluster belongs to one run. Its ports are a free block and its data is in a scratch folder; both are released with it,
+while the nodes' logs are kept. A cluster is only handed out once every listener of every node responds in Kafka's
+protocol.
 """
 
 from __future__ import annotations
@@ -39,16 +40,16 @@ from harness.provision.kafka import VERSIONS, kafka_jars
 from harness.system import needs, processes
 from harness.system.port_allocator import port_block
 
-#: A limit for what will never be ready; on a busy machine a start has taken more than a minute.
+#: The limit for the start of the nodes. On a busy machine, a start has taken more than a minute.
 START_TIMEOUT_S = 180.0
-#: A limit for a node that ends and writes what it has loaded.
+#: The limit for a node that writes its class data archive when it ends.
 DUMP_TIMEOUT_S = 120.0
 
 log = logging.getLogger(__name__)
 
 
 class LocalCluster:
-    """A running cluster (``ports.Cluster``); :meth:`LocalKind.cluster` starts and removes it."""
+    """A running cluster (``ports.Cluster``). :meth:`LocalKind.cluster` starts and removes it."""
 
     def __init__(
         self,
@@ -64,7 +65,7 @@ class LocalCluster:
         self.version = cluster_id.version
         self.cluster_id = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
         self._layout = layout
-        #: What INTERNAL asks for; None: nothing.
+        #: The credentials that INTERNAL requires, or None.
         self.credentials = Credentials.drawn() if is_guarded else None
         self._java = java
         self._folder = folder
@@ -95,26 +96,26 @@ class LocalCluster:
 
     @property
     def internal_addresses(self) -> Mapping[int, Address]:
-        """Where the nodes that are up can be reached without a lane, by node id."""
+        """Node id -> INTERNAL address, for the nodes that are up."""
         return self._internal()
 
     @property
     def up(self) -> tuple[int, ...]:
-        """The nodes that run; one that is paused does not."""
+        """The nodes that run. A paused node does not count."""
         return tuple(self._internal())
 
     def died(self) -> str | None:
-        """Which node ended by itself, with the end of its log; None while none did."""
+        """Return which node ended by itself, with the end of its log, or None."""
         return next((reason for node in self._nodes.values() if (reason := node.died())), None)
 
     async def create_topic(
         self, topic: str, partitions: int, config: Mapping[str, str] | None = None
     ) -> None:
-        """Create a topic with as many replicas as there are nodes; every broker knows its leaders afterwards."""
+        """Create a topic with a replica on every node, and wait until every broker knows its leaders."""
         await self.admin.create_topic(topic, partitions, len(self._nodes), config)
 
     async def partitions(self, topic: str) -> list[int]:
-        """The partitions of a topic, none where there is no such topic."""
+        """Return the partitions of a topic, or an empty list if it does not exist."""
 
         async def known() -> list[int]:
             [found] = (await self.admin.metadata(None, topic)).topics
@@ -126,21 +127,24 @@ class LocalCluster:
         return await insist(f"asking for {topic!r}", TIMEOUT_S, known)
 
     async def leader(self, topic: str, partition: int) -> int:
-        """Which node leads a partition."""
+        """Return the node that leads a partition."""
         what = f"finding the leader of {topic}-{partition}"
         return await insist(what, TIMEOUT_S, lambda: self.admin.leader(topic, partition))
 
     async def in_sync(self, topic: str) -> None:
-        """Return once every node that is up says that all replicas of the topic are in sync. KafkaTrialError: never."""
+        """Wait until every running node reports all replicas of the topic in sync. Raises KafkaTrialError at 3 min."""
         what = f"having all replicas of {topic!r} in sync"
         await insist(what, START_TIMEOUT_S, lambda: self.admin.all_in_sync(topic))
 
     async def read_log(self, topic: str, meter: Meter | None = None) -> list[LogRecord]:
-        """Every record of the topic, in order of partition and offset (:mod:`harness.brokers.log_reader`)."""
+        """Return every record of the topic, ordered by partition and offset (:mod:`harness.brokers.log_reader`)."""
         return await read_log(self.admin, topic, meter)
 
     def came_to(self, lane: int) -> list[tuple[int, int]]:
-        """(Node id, port it came from) of each connection to a lane's listeners since the last call, ours left out."""
+        """Return (node id, source port) of each connection to a lane's listeners since the last call.
+
+        The harness's own connections are left out.
+        """
         listeners = {address.broker: address.listener for address in self.addresses if address.lane == lane}
         came = []
         for node_id, port in self._accepts.of(listener_name(lane)):
@@ -152,17 +156,18 @@ class LocalCluster:
         return came
 
     async def stop(self, node_id: int, grace_s: float = STOP_GRACE_S) -> None:
-        """End a node in good order, and kill it after ``grace_s``; its data stays."""
+        """Stop a node in an orderly way, and kill it after ``grace_s``. Its data is kept."""
         await self._nodes[node_id].stop(grace_s)
 
     async def kill(self, node_id: int) -> None:
-        """End a node by SIGKILL; its data stays."""
+        """End a node by SIGKILL. Its data is kept."""
         await self._nodes[node_id].kill()
 
     async def restart(self, node_id: int) -> None:
-        """Start a node on the data it had (stopping it first if it is up), and wait until all that are up are ready.
+        """Start a node on its old data (after stopping it if it is up), and wait until all running nodes are ready.
 
-        After a kill this takes the controller's ``broker.session.timeout.ms``, 9 s: only then may the id be used again.
+        After a kill this takes the controller's ``broker.session.timeout.ms``, 9 s: the id may not be used again before
+        that.
         """
         node = self._nodes[node_id]
         await node.stop()
@@ -170,15 +175,15 @@ class LocalCluster:
         await self._until_ready()
 
     async def pause(self, node_id: int) -> None:
-        """Freeze a node: its connections stay open, nobody answers."""
+        """Freeze a node: its connections stay open, but it does not respond."""
         self._nodes[node_id].pause()
 
     async def resume(self, node_id: int) -> None:
-        """Let a frozen node go on."""
+        """Resume a frozen node."""
         self._nodes[node_id].resume()
 
     async def start(self) -> None:
-        """Format and start all nodes. BrokerDied: one of them did not get ready within 3 min."""
+        """Format and start all nodes. Raises BrokerDied if one of them is not ready within 3 min."""
         for node in self._layout.nodes:
             folder = self._node_folder(node.node_id)
             folder.mkdir()
@@ -193,7 +198,7 @@ class LocalCluster:
         await self._renewal.remember()
 
     async def renew(self) -> str | None:
-        """Make it as good as new (:mod:`harness.brokers.renewal`); why it cannot be, None if it is."""
+        """Restore the state of a new cluster (:mod:`harness.brokers.renewal`). Return None, or why it is impossible."""
         for node in self._nodes.values():
             if (reason := node.died()) is not None:
                 return reason
@@ -202,7 +207,7 @@ class LocalCluster:
         return await self._renewal.renew()
 
     async def close(self) -> None:
-        """Remove all processes at once (the data goes with them, so a good order would gain nothing)."""
+        """Kill all processes at once. The data is removed too, so an orderly end would gain nothing."""
         self.admin.close()
         for node in self._nodes.values():
             await node.remove()
@@ -255,7 +260,7 @@ class LocalCluster:
         return {n.node_id: n.internal for n in self._layout.nodes if self._nodes[n.node_id].state is State.UP}
 
     def _jvm(self) -> tuple[str, ...]:
-        # Kafka unpacks native codecs into the JVM's temp folder and, killed, leaves them there.
+        # Kafka extracts native codecs into the JVM's temporary folder and leaves them there when it is killed.
         own = f"-Djava.io.tmpdir={self._folder}"
         return (*self._java, own, settings.logging(self.version, self._folder)[0])
 
@@ -274,11 +279,11 @@ class LocalKind:
     examples = tuple(f"{version}x{nodes}" for version in VERSIONS for nodes in (1, 3))
 
     def validate(self, broker_id: str) -> None:
-        """UsageError unless ``broker_id`` is a known version, with or without a number of nodes."""
+        """Raise UsageError unless ``broker_id`` is a known version, with or without a number of nodes."""
         ClusterId.parse(broker_id, VERSIONS)
 
     def needs(self, broker_id: str) -> needs.ClusterNeeds:
-        """What a cluster needs of the machine."""
+        """Return what a cluster needs of the machine."""
         return needs.kraft(ClusterId.parse(broker_id, VERSIONS).nodes)
 
     @asynccontextmanager
@@ -291,10 +296,10 @@ class LocalKind:
         *,
         is_guarded: bool = True,
     ) -> AsyncIterator[LocalCluster]:
-        """A cluster with ``lanes`` lanes, ready, and gone afterwards; its logs are ``log_dir/node-N.log``.
+        """Run a ready cluster with ``lanes`` lanes, and remove it afterwards. Its logs are ``log_dir/node-N.log``.
 
-        ``config`` goes before our own settings (:mod:`harness.brokers.settings`). With ``is_guarded`` False, INTERNAL
-        is open to any client, for who measures without a lane.
+        ``config`` overrides the harness's own settings (:mod:`harness.brokers.settings`). With ``is_guarded`` False,
+        INTERNAL is open to any client, for measurements without a lane.
         """
         wanted = ClusterId.parse(broker_id, VERSIONS)
         java = await _with_class_data(wanted.version)
@@ -313,7 +318,7 @@ async def _cluster(
     config: Mapping[str, str] | None = None,
     is_guarded: bool = True,
 ) -> AsyncIterator[LocalCluster]:
-    """One that is yet to be started, with ports and a folder of its own."""
+    """Yield a cluster that is not started yet, with its own ports and folder."""
     with port_block(Layout.ports_needed(wanted.nodes, lanes)) as ports:
         folder = processes.scratch_dir()
         layout = Layout.deal(ports, wanted.nodes, lanes)
@@ -327,7 +332,10 @@ async def _cluster(
 
 
 async def _with_class_data(version: str) -> tuple[str, ...]:
-    """The command of :func:`java_command` with its archive, which is made if there is none; without, if none can be."""
+    """Return the command of :func:`java_command` with its archive, which is made first if it is missing.
+
+    If it cannot be made, the command is returned without it.
+    """
     java = await asyncio.to_thread(java_command, version)
     place = class_data.place_of(version, java)
     return class_data.using(java, place) if place.exists() or await _made(version, java, place) else java
@@ -351,7 +359,7 @@ async def _made(version: str, java: tuple[str, ...], place: Path) -> bool:
 
 
 def java_command(version: str) -> tuple[str, ...]:
-    """The command that starts a main class of this Kafka. EnvironmentProblem: no Java, or no jars."""
+    """Return the command that starts a main class of this Kafka. EnvironmentProblem: Java or the jars are missing."""
     return (str(find_java().path), *settings.JVM_OPTIONS, "-cp", kafka_jars(version).classpath)
 
 

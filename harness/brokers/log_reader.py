@@ -1,10 +1,10 @@
-"""The ground truth: every record of a topic as it lies in the log, read back as raw batches from the leaders.
+"""The ground truth: every record in the log of a topic, read back as raw batches from the leaders.
 
-The log is read to its end, not to the high watermark of the moment: a record that the leader has and that is still
-being replicated is waited for, so that "not in the log" is never said of a record that appears a moment later.
+The log is read to its end, not to the current high watermark. The reader waits for records that the leader has but that
+are still being replicated, so that a record which appears a moment later is never reported as missing.
 
-What is in it the client wrote: a few bytes may claim ten million records, or decompress to gigabytes. Each batch is
-paid for before it is decoded, and is rows before the next one is.
+The content is the client's: a few bytes may claim ten million records, or decompress to gigabytes. Each batch is
+therefore charged to the meter before it is decoded, and turned into rows before the next one is decoded.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ from harness.wire.records import (
 
 
 async def read_log(admin: Admin, topic: str, meter: Meter | None = None) -> list[LogRecord]:
-    """All records of all partitions, in order of partition and offset, control records included.
+    """Return all records of all partitions, ordered by partition and offset, including control records.
 
-    KafkaTrialError: a part of the log could not be read within 30 s, or is not a sequence of record batches. OverLimit:
-    it holds more than ``meter`` allows.
+    Raises KafkaTrialError if a part of the log cannot be read within 30 s or is not a sequence of record batches, and
+    OverLimit if the log exceeds the limits of ``meter``.
     """
     partitions = await insist(
         f"finding the partitions of {topic!r}", TIMEOUT_S, lambda: admin.partitions(topic)
@@ -60,7 +60,7 @@ async def _read_partition(admin: Admin, topic: str, partition: int, meter: Meter
             )
         data = await admin.fetch(topic, partition, offset)
         try:
-            # Decoding takes time, and the event loop is carrying other trials' frames.
+            # Decoding takes time, and the event loop also forwards the frames of other trials.
             read = await asyncio.to_thread(_decoded, topic, partition, data.records or b"", offset, meter)
         except WireError as error:
             raise KafkaTrialError(
@@ -77,14 +77,14 @@ async def _read_partition(admin: Admin, topic: str, partition: int, meter: Meter
 
 
 class _Piece(NamedTuple):
-    """What one answer brought, and where the next one is to begin."""
+    """The rows of one response, and the offset at which the next one starts."""
 
     rows: list[LogRecord]
     next_offset: int
 
 
 def _decoded(topic: str, partition: int, data: Data, offset: int, meter: Meter | None) -> _Piece:
-    """The rows of the batches in ``data`` from ``offset`` on. WireError, OverLimit."""
+    """Return the rows of the batches in ``data`` from ``offset`` on. Raises WireError or OverLimit."""
     rows: list[LogRecord] = []
     if meter is not None:
         for header in read_headers(data):
@@ -104,7 +104,7 @@ def _decoded(topic: str, partition: int, data: Data, offset: int, meter: Meter |
 
 
 def _size_bytes(batch: RecordBatch) -> int:
-    """What it takes decompressed."""
+    """Return the decompressed size of a batch."""
     return max(
         batch.header.size_bytes,
         sum(len(record.key or b"") + len(record.value or b"") for record in batch.records),
@@ -112,9 +112,9 @@ def _size_bytes(batch: RecordBatch) -> int:
 
 
 def log_records(topic: str, partition: int, batch: RecordBatch) -> list[LogRecord]:
-    """The rows of one batch. Bytes that are no UTF-8 are escaped; a control record's key is its type.
+    """Return the rows of one batch. Bytes that are not UTF-8 are escaped. A control record's key is its type.
 
-    A batch that its CRC contradicts is one row at its base offset, ``crc_ok`` False and nothing in it.
+    A batch whose CRC does not match becomes one row at its base offset, without content and with ``crc_ok`` False.
     """
     header = batch.header
 

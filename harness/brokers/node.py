@@ -1,7 +1,7 @@
-"""One broker process: started, stopped, killed, paused and resumed on purpose; anything else is its own death.
+"""One broker process, which is started, stopped, killed, paused and resumed on purpose.
 
-The states and what moves them are one table. An action that is not in it is refused; a node that ended by itself
-refuses every action, so that no restart can hide a death.
+One table defines the states and the actions that change them. An action that is not in the table is rejected. If the
+process ended by itself, every action is rejected, so that no restart can hide a crash.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ STOP_GRACE_S = 15.0
 
 
 class State(StrEnum):
-    """What a node is meant to be."""
+    """The intended state of a node."""
 
     DOWN = "down"
     UP = "up"
@@ -36,7 +36,7 @@ TRANSITIONS: dict[tuple[State, str], State] = {
     (State.PAUSED, "resume"): State.UP,
     (State.PAUSED, "stop"): State.DOWN,
     (State.PAUSED, "kill"): State.DOWN,
-    # Whoever ends a fault may not know how far its start came: these change nothing.
+    # Code that ends a fault may not know how far its start got, so these actions change nothing.
     (State.DOWN, "stop"): State.DOWN,
     (State.DOWN, "kill"): State.DOWN,
     (State.UP, "resume"): State.UP,
@@ -44,7 +44,7 @@ TRANSITIONS: dict[tuple[State, str], State] = {
 
 
 class Node:
-    """The process of one broker, run by ``argv``, writing to ``log``."""
+    """The process of one broker, started with the command ``argv``. Its output goes to ``log``."""
 
     def __init__(self, node_id: int, argv: Sequence[str | Path], log: Path) -> None:
         self.node_id = node_id
@@ -55,11 +55,11 @@ class Node:
 
     @property
     def pid(self) -> int | None:
-        """The process id while there is a process that was not stopped on purpose."""
+        """The id of the process, unless it was stopped on purpose."""
         return self._process.pid if self._process is not None else None
 
     def died(self) -> str | None:
-        """How the process ended by itself, with the end of its log; None if it did not."""
+        """Return how the process ended by itself, with the end of its log, or None if it did not."""
         if self._process is None or self._process.returncode is None:
             return None
         code = self._process.returncode
@@ -67,17 +67,17 @@ class Node:
         return f"broker {self.node_id} ended by itself ({how}); the end of {self.log}:\n{self.tail()}"
 
     def tail(self) -> str:
-        """The last lines of the log."""
+        """Return the last lines of the log."""
         return "\n".join(tail(self.log, TAIL_BYTES).splitlines()[-TAIL_LINES:])
 
     async def start(self) -> None:
-        """Start the process; whether it is ready is for others to ask."""
+        """Start the process. This does not wait until it is ready."""
         after = self._after("start")
         self._process = await processes.spawn(self._argv, stdout=self.log, stderr=self.log)
         self.state = after
 
     async def stop(self, grace_s: float = STOP_GRACE_S) -> None:
-        """End it in good order (SIGTERM: the broker hands its leaderships over first); kill it after ``grace_s``."""
+        """Stop it by SIGTERM, on which a broker first hands over its leaderships, and kill it after ``grace_s``."""
         await self._end("stop", grace_s)
 
     async def kill(self) -> None:
@@ -85,15 +85,15 @@ class Node:
         await self._end("kill", 0)
 
     def pause(self) -> None:
-        """Freeze it (SIGSTOP): its connections stay open and nobody answers."""
+        """Freeze it (SIGSTOP): its connections stay open, but it does not respond."""
         self._signal("pause", signal.SIGSTOP)
 
     def resume(self) -> None:
-        """Let a frozen one go on (SIGCONT)."""
+        """Resume it (SIGCONT)."""
         self._signal("resume", signal.SIGCONT)
 
     async def remove(self) -> None:
-        """End whatever there is, in any state, dead ones included: nothing is left afterwards."""
+        """Kill the process in any state, and reap it."""
         process, self._process, self.state = self._process, None, State.DOWN
         if process is not None:
             _kill(process)

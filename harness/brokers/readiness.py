@@ -1,8 +1,8 @@
-"""Ready means: asked in Kafka's own protocol, on each listener, a node answers as the member of the cluster it is.
+"""Check that a node is ready: on each listener, it responds in Kafka's protocol as the expected cluster member.
 
-An open port proves little: a broker opens its ports before it can lead anything, and the process behind the port may
-be somebody else's. So Metadata must name this cluster, every node that is up, and for each of them the very address
-that this listener is there to advertise.
+An open port proves little: a broker opens its ports before it can lead anything, and the process that listens may
+belong to someone else. Metadata must therefore contain this cluster's id, every node that is up, and for each of them
+exactly the address that this listener is to advertise.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ async def assert_ready(
     dialled: Counter[int] | None = None,
     credentials: Credentials | None = None,
 ) -> None:
-    """Ask ``listener`` for ApiVersions and Metadata; ``told`` are the nodes it must name, at these addresses.
+    """Request ApiVersions and Metadata from ``listener``. ``told`` are the expected nodes and their addresses.
 
-    ``dialled`` counts our own port before we connect. NotYet: no answer, or a node is missing. KafkaTrialError: the
-    answer of another cluster, or a wrong address.
+    ``dialled`` counts the harness's own source port before it connects. Raises NotYet if there is no response or a node
+    is missing, and KafkaTrialError for another cluster or a wrong address.
     """
     connection = Connection(listener, dialled, credentials)
     try:

@@ -1,11 +1,11 @@
-"""A cluster that one trial has had, made as good as new for the next, or given up.
+"""Restore a cluster to its new state after a trial, or give it up.
 
-Topics are deleted. Everything else must have been undone already, and is asked of every broker: who is a member, who
-the controller is and whether all voters follow it, which topics there are, each broker's own configuration as it was
-when the cluster was new, and client quotas. What is not as new is a reason to start another cluster, never repaired: a
-repair would hide what the trial left.
+Topics are deleted. Everything else must already have been undone, and every broker is asked for it: the members, the
+controller and whether all voters follow it, the topics, each broker's own configuration compared with the one at the
+start, and client quotas. A difference is a reason to start another cluster. It is never repaired, since that would hide
+what the trial left behind.
 
-What no broker can be asked for is data of the fault kinds (``FaultKind.lingers_s``).
+State that no broker can be asked for is declared by the fault kinds (``FaultKind.lingers_s``).
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ from harness.brokers.deadline import insist
 from harness.model.errors import KafkaTrialError
 
 TIMEOUT_S: Final = 20.0
-#: A change that is undone is known to all brokers within a second.
+#: An undone change reaches all brokers within a second, so this leaves a wide margin.
 AS_NEW_S: Final = 10.0
 
 Config = Mapping[str, tuple[str | None, int]]
-"""A broker's settings: name to value and source (4: server.properties, 5: default; 2, 3: set while it ran)."""
+"""A broker's settings: name -> value and source (4: server.properties, 5: default; 2, 3: set at runtime)."""
 
 _BROKER: Final = i8(4)
 _INTERNAL: Final = "__"
@@ -53,9 +53,9 @@ _ALL_QUOTAS: Final = DescribeClientQuotasRequest(components=(), strict=False)
 
 
 class Renewal:
-    """Knows how the brokers ``node_ids`` were configured when they were new, once :meth:`remember` was called.
+    """Restores the brokers ``node_ids`` to the configuration recorded by :meth:`remember`.
 
-    ``ready`` returns once every listener of every node answers, and raises KafkaTrialError.
+    ``ready`` waits until every listener of every node responds, and raises KafkaTrialError otherwise.
     """
 
     def __init__(
@@ -70,11 +70,11 @@ class Renewal:
         self._new: Mapping[int, Config] = {}
 
     async def remember(self) -> None:
-        """Write down each broker's configuration: the cluster is new."""
+        """Record each broker's configuration while the cluster is new."""
         self._new = await insist("describing the brokers", TIMEOUT_S, self._configs)
 
     async def renew(self) -> str | None:
-        """Delete all topics; None once every broker is as new, else what is not, after 30 s at most."""
+        """Delete all topics. Return None once every broker is as new, else the difference, after at most 30 s."""
         try:
             async with asyncio.timeout(TIMEOUT_S):
                 await self._ready()
@@ -91,12 +91,12 @@ class Renewal:
         topics = await insist("listing topics", TIMEOUT_S, lambda: self._topics(self._node_ids[0]))
         for topic in topics:
             if topic.startswith(_INTERNAL):
-                raise KafkaTrialError(f"it has {topic!r}, and coordinators that remember who used it")
+                raise KafkaTrialError(f"it has {topic!r}, whose coordinators keep state of earlier clients")
         for topic in topics:
             await self._alterations.delete_topic(topic)
 
     async def _assert_as_new(self, offset: int) -> None:
-        """NotYet: something is not as new, or not everywhere. ``offset``: how far all voters must follow by now."""
+        """Raise NotYet for any difference. ``offset`` is the metadata log offset that all voters must have reached."""
         leaders = set()
         for node_id in self._node_ids:
             await self._assert_members(node_id)
@@ -148,7 +148,7 @@ class Renewal:
 
 
 def _assert_follow(quorum: Quorum, node_ids: tuple[int, ...], offset: int) -> None:
-    """NotYet unless the voters are the nodes, one of them leads, and all have the log up to ``offset``."""
+    """Raise NotYet unless the voters are the nodes, one of them leads, and all have the log up to ``offset``."""
     ends = {int(voter.replica_id): voter.log_end_offset for voter in quorum.current_voters}
     if set(ends) != set(node_ids) or quorum.leader_id not in ends:
         raise NotYet(f"the controllers are {sorted(ends)}, led by {quorum.leader_id}")
@@ -157,7 +157,7 @@ def _assert_follow(quorum: Quorum, node_ids: tuple[int, ...], offset: int) -> No
 
 
 def _assert_same(new: Mapping[int, Config], now: Mapping[int, Config]) -> None:
-    """NotYet, naming one setting, unless each broker is configured as it was."""
+    """Raise NotYet with one setting's name unless each broker is configured as before."""
     for node_id, config in now.items():
         for name in sorted(config.keys() | new[node_id].keys()):
             if (found := config.get(name)) != (was := new[node_id].get(name)):

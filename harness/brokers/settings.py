@@ -1,7 +1,7 @@
-"""What a node is told: ``server.properties`` and the configuration of its log, rendered from the layout. Pure.
+"""The configuration of a node: ``server.properties`` and its logging, rendered from the layout. Pure.
 
-The settings make a cluster quick to start and hold still under observation: no topic appears unasked, no leader
-moves to balance load, nothing in a log is deleted before it has been read back.
+The settings make a cluster start fast and stay stable under observation: no topic is created automatically, no leader
+moves to balance load, and no log data is deleted before it has been read back.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from harness.brokers.layout import Layout, NodeLayout, listener_name
 from harness.model.addresses import Address
 from harness.wire.frames import REQUEST_LIMIT_BYTES
 
-#: Heap and room for classes begin at what a broker soon has: growing there is a sixth of what its start computes
-#: (`python -m benchmarks.cluster`: 4.0 core-seconds a node, 3.4 with both).
+#: Heap and metaspace start at the size that a broker soon needs. Growing them takes a sixth of the CPU time of a start
+#: (`python -m benchmarks.cluster`: 4.0 core-seconds per node, 3.4 with both options).
 JVM_OPTIONS = (
     "-Xms128m",
     "-Xmx512m",
@@ -50,9 +50,9 @@ log4j.logger.{LOGGER} = DEBUG
 def server_properties(
     layout: Layout, node: NodeLayout, data: Path, credentials: Credentials | None
 ) -> dict[str, str]:
-    """The settings of ``node`` (KRaft, broker and controller in one), with its log in ``data``.
+    """Return the settings of ``node`` (KRaft, broker and controller in one), with its log in ``data``.
 
-    Without ``credentials`` all its listeners are open.
+    Without ``credentials`` all of its listeners are open.
     """
     addresses = _addresses(layout, node, GUARDED if credentials else ())
     guard = credentials.properties() if credentials else {}
@@ -105,12 +105,13 @@ _QUIET = {
     "group.initial.rebalance.delay.ms": "0",
     "log.cleaner.dedupe.buffer.size": "4194304",
     "log.retention.ms": "-1",
-    # An idle controller writes to its log twice a second: a third of what an idle cluster computes.
+    # An idle controller writes to its log twice per second by default: a third of an idle cluster's CPU time.
     "metadata.max.idle.interval.ms": "5000",
     "num.network.threads": "1",
     "num.partitions": "1",
     "offsets.topic.num.partitions": "4",
-    # Nothing expires in a day; a fault that lowers producer.id.expiration.ms is not to wait ten minutes for this.
+    # Nothing expires within a day by default. A fault that lowers producer.id.expiration.ms should not have to wait ten
+    # minutes for this check.
     "producer.id.expiration.check.interval.ms": "500",
     "share.coordinator.state.topic.num.partitions": "4",
     "socket.request.max.bytes": str(REQUEST_LIMIT_BYTES),
@@ -119,12 +120,12 @@ _QUIET = {
 
 
 def render(properties: Mapping[str, str]) -> str:
-    """Java's ``.properties`` syntax, for values without line breaks; a backslash is the one thing to escape."""
+    """Render Java's ``.properties`` syntax for values without line breaks. Only backslashes need escaping."""
     return "".join(f"{name}={value.replace(chr(92), chr(92) * 2)}\n" for name, value in properties.items())
 
 
 def logging(version: str, folder: Path) -> tuple[str, str, str]:
-    """How a broker of ``version`` is made to log to standard output: JVM option, file name, the file's text."""
+    """Return how a broker of ``version`` logs to standard output: JVM option, file name, and the file's text."""
     if int(version.partition(".")[0]) >= 4:
         return f"-Dlog4j2.configurationFile={folder / 'log4j2.properties'}", "log4j2.properties", _LOG4J2
     return f"-Dlog4j.configuration=file:{folder / 'log4j.properties'}", "log4j.properties", _RELOAD4J

@@ -1,9 +1,9 @@
-"""The capture: an observer of one trial's packets on loopback that is no part of the path.
+"""The capture: an observer of one trial's packets on loopback that is not part of the data path.
 
-It stands on the client's side of a lane, before proxy and witness, and reads nothing that either wrote. A process of
-its own (``tap``, ``__main__``) writes what the kernel saw to ``capture.pcapng``; everything else is pure, on that file:
-``packets`` reads headers, ``flows`` puts bytes in order, ``connections`` tells TCP facts and Kafka frames, ``layers``
-has Kafka for scapy. What it tells is evidence (``rows``), and judgement holds it against the witness's word
-(``pairing``, ``crosscheck``). It costs a process a trial; without the right to capture a trial goes on and its record
-says what was lacking.
+It observes the client's side of a lane, in front of proxy and witness, and uses no data of either. A separate process
+(``tap``, ``__main__``) writes the packets that the kernel saw to ``capture.pcapng``. Everything else is pure and works
+on that file: ``packets`` reads headers, ``flows`` orders bytes, ``connections`` extracts TCP facts and Kafka frames,
+and ``layers`` defines Kafka for scapy. The result is evidence (``rows``), which judging compares with the witness's
+rows (``pairing``, ``crosscheck``). The cost is one process per trial. Without the right to capture, the trial continues
+and its record says what was missing.
 """

@@ -1,9 +1,9 @@
 """The capturing process: ``python -m harness.capture FOLDER PORT:BROKER...``.
 
-It says ``capturing`` when no packet can be missed any more, and stops at the end of its standard input, which is also
-how it learns that its harness is gone. Then it writes ``tcp.jsonl`` and ``capture.pcapng`` whole into the folder, in
-that order: where there is a capture, what it tells is there as well. The last line that it says is a CaptureRecord, the
-only one where nothing can be captured.
+It prints ``capturing`` once no packet can be missed any more, and stops at the end of its standard input, which also
+happens when its harness ends. It then writes ``tcp.jsonl`` and ``capture.pcapng`` into the folder, each as a whole and
+in that order: if the capture exists, its facts exist too. Its last line of output is a CaptureRecord. If nothing can be
+captured, that is the only line.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ CAPTURING = "capturing"
 
 
 def main(folder: Path, brokers: Mapping[int, int]) -> CaptureRecord:
-    """Capture until standard input ends."""
+    """Capture until the end of standard input."""
     try:
         tap = Tap(tuple(brokers))
     except PermissionError:

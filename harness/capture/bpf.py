@@ -1,8 +1,7 @@
-"""The filter, as a program for the kernel: whole TCP over IPv4 from or to one of some ports, each packet once.
+"""The kernel's packet filter: complete TCP over IPv4 from or to one of some ports, each packet once.
 
-On loopback a packet passes a capture two times, going out and coming in; what comes in has really arrived, so that is
-the one to keep. The program is classic BPF over an Ethernet frame, written here so that nothing need be installed to
-compile it.
+On loopback a capture sees each packet twice, outgoing and incoming. The incoming one is kept, since it has really
+arrived. The program is classic BPF over an Ethernet frame, assembled here so that no compiler needs to be installed.
 """
 
 from __future__ import annotations
@@ -10,7 +9,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Sequence
 
-MAX_PORTS = 100  # a jump leads at most 255 instructions on
+MAX_PORTS = 100  # a jump covers at most 255 instructions
 
 _LOAD_WORD, _LOAD_HALF, _LOAD_BYTE, _LOAD_HALF_BEHIND_IP, _IP_HEADER = 0x20, 0x28, 0x30, 0x48, 0xB1
 _IF_EQUAL, _IF_ANY_BIT, _RETURN = 0x15, 0x45, 0x06
@@ -25,7 +24,7 @@ Instruction = tuple[int, int, int, int]
 
 
 def program(ports: Sequence[int]) -> bytes:
-    """The instructions; ValueError for no port or for too many."""
+    """Return the instructions. Raises ValueError for no port or too many ports."""
     if not 0 < len(ports) <= MAX_PORTS:
         raise ValueError(f"a filter on {len(ports)} ports")
     by_port = _ports_at(_IP_AT, ports, behind=len(ports) + 1) + _ports_at(_IP_AT + 2, ports, behind=0)
@@ -46,6 +45,6 @@ def program(ports: Sequence[int]) -> bytes:
 
 
 def _ports_at(offset: int, ports: Sequence[int], behind: int) -> list[Instruction]:
-    """Jump to the last instruction if the port there is one of ours; ``behind`` instructions stand before the end."""
+    """Return jumps to the last instruction for each port. ``behind`` instructions follow before the end."""
     jumps = [(_IF_EQUAL, behind + len(ports) - at, 0, port) for at, port in enumerate(ports)]
     return [(_LOAD_HALF_BEHIND_IP, 0, 0, offset), *jumps]

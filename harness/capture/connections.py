@@ -1,7 +1,7 @@
-"""From packets to connections: what TCP did on each, and the Kafka frames that passed whole; and to their rows. Pure.
+"""Turn packets into connections: the TCP events and whole Kafka frames of each, and their rows. Pure.
 
-A connection is one SYN of a client, so a port that is used again is another connection. Packets of a connection whose
-beginning was not captured belong to an earlier trial and are left out.
+A connection starts with a client's SYN, so a reused port makes another connection. Packets of a connection whose start
+was not captured belong to an earlier trial and are ignored.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _RESPONSE = struct.Struct(">ii")
 
 @dataclass(frozen=True)
 class CapturedFrame:
-    """A frame whose last byte was captured at ``t_ns``; ``data`` has its size field. A response knows no API."""
+    """A frame whose last byte was captured at ``t_ns``. ``data`` includes its size field. A response has no API key."""
 
     t_ns: int
     data: bytes
@@ -32,13 +32,13 @@ class CapturedFrame:
 
     @property
     def size_bytes(self) -> int:
-        """With the size field, as in the witness's rows."""
+        """The size including the size field, as in the witness's rows."""
         return len(self.data)
 
 
 @dataclass
 class Side:
-    """What one side sent. ``frames`` are requests of the client, responses of the proxy."""
+    """The data of one side. ``frames`` are the client's requests or the proxy's responses."""
 
     by: By
     flow: Flow = field(default_factory=Flow)
@@ -62,12 +62,12 @@ class Connection:
 
     @property
     def requests(self) -> list[CapturedFrame]:
-        """What the client asked, in order."""
+        """The client's requests, in order."""
         return self.client.frames
 
     @property
     def responses(self) -> list[CapturedFrame]:
-        """What the client was answered, in order."""
+        """The responses to the client, in order."""
         return self.proxy.frames
 
     @property
@@ -77,19 +77,19 @@ class Connection:
 
     @property
     def is_unread(self) -> bool:
-        """True if not all of it could be read: packets are missing, or it is not Kafka that is spoken."""
+        """True if part of it could not be read, because packets are missing or the bytes are not Kafka."""
         return self.is_gapped or self.client.cutter.is_lost or self.proxy.cutter.is_lost
 
     @property
     def rows(self) -> Iterator[TcpFact]:
-        """What TCP did, and the frames."""
+        """The rows of TCP events and frames."""
         yield from self.facts
         for side in (self.client, self.proxy):
             for frame in side.frames:
                 yield self._row(frame.t_ns, What.FRAME, side.by, frame.correlation_id, frame.size_bytes)
 
     def feed(self, packet: Segment, side: Side) -> None:
-        """One segment that ``side`` sent."""
+        """Process one segment that ``side`` sent."""
         flags = packet.flags
         if flags & Flags.RST:
             accepted = What.SYN in self.proxy.seen
@@ -134,7 +134,7 @@ class Connection:
 
 
 def follow(segments: Iterable[Segment], brokers: Mapping[int, int]) -> list[Connection]:
-    """The connections in the order of their SYNs. ``brokers``: proxy port -> broker."""
+    """Return the connections in the order of their SYNs. ``brokers``: proxy port -> broker."""
     found: list[Connection] = []
     current: dict[tuple[int, int], tuple[int, Connection]] = {}
     for one in segments:
@@ -151,13 +151,13 @@ def follow(segments: Iterable[Segment], brokers: Mapping[int, int]) -> list[Conn
 
 
 def connections(recording: Recording) -> list[Connection]:
-    """The connections of a capture, on CLOCK_MONOTONIC."""
+    """Return the connections of a capture, with times on CLOCK_MONOTONIC."""
     read = (segment(recording.monotonic_ns(wall_ns), data) for wall_ns, data, _ in recording.packets)
     return follow((one for one in read if one is not None), recording.brokers)
 
 
 def facts(followed: Iterable[Connection]) -> list[TcpFact]:
-    """All rows in the order of time."""
+    """Return all rows, sorted by time."""
     return sorted((row for one in followed for row in one.rows), key=lambda row: row.t_ns)
 
 

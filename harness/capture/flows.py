@@ -1,7 +1,7 @@
-"""One direction of a TCP connection: its bytes in order, whatever became of the segments, and the frames in them. Pure.
+"""One direction of a TCP connection: reassemble its bytes in order, and split them into frames. Pure.
 
-Sequence numbers wrap, segments come twice, or one before another. What was never captured leaves a gap, behind which
-nothing can be read: ``is_gapped`` says so, nothing is made up.
+Sequence numbers wrap, and segments may be repeated or reordered. Bytes that were not captured leave a gap, and nothing
+after it can be read. ``is_gapped`` reports this; no data is made up.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 _HALF, _WHOLE = 2**31, 2**32
 _SIZE_BYTES = 4
-#: No Kafka frame is larger, nor smaller than a correlation id.
+#: The valid sizes of a Kafka payload: at least a correlation id.
 _PAYLOAD_BYTES = range(4, 256 * 2**20)
 
 
@@ -24,21 +24,21 @@ class Flow:
 
     @property
     def is_gapped(self) -> bool:
-        """True if something is missing before what came last."""
+        """True if bytes are missing before the latest segment."""
         return bool(self._ahead)
 
     def begin(self, seq: int) -> None:
-        """The first byte will be this one."""
+        """Set the sequence number of the first byte."""
         self._next = seq % _WHOLE
 
     def take(self, seq: int, payload: bytes, *, is_last: bool = False) -> tuple[bytes, bool]:
-        """The bytes that are now in order, and whether the segment brought some again. A FIN counts as a byte."""
+        """Return the bytes that are now in order, and whether the segment repeated some. A FIN counts as a byte."""
         if self._next is None:
             self.begin(seq)
         if is_last:
             self._end = (seq + len(payload)) % _WHOLE
         behind = self._behind(seq)
-        # One byte, or none, just before the next asks whether the other side lives, or reads again.
+        # A segment of at most one byte just before the next byte is a keep-alive or window probe.
         is_repeated = behind > 0 and len(payload) > 1
         if behind < 0:
             self._ahead[seq] = max(payload, self._ahead.get(seq, b""), key=len)
@@ -61,7 +61,7 @@ class Flow:
 
 
 class Cutter:
-    """Bytes in order to frames, each with its size field. What cannot be a frame ends it: ``is_lost``."""
+    """Splits ordered bytes into frames with their size fields. ``is_lost`` is set at an impossible size."""
 
     def __init__(self) -> None:
         self._kept = bytearray()
@@ -69,11 +69,11 @@ class Cutter:
 
     @property
     def rest_bytes(self) -> int:
-        """How much is there of a frame that has not ended."""
+        """The number of bytes of an incomplete frame."""
         return len(self._kept)
 
     def feed(self, data: bytes) -> Iterator[bytes]:
-        """The frames that ``data`` completes."""
+        """Yield the frames that ``data`` completes."""
         self._kept += data
         while len(self._kept) >= _SIZE_BYTES and not self.is_lost:
             size = int.from_bytes(self._kept[:_SIZE_BYTES], signed=True)

@@ -1,7 +1,8 @@
-"""Kafka for scapy: what stands before the body of a request and of a response. For notebooks.
+"""Kafka for scapy: the headers of requests and responses, without their bodies. For notebooks.
 
-``bind(9092)`` makes scapy show it in packets of that port, as far as frames begin with a segment; a frame's later
-segments are bytes to it. :func:`dissected` puts the bytes in order first, so there every frame of a capture is whole::
+``bind(9092)`` makes scapy show them in packets of that port, for frames that start with a segment. The later segments
+of a frame are shown as bytes. :func:`dissected` reassembles the bytes first, so that every frame of a capture is
+whole::
 
     for t_ns, port, frame in dissected("runs/latest/.../capture.pcapng"):
         frame.show()
@@ -22,14 +23,14 @@ from harness.capture.pcapng import read
 
 
 class _Framed(Packet):
-    """Several frames may share a segment: what is behind the first is the next."""
+    """A frame. Several may share a segment: the payload of the first is the next one."""
 
     def guess_payload_class(self, payload: bytes) -> type[Packet]:
         return type(self)
 
 
 class KafkaRequest(_Framed):
-    """Size, API key, version, correlation id, client id (of size -1 where there is none), and the body unread."""
+    """Size, API key, version, correlation id, client id (of size -1 if there is none), and the undecoded body."""
 
     name = "Kafka request"
     fields_desc: ClassVar[list[Any]] = [
@@ -44,7 +45,7 @@ class KafkaRequest(_Framed):
 
 
 class KafkaResponse(_Framed):
-    """Size, correlation id, and the body unread: only the request says what is in it."""
+    """Size, correlation id, and the undecoded body: decoding it requires the request."""
 
     name = "Kafka response"
     fields_desc: ClassVar[list[Any]] = [
@@ -59,7 +60,7 @@ def _head_bytes(request: Any) -> int:
 
 
 def bind(*ports: int) -> None:
-    """Take what goes to these TCP ports for requests, and what comes from them for responses."""
+    """Treat data to these TCP ports as requests, and data from them as responses."""
     for port in ports:
         bind_layers(TCP, KafkaRequest, dport=port)
         bind_layers(TCP, KafkaResponse, sport=port)
@@ -73,7 +74,7 @@ def unbind(*ports: int) -> None:
 
 
 def dissected(path: str | Path) -> Iterator[tuple[int, int, KafkaRequest | KafkaResponse]]:
-    """Every frame of a ``capture.pcapng``: its time (monotonic), its client's port, and the frame, in order of time."""
+    """Yield every frame of a ``capture.pcapng`` by time: its time (monotonic), its client's port, and the frame."""
     found: list[tuple[int, int, bytes, type[KafkaRequest] | type[KafkaResponse]]] = []
     for one in connections(read(Path(path))):
         found += [(frame.t_ns, one.client_port, frame.data, KafkaRequest) for frame in one.requests]

@@ -1,6 +1,6 @@
-"""The capture of one trial, from the harness's side: a process is started, waited for, told to end, asked what it saw.
+"""The capture of one trial, from the harness's side: start the process, wait for it, end it, and read its results.
 
-It never fails a trial: whatever goes wrong with it is what its record says.
+It never fails a trial. If the capture fails, its record gives the reason.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from harness.model.tcp_facts import TcpFact
 from harness.system.processes import PIPE, Child, spawn, stop
 
 START_TIMEOUT_S = 20.0
-#: What was captured is then read once more, for the facts.
+#: The limit includes a second pass over the captured data, for the facts.
 END_TIMEOUT_S = 60.0
 
 
 class Observer:
-    """``record`` is there when the capture has ended."""
+    """The capture of one trial. ``record`` is valid after :meth:`end`."""
 
     def __init__(self, folder: Path, addresses: Iterable[LaneAddress]) -> None:
         self._folder = folder
@@ -39,9 +39,9 @@ class Observer:
         self.record = CaptureRecord(lacks="it did not end")
 
     async def start(self) -> None:
-        """Returns when no packet can be missed, or when it is clear that there will be none."""
+        """Start the capture. Returns once no packet can be missed, or if nothing can be captured."""
         make_folder(self._folder)
-        self._unlink()  # what the same trial left, in a run that was killed
+        self._unlink()  # files of the same trial in a run that was killed
         argv: list[str | Path] = [sys.executable, "-P", "-m", "harness.capture", self._folder, *self._ports]
         try:
             self._child = await spawn(argv, stdin=PIPE, stdout=PIPE, stderr=subprocess.STDOUT)
@@ -54,7 +54,7 @@ class Observer:
             await self._stop()
 
     async def end(self) -> None:
-        """Have it write what it captured; nothing of it is left afterwards."""
+        """End the capture, which writes its files. The process has ended afterwards."""
         if self._child is None:
             return
         assert self._child.stdin is not None
@@ -70,7 +70,7 @@ class Observer:
             await self._stop()
 
     def told(self) -> tuple[TcpFact, ...]:
-        """What the capture tells, once it has ended; nothing where there is none."""
+        """Return the facts of the capture once it has ended, or nothing if it failed."""
         return (
             ()
             if self.record.lacks is not None
@@ -78,7 +78,7 @@ class Observer:
         )
 
     async def _stop(self) -> None:
-        """The process is gone, and with it whatever it wrote, unless that is a capture."""
+        """Stop the process, and remove its files unless the capture is complete."""
         child, self._child = self._child, None
         try:
             if child is not None:
@@ -104,12 +104,12 @@ class Observer:
 def _record(said: list[str]) -> CaptureRecord:
     with suppress(msgspec.MsgspecError, IndexError):
         return msgspec.json.decode(said[-1], type=CaptureRecord)
-    return CaptureRecord(lacks=f"it broke: {said[-1] if said else 'not a word'}")
+    return CaptureRecord(lacks=f"it failed: {said[-1] if said else 'it printed nothing'}")
 
 
 @asynccontextmanager
 async def observed(folder: Path, addresses: Iterable[LaneAddress]) -> AsyncIterator[Observer]:
-    """Capture meanwhile."""
+    """Capture during the block."""
     observer = Observer(folder, addresses)
     try:
         await observer.start()

@@ -1,4 +1,4 @@
-"""From an Ethernet frame to the few fields of TCP that matter here. Pure."""
+"""Extract the relevant TCP fields from an Ethernet frame. Pure."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _PORTS_TO_WINDOW = struct.Struct(">HHIIBBH")
 
 
 class Flags(IntFlag):
-    """The flags of TCP that end or begin something."""
+    """The flags of TCP that begin or end something."""
 
     FIN = 1
     SYN = 2
@@ -22,7 +22,7 @@ class Flags(IntFlag):
 
 
 class Segment(NamedTuple):
-    """One TCP segment; ``t_ns`` is whatever clock its reader uses."""
+    """One TCP segment. ``t_ns`` is on whatever clock the caller uses."""
 
     t_ns: int
     source: int
@@ -34,11 +34,11 @@ class Segment(NamedTuple):
 
 
 def segment(t_ns: int, data: bytes) -> Segment | None:
-    """The segment in a packet; None if it is none, or only the beginning of its headers."""
+    """Return the segment in a packet, or None if it is not TCP or its headers are incomplete."""
     ip = data[_ETHERNET_BYTES:]
     if data[12:14] != _IPV4 or len(ip) < 20 or ip[9] != _TCP:
         return None
-    # 0 is what a packet says that is longer than the field can tell
+    # 0 means that the packet is longer than the field can express
     total = int.from_bytes(ip[2:4]) or len(ip)
     tcp = ip[(ip[0] & 15) * 4 : total]
     if len(tcp) < 20:

@@ -1,9 +1,10 @@
-"""Which connection of the capture is which of the witness? Pure.
+"""Match the connections of the capture to those of the witness. Pure.
 
-Neither knows the other's, for the proxy opens one of its own for each of its client's. But the right pairs have the
-most in common: all that came to the witness was sent by the client, and all that came to the client was passed by the
-witness, so that no other way to pair them agrees on more frames. And the proxy takes connections one after the other,
-so pairs do not cross; but two that are opened at once may change places.
+Neither observer knows the other's connections, because the proxy opens a new connection for each one that it accepts.
+But the correct pairs have the most frames in common: every frame that reached the witness was sent by the client, and
+every frame that reached the client was passed on by the witness, so no other pairing agrees on more frames. The proxy
+also accepts connections one after the other, so pairs do not cross, except that two connections opened at the same time
+may be swapped.
 """
 
 from __future__ import annotations
@@ -18,30 +19,30 @@ from harness.model.rows import Frame, FrameKind
 from harness.model.tcp_facts import By, TcpFact, What
 
 Key = tuple[int, int]
-"""Correlation id and size: what both observers know of a frame."""
+"""Correlation id and size: the facts about a frame that both observers know."""
 
 Gain = tuple[int, int, int]
-"""How many frames they have in common, how many have requests without a hole, how far apart they began (negative)."""
+"""The number of common frames, the number of pairs whose requests have no gap, the distance of starts (negative)."""
 
 
 @dataclass
 class Witnessed:
-    """One connection as the witness tells it, in the order in which its frames went on."""
+    """One connection according to the witness, with its frames in the order in which they were passed on."""
 
     broker: int
     conn: int
     begun_ns: int
     requests: list[Frame] = field(default_factory=list)
     responses: list[Frame] = field(default_factory=list)
-    #: The client alone ended it.
+    #: Only the client ended it.
     is_ended_by_client: bool = False
-    #: It ended, and all that passed until then was read as frames.
+    #: It ended, and everything that passed before was read as frames.
     is_told_whole: bool = False
 
 
 @dataclass
 class Captured:
-    """One connection as the capture tells it."""
+    """One connection according to the capture."""
 
     broker: int
     client_port: int
@@ -52,12 +53,12 @@ class Captured:
 
     @property
     def ended_ns(self) -> float:
-        """When its last end came."""
+        """The time of its last end."""
         return max((end.t_ns for end in self.ends), default=inf)
 
     @property
     def was_cut(self) -> bool:
-        """True unless the client ended the connection, in good order, or nobody did."""
+        """True unless the client ended the connection in an orderly way, or it did not end."""
         return any(end.what is not What.FIN for end in self.ends) or any(
             end.by is By.PROXY for end in self.ends[:1]
         )
@@ -66,11 +67,11 @@ class Captured:
 Pair = tuple[Witnessed | None, Captured | None]
 _Best = tuple[Gain, tuple[int, int], tuple[tuple[int, int], ...]]
 Row = TypeVar("Row", Frame, TcpFact)
-"""A frame, as one of the two tells it."""
+"""A frame, in the rows of either observer."""
 
 
 def witnessed(frames: Iterable[Frame]) -> list[Witnessed]:
-    """The connections of the witness's rows, stopped frames among them; those that began before the trial left out."""
+    """Return the connections of the witness's rows, including stopped frames, that began during the trial."""
     found: dict[int, Witnessed] = {}
     ended: set[int] = set()
     opaque: set[int] = set()
@@ -94,7 +95,7 @@ def witnessed(frames: Iterable[Frame]) -> list[Witnessed]:
 
 
 def captured(rows: Iterable[TcpFact]) -> list[Captured]:
-    """The connections of the capture's rows."""
+    """Return the connections of the capture's rows."""
     found: dict[int, Captured] = {}
     for row in rows:
         one = found.setdefault(row.conn, Captured(row.broker, row.client_port, row.t_ns))
@@ -103,12 +104,12 @@ def captured(rows: Iterable[TcpFact]) -> list[Captured]:
         elif row.what in (What.FIN, What.RST, What.REFUSED):
             one.ends.append(row)
         elif row.what is What.SYN:
-            one.begun_ns = row.t_ns  # in the end the proxy's, which is when the connection was there
+            one.begun_ns = row.t_ns  # the last one is the proxy's, when the connection was established
     return list(found.values())
 
 
 def pairs(ones: Sequence[Witnessed], others: Sequence[Captured]) -> list[Pair]:
-    """Every connection once; alone where only one of the two observers saw frames on it, or frames of its kind."""
+    """Return every connection once. It is alone if only one observer saw it, or if it shares no frames with another."""
     found: list[Pair] = []
     for broker in sorted({one.broker for one in ones} | {other.broker for other in others}):
         found += _aligned(
@@ -119,12 +120,16 @@ def pairs(ones: Sequence[Witnessed], others: Sequence[Captured]) -> list[Pair]:
 
 
 def key(row: Frame | TcpFact) -> Key:
-    """What both observers know of a frame."""
+    """Return the facts about a frame that both observers know."""
     return (-1 if row.correlation_id is None else row.correlation_id, row.size_bytes or 0)
 
 
 def _aligned(ones: list[Witnessed], others: list[Captured]) -> list[Pair]:
-    """``best[i][j]``: the most that can be had in common from the i-th and the j-th on, what to look at next, pairs."""
+    """Pair the connections of one broker by dynamic programming.
+
+    ``best[i][j]`` holds the greatest gain from the i-th and the j-th connection on, the next position, and the pairs
+    made there.
+    """
     gains = _gains(ones, others)
     rows, columns = len(ones), len(others)
     nothing: _Best = (0, 0, 0), (rows, columns), ()
@@ -164,7 +169,7 @@ def _gains(ones: Iterable[Witnessed], others: Iterable[Captured]) -> list[list[G
 
 
 def _carried(one: Witnessed | Captured) -> frozenset[tuple[str, Key, int]]:
-    """Its frames: two that are alike are told apart by the direction, and by their number."""
+    """Return the frames of a connection. Equal frames differ by their direction and number."""
     counted = Counter(("request", key(row)) for row in one.requests)
     counted.update(("response", key(row)) for row in one.responses)
     return frozenset((*frame, n) for frame, count in counted.items() for n in range(count))

@@ -1,8 +1,8 @@
-"""``capture.pcapng``: one section, one interface, packets, statistics at the end; Wireshark opens it.
+"""``capture.pcapng``: one section, one interface, packets, and statistics at the end. Wireshark can open it.
 
-Beside the packets it says what is needed to read them again: which port is which broker's (the interface's
-description), how many packets were dropped (its statistics), and how far the wall clock was ahead of CLOCK_MONOTONIC
-when the capture began and when it ended (the comments of both blocks).
+In addition to the packets it contains what is needed to interpret them: each port's broker (the interface's
+description), the number of dropped packets (its statistics), and how far the wall clock was ahead of CLOCK_MONOTONIC at
+the start and the end (the comments of both blocks).
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ Options = Mapping[int, bytes]
 
 
 class NoCapture(ValueError):
-    """The bytes are not a capture that :class:`Writer` wrote, or not all of one."""
+    """The bytes are not a complete capture written by :class:`Writer`."""
 
 
 @dataclass(frozen=True)
 class Recording:
-    """A capture that was read back. ``brokers`` is proxy port -> broker, ``ahead_ns`` at the begin and at the end."""
+    """A capture read from a file. ``brokers``: proxy port -> broker. ``ahead_ns``: at the start and at the end."""
 
     packets: tuple[Packet, ...]
     brokers: Mapping[int, int]
@@ -45,11 +45,11 @@ class Recording:
 
     @property
     def cut(self) -> int:
-        """How many packets were longer than a read."""
+        """The number of packets that were longer than a read."""
         return sum(len(packet.data) < packet.size_bytes for packet in self.packets)
 
     def monotonic_ns(self, wall_ns: int) -> int:
-        """A packet's time on CLOCK_MONOTONIC; a wall clock that was being slewed moved evenly in between."""
+        """Return a packet's time on CLOCK_MONOTONIC. A slewed wall clock is assumed to have drifted evenly."""
         (begin, end), (ahead, at_end) = self.span_ns, self.ahead_ns
         moved = (at_end - ahead) * (wall_ns - begin) // max(1, end - begin)
         return wall_ns - ahead - moved
@@ -72,13 +72,13 @@ class Writer:
         self._block(_INTERFACE, struct.pack("=HHI", _ETHERNET, 0, 0), about)
 
     def packet(self, packet: Packet) -> None:
-        """One packet."""
+        """Write one packet."""
         sizes = struct.pack("=II", len(packet.data), packet.size_bytes)
         body = struct.pack("=I", 0) + _time(packet.wall_ns) + sizes + _padded(packet.data)
         self._block(_ENHANCED_PACKET, body, {})
 
     def end(self, wall_ns: int, ahead_ns: int, seen: int, dropped: int) -> None:
-        """The statistics, which make the capture whole."""
+        """Write the statistics, which complete the capture."""
         about = {
             _COMMENT: _AHEAD.format(ahead_ns).encode(),
             _START: _time(self._begin_ns),
@@ -98,18 +98,18 @@ class Writer:
 
 
 def read(path: Path) -> Recording:
-    """The capture in a file. NoCapture as in :func:`parsed`, OSError if it cannot be read."""
+    """Return the capture in a file. Raises NoCapture as :func:`parsed` does, and OSError if it cannot be read."""
     return parsed(read_stored(path), str(path))
 
 
 def parsed(data: bytes, where: str) -> Recording:
-    """A capture that :class:`Writer` wrote. NoCapture, with ``where``: it is another file, or it was not ended."""
+    """Return a capture that :class:`Writer` wrote. Raises NoCapture, with ``where``, if it is invalid or incomplete."""
     try:
         return _recording(data)
     except NoCapture as error:
         raise NoCapture(f"{where}: {error}") from None
     except (LookupError, ValueError, struct.error):
-        raise NoCapture(f"{where} is no capture of a trial, or it was broken off") from None
+        raise NoCapture(f"{where} is not a capture of a trial, or it is incomplete") from None
 
 
 def _recording(data: bytes) -> Recording:
@@ -139,12 +139,12 @@ def _recording(data: bytes) -> Recording:
 
 def _blocks(data: bytes) -> Iterator[tuple[int, bytes]]:
     if data[:4] != struct.pack("=I", _SECTION) or data[8:12] != struct.pack("=I", _BYTE_ORDER_MAGIC):
-        raise NoCapture("this is no pcapng of this machine's byte order")
+        raise NoCapture("this is not a pcapng file of this machine's byte order")
     at = 0
     while at < len(data):
         kind, size = struct.unpack("=II", data[at : at + 8].ljust(8, b"\0"))
         if size < 12 or at + size > len(data):
-            raise NoCapture(f"the block at byte {at} is broken off")
+            raise NoCapture(f"the block at byte {at} is incomplete")
         yield kind, data[at + 8 : at + size - 4]
         at += size
 

@@ -1,7 +1,8 @@
-"""The one thing here that needs a right: a raw socket on loopback, which sees packets and cannot touch them.
+"""The only part that needs a privilege: a raw socket on loopback, which sees packets but cannot change them.
 
-The socket has its filter before it is bound, so that it never holds a packet of others. Its buffer is large, since the
-kernel drops what does not fit; it counts what it dropped, and we ask. Reads are longer than any packet of loopback.
+The filter is attached before the socket is bound, so that it never receives other packets. Its buffer is large, because
+the kernel drops packets that do not fit. The kernel counts these, and the count is recorded. Reads are longer than any
+packet on loopback.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ _TIMESPEC = struct.Struct("qq")
 
 
 class Packet(NamedTuple):
-    """A packet as the kernel saw it at ``wall_ns``; cut, where ``data`` is shorter than ``size_bytes``."""
+    """A packet as the kernel saw it at ``wall_ns``. It is cut if ``data`` is shorter than ``size_bytes``."""
 
     wall_ns: int
     data: bytes
@@ -34,7 +35,7 @@ class Packet(NamedTuple):
 
 
 class Tap:
-    """All packets of these TCP ports, from now on. PermissionError: no right to; OSError: not here."""
+    """Captures all packets of these TCP ports from now on. PermissionError: no privilege; OSError: not supported."""
 
     def __init__(self, ports: Sequence[int], interface: str = "lo", buffer_bytes: int = BUFFER_BYTES) -> None:
         self._socket = raw_socket()
@@ -51,11 +52,11 @@ class Tap:
         self.seen = self.dropped = 0
 
     def fileno(self) -> int:
-        """For ``select``."""
+        """Return the descriptor, for ``select``."""
         return self._socket.fileno()
 
     def read(self) -> Packet | None:
-        """The next packet, None if there is none now."""
+        """Return the next packet, or None if there is none now."""
         try:
             size, about, _, _ = self._socket.recvmsg_into(
                 [self._buffer], socket.CMSG_SPACE(_TIMESPEC.size), socket.MSG_TRUNC
@@ -69,23 +70,23 @@ class Tap:
         return Packet(seconds * 10**9 + nanoseconds, bytes(self._buffer[: min(size, READ_BYTES)]), size)
 
     def count(self) -> None:
-        """Bring ``seen`` and ``dropped`` up to now. The kernel's own counters begin anew whenever they are read."""
+        """Update ``seen`` and ``dropped``. The kernel's own counters are reset whenever they are read."""
         seen, dropped = struct.unpack("II", self._socket.getsockopt(_SOL_PACKET, _PACKET_STATISTICS, 8))
         self.seen += seen
         self.dropped += dropped
 
     def close(self) -> None:
-        """What has not been read is gone."""
+        """Close the socket. Packets that were not read are lost."""
         self._socket.close()
 
 
 def raw_socket() -> socket.socket:
-    """A raw socket that gets nothing yet. PermissionError: we may not have one."""
+    """Return a raw socket that receives nothing yet. Raises PermissionError without the privilege."""
     return socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0)
 
 
 def lacking() -> str | None:
-    """Why nothing can be captured here, None if it can."""
+    """Return the reason why nothing can be captured here, or None."""
     try:
         raw_socket().close()
     except PermissionError:
@@ -96,7 +97,7 @@ def lacking() -> str | None:
 
 
 def wall_ahead_ns() -> int:
-    """How far the wall clock, with which packets are stamped, is ahead of CLOCK_MONOTONIC, by the quickest look."""
+    """Return how far the wall clock, which stamps packets, is ahead of CLOCK_MONOTONIC, by the fastest reading."""
     looks = []
     for _ in range(9):
         before = time.monotonic_ns()
@@ -122,5 +123,5 @@ def _attach(raw: socket.socket, instructions: bytes) -> None:
 def _enlarge(raw: socket.socket, buffer_bytes: int) -> None:
     try:
         raw.setsockopt(socket.SOL_SOCKET, _SO_RCVBUFFORCE, buffer_bytes)
-    except PermissionError:  # needs CAP_NET_ADMIN; without it the system's limit holds
+    except PermissionError:  # needs CAP_NET_ADMIN; without it the system's limit applies
         raw.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, buffer_bytes)

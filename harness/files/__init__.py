@@ -1,13 +1,13 @@
-"""Files on disk: every path on which the project writes and every stored file that it reads goes through here.
+"""File access: every path that the project writes and every stored file that it reads goes through this package.
 
-Run folders come from other people, and clients under test can write wherever their user can. Three rules follow:
+Run folders may come from other people, and a client under test can write wherever its user can. Three rules follow:
 
-- A file is written under a random name, by ``O_EXCL`` and ``O_NOFOLLOW``, and renamed when it is complete. A reader
-  sees the whole file or none, and a link that waits at a name is replaced, never written through.
-- ``root`` is a folder that the user named. Links on the way to it are the user's own; below it none is followed.
-- Only regular files are read, at most so many bytes of them. A pipe cannot block the reader.
+- A file is written under a random name, with ``O_EXCL`` and ``O_NOFOLLOW``, and renamed when it is complete. A reader
+  sees the whole file or none. A link at the target name is replaced, never written through.
+- ``root`` is a folder that the user named. Links on the path to it are the user's own; below it none is followed.
+- Only regular files are read, up to a maximum size. A pipe cannot block the reader.
 
-Folders get mode 700 and files mode 600, whatever the umask says.
+Folders get mode 700 and files mode 600, regardless of the umask.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A log that another process is writing: what has come to it since the last look, in whole lines."""
+"""Follow a log that another process writes, in whole lines."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from harness.files import open_stored
 
 
 class LogTail:
-    """The lines that come to ``log``; what it has already is not among them."""
+    """The lines that are appended to ``log``. Its present content is skipped."""
 
     def __init__(self, log: Path) -> None:
         self._log = log
         self._read_bytes = log.stat().st_size if log.exists() else 0
 
     def new_lines(self) -> list[bytes]:
-        """The whole lines that came since the last call, without their ends."""
+        """Return the complete lines since the last call, without their line ends."""
         with os.fdopen(open_stored(self._log), "rb") as file:
             file.seek(self._read_bytes)
             data = file.read()

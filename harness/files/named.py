@@ -1,7 +1,7 @@
-"""Files that the user names: a link is the user's own, and a pipe or a device is meant as such.
+"""Files that the user names: links are followed, and pipes and devices are used as such.
 
-So ``--junit /dev/stdout``, ``--summary >(tee x)`` and a link into a shared folder work as in a shell. A regular file
-is still replaced in one step; it keeps its mode, and a link to it stays.
+``--junit /dev/stdout``, ``--summary >(tee x)`` and a link into a shared folder therefore work as in a shell. A regular
+file is still replaced in one step. It keeps its mode, and a link to it stays.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from harness.files.reading import MOST_BYTES
 from harness.files.writing import new_file, unwritten
 from harness.model.errors import UsageError
 
-#: As many links as the kernel follows.
+#: The number of links that the kernel follows.
 MOST_LINKS: Final = 40
-#: The umask decides which others may read it.
+#: The umask decides which other users may read it.
 ORDINARY: Final = 0o666
 
 
 def must_be_file(path: Path) -> None:
-    """UsageError if ``path`` is a folder, or no path at all, before a long run tries to write there."""
+    """Raise UsageError if ``path`` is a folder or invalid, before a long run tries to write there."""
     try:
         is_folder = path.is_dir()
     except OSError as error:
@@ -36,7 +36,7 @@ def must_be_file(path: Path) -> None:
 
 
 def write_named(path: Path, data: bytes) -> None:
-    """Write to what the user named. UsageError for a folder, EnvironmentProblem if it cannot be written."""
+    """Write to the path that the user named. UsageError: a folder. EnvironmentProblem: it cannot be written."""
     must_be_file(path)
     try:
         if (stream := _own_stream(path)) is not None:
@@ -54,10 +54,10 @@ def write_named(path: Path, data: bytes) -> None:
 
 
 def read_named(path: Path, most_bytes: int = MOST_BYTES) -> bytes:
-    """The content of what the user named, a pipe too. OSError, also where there is more than ``most_bytes``."""
+    """Read what the user named, even a pipe. Raises OSError, also for more than ``most_bytes``."""
     with path.open("rb") as file:
         size_bytes = os.fstat(file.fileno()).st_size
-        # A pipe or a device has no size to ask for; a chunk at a time takes no more memory than is there.
+        # A pipe or a device has no size. Reading in chunks takes no more memory than there is data.
         chunks, read_bytes = [], 0
         while size_bytes <= most_bytes and (chunk := file.read(2**20)):
             chunks.append(chunk)
@@ -77,9 +77,10 @@ def _replace(path: Path, data: bytes) -> None:
 
 
 def _own_stream(path: Path) -> int | None:
-    """The descriptor of this process that ``path`` stands for, as ``/dev/stdout`` does; None for any other path.
+    """Return this process's descriptor that ``path`` refers to, as ``/dev/stdout`` does, or None.
 
-    Written to as it is: opening it anew would begin at the start of a file to which stdout is redirected.
+    The descriptor is used directly. Opening the path again would start at the beginning of a file to which stdout is
+    redirected.
     """
     at = Path.cwd() / path
     for _ in range(MOST_LINKS):

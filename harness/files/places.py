@@ -1,7 +1,7 @@
-"""Where a file is: its folder as a descriptor, reached from ``root`` without following a link.
+"""The folder of a file as a descriptor, reached from ``root`` without following links.
 
-What comes of the descriptor stays in that folder, also if somebody puts a link in the folder's place meanwhile.
-Functions here raise OSError with a text that names what is in the way.
+Operations on the descriptor stay in that folder, even if the path is replaced by a link meanwhile. The functions of
+this module raise OSError with a message that names the obstacle.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Final
 
 OWN_FOLDER: Final = 0o700
-#: Enough to reach what is in a folder, also in one that its user may not list.
+#: This gives access to the entries of a folder, even of one that its user may not list.
 _REACH: Final = os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC
 
 _KINDS: Final = {
@@ -30,15 +30,15 @@ _KINDS: Final = {
 
 
 def kind_of(mode: int) -> str:
-    """What ``st_mode`` stands for, in words: "a link", "a pipe"."""
+    """Return the file type of an ``st_mode`` in words: "a link", "a pipe"."""
     return _KINDS.get(stat.S_IFMT(mode), "something else")
 
 
 @contextmanager
 def folder(path: Path, root: Path | None = None, *, make: bool = False) -> Iterator[int]:
-    """The folder ``path`` as a descriptor. Below ``root`` (default: ``path`` itself) no link is followed.
+    """Open the folder ``path`` as a descriptor. Below ``root`` (default: ``path`` itself) no link is followed.
 
-    ``make`` creates what is missing, with mode 700. Raises OSError; FileNotFoundError if the folder does not exist.
+    ``make`` creates missing folders with mode 700. Raises OSError, and FileNotFoundError if the folder does not exist.
     """
     at = root or path
     fd = _root(at, make=make)
@@ -55,7 +55,7 @@ def folder(path: Path, root: Path | None = None, *, make: bool = False) -> Itera
 
 @contextmanager
 def listed(path: Path, root: Path | None = None) -> Iterator[int]:
-    """As :func:`folder`, with a descriptor that can be listed and locked."""
+    """Like :func:`folder`, but the descriptor can be listed and locked."""
     with folder(path, root) as reached:
         fd = os.open(".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=reached)
     try:
@@ -65,32 +65,35 @@ def listed(path: Path, root: Path | None = None) -> Iterator[int]:
 
 
 def entries(fd: int) -> list[str]:
-    """The names in a folder that can be listed."""
+    """Return the names in a folder opened by :func:`listed`."""
     with os.scandir(fd) as found:
         return [entry.name for entry in found]
 
 
 @contextmanager
 def home(path: Path, root: Path | None = None, *, make: bool = False) -> Iterator[int]:
-    """The folder in which ``path`` is or will be, as by :func:`folder`."""
+    """Open the folder that contains ``path``, like :func:`folder`. ``path`` itself need not exist."""
     with folder(path.parent, root, make=make) as fd:
         yield fd
 
 
 def make_folder(path: Path, root: Path | None = None) -> None:
-    """Create ``path`` and what is missing above it, with mode 700; one that exists is kept. OSError."""
+    """Create ``path`` and missing parents with mode 700. An existing folder is kept. Raises OSError."""
     with folder(path, root, make=True):
         pass
 
 
 def new_folder(path: Path, root: Path | None = None) -> None:
-    """Create ``path``, with mode 700, in a folder that exists or is created. FileExistsError: something is there."""
+    """Create ``path`` with mode 700, and missing parents. Raises FileExistsError if something exists there."""
     with home(path, root, make=True) as fd:
         os.mkdir(path.name, OWN_FOLDER, dir_fd=fd)
 
 
 def present(path: Path, root: Path | None = None) -> bool:
-    """True if something is at ``path``: also a broken link, or a pipe. OSError: a link or a file is in the way."""
+    """Return True if anything is at ``path``, even a broken link or a pipe.
+
+    Raises OSError if a parent is a link or a file.
+    """
     try:
         with home(path, root) as fd:
             os.stat(path.name, dir_fd=fd, follow_symlinks=False)

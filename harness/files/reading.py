@@ -1,7 +1,7 @@
-"""Reads stored files: regular ones alone, of bounded size, without following a link below ``root``.
+"""Read stored files: only regular files of bounded size, without following a link below ``root``.
 
-A run folder may come from anywhere: a pipe in the place of a file would block its reader, a device or a link would
-read something else, and a sparse file of a terabyte fits on any disk.
+A run folder may come from anywhere. A pipe in place of a file would block its reader, a device or a link would read
+something else, and a sparse file of a terabyte fits on any disk.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from typing import Final
 
 from harness.files import places
 
-#: No stored file of ours is larger: 100 times the evidence of an ordinary trial.
+#: The maximum for a stored file: 100 times the evidence of an ordinary trial.
 MOST_BYTES: Final = 512 * 2**20
 
 
 def open_stored(path: Path, root: Path | None = None) -> int:
-    """A descriptor to read the regular file ``path``. OSError, with what is there instead of a regular file."""
+    """Open the regular file ``path`` for reading. Raises OSError with the file's type if it is not a regular file."""
     with places.home(path, root) as folder:
-        # Asked before it is opened, since opening a device can do something.
+        # The check precedes the open, because opening a device can have side effects.
         _must_be_regular(os.stat(path.name, dir_fd=folder, follow_symlinks=False))
         flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
         fd = os.open(path.name, flags, dir_fd=folder)
@@ -34,7 +34,7 @@ def open_stored(path: Path, root: Path | None = None) -> int:
 
 
 def read_stored(path: Path, root: Path | None = None, most_bytes: int = MOST_BYTES) -> bytes:
-    """The content of a stored file. OSError: it is missing, not a regular file, too large, or growing."""
+    """Return the content of a stored file. OSError: it is missing, not a regular file, too large, or growing."""
     with os.fdopen(open_stored(path, root), "rb") as file:
         size_bytes = os.fstat(file.fileno()).st_size
         if size_bytes > most_bytes:
@@ -46,7 +46,7 @@ def read_stored(path: Path, root: Path | None = None, most_bytes: int = MOST_BYT
 
 
 def tail(path: Path, most_bytes: int, root: Path | None = None) -> str:
-    """The end of a stored text; empty if there is no readable file."""
+    """Return the end of a stored text, or an empty string if there is no readable file."""
     try:
         with os.fdopen(open_stored(path, root), "rb") as file:
             file.seek(max(0, os.fstat(file.fileno()).st_size - most_bytes))
@@ -56,7 +56,7 @@ def tail(path: Path, most_bytes: int, root: Path | None = None) -> str:
 
 
 def names(folder: Path, root: Path | None = None) -> list[str]:
-    """The names of the regular files in a folder, sorted. OSError if it cannot be listed."""
+    """Return the names of the regular files in a folder, sorted. Raises OSError if it cannot be listed."""
     with places.listed(folder, root) as fd, os.scandir(fd) as entries:
         return sorted(entry.name for entry in entries if entry.is_file(follow_symlinks=False))
 

@@ -1,7 +1,7 @@
-"""Removes files and folders: no link is followed, and no folder is too deep.
+"""Remove files and folders of any depth, without following links.
 
-A client can leave folders in folders by the ten thousand, or folders that deny their owner everything. So a folder is
-moved up to the top before it is emptied: three descriptors and no recursion are enough for any depth.
+A client can leave tens of thousands of nested folders, or folders without any permissions. Each nested folder is
+therefore moved to the top before it is emptied, so that three descriptors and no recursion are enough for any depth.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ _FOLDER: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 def remove_tree(path: Path, root: Path | None = None) -> None:
-    """Remove ``path`` with all that is in it; a link is removed, not what it leads to. No error if nothing is there.
+    """Remove ``path`` with everything in it. A link is removed, but not its target.
 
-    OSError: something could not be removed.
+    It is not an error if ``path`` does not exist. Raises OSError if something cannot be removed.
     """
     with suppress(FileNotFoundError), places.home(path, root) as parent:
         _remove(parent, path.name)
@@ -40,14 +40,14 @@ def _remove(parent: int, name: str) -> None:
 
 
 def _flatten(top: int, name: str) -> None:
-    """Remove what is at ``name``; the folders in it move to ``top``."""
+    """Remove the entry ``name``. Folders inside it are moved to ``top``."""
     if _unlinked(top, name):
         return
     folder = _opened(top, name)
     try:
         for inner in places.entries(folder):
             if not _unlinked(folder, inner):
-                os.close(_opened(folder, inner))  # to be moved, a folder has to be writable
+                os.close(_opened(folder, inner))  # a folder has to be writable to be moved
                 os.rename(inner, token_hex(16), src_dir_fd=folder, dst_dir_fd=top)
     finally:
         os.close(folder)
@@ -55,7 +55,7 @@ def _flatten(top: int, name: str) -> None:
 
 
 def _unlinked(parent: int, name: str) -> bool:
-    """Remove anything but a folder; False for a folder."""
+    """Remove anything but a folder. Return False for a folder."""
     try:
         os.unlink(name, dir_fd=parent)
     except FileNotFoundError:
@@ -66,7 +66,7 @@ def _unlinked(parent: int, name: str) -> bool:
 
 
 def _opened(parent: int, name: str) -> int:
-    """The folder ``name``, made accessible to its owner."""
+    """Open the folder ``name``, after giving its owner access to it."""
     path = os.open(name, os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=parent)
     try:
         if os.fstat(path).st_mode & places.OWN_FOLDER != places.OWN_FOLDER:

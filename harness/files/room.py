@@ -1,4 +1,4 @@
-"""Whether a disk is full: what a client does that cannot write is no evidence against it."""
+"""Check for a full disk: a client that cannot write because of it must not be blamed."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import os
 from pathlib import Path
 from typing import Final
 
-#: About what the evidence of one trial takes before it is compressed.
+#: Roughly the size of one trial's evidence before compression.
 LEAST_BYTES: Final = 2**20
 
 
 def lack_of_room(*folders: Path) -> str | None:
-    """The sentence on the first of the folders whose disk is full; None if there is room, or it cannot be told."""
+    """Return a sentence about the first folder whose disk is full, or None if there is room or it is unknown."""
     for folder in folders:
         try:
             disk = os.statvfs(folder)

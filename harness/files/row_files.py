@@ -1,6 +1,6 @@
-"""Structs as files of a run: one JSON document, or compressed JSON lines.
+"""Store structs as files of a run: as one JSON document, or as compressed JSON lines.
 
-The memory that they will take is bounded before they are decoded.
+The memory that they will take is limited before they are decoded.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ T = TypeVar("T")
 
 
 def write_json(path: Path, row: Any, root: Path | None = None) -> None:
-    """One struct as one JSON document."""
+    """Write one struct as one JSON document."""
     files.write_whole(path, msgspec.json.format(msgspec.json.encode(row), indent=1) + b"\n", root)
 
 
 def write_rows(path: Path, rows: Iterable[Any], root: Path | None = None) -> None:
-    """Structs as JSON lines, compressed, under the name of :func:`harness.files.zstd.at_rest`."""
+    """Write structs as compressed JSON lines, under the name that :func:`harness.files.zstd.at_rest` gives."""
     write_lines(path, encoded(rows), root)
 
 
@@ -67,21 +67,21 @@ def _read(path: Path, kind: Any, root: Path | None, room: Room, *, lines: bool) 
 
 
 def read_json(path: Path, kind: type[T], root: Path | None = None, room: Room | None = None) -> T:
-    """One struct from one JSON document; UsageError with the file and the place if it does not fit.
+    """Read one struct from one JSON document. Raises UsageError with the file and the position if it does not fit.
 
-    ``room``: what may be taken for it and for others, if not as much as for the evidence of a trial.
+    ``room`` is the memory available for this and other files. The default is the limit for the evidence of a trial.
     """
     row: T = _read(path, kind, root, room or Room(), lines=False)
     return row
 
 
 def read_rows(path: Path, kind: Any, root: Path | None = None, room: Room | None = None) -> tuple[Any, ...]:
-    """Structs from JSON lines, compressed or, of older runs, plain; ``room`` as of :func:`read_json`."""
+    """Read structs from JSON lines, compressed or (in older runs) plain. ``room`` is as in :func:`read_json`."""
     return tuple(_read(at_rest(path, root), kind, root, room or Room(), lines=True))
 
 
 def at_rest(path: Path, root: Path | None) -> Path:
-    """Where the rows of ``path`` are: compressed, or plain where there is nothing under that name."""
+    """Return the path of the rows of ``path``: the compressed file if it exists, else the plain one."""
     compressed = zstd.at_rest(path)
     with looking(path.parent):
         return compressed if files.present(compressed, root) else path
@@ -89,7 +89,7 @@ def at_rest(path: Path, root: Path | None) -> Path:
 
 @contextmanager
 def looking(folder: Path) -> Iterator[None]:
-    """What cannot be looked at in a run's folder, as UsageError."""
+    """Turn an OSError on access to a run's folder into UsageError."""
     try:
         yield
     except OSError as error:

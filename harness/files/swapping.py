@@ -1,6 +1,6 @@
-"""Builds a folder beside its place and puts it there when it is complete, in the place of the one before.
+"""Build a folder beside its final place, and move it there when it is complete, replacing an earlier one.
 
-The folder under construction is locked. One without a lock was left by a process that is gone, and is removed.
+The folder is locked while it is being built. One without a lock was left by a process that has ended, and is removed.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from harness.files import places
 from harness.files.removal import remove_tree
 from harness.files.writing import unwritten
 
-#: How often another process may put its own folder in place between our two renames.
+#: How often another process may put its own folder in place between the two renames.
 PATIENCE: Final = 100
 _SUFFIX: Final = ".building"
 
@@ -30,10 +30,10 @@ def built(
     may_replace: Callable[[Path], object] = lambda _: None,
     hint: str | None = None,
 ) -> Iterator[Path]:
-    """A new folder, mode 700, which is ``final`` when the block ends; if the block raises, ``final`` stays as it was.
+    """Yield a new folder, mode 700, which replaces ``final`` when the block ends. If the block raises, ``final`` stays.
 
-    ``may_replace`` is asked before each replacement, and raises if what is at ``final`` has to stay.
-    EnvironmentProblem, with ``hint``: it cannot be written, or the block raised OSError.
+    ``may_replace`` is called before each replacement, and raises if what is at ``final`` has to stay. Raises
+    EnvironmentProblem, with ``hint``, if the folder cannot be written or the block raised OSError.
     """
     root = root or final.parent
     building = _beside(final)
@@ -50,13 +50,13 @@ def built(
         if isinstance(error, OSError):
             raise unwritten(final, error, hint) from error
         raise
-    with suppress(OSError):  # what is left of it is removed by the next one
+    with suppress(OSError):  # the next call removes the rest
         for each in retired:
             remove_tree(each, root)
 
 
 def _swap(building: Path, final: Path, root: Path, may_replace: Callable[[Path], object]) -> list[Path]:
-    """Put ``building`` at ``final``; what was there, now beside it."""
+    """Move ``building`` to ``final``. Return the paths of the folders that were replaced."""
     retired: list[Path] = []
     with places.home(final, root) as parent:
         for _ in range(PATIENCE):
@@ -72,10 +72,10 @@ def _swap(building: Path, final: Path, root: Path, may_replace: Callable[[Path],
                     with suppress(OSError):
                         os.rename(aside.name, final.name, src_dir_fd=parent, dst_dir_fd=parent)
                     raise
-                # Another process was quicker.
+                # Another process was faster.
             else:
                 return retired
-    raise OSError(errno.EBUSY, f"others put folders at {final} all the time")
+    raise OSError(errno.EBUSY, f"other processes keep replacing {final}")
 
 
 def _beside(final: Path) -> Path:
@@ -84,7 +84,7 @@ def _beside(final: Path) -> Path:
 
 @contextmanager
 def _locked(path: Path, root: Path) -> Iterator[None]:
-    """The lock of a folder. BlockingIOError: somebody has it."""
+    """Hold the lock of a folder. Raises BlockingIOError if another process holds it."""
     with places.listed(path, root) as fd:
         fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
         yield

@@ -1,4 +1,4 @@
-"""Writes files: under a random name in their own folder, then by one rename."""
+"""Write files: under a random name in the target folder, followed by one rename."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ _NEW: Final = os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 @contextmanager
 def new_file(path: Path, root: Path | None = None, mode: int = OWN_FILE) -> Iterator[BinaryIO]:
-    """A file, readable too, that is at ``path`` when the block ends, and nowhere if the block raises.
+    """Yield a new readable and writable file, which is moved to ``path`` when the block ends without an error.
 
-    Whatever was at ``path`` is replaced, a link too, but not a folder. Missing folders are created. Raises OSError.
+    It replaces anything at ``path`` but a folder, including a link. Missing folders are created. Raises OSError.
     """
     with places.home(path, root, make=True) as folder:
         partial = f".{token_hex(8)}{_PARTIAL}"
@@ -41,14 +41,14 @@ def new_file(path: Path, root: Path | None = None, mode: int = OWN_FILE) -> Iter
 
 
 def create(path: Path) -> BinaryIO:
-    """A new file in a folder of ours that is not visible yet. OSError: something is at ``path``."""
+    """Create a file in an own folder that is not visible yet. Raises OSError if ``path`` exists."""
     return os.fdopen(os.open(path, os.O_WRONLY | _NEW, OWN_FILE), "wb")
 
 
 def write_whole(path: Path, data: bytes, root: Path | None = None) -> None:
-    """Write ``data`` to ``path``, completely or not at all. EnvironmentProblem if that fails, as on a full disk.
+    """Write ``data`` to ``path``, completely or not at all. Raises EnvironmentProblem, for example for a full disk.
 
-    Several processes can write the same path: one of them is the last.
+    If several processes write the same path, the last one wins.
     """
     try:
         with new_file(path, root) as file:
@@ -60,12 +60,12 @@ def write_whole(path: Path, data: bytes, root: Path | None = None) -> None:
 def unwritten(
     path: Path, error: OSError, hint: str | None = "name a writable folder with --out-dir"
 ) -> EnvironmentProblem:
-    """The error for ``path`` that could not be written."""
+    """Return the error for a ``path`` that could not be written."""
     return EnvironmentProblem(f"cannot write {path}: {error.strerror or error}", hint=hint)
 
 
 def remove_partials(folder: Path) -> None:
-    """Remove what a writer that was killed left in a folder in which nothing is being written. OSError."""
+    """Remove the partial files that a killed writer left. Nothing may be writing in the folder. Raises OSError."""
     with places.listed(folder) as fd:
         for name in places.entries(fd):
             if name.startswith(".") and name.endswith(_PARTIAL):
@@ -73,7 +73,7 @@ def remove_partials(folder: Path) -> None:
 
 
 def open_log(path: Path) -> BinaryIO:
-    """A log to append to, created if it is missing. OSError: a link, a pipe or a folder is in its place."""
+    """Open a log for appending, and create it if it is missing. Raises OSError for a link, a pipe or a folder."""
     flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
     fd = os.open(path, flags, OWN_FILE)
     if not stat.S_ISREG(mode := os.fstat(fd).st_mode):

@@ -1,7 +1,7 @@
-"""Rows at rest: one zstd frame a file, with its length and its checksum. ``zstdcat`` shows what is in it.
+"""Rows at rest: one zstd frame per file, with its length and its checksum. ``zstdcat`` shows the content.
 
-What a file claims is not believed: at most a given number of bytes comes out of it, and anything but one whole frame is
-an error. Files of such rows are named ``.zst``; those of older runs are plain, and are read as well.
+A file's claims are not trusted: at most a given number of bytes is decompressed, and anything but one whole frame is an
+error. Files of such rows end in ``.zst``. Those of older runs are plain, and can be read as well.
 """
 
 from __future__ import annotations
@@ -14,28 +14,29 @@ import zstandard
 from harness.files import MOST_BYTES
 
 SUFFIX: Final = ".zst"
-#: A tenth of the size or less, in two milliseconds a trial; higher levels take five times as long for a sixth of that.
+#: A tenth of the size or less, in two milliseconds per trial. Higher levels take five times as long and save only
+#: another sixth.
 _LEVEL: Final = 3
 
-#: What headers, one block of nothing and a checksum take at most.
+#: The maximum for headers, one empty block and a checksum.
 _LONGEST_EMPTY: Final = 25
 
 
 class Damaged(ValueError):
-    """It is not one whole frame, or holds too much; the message says which."""
+    """The data is not one whole frame, or is too large. The message says which."""
 
 
 def packed(data: bytes) -> bytes:
-    """``data`` as one frame; the same data gives the same frame. Damaged if it is more than could be read again."""
+    """Return ``data`` as one frame, deterministically. Raises Damaged if it is too large to be read again."""
     _assert_bounded(len(data), MOST_BYTES)
     return zstandard.ZstdCompressor(level=_LEVEL, write_checksum=True).compress(data)
 
 
 def unpacked(frame: bytes, most_bytes: int = MOST_BYTES) -> bytes:
-    """What is in ``frame``, at most ``most_bytes``. Damaged for anything else than one whole frame."""
+    """Return the content of ``frame``, at most ``most_bytes``. Raises Damaged for anything but one whole frame."""
     try:
         size = zstandard.get_frame_parameters(frame).content_size
-        if size == zstandard.CONTENTSIZE_UNKNOWN:  # made by a pipe
+        if size == zstandard.CONTENTSIZE_UNKNOWN:  # written from a pipe
             size = most_bytes
         _assert_bounded(size, most_bytes)
         if size == 0:
@@ -47,15 +48,15 @@ def unpacked(frame: bytes, most_bytes: int = MOST_BYTES) -> bytes:
 
 
 def _nothing(frame: bytes) -> bytes:
-    """A frame that says it is empty, which the library would not look into."""
+    """Check a frame that claims to be empty, since the library would not read its content."""
     stream = zstandard.ZstdDecompressor().decompressobj()
     if len(frame) > _LONGEST_EMPTY or stream.decompress(frame) or not stream.eof or stream.unused_data:
-        raise zstandard.ZstdError("it says that it is empty, and is not")
+        raise zstandard.ZstdError("it claims to be empty, but is not")
     return b""
 
 
 def at_rest(path: Path) -> Path:
-    """Under which name the rows of ``path`` are kept."""
+    """Return the name under which the rows of ``path`` are stored."""
     return path.with_name(path.name + SUFFIX)
 
 

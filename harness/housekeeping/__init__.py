@@ -1,7 +1,7 @@
-"""What ``kafka-trial prune`` removes: runs, installations, caches.
+"""Implementation of ``kafka-trial prune``, which removes runs, installations and caches.
 
-``runs`` and ``installed`` find what there is; ``plan``, a pure function, decides what goes; ``removal`` removes each
-thing under the lock of those who would use it. What lacks the marks that we leave stays, and no link is followed.
+``runs`` and ``installed`` find what exists. ``plan``, a pure function, decides what to remove. ``removal`` removes each
+item under the lock of its users. Anything without the project's marks is kept, and links are not followed.
 """
 
 from __future__ import annotations

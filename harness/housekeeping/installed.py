@@ -1,7 +1,7 @@
-"""What the cache holds: installations, each with its lock beside it, and the caches of tools that all builds share.
+"""The contents of the cache: installations, each with its lock beside it, and the tools' caches that all builds share.
 
-An installation is in use while a kafka-trial holds it (:mod:`harness.provision.uses`), or while a process runs from it,
-started by anyone. A cache is in use while something is being installed.
+An installation is in use while a kafka-trial holds it (:mod:`harness.provision.uses`), or while any process runs from
+it, no matter who started it. A cache is in use while something is being installed.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ from harness.housekeeping.plan import Found, Kind
 from harness.provision import lock_files, uses
 from harness.provision.caches import lock_file_of
 
-#: Folders of the cache in which older versions have their installations.
+#: Folders of the cache where older versions of the project put their installations.
 OLDER: Final = ("ecj", "go/programs", "java", "kafka", "node", "python", "rust", "toxiproxy")
-#: What is made anew, or fetched anew, when it is wanted.
+#: Folders whose content is made or fetched again when it is needed.
 CACHES: Final = ("class-data", "go/build", "go/modules", "go/path", "npm")
-#: Where they are now, by kind, each with a manifest beside it.
+#: The present folder of installations, which contains one folder per kind, and the suffix of their manifests.
 INSTALLED, MANIFEST = "installed", ".manifest"
 IN_USE = "a running process uses it"
 INSTALLING = "something is being installed"
 
 
 def found(cache: Path) -> list[Found]:
-    """Installations, what lies among them without being one, and caches; those that are in use stay."""
-    cache = Path(os.path.realpath(cache))  # the cache itself may be a link of the user's, nothing in it
+    """Return installations, other items among them, and caches. Those in use are marked to stay."""
+    cache = Path(os.path.realpath(cache))  # resolves a link to the cache; links in the cache are not followed
     kinds = [*OLDER, *(f"{INSTALLED}/{path.name}" for path in _inside(cache, INSTALLED))]
     there = (_found(path) for kind in kinds for path in _inside(cache, kind))
     things = [each for each in there if each is not None]
@@ -43,7 +43,7 @@ def found(cache: Path) -> list[Found]:
 
 
 def users_of(paths: Iterable[Path]) -> Mapping[Path, int]:
-    """Which of these folders a process runs from, in or with: the folder -> one such process."""
+    """Return those of ``paths`` that a process runs from, in or with: folder -> the id of one such process."""
     wanted = {path: (str(path), f"{path}{os.sep}") for path in paths}
     users: dict[Path, int] = {}
     for process in psutil.process_iter():
@@ -55,7 +55,7 @@ def users_of(paths: Iterable[Path]) -> Mapping[Path, int]:
 
 
 def _told(process: psutil.Process) -> list[str]:
-    """All paths that a process tells: its program, its folder, its arguments."""
+    """Return all paths that a process exposes: its program, its working folder, its arguments."""
     told: list[str] = []
     for ask in (process.exe, process.cwd):
         with suppress(psutil.Error, OSError):
@@ -66,7 +66,7 @@ def _told(process: psutil.Process) -> list[str]:
 
 
 def _inside(cache: Path, kind: str) -> Iterator[Path]:
-    """What lies in a folder of the cache but hidden files and manifests; nothing where a link leads there."""
+    """Yield the entries of a cache folder, without hidden files and manifests. A linked folder yields nothing."""
     folder = cache / kind
     with suppress(FileNotFoundError, NotADirectoryError, PermissionError):
         if folder.resolve() == folder:
@@ -78,7 +78,7 @@ def _is_aside(path: Path) -> bool:
 
 
 def _found(path: Path) -> Found | None:
-    """What is there; None if it went meanwhile."""
+    """Return what is at ``path``, or None if it was removed meanwhile."""
     try:
         return _known(path)
     except FileNotFoundError:
@@ -90,7 +90,7 @@ def _found(path: Path) -> Found | None:
 def _known(path: Path) -> Found:
     status = path.lstat()
     if not stat.S_ISDIR(status.st_mode):
-        what = "a link" if stat.S_ISLNK(status.st_mode) else "no folder"
+        what = "a link" if stat.S_ISLNK(status.st_mode) else "not a folder"
         return Found(Kind.STRANGER, path, status.st_mtime, f"it is {what}")
     if not lock_file_of(path).is_file():
         return Found(Kind.STRANGER, path, status.st_mtime, "we have not installed it: it has no lock")
@@ -98,7 +98,7 @@ def _known(path: Path) -> Found:
 
 
 def _is_installing(folder: Path) -> bool:
-    """True if somebody holds the lock of an installation: what it builds may read any cache."""
+    """Return True if a process holds the lock of an installation, whose build may read any cache."""
     for path in folder.glob(".*.lock"):
         with suppress(OSError):
             if lock_files.is_held(path):
@@ -114,7 +114,7 @@ def _caches(cache: Path) -> Iterator[Path]:
 
 
 def aside(cache: Path) -> Path:
-    """Where a cache is while it is removed, so that a process that needs it in the meantime begins a new one."""
+    """Return the path to which a cache is moved for its removal, so that other processes start a new one."""
     return cache.with_name(f".{cache.name}.removed")
 
 

@@ -1,7 +1,7 @@
-"""Which of the things that were found go: a pure function of what they are, what was asked for, and the time.
+"""Decide which items to remove: a pure function of the items, the request, and the time.
 
-A thing goes only if everything that was asked of its kind agrees: a run that is older than ``--older-than`` stays if it
-is among the last ``--keep``. What nothing was asked of stays, and so does what has a reason of its own.
+An item is removed only if all conditions for its kind hold: a run that is older than ``--older-than`` stays if it is
+among the last ``--keep``. Items of a kind that was not requested stay, and so do items that have a reason to stay.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from harness.model.units import some, told_s
 
 
 class Kind(StrEnum):
-    """What a thing is; a ``STRANGER`` lies among ours without their marks."""
+    """The kind of an item. A ``STRANGER`` is located among the project's items but lacks their marks."""
 
     RUN = "run"
     INSTALLATION = "installation"
@@ -25,7 +25,7 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True)
 class Found:
-    """One thing: when it was used last (seconds since 1970), and why it ``stays`` whatever is asked for, if it does."""
+    """One item: its last use (seconds since 1970), and the reason why it ``stays`` in any case, or ""."""
 
     kind: Kind
     path: Path
@@ -35,7 +35,7 @@ class Found:
 
 @dataclass(frozen=True)
 class Wanted:
-    """What was asked for; None and False: nothing of that kind."""
+    """The request. None and False exclude a kind."""
 
     older_than_s: float | None = None
     keep: int | None = None
@@ -44,30 +44,30 @@ class Wanted:
 
     @property
     def runs(self) -> bool:
-        """True if runs were asked for."""
+        """True if runs were requested."""
         return self.older_than_s is not None or self.keep is not None
 
     @property
     def anything(self) -> bool:
-        """True if there is something to look for."""
+        """True if any kind was requested."""
         return self.runs or self.unused_for_s is not None or self.caches
 
 
 @dataclass(frozen=True)
 class Decision:
-    """A thing, and why it stays; empty: it goes."""
+    """An item and the reason why it stays. It is removed if that is empty."""
 
     found: Found
     stays: str
 
     @property
     def goes(self) -> bool:
-        """True if it is to be removed."""
+        """True if the item is to be removed."""
         return not self.stays
 
 
 def plan(things: Iterable[Found], wanted: Wanted, now_s: float) -> list[Decision]:
-    """A decision on each thing, in the order in which they came. Runs that have to stay count among the last ones."""
+    """Return a decision on each item, in the given order. Runs that have to stay count among the last ones."""
     things = list(things)
     runs = sorted(
         (thing for thing in things if thing.kind is Kind.RUN), key=lambda run: (run.used_s, run.path.name)

@@ -1,6 +1,6 @@
-"""Removing one thing, under the lock of those who would use it; and how large it is.
+"""Remove one item under the lock of its users, and determine its size.
 
-``run.json`` goes last, so that a run of which something could not be removed is still known as one.
+``run.json`` is removed last, so that a partly removed run is still recognised as a run.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ _Locked = Callable[[Path], AbstractContextManager[int]]
 
 
 class InUse(Exception):
-    """It has come into use since it was found; the sentence says by which process."""
+    """The item is in use since it was found. The message says by what."""
 
 
 def remove(thing: Found) -> str:
-    """Remove a thing; why something of it stayed, or nothing if it is gone, by whomever. InUse: all of it stays."""
+    """Remove an item. Return why a part of it stayed, or "" if it is gone. InUse: all of it stays."""
     locked, removed = _WAYS[thing.kind]
     if not os.access(
         thing.path.parent, os.W_OK | os.X_OK, effective_ids=True
-    ):  # before anything is gone from it
+    ):  # before any part of it is removed
         return f"{thing.path.parent} cannot be written"
     try:
         with locked(thing.path) as lock:
@@ -39,14 +39,14 @@ def remove(thing: Found) -> str:
     except OSError as error:
         if not os.path.lexists(thing.path):
             return ""
-        return f"it could not be removed whole: {error.strerror or error}"
+        return f"it could not be removed completely: {error.strerror or error}"
     return ""
 
 
 def look(thing: Found) -> str:
-    """What would keep a thing from being removed, as far as that can be said without doing it. InUse as above.
+    """Return what would prevent the removal of an item, as far as can be checked. Raises InUse as above.
 
-    Only a run is locked for it, and only one that would go: while it is, no process can begin to use it.
+    Only a run is locked for this, and only one that would be removed. No process can start to use it during the check.
     """
     try:
         if thing.kind is Kind.RUN:
@@ -60,7 +60,7 @@ def look(thing: Found) -> str:
 
 
 def size_bytes(path: Path) -> int:
-    """What a folder takes on the disk, links not followed; what cannot be looked at counts for nothing."""
+    """Return the disk usage of a folder, without following links. Unreadable parts count as 0."""
     total, folders = 0, [path]
     while folders:
         try:
@@ -75,7 +75,7 @@ def size_bytes(path: Path) -> int:
 
 
 def _remove_run(path: Path, folder: int) -> None:
-    """By the folder's descriptor: what is put in its place meanwhile is not touched."""
+    """Remove a run through the folder's descriptor, so that a replacement at its path is not affected."""
     root = Path(f"/proc/self/fd/{folder}")
     for name in os.listdir(folder):
         if name != RUN:
@@ -85,7 +85,7 @@ def _remove_run(path: Path, folder: int) -> None:
 
 
 def _remove_installation(path: Path, _: int) -> None:
-    """The manifest goes first: without one an installation is not used."""
+    """Remove the manifest first: without one, an installation is not used."""
     manifest.path_of(path).unlink(missing_ok=True)
     remove_tree(path, path.parent)
 
@@ -97,7 +97,7 @@ def _remove_cache(path: Path, _: int) -> None:
     remove_tree(aside, aside.parent)
 
 
-#: For each kind, whose lock it takes, and how it goes.
+#: Kind -> the lock for its removal, and the function that removes it.
 _WAYS: Final[Mapping[Kind, tuple[_Locked, Callable[[Path, int], None]]]] = {
     Kind.RUN: (runs.claimed, _remove_run),
     Kind.INSTALLATION: (uses.alone, _remove_installation),

@@ -1,6 +1,6 @@
 """The runs in a folder of runs.
 
-The mark of a run is its ``run.json``. The process that carries a run out holds the lock of its folder.
+A folder is a run if it contains a ``run.json``. The process that executes a run holds the lock of its folder.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from harness.model.errors import UsageError
 from harness.model.path_names import folder_name
 from harness.model.run_files import LATEST, RUN
 
-#: A pointer's name with its line break.
+#: The maximum length of the pointer file: a run's name with its line break.
 LONGEST = 256
 IN_USE = "another process is working on it"
 
 
 class _Mark(msgspec.Struct):
-    """What every ``run.json`` of ours has, of any version."""
+    """The fields that ``run.json`` has in every version."""
 
     run_id: str
     started_utc: str
@@ -34,9 +34,9 @@ class _Mark(msgspec.Struct):
 
 
 def found(folder: Path) -> list[Found]:
-    """What is in a folder of runs, by name; the pointer to the latest run and hidden files aside.
+    """Return the items in a folder of runs by name, without hidden files and the pointer to the latest run.
 
-    UsageError: it is no folder, cannot be read, or is a run itself.
+    Raises UsageError if it is not a folder, cannot be read, or is a run itself.
     """
     if (folder / RUN).exists():
         raise UsageError(f"{folder} is a run", hint="name the folder that it is in")
@@ -50,9 +50,9 @@ def found(folder: Path) -> list[Found]:
 
 @contextmanager
 def claimed(run: Path) -> Iterator[int]:
-    """A run's folder as a descriptor, which keeps everybody else from carrying the run out.
+    """Lock a run's folder, so that no other process can execute the run, and yield its descriptor.
 
-    BlockingIOError: somebody does; OSError: it is no folder.
+    Raises BlockingIOError if the run is being executed, and OSError if it is not a folder.
     """
     folder = os.open(run, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
     try:
@@ -63,9 +63,9 @@ def claimed(run: Path) -> Iterator[int]:
 
 
 def mend_latest(folder: Path) -> None:
-    """Have the pointer lead to the newest run where its own is gone; without any run there is none.
+    """Point to the newest run if the run that the pointer names is gone. Without any run, remove the pointer.
 
-    EnvironmentProblem: it cannot be written.
+    Raises EnvironmentProblem if it cannot be written.
     """
     latest = folder / LATEST
     if os.path.lexists(folder / _pointed_at(latest)):
@@ -83,7 +83,7 @@ def _is_aside(entry: os.DirEntry[str]) -> bool:
 
 
 def _found(path: Path) -> Found | None:
-    """What is there; None if it went meanwhile."""
+    """Return what is at ``path``, or None if it was removed meanwhile."""
     try:
         status = path.lstat()
         why = _stranger(path, status)
@@ -97,24 +97,24 @@ def _found(path: Path) -> Found | None:
 
 
 def _stranger(path: Path, status: os.stat_result) -> str:
-    """Why it is no run of ours; empty if it is."""
+    """Return why it is not a run of this project, or "" if it is."""
     if not stat.S_ISDIR(status.st_mode):
-        return "it is a link" if stat.S_ISLNK(status.st_mode) else "it is no folder"
+        return "it is a link" if stat.S_ISLNK(status.st_mode) else "it is not a folder"
     try:
         folder_name(path.name, "run")
     except UsageError:
-        return "no run of ours has such a name"
+        return "its name is not that of a run"
     try:
         msgspec.json.decode(files.read_stored(path / RUN, path), type=_Mark)
     except FileNotFoundError:
         return f"it has no {RUN}"
     except (OSError, msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-        return f"its {RUN} is none of ours"
+        return f"its {RUN} was not written by kafka-trial"
     return ""
 
 
 def _pointed_at(latest: Path) -> str:
-    """The name that the pointer holds; its own where it holds none, or is no file of ours: it is left as it is then."""
+    """Return the name in the pointer, or the pointer's own name if it is invalid, so that it is left unchanged."""
     try:
         return folder_name(
             files.read_stored(latest, latest.parent, LONGEST).decode(errors="replace").strip(), "run"

@@ -1,1 +1,1 @@
-"""How much a client, a stored file and a trial may take, and who counts it."""
+"""The limits for a client, a stored file and a trial, and the meters that enforce them."""

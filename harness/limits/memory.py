@@ -1,7 +1,7 @@
-"""How much memory stored rows take when they are read, judged and reported: estimated from their bytes, beforehand.
+"""Estimate the memory that stored rows take when they are read, judged and reported, before they are decoded.
 
-A run's folder may come from anybody, and a few kilobytes of it may unpack to millions of objects. The estimate is what
-the most expensive rows took that were measured, of any kind: so much for each value of the JSON, so much for each byte.
+A run's folder may come from anyone, and a few kilobytes of it may decode to millions of objects. The estimate assumes
+the most expensive rows of any kind that were measured: a fixed amount for each JSON value, and another for each byte.
 """
 
 from __future__ import annotations
@@ -10,9 +10,9 @@ from typing import Final
 
 from harness.limits.meter import EVIDENCE, MIB
 
-#: Of a run's plan, which is in memory beside the evidence: 8,000 trials.
+#: The limit for a run's plan, which is in memory together with the evidence: 8,000 trials.
 PLAN_BYTES: Final = 160 * MIB
-#: Of all verdicts of a run together: so much, and for each trial three times what an ordinary verdict is estimated at.
+#: The limit for all verdicts of a run: this base, plus three times the estimate of an ordinary verdict per trial.
 VERDICTS_BYTES: Final = 96 * MIB
 A_VERDICT: Final = MIB // 2
 
@@ -21,7 +21,7 @@ A_BYTE: Final = 5
 
 
 class Room:
-    """The memory that is left of ``most_bytes`` for what is read."""
+    """The part of ``most_bytes`` of memory that is still available for reading."""
 
     def __init__(self, most_bytes: int = EVIDENCE.base) -> None:
         self.most_bytes = most_bytes
@@ -29,21 +29,21 @@ class Room:
 
     @property
     def left_bytes(self) -> int:
-        """No longer JSON than this can have room."""
+        """The maximum length of JSON that can still fit."""
         return (self.most_bytes - self.taken_bytes) // A_BYTE
 
     def take(self, data: bytes) -> None:
-        """Take what this JSON needs. Crowded if there is not as much left; then nothing is taken."""
+        """Reserve the memory for this JSON. Raises Crowded, and reserves nothing, if it does not fit."""
         if (taken := self.taken_bytes + needed(data)) > self.most_bytes:
             raise Crowded(f"it would take {taken:,} bytes of memory; {self.most_bytes:,} at most")
         self.taken_bytes = taken
 
 
 class Crowded(Exception):
-    """It holds more than may be read; the sentence says how much."""
+    """The data exceeds the memory for reading. The message contains the amount."""
 
 
 def needed(data: bytes) -> int:
-    """What this JSON takes: each value is an object, follows a comma, or comes first in an object or a list."""
+    """Return the estimate for this JSON: each value is an object, follows a comma, or is first in an object or list."""
     values = sum(map(data.count, (b",", b"[", b"{", b"}")))
     return A_VALUE * values + A_BYTE * len(data)

@@ -1,7 +1,7 @@
-"""What an event may hold: strings and tables of some length, values of some depth, so that nobody behind us need ask.
+"""Limit the content of an event: the length of strings and tables, and the nesting of values.
 
-A string that is too long is cut, and says how much is missing: it is a message for people. A table that is too long is
-no message, and breaks the contract.
+Later code can rely on these limits. A string that is too long is cut and says how much is missing, since it is a
+message for people. A table that is too long breaks the contract.
 """
 
 from __future__ import annotations
@@ -16,16 +16,17 @@ from harness.limits.meter import ENTRIES, NESTING, TEXT_CHARS
 
 E = TypeVar("E", bound=msgspec.Struct)
 
-#: What msgspec raises for bytes that it cannot read: no JSON or another type, no UTF-8, too deep for it.
+#: The errors of msgspec for bytes that it cannot read: invalid JSON or another type, invalid UTF-8, or too much
+#: nesting.
 UNREADABLE = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 
 
 class TooMuch(msgspec.ValidationError):
-    """It holds more than it may; the sentence says of what."""
+    """The event exceeds a limit. The message says which."""
 
 
 def why(error: Exception, line: bytes) -> str:
-    """One of UNREADABLE, in a clause; ``line`` is what could not be read."""
+    """Describe one of UNREADABLE in a clause. ``line`` is what could not be read."""
     if isinstance(error, RecursionError):
         return f"it is nested more than {NESTING.base} levels deep"
     try:
@@ -36,13 +37,13 @@ def why(error: Exception, line: bytes) -> str:
 
 
 def cut(text: str, most: int = TEXT_CHARS.base) -> str:
-    """``text``, or its beginning and how much there would be more."""
+    """Return ``text``, or its beginning and the number of characters that are missing."""
     return text if len(text) <= most else f"{text[:most]}… ({len(text) - most:,} more characters)"
 
 
 def within(event: E, line_bytes: int) -> E:
-    """The event, which came in a line of so many bytes, with its strings cut. TooMuch for a table too long."""
-    if line_bytes <= min(TEXT_CHARS.base, ENTRIES.base):  # as nearly all are
+    """Return the event, whose line had ``line_bytes`` bytes, with long strings cut. TooMuch: a table is too long."""
+    if line_bytes <= min(TEXT_CHARS.base, ENTRIES.base):  # nearly all events
         return event
     values = {name: getattr(event, name) for name in event.__struct_fields__}
     bounded = {name: _within(name, value) for name, value in values.items()}
@@ -67,7 +68,7 @@ def _within(name: str, value: Any) -> Any:
             return value
 
 
-#: A result for each record is no table: the rules know how many there may be.
+#: The results per record are not a table: the protocol rules limit their number.
 _TEXTS = frozenset({"outcome", "error"})
 _COLUMNS = _TEXTS | {"invoke_ns", "complete_ns", "records", "partition", "offset"}
 
@@ -78,7 +79,7 @@ def _assert_few(name: str, table: Mapping[str, Any] | list[Any]) -> None:
 
 
 def depth(value: Any, most: int = NESTING.base) -> int:
-    """How many levels of lists and objects there are in a JSON value; ``most`` + 1 stands for any more."""
+    """Return the nesting depth of lists and objects in a JSON value. ``most`` + 1 means any greater depth."""
     if not isinstance(value, dict | list) or most < 0:
         return 0
     inner = value.values() if isinstance(value, dict) else value

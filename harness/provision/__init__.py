@@ -1,5 +1,5 @@
-"""How the things that a run needs get here: Java, Kafka's jars, Toxiproxy, a Python environment for a client.
+"""Install what a run needs: Java, Kafka's jars, Toxiproxy, and the clients' programs and environments.
 
-All are fetched by the ordinary package clients (Ivy, Go, uv, apt) under their own settings: no registry's address
-stands in this package. ``python -m harness.provision`` fetches what is missing.
+Everything is fetched by the ordinary package clients (Ivy, Go, uv, apt) with their own settings. This package contains
+no registry's address. ``python -m harness.provision`` fetches what is missing.
 """

@@ -1,7 +1,7 @@
-"""The cache folder, and the one way anything comes into it: whole, once, under a lock.
+"""The cache folder. Every installation is put there as a whole, once, and under a lock.
 
-An installation is built beside its place and renamed into it; its manifest follows, and without one it is not used.
-The lock is an ``flock``: it ends with its process, so a killed installation blocks no other.
+An installation is built beside its final place and then renamed. Its manifest is written afterwards, and without one it
+is not used. The lock is an ``flock``, which ends with its process, so a killed installation blocks no other.
 """
 
 from __future__ import annotations
@@ -25,23 +25,23 @@ log = logging.getLogger(__name__)
 
 
 def cache_path() -> Path:
-    """Where the cache is, or will be: ``$KAFKA_TRIAL_CACHE``, else ``kafka-trial`` in the user's cache folder."""
+    """Return the path of the cache: ``$KAFKA_TRIAL_CACHE``, else ``kafka-trial`` in the user's cache folder."""
     chosen = os.environ.get("KAFKA_TRIAL_CACHE")
     return Path(chosen).expanduser().absolute() if chosen else platformdirs.user_cache_path("kafka-trial")
 
 
 def cache_dir() -> Path:
-    """The cache folder, made where it was missing. EnvironmentProblem: it cannot be written."""
+    """Return the cache folder, created if missing. Raises EnvironmentProblem if it is not writable."""
     return writable(cache_path())
 
 
 def lock_file_of(path: Path) -> Path:
-    """The lock that belongs to a path in the cache. It stays, so where one is, we have installed something."""
+    """Return the lock file of a path in the cache. It is kept, so it also marks what was installed here."""
     return path.with_name(f".{path.name}.lock")
 
 
 def writable(folder: Path) -> Path:
-    """The folder, made where it was missing. EnvironmentProblem: it cannot be made or written."""
+    """Return the folder, created if missing. Raises EnvironmentProblem if it cannot be created or written."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         may_write = os.access(folder, os.W_OK | os.X_OK)
@@ -59,9 +59,9 @@ def _not_writable(folder: Path, why: str) -> EnvironmentProblem:
 
 @contextmanager
 def locked(path: Path) -> Iterator[None]:
-    """Hold the exclusive lock that belongs to a path in the cache; wait while another process holds it.
+    """Hold the exclusive lock of a path in the cache, after waiting while another process holds it.
 
-    EnvironmentProblem: what is there cannot be locked.
+    Raises EnvironmentProblem if the path cannot be locked.
     """
     writable(path.parent)
     with _told(path):
@@ -78,14 +78,14 @@ def locked(path: Path) -> Iterator[None]:
 
 
 def is_held(path: Path) -> bool:
-    """Whether somebody holds the lock that belongs to a path in the cache. EnvironmentProblem as of :func:`locked`."""
+    """Return whether a process holds the lock of a path in the cache. EnvironmentProblem: as for :func:`locked`."""
     with _told(path):
         return lock_files.is_held(lock_file_of(path))
 
 
 @contextmanager
 def _told(path: Path) -> Iterator[None]:
-    """A lock that cannot be opened, as EnvironmentProblem."""
+    """Turn an OSError on a lock into EnvironmentProblem."""
     file = lock_file_of(path)
     try:
         yield
@@ -96,18 +96,18 @@ def _told(path: Path) -> Iterator[None]:
 
 
 def installations() -> Path:
-    """Where everything is that is installed or built: ``KIND/NAME`` below it, each with its manifest beside it."""
+    """Return the folder of everything installed or built: ``KIND/NAME`` below it, each with its manifest beside it."""
     return cache_path() / "installed"
 
 
 def installed(kind: str, name: str, build: Callable[[Path], None], *, is_locked: bool = True) -> Path:
-    """The folder of an installation, as it was made; where there is none, ``build(folder)`` makes it.
+    """Return the folder of an installation, unchanged since it was made. ``build(folder)`` makes a missing one.
 
-    A folder without its manifest was not finished: it is never used, and made anew. ``is_locked`` False is told to the
-    user at each use. EnvironmentProblem: it is not what its manifest says.
+    A folder without a manifest was not finished: it is never used, and made again. If ``is_locked`` is False, each use
+    logs a warning. Raises EnvironmentProblem if the folder differs from its manifest.
     """
     place = installations() / kind / name
-    with suppress(OSError):  # the process that installs is told
+    with suppress(OSError):  # the installing process gets the error
         make_folder(installations())
     _refuse_shared()
     uses.hold(place)
@@ -121,17 +121,17 @@ def installed(kind: str, name: str, build: Callable[[Path], None], *, is_locked:
         what = name.rpartition("-")[0]
         log.warning("%s has no committed lock: only its registry's own sums say what it is", what)
     with suppress(OSError):
-        os.utime(manifest.path_of(place))  # when it was last used
+        os.utime(manifest.path_of(place))  # the time of the last use
     return place
 
 
 def _refuse_shared() -> None:
-    """EnvironmentProblem: another user of this machine could replace what is installed, and so what runs here."""
+    """Raise EnvironmentProblem if another user of this machine could replace the installed programs."""
     us = os.geteuid()
     for folder in (cache_path(), installations()):
         try:
             found = folder.stat()
-        except OSError:  # there is nothing to run from it; an attempt to make one says why it cannot be
+        except OSError:  # nothing can run from it; an attempt to create it reports the reason
             continue
         everyone = found.st_mode & stat.S_IWOTH and not found.st_mode & stat.S_ISVTX
         if everyone or (us not in (0, found.st_uid) and found.st_uid != 0):
@@ -144,17 +144,17 @@ def _refuse_shared() -> None:
 
 
 def is_finished(place: Path) -> bool:
-    """Whether an installation was made to its end; not whether it is still as it was made."""
+    """Return whether an installation was finished. This does not check whether it has changed since."""
     return os.path.lexists(place) and os.path.lexists(manifest.path_of(place))
 
 
 def partial_of(place: Path) -> Path:
-    """Where an installation is until it is whole."""
+    """Return the place of an unfinished installation."""
     return place.with_name(f".{place.name}.partial")
 
 
 def remove(place: Path) -> None:
-    """Remove an installation, finished or not. Its lock is the caller's."""
+    """Remove an installation, finished or not. The caller holds its lock."""
     for path in (manifest.path_of(place), place, partial_of(place)):  # without a manifest it is not used
         try:
             if path.is_dir() and not path.is_symlink():

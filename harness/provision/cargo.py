@@ -1,8 +1,9 @@
-"""Cargo, and the compilers that it builds with: the machine's own.
+"""Cargo, and the compilers for its builds: those of the machine.
 
-A crate that bundles a C library is built with a C compiler, a C++ compiler and make besides. None of them is borrowed.
-Each build has a home of its own for what cargo fetches: cargo checks a crate when it downloads it, and never again.
-The user's settings of cargo (where crates come from, and the password for it) are linked into that home.
+A crate that bundles a C library also needs a C compiler, a C++ compiler and make. None of these is installed here.
+
+Each build has its own home for cargo's downloads, because cargo checks a crate only when it downloads it. The user's
+cargo settings (the source of crates, and its password) are linked into that home.
 """
 
 from __future__ import annotations
@@ -18,25 +19,26 @@ from harness.model.errors import EnvironmentProblem
 from harness.provision.environment import find_program, search_path
 from harness.provision.tools import Ended, attempt, excerpt
 
-#: Debian 13's, and the rust-version of our packages: cargo then takes no crate that asks for a later one.
+#: Debian 13's version, and the rust-version of the project's packages: cargo then selects no crate that requires a
+#: later one.
 OLDEST = (1, 85)
-TIMEOUT_S = 3_600  # a build takes minutes, and far more on a machine that does much else
+TIMEOUT_S = 3_600  # a build takes minutes, and much longer on a busy machine
 
 _SETTINGS = ("config.toml", "credentials.toml")
 
-#: Each tool that a build calls, and Debian's package of it.
+#: The tools that a build calls, with Debian's package for each.
 _PACKAGES = {"cargo": "cargo", "rustc": "cargo", "cc": "gcc", "c++": "g++", "make": "make"}
 
 
 @dataclass(frozen=True)
 class Cargo:
-    """A cargo; ``builds_with`` is what the compilers say of themselves."""
+    """A cargo executable. ``builds_with`` is the version output of the compilers."""
 
     path: Path
     builds_with: str
 
     def run(self, home: Path, *words: str | Path, env: Mapping[str, str] | None = None) -> Ended:
-        """Run it to its end, with ``home`` to keep things in."""
+        """Run it to its end, with its files in ``home``."""
         home.mkdir(exist_ok=True)
         for name in _SETTINGS:
             theirs, ours = cargo_home() / name, home / name
@@ -46,9 +48,9 @@ class Cargo:
 
 
 def find_cargo() -> Cargo:
-    """The machine's cargo, on PATH or where rustup puts it.
+    """Return the machine's cargo, from PATH or from rustup's folder.
 
-    EnvironmentProblem: it is missing, too old or broken, or another of the tools is missing.
+    Raises EnvironmentProblem if it is missing, too old or broken, or if another of the tools is missing.
     """
     found = {tool: which(tool, path=_search_path()) for tool in _PACKAGES}
     missing = [tool for tool, path in found.items() if path is None]
@@ -74,7 +76,7 @@ def find_cargo() -> Cargo:
 
 
 def install_hint(tools: Iterable[str]) -> str:
-    """The one command that brings some of the tools, or what to do where we do not know one."""
+    """Return the command that installs some of the tools, or advice if the command is not known."""
     if not find_program("apt-get"):
         return f"install Rust {_dotted(OLDEST)}, a C++ compiler and make with this system's package manager"
     packages = {_rust_package() if _PACKAGES[tool] == "cargo" else _PACKAGES[tool] for tool in tools}
@@ -82,7 +84,7 @@ def install_hint(tools: Iterable[str]) -> str:
 
 
 def _rust_package() -> str:
-    """Debian 12 has two: its own is too old, the other is the one that its browsers are built with."""
+    """Return Debian's package for cargo. Debian 12 has two: its own is too old; the other is for building browsers."""
     try:
         said = attempt(["apt-cache", "show", "--no-all-versions", "cargo"], timeout_s=60).output
     except EnvironmentProblem:
@@ -93,7 +95,7 @@ def _rust_package() -> str:
 
 
 def _run(*words: str | Path, env: Mapping[str, str] | None = None) -> Ended:
-    # rustup's own rustc is found beside its cargo
+    # rustup's rustc is found beside its cargo.
     return attempt(words, tool="cargo", env={"PATH": _search_path(), **(env or {})}, timeout_s=TIMEOUT_S)
 
 
@@ -102,7 +104,7 @@ def _search_path() -> str:
 
 
 def cargo_home() -> Path:
-    """Where the user's cargo keeps its settings."""
+    """Return the folder of the user's cargo settings."""
     return Path(os.environ.get("CARGO_HOME") or Path.home() / ".cargo")
 
 

@@ -1,12 +1,12 @@
-"""Programs in Rust: built once from our sources and one version of a client's crate, and kept in the cache.
+"""Programs in Rust: built once from the project's sources and one version of a client's crate, and cached.
 
-A program's manifest leaves the version of the crate open, and its committed ``Cargo.lock`` pins it. That file names no
-registry: cargo knows its own, and the name is put in before a build. Where there is no lock, cargo makes one, and a
-crate that bundles a C library is pinned with the oldest bundle that it asks for, which is the one that it was published
-with: cargo would take the newest, and every version of the client would stand on the same library, another one next
-year.
+A program's manifest leaves the version of the crate open, and its committed ``Cargo.lock`` pins it. That file contains
+no registry: cargo knows its own, and the name is inserted before a build. If there is no lock, cargo creates one. A
+crate that bundles a C library is then pinned with the oldest bundle that it accepts, the one it was published with.
+Cargo would select the newest one, so that every version of the client would use the same library, and a different one
+next year.
 
-What is fetched, and what is compiled on the way (a third of a gigabyte), is removed.
+Downloads and intermediate files (a third of a gigabyte) are removed.
 """
 
 from __future__ import annotations
@@ -31,23 +31,23 @@ from harness.provision.versions import in_order
 log = logging.getLogger(__name__)
 
 LOCK = "Cargo.lock"
-#: What a committed lock says in the place of the registry's name.
+#: What a committed lock contains in place of the registry's name.
 _COMMITTED = 'source = "registry"'
-#: What belongs to a package; what somebody's own build left beside it does not.
+#: The files of a package. Output of another build in the same folder is excluded.
 _SOURCES = ("Cargo.toml", "build.rs", "src/**/*.rs")
-#: A package in which anything will do, so that cargo has to be told of every version.
+#: A package that accepts any version of a crate, so that cargo has to list all of them.
 _ANY = '[package]\nname = "any"\nversion = "0.0.0"\nedition = "2021"\n\n[dependencies]\n{crate} = "*"\n'
-#: Where cargo's own words say most: a connection that failed, a full disk, a compiler's complaint.
+#: The most informative of cargo's messages: a failed connection, a full disk, a compiler error.
 _CAUSES = ("spurious network error", "No space left", "error[E", "error: ")
 _PREAMBLE = re.compile(r"(warning: spurious network error \([^)]*\)|error): ")
 
 
 @dataclass(frozen=True)
 class CargoProgram:
-    """A program that stands for one version of a client's crate.
+    """A program for one version of a client's crate.
 
-    Its ``package`` (called ``verifiable-CRATE``) and the packages of ours that it asks for, ``libraries``, are folders
-    below ``root``. ``bundle`` is the crate with the C library that the client's stands on, if there is one.
+    Its ``package`` (named ``verifiable-CRATE``) and the project's own packages that it depends on, ``libraries``, are
+    folders below ``root``. ``bundle`` is the crate with the C library that the client's crate uses, if there is one.
     """
 
     crate: str
@@ -59,7 +59,7 @@ class CargoProgram:
     lock: Path | None = None
 
     def files(self) -> dict[str, bytes]:
-        """What is built, by its path from the root."""
+        """Return the files of the build, by their path from the root."""
         lock = {f"{self.package}/{LOCK}": self.lock.read_bytes()} if self.lock else {}
         return lock | {
             str(path.relative_to(self.root)): path.read_bytes()
@@ -70,9 +70,10 @@ class CargoProgram:
 
 
 def built(program: CargoProgram) -> Path:
-    """The program's binary, built (some minutes) where it is missing.
+    """Return the program's binary, after building it (some minutes) if it is missing.
 
-    UsageError: that version does not exist. EnvironmentProblem: no cargo, no compiler, or the build failed.
+    Raises UsageError if that version does not exist, and EnvironmentProblem without cargo or a compiler, or if the
+    build failed.
     """
     files = program.files()
     cargo = find_cargo()
@@ -98,7 +99,7 @@ def built(program: CargoProgram) -> Path:
 
 
 def write_lock(program: CargoProgram, lock: Path) -> None:
-    """Have cargo resolve a program as it would today, into the lock file of a folder."""
+    """Resolve a program with cargo as of today, and write the lock file into a folder."""
     cargo = find_cargo()
     with TemporaryDirectory() as folder:
         work = Path(folder)
@@ -115,11 +116,12 @@ def _write(files: Mapping[str, bytes], work: Path) -> None:
 
 
 def published(crate: str) -> list[str]:
-    """Every version of a crate that cargo's registry lists (those that were yanked too), oldest first.
+    """Return every version of a crate in cargo's registry (including yanked ones), oldest first.
 
-    No command of cargo prints them all. But to resolve a dependency cargo fetches what the registry lists of that
-    crate, and keeps it in its home, one JSON document a version: so it is given a home of its own for this once, and
-    a package that asks for any version. EnvironmentProblem: it cannot be asked, or keeps its news in another form.
+    No command of cargo prints all of them. But to resolve a dependency, cargo fetches the registry's list for that
+    crate and keeps it in its home, one JSON document per version. It therefore runs once with a new home and a package
+    that accepts any version. Raises EnvironmentProblem if the registry cannot be queried, or if the list has another
+    format.
     """
     cargo = find_cargo()
     with TemporaryDirectory() as empty:
@@ -134,13 +136,13 @@ def published(crate: str) -> list[str]:
     documents = [part for file in kept for part in file.split(b"\0") if part.startswith(b"{")]
     if not documents:
         raise EnvironmentProblem(
-            f"this cargo keeps what it is told of {crate} in a form that is not known here"
+            f"this cargo stores its list of the versions of {crate} in an unknown format"
         )
     return in_order(str(json.loads(document)["vers"]) for document in documents)
 
 
 def _pin(cargo: Cargo, program: CargoProgram, work: Path) -> None:
-    """Have cargo write the lock file with the program's version, and what was published with it."""
+    """Make cargo write the lock file with the program's version and the bundle it was published with."""
     home, manifest = work / "home", ("--manifest-path", work / program.package / "Cargo.toml")
 
     def pin(crate: str, version: str) -> None:
@@ -157,16 +159,16 @@ def _pin(cargo: Cargo, program: CargoProgram, work: Path) -> None:
 
 
 def _oldest_asked_for(metadata: dict[str, Any], crate: str, dependency: str) -> str:
-    """The oldest version that a crate's requirement of a dependency allows, from what ``cargo metadata`` prints."""
+    """Return the oldest version that a crate accepts of a dependency, from the output of ``cargo metadata``."""
     [asking] = (package for package in metadata["packages"] if package["name"] == crate)
     [wanted] = (each["req"] for each in asking["dependencies"] if each["name"] == dependency)
     return str(wanted).lstrip("^=~> ")
 
 
 def _source(cargo: Cargo, program: CargoProgram, work: Path) -> str:
-    """What a lock of cargo's own says of a crate from its registry, whichever mirror the user's settings name.
+    """Return a lock file's entry for a crate from cargo's registry, regardless of the user's mirror.
 
-    Cargo reads it off the program's manifest, without a network.
+    Cargo derives it from the program's manifest, without network access.
     """
     words = ("--manifest-path", work / program.package / "Cargo.toml", "--no-deps", "--offline", "--quiet")
     said = _done(program, cargo.run(work / "home", "metadata", *words, "--format-version", "1"))
@@ -177,19 +179,19 @@ def _source(cargo: Cargo, program: CargoProgram, work: Path) -> str:
 
 
 def _compile(cargo: Cargo, program: CargoProgram, work: Path) -> Path:
-    """The program, built unoptimised, which is quick enough to say what a client does."""
+    """Build the program without optimisation, which is fast enough for its purpose."""
     target = work / "target"
     words = ("--locked", "--manifest-path", work / program.package / "Cargo.toml", "--target-dir", target)
-    # zlib is built along rather than taken from the machine, which may have it, or its headers, or neither
+    # zlib is built too: the machine may lack it, or only its headers
     _done(program, cargo.run(work / "home", "build", *words, env={"LIBZ_SYS_STATIC": "1"}))
     name = f"debug/verifiable-{program.crate}"
-    # a user's settings may name the machine to build for, which is then a folder in between
+    # if the user's settings name a build target, there is one more folder level
     [binary] = [*target.glob(name), *target.glob(f"*/{name}")]
     return binary
 
 
 def _done(program: CargoProgram, ended: Ended) -> str:
-    """What cargo said. Raises what there is to say if it failed."""
+    """Return cargo's output, or raise an error with the reason if it failed."""
     if ended.returncode == 0:
         return ended.output
     named = f"{program.crate} {program.version}"

@@ -1,9 +1,9 @@
-"""The environment of each tool that fetches or builds: what it needs to reach its registry from here, and nothing else.
+"""The environment of each tool that fetches or builds: only what it needs to reach its registry.
 
-A user's shell, or CI, can tell a package client to skip its sums, to build with another program, or to run code:
-``GOFLAGS``, ``RUSTC_WRAPPER``, ``UV_NO_BINARY``, ``JAVA_TOOL_OPTIONS`` with an agent. So each tool gets the variables
-of these tables alone. They say *where* a registry is and how to get there. *What* comes from it is compared with
-committed sums, whichever mirror delivers it. ``docs/supply_chain.md`` shows the tables.
+A user's shell, or CI, can make a package client skip checksums, build with another program, or run code: ``GOFLAGS``,
+``RUSTC_WRAPPER``, ``UV_NO_BINARY``, ``JAVA_TOOL_OPTIONS`` with an agent. Each tool therefore gets only the variables of
+these tables. They determine *where* a registry is and how to reach it. *What* it delivers is compared with committed
+sums, whichever mirror is used. ``docs/supply_chain.md`` shows the tables.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Final
 
 _PROXIES = ("http_proxy", "https_proxy", "no_proxy", "all_proxy")
 
-#: Name -> what for. A name that ends with ``*`` stands for all that begin so.
+#: Name -> purpose. A name that ends with ``*`` matches all names with that prefix.
 EVERY_TOOL: Final[Mapping[str, str]] = MappingProxyType(
     {
         "HOME": "where the tool's own settings are",
@@ -36,7 +36,7 @@ EVERY_TOOL: Final[Mapping[str, str]] = MappingProxyType(
     }
 )
 
-#: Tool -> what it sees besides.
+#: Tool -> the additional variables that it gets.
 KEPT: Final[Mapping[str, Mapping[str, str]]] = MappingProxyType(
     {
         "uv": {
@@ -90,7 +90,7 @@ KEPT: Final[Mapping[str, Mapping[str, str]]] = MappingProxyType(
     }
 )
 
-#: Tool -> what is set for it, whatever the user's environment or settings say.
+#: Tool -> the variables that are set for it, regardless of the user's environment or settings.
 SET: Final[Mapping[str, Mapping[str, str]]] = MappingProxyType(
     {
         "uv": {"UV_NO_CACHE": "1", "UV_LINK_MODE": "copy", "UV_PYTHON_DOWNLOADS": "never"},
@@ -120,7 +120,10 @@ _JAVA_NETWORK = (
 
 
 def tool_env(tool: str = "", environ: Mapping[str, str] = os.environ) -> dict[str, str]:
-    """What ``tool`` sees of ``environ``, and what is set for it; a tool without a table sees what every tool sees."""
+    """Return the environment of ``tool``: its part of ``environ``, and the variables set for it.
+
+    A tool without a table gets only the variables of every tool.
+    """
     kept = (*EVERY_TOOL, *KEPT.get(tool, ()))
     env = {name: value for name, value in environ.items() if _is_among(name, kept)}
     env["PATH"] = search_path(environ)
@@ -130,13 +133,13 @@ def tool_env(tool: str = "", environ: Mapping[str, str] = os.environ) -> dict[st
 
 
 def search_path(environ: Mapping[str, str] = os.environ) -> str:
-    """PATH without its relative folders, which would find a program in whatever folder the harness is started in."""
+    """Return PATH without relative folders, whose programs would depend on the current folder."""
     folders = environ.get("PATH", os.defpath).split(os.pathsep)
     return os.pathsep.join(folder for folder in folders if Path(folder).is_absolute())
 
 
 def find_program(name: str) -> Path | None:
-    """A program of the machine, by its name."""
+    """Return the path of one of the machine's programs, or None."""
     found = shutil.which(name, path=search_path())
     return Path(found) if found else None
 
@@ -148,6 +151,6 @@ def _is_among(name: str, kept: tuple[str, ...]) -> bool:
 def _network_options(options: str) -> dict[str, str]:
     try:
         words = [word for word in shlex.split(options) if word.startswith(_JAVA_NETWORK)]
-    except ValueError:  # an open quotation mark, which no Java understands either
+    except ValueError:  # an unclosed quotation mark, which Java rejects as well
         return {}
     return {"JAVA_TOOL_OPTIONS": shlex.join(words)} if words else {}

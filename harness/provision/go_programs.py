@@ -1,8 +1,8 @@
-"""Programs in Go: built once from our sources and one version of a client's module, and kept in the cache.
+"""Programs in Go: built once from the project's sources and one version of a client's module, and cached.
 
-A program's ``go.mod`` and ``go.sum`` are its committed lock. Where there is none, a ``go.mod`` is made here that asks
-for the version and nothing else, and Go's checksum database says what it is. All builds share one cache of modules,
-which is verified after each build, and one of what was compiled.
+A program's ``go.mod`` and ``go.sum`` are its committed lock. If there is none, a ``go.mod`` is made that requires only
+the version, and Go's checksum database verifies it. All builds share one cache of modules, which is verified after each
+build, and one of compiled packages.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from harness.provision.versions import in_order
 log = logging.getLogger(__name__)
 
 LOCK = ("go.mod", "go.sum")
-#: The module of every program; a package of ours in the folder ``x`` is imported as ``adapter/x``.
+#: The module of every program. The project's package in the folder ``x`` is imported as ``adapter/x``.
 _GO_MOD = "module adapter\n\ngo {go}\n\nrequire {module} v{version}\n"
 _NEWER_GO = re.compile(r"requires go >= (\S+)")
 _UNREACHABLE = ("dial tcp", "no such host", "i/o timeout")
@@ -37,10 +37,11 @@ _OUR_CODE = re.compile(r"^\./\w+\.go:.*", re.MULTILINE)
 
 @dataclass(frozen=True)
 class GoProgram:
-    """A program that stands for one version of a client.
+    """A program for one version of a client.
 
-    ``sources`` is where it lies, ``packages`` are folders of ours that it imports, by name. ``modules`` are the paths
-    that the client's module has had, oldest first: the sources name the last, ``module`` is the one of this version.
+    ``sources`` is its folder, and ``packages`` maps names to the project's own folders that it imports. ``modules`` are
+    the paths that the client's module has had, oldest first: the sources import the last, and ``module`` is the one of
+    this version.
     """
 
     client: str
@@ -54,7 +55,7 @@ class GoProgram:
     lock: Path | None = None
 
     def files(self) -> dict[str, bytes]:
-        """What is built, by its path in the program's module."""
+        """Return the files of the build, by their path in the program's module."""
         folders = {".": self.sources, **self.packages}
         found = {
             f"{name}/{path.name}": path.read_bytes().replace(
@@ -70,9 +71,10 @@ class GoProgram:
 
 
 def built(program: GoProgram) -> Path:
-    """The program's binary, built where it is missing.
+    """Return the program's binary, after building it if it is missing.
 
-    UsageError: that version does not exist. EnvironmentProblem: no Go, no C compiler, or the build failed.
+    Raises UsageError if that version does not exist, and EnvironmentProblem without Go or a C compiler, or if the build
+    failed.
     """
     files = program.files()
     digest = hashlib.sha256(f"{program.tags} {program.cgo} {_built_with()}".encode())
@@ -92,7 +94,7 @@ def built(program: GoProgram) -> Path:
 
 
 def write_lock(program: GoProgram, lock: Path) -> None:
-    """Resolve a program's module as Go would today, into the ``go.mod`` and ``go.sum`` of a folder."""
+    """Resolve a program's module with Go as of today, into ``go.mod`` and ``go.sum`` of a folder."""
     with TemporaryDirectory(dir=cache_dir()) as folder:
         module = Path(folder)
         _write(replace(program, lock=None).files(), module)
@@ -104,20 +106,20 @@ def write_lock(program: GoProgram, lock: Path) -> None:
 
 
 def published(*modules: str) -> list[str]:
-    """Every version that is listed for a client's modules, oldest first. EnvironmentProblem: it is not told."""
+    """Return every listed version of a client's modules, oldest first. EnvironmentProblem: the query failed."""
     listed: list[str] = []
     go = go_tool()
     for module in modules:
         words = ("-m", "-versions", "-retracted", "-f", '{{join .Versions " "}}', module)
         ended = run_go(go, "list", *words, mod="mod")
         if ended.returncode != 0:
-            raise EnvironmentProblem(f"the versions of {module} are not told: {_cause(ended.output)}")
+            raise EnvironmentProblem(f"the versions of {module} could not be listed: {_cause(ended.output)}")
         listed += [version.removeprefix("v") for version in ended.output.split()]
     return in_order(listed)
 
 
 def _built_with() -> str:
-    """What says which Go builds a program: the machine's, and the one that is borrowed where that will not do."""
+    """Return a key for the Go that builds a program: the machine's, and the pinned one used if that is not suitable."""
     machine = find_go()
     return f"{go_version(machine) if machine else ''} {BORROWED.read_text()}"
 
@@ -151,7 +153,7 @@ def _compile(program: GoProgram, module: Path, binary: Path) -> None:
 
 
 def verify_modules(go: Path, module: Path, what: str) -> None:
-    """EnvironmentProblem unless what was built is what go.sum says: Go looks only when it fetches a module."""
+    """Raise EnvironmentProblem unless the modules match go.sum. Go itself checks them only when it fetches them."""
     ended = run_go(go, "-C", module, "mod", "verify")
     if ended.returncode != 0:
         cause = excerpt(ended.output, "modified", "SECURITY")

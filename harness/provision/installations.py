@@ -1,4 +1,4 @@
-"""All that is installed or built in the cache, and the state of each: as it was made, damaged, or never finished."""
+"""All installations in the cache, with the state of each: unchanged, damaged, or unfinished."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _PARTIAL = re.compile(r"\.(.+)\.partial")
 
 @dataclass(frozen=True)
 class Installation:
-    """One folder below ``installed/KIND``; ``damage`` is None where it is as it was made.
+    """One folder below ``installed/KIND``. ``damage`` is None if it is unchanged.
 
     ``is_locked`` is as in :class:`harness.provision.manifest.Manifest`.
     """
@@ -29,23 +29,23 @@ class Installation:
 
     @property
     def place(self) -> Path:
-        """Where it is."""
+        """The folder of the installation."""
         return installations() / self.kind / self.name
 
     @property
     def client(self) -> tuple[str, str] | None:
-        """The client and the version that it is named after, if it is."""
+        """The client and the version in its name, if there are any."""
         found = _REF.fullmatch(self.name)
         return (found["client"], found["version"]) if found else None
 
     def remove(self) -> None:
-        """Remove it, once no other process is making it. EnvironmentProblem: it cannot be."""
+        """Remove it, once no other process is making it. Raises EnvironmentProblem if that fails."""
         with locked(self.place):
             remove(self.place)
 
 
 def survey() -> Iterator[Installation]:
-    """Every installation, read to its last byte; not those that somebody is making at this moment."""
+    """Yield every installation after reading all of its files, except those that are being made at the moment."""
     for kind in sorted(path for path in installations().glob("*") if path.is_dir()):
         for name in sorted(_names(kind)):
             place = kind / name
@@ -54,7 +54,7 @@ def survey() -> Iterator[Installation]:
 
 
 def _names(kind: Path) -> set[str]:
-    """The names of what is there, and of what was begun."""
+    """Return the names of finished and unfinished installations."""
     there = list(kind.iterdir())
     begun = (_PARTIAL.fullmatch(path.name) for path in there)
     finished = (path for path in there if path.is_dir() or path.is_symlink())

@@ -1,7 +1,7 @@
-"""Jars from Maven's central repository, by the Ivy that PySpark ships: it needs a JVM and knows the way by itself.
+"""Jars from Maven's central repository, fetched by the Ivy that PySpark contains, which needs only a JVM.
 
-Ivy checks what it fetches against the repository's own sums. What we pin is held against a committed list as well:
-Kafka's jars, the compiler, and those of each version of the client that was tried.
+Ivy checks its downloads against the repository's own checksums. Pinned jars are also compared with a committed list:
+Kafka's jars, the compiler, and the jars of each client version that was tried.
 """
 
 from __future__ import annotations
@@ -24,24 +24,25 @@ from harness.provision.versions import in_order
 Module = tuple[str, str, str]
 """Organisation, name and revision."""
 
-#: For a JVM that is done in a few seconds: a compiler that is not worth its time stays out.
+#: Options for a JVM that runs only a few seconds, where the optimising compiler does not pay off.
 BRIEFLY = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
-#: How Ivy says that the repository cannot be reached; a module is then "not found" as well.
+#: Ivy's messages for an unreachable repository. It then reports modules as "not found" too.
 _OUT_OF_REACH = ("Server access error", "download failed", "Host ")
-#: No module has it: Ivy looks through all revisions, tells of them, and fetches nothing.
+#: A revision that no module has: Ivy lists all revisions and fetches nothing.
 _NO_REVISION = "[99999,)"
 
 
 def fetch(what: str, modules: Sequence[Module], folder: Path) -> None:
-    """Put the jars of ``modules``, and of all that they ask for, into a folder; ``what`` is their name in errors.
+    """Fetch the jars of ``modules`` and their dependencies into a folder. ``what`` is their name in errors.
 
-    UsageError: the first module is not published at that revision. EnvironmentProblem: no Java, or not fetched.
+    Raises UsageError if the first module has no such revision, and EnvironmentProblem without Java or if the download
+    failed.
     """
     with TemporaryDirectory(dir=folder, prefix=".ivy-") as work:
         description = Path(work) / "ivy.xml"
         description.write_text(_description(modules))
         pattern = f"{folder}/[artifact]-[revision](-[classifier]).[ext]"
-        # Maven calls an OSGi jar a `bundle`: without that type a third of the jars would be left out
+        # Maven calls an OSGi jar a `bundle`: without that type a third of the jars would be missing
         kinds = ("-confs", "default", "-types", "jar", "bundle")
         ended = _ivy(Path(work), ["-ivy", str(description), "-retrieve", pattern, *kinds])
     if ended.returncode == 0:
@@ -55,7 +56,7 @@ def fetch(what: str, modules: Sequence[Module], folder: Path) -> None:
 
 
 def published(organisation: str, name: str) -> list[str]:
-    """Every revision of a module that the repository lists, oldest first. EnvironmentProblem: it cannot be asked."""
+    """Return every revision of a module in the repository, oldest first. EnvironmentProblem: the query failed."""
     revisions, ended = _listed(organisation, name)
     if not revisions:
         raise EnvironmentProblem(f"the versions of {name} could not be listed: {_cause(ended)}")
@@ -63,16 +64,16 @@ def published(organisation: str, name: str) -> list[str]:
 
 
 def fetch_pinned(what: str, modules: Sequence[Module], folder: Path, sums: Mapping[str, str]) -> None:
-    """The same, and EnvironmentProblem unless that gave exactly the jars in ``sums``."""
+    """Like :func:`fetch`, but raise EnvironmentProblem unless the result is exactly the jars in ``sums``."""
     fetch(what, modules, folder)
     if wrong := differences(folder, sums):
         raise EnvironmentProblem(f"{what} was fetched, but is not what was pinned: {summary(wrong)}")
 
 
 def pinned(what: str, modules: Sequence[Module], kind: str, name: str, sums: Mapping[str, str]) -> Path:
-    """An installation with exactly the jars in ``sums``, fetched where they are missing, all read at every use.
+    """Return an installation with exactly the jars in ``sums``, fetched if missing, and checked at every use.
 
-    EnvironmentProblem: no Java, not fetched, or a jar that is not the committed one.
+    Raises EnvironmentProblem without Java, if the download failed, or if a jar differs from the committed one.
     """
     place = installed(kind, name, lambda folder: fetch_pinned(what, modules, folder, sums))
     check(what, place, sums)
@@ -80,7 +81,7 @@ def pinned(what: str, modules: Sequence[Module], kind: str, name: str, sums: Map
 
 
 def check(what: str, libs: Path, sums: Mapping[str, str]) -> None:
-    """EnvironmentProblem unless the folder holds exactly the jars of the committed list, byte for byte."""
+    """Raise EnvironmentProblem unless the folder contains exactly the jars of the committed list, byte for byte."""
     if wrong := differences(libs, sums):
         raise EnvironmentProblem(
             f"the jars of {what} in {libs} are not the ones that were pinned: {summary(wrong)}", hint=FIX
@@ -88,23 +89,23 @@ def check(what: str, libs: Path, sums: Mapping[str, str]) -> None:
 
 
 def read_sums(name: str) -> dict[str, str]:
-    """A committed list: jar name to SHA-256, from ``shasum``'s format."""
+    """Return a committed list, as jar name to SHA-256, from ``shasum``'s format."""
     return sums_in(Path(__file__).with_name("sums") / f"{name}.sha256")
 
 
 def sums_in(file: Path) -> dict[str, str]:
-    """A list of jars in a file, as :func:`write_sums` wrote it."""
+    """Return a list of jars from a file that :func:`write_sums` wrote."""
     return {jar: digest for digest, jar in (line.split() for line in file.read_text().splitlines())}
 
 
 def write_sums(folder: Path, file: Path) -> None:
-    """Write down the jars of a folder with their SHA-256."""
+    """Write the jars of a folder with their SHA-256 into a file."""
     lines = [f"{_sha256(jar)}  {jar.name}\n" for jar in sorted(folder.glob("*.jar"))]
     file.write_text("".join(lines))
 
 
 def differences(libs: Path, sums: Mapping[str, str]) -> list[str]:
-    """Each jar that is missing, altered or surplus, in a few words."""
+    """Describe each jar that is missing, altered or surplus."""
     present = {jar.name for jar in libs.iterdir()}
     wrong = [f"{name} is missing" for name in sorted(sums.keys() - present)]
     wrong += [
@@ -114,7 +115,7 @@ def differences(libs: Path, sums: Mapping[str, str]) -> list[str]:
 
 
 def classpath(folder: Path) -> str:
-    """The jars of a folder for ``java -cp``, in a fixed order (a wildcard's order is up to the file system)."""
+    """Return the jars of a folder for ``java -cp``, sorted (a wildcard's order depends on the file system)."""
     return os.pathsep.join(str(jar) for jar in sorted(folder.glob("*.jar")))
 
 
@@ -131,14 +132,14 @@ def _listed(organisation: str, name: str) -> tuple[list[str], Ended]:
 
 
 def _cause(ended: Ended) -> str:
-    """Why Ivy failed, without the address that stands in what it says."""
+    """Return why Ivy failed, without the address in its message."""
     reached = not any(words in ended.output for words in _OUT_OF_REACH)
     line = excerpt(ended.output, *(("not found",) if reached else _OUT_OF_REACH))
     return re.sub(r"^(WARN|ERROR): | (at )?url[ =]\S+", "", line).rstrip(".")
 
 
 def _ivy(work: Path, words: Sequence[str]) -> Ended:
-    # a user folder of its own, so that nothing in ~/.ivy2 takes part
+    # a separate user folder, so that ~/.ivy2 has no effect
     user = f"-Divy.default.ivy.user.dir={work}"
     ivy: list[str | Path] = [
         find_java().path,

@@ -1,4 +1,4 @@
-"""Java 17 or later: the one thing that is asked of the machine (Kafka's brokers and Spark run on it)."""
+"""Java 17 or later: the only prerequisite of the machine (Kafka's brokers and Spark run on it)."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Java:
-    """A Java launcher and the major version it starts."""
+    """A Java launcher and the major version that it starts."""
 
     path: Path
     version: int
 
     @property
     def home(self) -> Path:
-        """What ``JAVA_HOME`` must say for Spark to start this Java and no other."""
+        """The value of ``JAVA_HOME`` with which Spark starts this Java."""
         return self.path.resolve().parent.parent
 
 
 def find_java() -> Java:
-    """The first Java 17+ of ``JAVA_HOME`` and PATH. EnvironmentProblem: there is none."""
+    """Return the first Java 17+ of ``JAVA_HOME`` and PATH. Raises EnvironmentProblem if there is none."""
     seen = []
     for path in _launchers():
         version = _version(path)
@@ -62,14 +62,14 @@ def _version(java: Path) -> int | None:
 
 
 def install_hint() -> str:
-    """The one command that brings Java, or what to do where we do not know one."""
+    """Return the command that installs Java, or advice if the command is not known."""
     if find_program("apt-get"):
         return f"{'' if os.geteuid() == 0 else 'sudo '}apt-get install -y {_package()}"
     return "install a Java 17 runtime with this system's package manager, or let JAVA_HOME name one"
 
 
 def _package() -> str:
-    """The oldest headless runtime that suits and that this distribution has (Debian 12: 17, Debian 13: 21)."""
+    """Return the oldest suitable headless runtime of this distribution (Debian 12: 17, Debian 13: 21)."""
     try:
         said = attempt(
             ["apt-cache", "search", "--names-only", r"^openjdk-[0-9]+-jre-headless$"], timeout_s=60
@@ -81,7 +81,7 @@ def _package() -> str:
 
 
 def ensure_java() -> Java:
-    """Java 17+, installed from the distribution where there is none and we may. EnvironmentProblem: we may not."""
+    """Return Java 17+, after installing it from the distribution if necessary. EnvironmentProblem: not permitted."""
     try:
         return find_java()
     except EnvironmentProblem:

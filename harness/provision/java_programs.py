@@ -1,7 +1,7 @@
-"""Java programs for a machine that has a runtime and no JDK: their jars by Ivy, their sources by Eclipse's compiler.
+"""Java programs without a JDK: their jars are fetched by Ivy, and their sources compiled by Eclipse's compiler.
 
-The compiler is a jar itself, pinned by its sum, and so are the jars of a program that has a committed list. A program
-stands in the cache once for each set of jars and sources, under a name that holds the digest of all that it is made of.
+The compiler is a jar, pinned by its checksum. So are the jars of a program with a committed list. The cache contains a
+program once for each set of jars and sources, under a name with the digest of both.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ class JavaProgram:
 def java_program(
     modules: Sequence[Module], sources: Sequence[Path], *, name: str | None = None, lock: Path | None = None
 ) -> JavaProgram:
-    """The program in the folders ``sources``, compiled against ``modules``, of which ``lock`` is the list of sums.
+    """Return the program in the folders ``sources``, compiled against ``modules``. ``lock`` lists their checksums.
 
-    It is called ``name``, or as the first module. UsageError: the first module is not published at that revision.
-    EnvironmentProblem: no Java, or no program.
+    Its name is ``name``, or that of the first module. Raises UsageError if the first module has no such revision, and
+    EnvironmentProblem without Java or if the program cannot be made.
     """
     java = find_java().path
     _, client, revision = modules[0]
@@ -63,14 +63,14 @@ def java_program(
 
 
 def write_lock(modules: Sequence[Module], lock: Path) -> None:
-    """Fetch the jars of ``modules`` and write down their sums."""
+    """Fetch the jars of ``modules`` and write their checksums into ``lock``."""
     with TemporaryDirectory() as folder:
         jars.fetch(modules[0][1], modules, Path(folder))
         jars.write_sums(Path(folder), lock)
 
 
 def compile_into(classes: Path, files: Sequence[Path], classpath: str, *, what: str) -> None:
-    """Compile for the oldest Java that we run on. EnvironmentProblem: ``what`` does not compile, and why."""
+    """Compile for the oldest supported Java. Raises EnvironmentProblem, with the reason, if that fails."""
     _, _, revision = ECJ
     sums = jars.read_sums(f"ecj-{revision}")
     compiler = jars.pinned(f"ecj {revision}", [ECJ], "ecj", revision, sums) / f"ecj-{revision}.jar"
@@ -87,7 +87,7 @@ def _digest(modules: Sequence[Module], files: Sequence[Path]) -> str:
 
 
 def _first_error(said: str) -> str:
-    """The first error's message, which ends its block: the compiler names the place and quotes the line before it."""
+    """Return the first error's message. It ends its block, after the position and the quoted line."""
     _, _, errors = said.partition("ERROR in ")
     first = errors.partition("\n-----")[0].splitlines()
     return first[-1].strip() if first else excerpt(said, "rror")

@@ -1,7 +1,7 @@
-"""Kafka's own jars: resolved by Ivy, and checked against committed sums before every use.
+"""Kafka's own jars: resolved by Ivy, and compared with committed checksums before every use.
 
-What Kafka's modules do not ask for is a logging binding (the distribution adds it), without which a broker says
-nothing; ``VERSIONS`` names it.
+Kafka's modules do not depend on a logging binding (the distribution adds it), without which a broker logs nothing.
+``VERSIONS`` lists it.
 """
 
 from __future__ import annotations
@@ -40,14 +40,15 @@ class KafkaDist:
 
     @property
     def classpath(self) -> str:
-        """For ``java -cp``, in a fixed order."""
+        """The jars for ``java -cp``, in a fixed order."""
         return jars.classpath(self.libs)
 
 
 def kafka_jars(version: str) -> KafkaDist:
-    """The jars of a version in ``VERSIONS``, fetched (45 MB) where they are missing, and checked.
+    """Return the jars of a version in ``VERSIONS``, fetched (45 MB) if missing, and checked.
 
-    UsageError: an unknown version. EnvironmentProblem: no Java, not fetched, or a jar that is not the committed one.
+    Raises UsageError for an unknown version, and EnvironmentProblem without Java, if the download failed, or if a jar
+    differs from the committed one.
     """
     if version not in VERSIONS:
         raise unknown("Kafka version", version, VERSIONS)
@@ -58,15 +59,15 @@ def kafka_jars(version: str) -> KafkaDist:
 
 
 def libs_path(version: str) -> Path:
-    """Where the jars of a version are, or will be."""
+    """Return the folder of a version's jars, existing or not."""
     return installations() / KIND / version
 
 
 def check(version: str, libs: Path) -> None:
-    """EnvironmentProblem unless the folder holds exactly the jars of the committed list, byte for byte."""
+    """Raise EnvironmentProblem unless the folder contains exactly the jars of the committed list, byte for byte."""
     jars.check(f"Kafka {version}", libs, read_sums(version))
 
 
 def read_sums(version: str) -> dict[str, str]:
-    """The committed list: jar name to SHA-256."""
+    """Return the committed list, as jar name to SHA-256."""
     return jars.read_sums(f"kafka-{version}")

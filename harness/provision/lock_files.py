@@ -1,4 +1,4 @@
-"""Files that are there to be locked: opened without following a link, and asked whether somebody holds their lock."""
+"""Lock files: open them without following a link, and check whether their lock is held."""
 
 from __future__ import annotations
 
@@ -8,12 +8,15 @@ from pathlib import Path
 
 
 def opened(file: Path, flags: int = os.O_RDWR | os.O_CREAT) -> int:
-    """A descriptor to lock ``file`` by; its contents are nothing. OSError: it cannot be opened, or is a link."""
+    """Open ``file`` for locking. Its content is irrelevant. Raises OSError if that fails, or if it is a link."""
     return os.open(file, flags | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, 0o600)
 
 
 def is_held(file: Path, *, by_many: bool = False) -> bool:
-    """Whether somebody holds the lock of ``file`` alone, or also with others; False: there is none. OSError."""
+    """Return whether a process holds the exclusive lock of ``file``, or with ``by_many`` also a shared one.
+
+    Returns False if the file does not exist. Raises OSError.
+    """
     try:
         lock = opened(file, os.O_RDWR if by_many else os.O_RDONLY)
     except FileNotFoundError:

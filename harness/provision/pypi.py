@@ -1,4 +1,4 @@
-"""Which versions of a package PyPI has, asked by a pip in an environment of its own, for uv cannot say."""
+"""The versions of a package on PyPI, queried with pip in its own environment, since uv cannot list them."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ _UNREACHABLE = "connection broken by"
 
 
 def published(package: str) -> list[str]:
-    """Every release that this Python could install, oldest first.
+    """Return every release that this Python could install, oldest first.
 
-    EnvironmentProblem: PyPI cannot be asked, or has no such package.
+    Raises EnvironmentProblem if PyPI cannot be queried or has no such package.
     """
     ask = ["-m", "pip", "index", "versions", "--json", "--retries", "1", package]
     ended = attempt([pinned_env("pip", PIP), *ask], tool="pip", timeout_s=120)
     if ended.returncode != 0:
         said = excerpt(ended.output, "ERROR").removeprefix("ERROR: ")
         why = "it cannot be reached" if _UNREACHABLE in ended.output else said
-        raise EnvironmentProblem(f"PyPI does not say which versions of {package} there are: {why}")
-    told, _ = json.JSONDecoder().raw_decode(ended.output)  # warnings may stand behind it
+        raise EnvironmentProblem(f"the versions of {package} on PyPI could not be listed: {why}")
+    told, _ = json.JSONDecoder().raw_decode(ended.output)  # warnings may follow it
     return in_order(told["versions"])

@@ -1,8 +1,8 @@
-"""A Python environment of its own for each client, made by uv once and kept in the cache.
+"""A separate Python environment for each client, made once by uv and kept in the cache.
 
-The environment is named after what it holds and the interpreter it stands on, so no two requirements share one. Only
-wheels are installed: to build a source package runs a program of its own. With a lock, every file has its committed
-hash; without one, its hash is what the registry says. Nothing comes from uv's cache, which is not checked again.
+An environment is named after its content and its interpreter, so no two sets of requirements share one. Only wheels are
+installed, because building a source package runs arbitrary code. With a lock, every file has its committed hash.
+Without one, the registry determines the hash. uv's cache is not used, because uv does not check it again.
 """
 
 from __future__ import annotations
@@ -29,16 +29,16 @@ _NOT_THERE = ("there is no version of", "there are no versions of", "was not fou
 _OFFLINE = "network was disabled"
 _NO_WHEEL = re.compile(r"no (usable )?wheels|building source distributions is disabled", re.IGNORECASE)
 _WHEELS = ("--only-binary", ":all:")
-#: The oldest Python that a lock is for.
+#: The oldest Python that a lock supports.
 OLDEST = "3.11"
 
 
 def python_env(*requirements: str, lock: Path | None = None) -> Path:
-    """The interpreter of an environment that holds ``requirements`` (``"confluent-kafka==2.16.1"``) and no more.
+    """Return the interpreter of an environment with only ``requirements`` (``"confluent-kafka==2.16.1"``).
 
-    It is named after the first of them; ``lock`` is a requirements file that pins them, and all that they ask for, by
-    hash. UsageError: no such requirement. EnvironmentProblem: it cannot be fetched, has no wheel, or does not install
-    here.
+    It is named after the first of them. ``lock`` is a requirements file that pins them and all of their dependencies by
+    hash. Raises UsageError if a requirement does not exist, and EnvironmentProblem if it cannot be fetched, has no
+    wheel, or cannot be installed here.
     """
     if lock:
         return pinned_env(requirements[0], lock)
@@ -46,12 +46,12 @@ def python_env(*requirements: str, lock: Path | None = None) -> Path:
 
 
 def pinned_env(name: str, pins: Path) -> Path:
-    """The interpreter of an environment that holds what a requirements file pins by hash. Errors: as python_env."""
+    """Return the interpreter of an environment with the pins of a requirements file. Errors: as python_env."""
     return _env(name, ["--require-hashes", "--no-deps", "-r", str(pins.absolute())], key=pins.read_text())
 
 
 def write_lock(requirements: Iterable[str], lock: Path) -> None:
-    """Resolve requirements into a file that pins all of them by hash, for any machine; it holds no address."""
+    """Resolve requirements into a file that pins all of them by hash, for any machine. It contains no address."""
     with TemporaryDirectory() as folder:
         wanted = Path(folder) / "requirements.in"
         wanted.write_text("\n".join(requirements))
@@ -69,7 +69,7 @@ def write_lock(requirements: Iterable[str], lock: Path) -> None:
 
 
 def find_uv() -> Path:
-    """The uv that is installed beside us. EnvironmentProblem: it is not."""
+    """Return the path of the installed uv. Raises EnvironmentProblem if it is missing."""
     try:
         return Path(uv.find_uv_bin())
     except FileNotFoundError as error:
@@ -81,7 +81,7 @@ def _env(name: str, wanted: list[str], *, key: str, is_locked: bool = True) -> P
 
     def build(folder: Path) -> None:
         log.info("installing %s", name)
-        # relocatable: it is made beside its place and then renamed into it
+        # relocatable: it is made beside its final place and then renamed
         python = folder / "bin" / "python"
         steps: list[list[str | Path]] = [
             ["venv", "--relocatable", "--allow-existing", "--python", sys.executable, folder],
@@ -120,11 +120,11 @@ def _explained(name: str, said: str) -> KafkaTrialError:
 
 
 def _newest(name: str) -> str:
-    """What to say of a package of which the version that was asked for is not there."""
+    """Return a phrase with the newest version of a package, for a version that does not exist."""
     package = re.match(r"[\w.-]+", name)
     if package is None:
         return ""
-    with TemporaryDirectory() as empty:  # so that uv looks at no environment
+    with TemporaryDirectory() as empty:  # so that uv ignores all environments
         said = _uv("pip", "install", "--dry-run", "--no-deps", "--target", empty, package[0]).output
     newest = re.search(r"^ \+ \S+==(\S+)$", said, re.MULTILINE)
     return f"; the newest {package[0]} is {newest[1]}" if newest else ""

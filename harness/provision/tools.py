@@ -1,4 +1,4 @@
-"""Running the package clients: quiet when they succeed, one sentence and their own words when they do not."""
+"""Run the package clients: no output when they succeed, and one sentence with their own words when they fail."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from harness.model.errors import EnvironmentProblem
 from harness.provision.environment import tool_env
 from harness.system.processes import owner_env
 
-#: A tool obeys the settings of whatever project it is started in, and of all folders above; here are none.
+#: A tool applies the settings of its working folder's project, and of all parent folders. The root has none.
 NOBODYS = Path("/")
 
 
 @dataclass(frozen=True)
 class Ended:
-    """How a program ended: its exit code, and all that it said (standard output, then standard error)."""
+    """The exit code of a program, and its output (standard output, then standard error)."""
 
     returncode: int
     output: str
@@ -33,7 +33,7 @@ def attempt(
 ) -> Ended:
     """Run a program to its end, in the environment of ``tool`` with ``env`` added.
 
-    EnvironmentProblem: it cannot start, or takes too long.
+    Raises EnvironmentProblem if it cannot be started or takes too long.
     """
     words = [str(word) for word in argv]
     try:
@@ -56,7 +56,7 @@ def attempt(
 
 
 def excerpt(output: str, *wanted: str) -> str:
-    """The line of a program's output that says most: the first that has a wanted word, else the last."""
+    """Return the most informative line of a program's output: the first with a wanted word, else the last."""
     lines = [line.strip() for line in output.splitlines() if line.strip()]
     telling = [line for line in lines if any(word in line for word in wanted)]
     return (telling or lines[-1:] or ["it said nothing"])[0]

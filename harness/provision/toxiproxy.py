@@ -1,8 +1,9 @@
-"""Toxiproxy's server, at exactly the version whose semantics the faults rely on, built here.
+"""Toxiproxy's server, built here at exactly the version whose semantics the faults rely on.
 
-2.12.0 and no other: 2.13 gives a bandwidth of 0 another meaning and loses bytes of readers that pause. Its module and
-all that it needs are pinned by ``modules/toxiproxy``; what Go built from them is what runs, by its digest. A server on
-PATH is not used: what a program says of its version is no evidence of what it is.
+The version has to be 2.12.0: 2.13 gives a bandwidth of 0 another meaning and loses bytes of readers that pause. Its
+module and all dependencies are pinned by ``modules/toxiproxy``. The binary that runs is the one that Go built from
+them, verified by its digest. A server on PATH is not used, because the version that a program prints does not prove
+what it is.
 """
 
 from __future__ import annotations
@@ -28,22 +29,22 @@ log = logging.getLogger(__name__)
 
 
 def toxiproxy_server() -> Path:
-    """The server's binary, built (half a minute) where it is missing. EnvironmentProblem: not built, or damaged."""
+    """Return the server's binary, built (half a minute) if missing. EnvironmentProblem: not built, or damaged."""
     return installed(KIND, _name(), _build) / SERVER
 
 
 def find_server() -> Path | None:
-    """The binary that was built, whatever state it is in."""
+    """Return the binary that was built, without checking it, or None."""
     return place() / SERVER if is_finished(place()) else None
 
 
 def foreign_server() -> Path | None:
-    """A server on PATH, which is not used."""
+    """Return a server on PATH, which is not used."""
     return find_program(SERVER)
 
 
 def place() -> Path:
-    """Where the server is, or will be."""
+    """Return the folder of the server, existing or not."""
     return installations() / KIND / _name()
 
 

@@ -1,7 +1,7 @@
-"""When an installation was used last, and whether it is in use: by a file beside it, touched and locked by its users.
+"""Record the last use of an installation, and whether it is in use, by a file that its users touch and lock.
 
-The lock is shared by all processes that use the installation, until each of them ends. Removal takes it alone, so that
-no process begins to use what is about to go.
+All processes that use the installation share the lock until they end. Removal requires the exclusive lock, so that no
+process starts to use an installation that is being removed.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ _guard = threading.Lock()
 
 
 def mark_of(place: Path) -> Path:
-    """The file beside an installation."""
+    """Return the path of the file beside an installation."""
     return place.with_name(f".{place.name}.used")
 
 
 def hold(place: Path) -> None:
-    """Say that this process uses an installation, or is about to make it, from now until it ends.
+    """Record that this process uses an installation, or is about to make it, until it ends.
 
-    Waits while another process removes it. In a cache that cannot be written nothing is said.
+    Waits while another process removes the installation. Records nothing if the cache is not writable.
     """
     with _guard, suppress(OSError):
         if place not in _held:
@@ -40,7 +40,7 @@ def hold(place: Path) -> None:
 
 @contextmanager
 def alone(place: Path) -> Iterator[int]:
-    """The lock that keeps everybody else from beginning to use an installation. BlockingIOError: somebody uses it."""
+    """Hold the exclusive lock, so that no process can start to use the installation. BlockingIOError: it is in use."""
     mark = lock_files.opened(mark_of(place))
     try:
         fcntl.flock(mark, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -50,12 +50,12 @@ def alone(place: Path) -> Iterator[int]:
 
 
 def is_used(place: Path) -> bool:
-    """True if some process uses an installation at this moment; nothing is touched."""
+    """Return True if a process uses an installation at the moment. Nothing is modified."""
     return lock_files.is_held(mark_of(place), by_many=True)
 
 
 def last_used_s(place: Path) -> float:
-    """Seconds since 1970; when it was made, if it was not used since. OSError: it is not there."""
+    """Return the time of the last use in seconds since 1970, or that of its making. OSError: it does not exist."""
     times = [place.lstat().st_mtime]
     with suppress(FileNotFoundError):
         times.append(mark_of(place).lstat().st_mtime)

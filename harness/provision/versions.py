@@ -1,6 +1,6 @@
-"""Versions of clients: what may stand behind the ``@``, and the order in which versions came.
+"""Versions of clients: which text is valid after the ``@``, and how versions are ordered.
 
-Registries differ in grammar (PEP 440, semantic versions); what both share is read by ``packaging``.
+Registries differ in their grammar (PEP 440, semantic versions). ``packaging`` reads what both share.
 """
 
 from __future__ import annotations
@@ -12,19 +12,19 @@ from packaging.version import InvalidVersion, Version
 
 from harness.model.errors import UsageError
 
-#: Digits first, then what any of the grammars allows; never an option, a path, a range or a tag that moves.
+#: Digits first, followed by whatever a grammar allows. It never matches an option, a path, a range or a moving tag.
 _PLAIN = re.compile(r"[0-9][0-9A-Za-z]*(?:[-.+][0-9A-Za-z]+)*")
 
 
 def plain_version(client: str, version: str, example: str) -> str:
-    """``version``, if it is written as one. UsageError for anything else: ranges and tags are not a version."""
+    """Return ``version`` if it has the form of a version. Raises UsageError otherwise, e.g. for ranges and tags."""
     if not _PLAIN.fullmatch(version):
         raise UsageError(f"{version!r} is not a version of {client}; an example is {example}")
     return version
 
 
 def in_order(versions: Iterable[str]) -> list[str]:
-    """Oldest first, each once; what no grammar knows is left out."""
+    """Return the versions without duplicates, oldest first. Those that match no grammar are omitted."""
     read = {}
     for version in versions:
         try:

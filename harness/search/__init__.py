@@ -1,1 +1,1 @@
-"""Smaller plans and older versions that still fail: shrinking and bisecting."""
+"""Shrinking and bisecting: find smaller plans, and the first version, that still fail."""

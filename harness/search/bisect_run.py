@@ -1,7 +1,7 @@
-"""Bisecting the versions of a client, step by step: both ends, then the middle one of what is left, again and again.
+"""Bisect the versions of a client: try both ends, then repeatedly the middle version of the remaining ones.
 
-Each version is installed and tried with all seeds at once. A failure that comes now and then would make a bad version
-look good; so where the bad end does not always fail, all are tried with more seeds.
+Each version is installed and tried with all seeds at once. With an intermittent failure, a bad version could seem good.
+If the bad end does not always fail, all versions are therefore tried with more seeds.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from harness.search.trial_batches import BudgetUsedUp, GrowingRun, anomalies
 
 @dataclass
 class Bisection:
-    """What is known of the versions from the good end to the bad one; ``clients`` are those that are installed.
+    """The state of a bisection, from the good end to the bad one. ``clients`` are the installed ones.
 
-    ``is_mended`` True: the good end is the newer one.
+    If ``is_mended`` is True, the good end is the newer one.
     """
 
     name: str
@@ -42,13 +42,13 @@ class Bisection:
     ran_out: bool = False
 
     async def run(self, run: GrowingRun) -> None:
-        """Both ends together, then the middle one of what is left, again and again."""
+        """Try both ends together, then repeatedly the middle version of the remaining ones."""
         try:
             good, bad = self.versions[0], self.versions[-1]
             await self._try(run, [good, bad])
             if self.is_as_said and (seeds := seeds_for(self.verdicts[bad], self.anomaly)) > self.seeds:
                 self.say(
-                    f"{bad} does not always fail: {seeds} seeds each, so that what fails as often is not missed"
+                    f"{bad} does not always fail: using {seeds} seeds each, so that a similar version is not missed"
                 )
                 self.seeds = seeds
                 await self._try(run, [good])
@@ -60,25 +60,25 @@ class Bisection:
 
     @property
     def is_as_said(self) -> bool:
-        """True if the good end is good and the bad one is bad."""
+        """True if the good end is good and the bad end is bad."""
         first, last = self.versions[0], self.versions[-1]
         return self.seen.get(first) is State.GOOD and self.seen.get(last) is State.BAD
 
     @property
     def bracket(self) -> tuple[str, str]:
-        """The last good version and the first bad one, as far as is known."""
+        """The last good version and the first bad one, as far as known."""
         good, bad = bracket(self.versions, self.seen)
         return self.versions[good], self.versions[bad]
 
     @property
     def untold(self) -> list[str]:
-        """The versions between those, of which it is not known on which side they are."""
+        """The versions between those two, which may be on either side."""
         good, bad = bracket(self.versions, self.seen)
         return list(self.versions[good + 1 : bad])
 
     @property
     def failing(self) -> TrialVerdict:
-        """A trial of the first bad version that shows it."""
+        """A trial of the first bad version that shows the failure."""
         _, bad = self.bracket
         return next(each for each in self.verdicts[bad] if state_of([each], self.anomaly) is State.BAD)
 
@@ -106,7 +106,7 @@ class Bisection:
 
 
 def _counts(verdicts: Sequence[TrialVerdict]) -> str:
-    """How many trials came out how, with what was found."""
+    """Return the number of trials per verdict, with the anomalies found."""
     came = Counter(
         f"{verdict.verdict} ({', '.join(found)})" if (found := anomalies(verdict)) else verdict.verdict
         for verdict in verdicts

@@ -1,8 +1,8 @@
-"""Between a good version and a bad one: what was seen of each, and which to try next. Pure.
+"""The search between a good and a bad version: what was observed of each, and which to try next. Pure.
 
-The order is from the good end to the bad one, whichever of them is newer. A version of which nothing can be told is
-skipped, and a neighbour stands in for it; those that are left between the last good and the first bad one at the end
-may as well be where it changed.
+The order is from the good end to the bad one, whichever of them is newer. A version without a clear result is skipped,
+and a neighbour is tried instead. Versions that remain between the last good and the first bad one may also be the one
+that changed.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from harness.search.shrink_passes import attempts_for
 
 
 class State(StrEnum):
-    """What was seen of a version."""
+    """The result for a version."""
 
     GOOD = "good"
     BAD = "bad"
@@ -26,7 +26,7 @@ class State(StrEnum):
 
 
 def state_of(verdicts: Iterable[TrialVerdict], anomaly: str | None = None) -> State:
-    """Bad if a trial fails, good if none does and one passes; by the one ``anomaly`` alone, if one is named."""
+    """Return BAD if a trial fails, GOOD if none does and one passes. With ``anomaly``, only that one counts."""
     state = State.SKIPPED
     for verdict in verdicts:
         if _is_bad(verdict, anomaly):
@@ -37,9 +37,9 @@ def state_of(verdicts: Iterable[TrialVerdict], anomaly: str | None = None) -> St
 
 
 def seeds_for(verdicts: Sequence[TrialVerdict], anomaly: str | None = None) -> int:
-    """With how many seeds a version that fails as often as this bad one is seldom missed.
+    """Return the number of seeds with which a version that fails as often as this bad one is rarely missed.
 
-    By the rate in those scenarios and guarantees that fail at all; the others always pass, and say nothing of it.
+    The failure rate is taken from those scenarios and guarantees that fail at all, since the others always pass.
     """
     failing = {_cell(verdict) for verdict in verdicts if _is_bad(verdict, anomaly)}
     tried = [verdict for verdict in verdicts if _cell(verdict) in failing]
@@ -57,14 +57,14 @@ def _is_bad(verdict: TrialVerdict, anomaly: str | None) -> bool:
 
 
 def bracket(versions: Sequence[str], seen: Mapping[str, State]) -> tuple[int, int]:
-    """Where the last good version and the first bad one stand; one of each has been seen."""
+    """Return the positions of the last good version and the first bad one. One of each must have been seen."""
     good = max(at for at, version in enumerate(versions) if seen.get(version) is State.GOOD)
     bad = min(at for at, version in enumerate(versions) if seen.get(version) is State.BAD)
     return good, bad
 
 
 def next_to_try(versions: Sequence[str], seen: Mapping[str, State]) -> str | None:
-    """The middle one of those that may be the first bad one and were not tried; None if there is none left."""
+    """Return the middle one of the untried versions that may be the first bad one, or None if none is left."""
     good, bad = bracket(versions, seen)
     left = [version for version in versions[good + 1 : bad] if version not in seen]
     return left[len(left) // 2] if left else None

@@ -1,7 +1,7 @@
-"""What can be smaller in a trial that fails: single steps, and by which size trials are compared. Pure.
+"""The possible reductions of a failing trial: single steps, and the size by which trials are compared. Pure.
 
-An axis is one thing that can be made smaller (a fault's duration, the load), as the steps that can be tried, the one
-with the smallest result first. Steps of different axes can be taken together.
+An axis is one property that can be reduced (a fault's duration, the load). It is a list of the possible steps, the one
+with the smallest result first. Steps of different axes can be combined.
 """
 
 from __future__ import annotations
@@ -14,21 +14,21 @@ from msgspec.structs import replace
 
 from harness.model.spec import ClientTold, Elapsed, FaultSpec, FrameMatch, FrameSeen, TrialSpec
 
-#: From a trial to the same, smaller in one thing.
+#: A function from a trial to one that is smaller in one property.
 Step = Callable[[TrialSpec], TrialSpec]
 Axis = list[Step]
 _Change = Callable[[FaultSpec], FaultSpec]
 
-#: What of a trigger says when it comes, and the least that each can be.
+#: The fields of a trigger that determine its time, and the minimum of each.
 STARTS = (("ms", 0), ("after_ms", 0), ("nth", 1))
-#: What narrows down which frames are meant.
+#: The fields that restrict a fault to certain frames.
 NARROWING = ("version", "client_id", "partition", "error_code", "connection")
-#: A load has the records of the warm-up, and at least as many behind them.
+#: A load has the records of the warm-up, and at least as many after them.
 FEWEST_CHUNKS = 2
 
 
 def size(spec: TrialSpec) -> tuple[int, ...]:
-    """What is made smaller, the most important first; every step makes this smaller."""
+    """Return the properties to be reduced, the most important first. Every step reduces this value."""
     faults = spec.faults
     return (
         len(faults),
@@ -43,22 +43,22 @@ def size(spec: TrialSpec) -> tuple[int, ...]:
 
 
 def only(faults: Sequence[FaultSpec]) -> Step:
-    """No other faults than these."""
+    """Return the step that keeps only these faults."""
     return lambda spec: replace(spec, faults=tuple(faults))
 
 
 def without(faults: Sequence[FaultSpec]) -> Step:
-    """All faults but these."""
+    """Return the step that removes these faults."""
     return lambda spec: replace(spec, faults=tuple(each for each in spec.faults if each not in faults))
 
 
 def all_of(steps: Sequence[Step]) -> Step:
-    """One step after the other."""
+    """Return the step that applies all steps in turn."""
     return lambda spec: reduce(lambda smaller, step: step(smaller), steps, spec)
 
 
 def shorter_faults(spec: TrialSpec) -> list[Axis]:
-    """The duration of each."""
+    """Return the axes that shorten each fault."""
     return [
         [_in_fault(index, _with(duration_ms=ms)) for ms in _rungs(0, fault.duration_ms)]
         for index, fault in enumerate(spec.faults)
@@ -66,7 +66,7 @@ def shorter_faults(spec: TrialSpec) -> list[Axis]:
 
 
 def earlier_faults(spec: TrialSpec) -> list[Axis]:
-    """The start of each, which leaves room for a shorter load."""
+    """Return the axes that start each fault earlier, which allows a shorter load."""
     return [
         [_in_fault(index, _starting(name, value)) for value in _rungs(low, _start(fault, name, low))]
         for index, fault in enumerate(spec.faults)
@@ -75,13 +75,13 @@ def earlier_faults(spec: TrialSpec) -> list[Axis]:
 
 
 def shorter_loads(spec: TrialSpec) -> list[Axis]:
-    """The records that the client is asked to send."""
+    """Return the axis that reduces the number of records."""
     chunks = spec.workload.records // spec.workload.chunk
     return [[_with_chunks(fewer) for fewer in _rungs(FEWEST_CHUNKS, chunks)]]
 
 
 def simpler_parameters(spec: TrialSpec) -> list[Axis]:
-    """What is left out has its default, or is any; a time may also be shorter."""
+    """Return the axes that drop a parameter, so that its default applies, or that shorten a time."""
     axes = []
     for index, fault in enumerate(spec.faults):
         changes = [_less_of(name, value) for name, value in fault.params.items()]
@@ -97,7 +97,7 @@ def simpler_parameters(spec: TrialSpec) -> list[Axis]:
 
 
 def fewer_brokers(spec: TrialSpec) -> list[Axis]:
-    """The brokers that each fault is for."""
+    """Return the axes that reduce the brokers of each fault."""
     return [
         [
             _in_fault(index, _with(brokers=fewer))
@@ -110,7 +110,7 @@ def fewer_brokers(spec: TrialSpec) -> list[Axis]:
 
 
 def _rungs(low: int, value: int) -> list[int]:
-    """Smaller values to try: the least, then an eighth, a quarter, half of the way from there."""
+    """Return smaller values to try: the minimum, then an eighth, a quarter and half of the distance from it."""
     gap = value - low
     return sorted({low, *(low + (gap >> times) for times in (3, 2, 1))} - {value}) if gap > 0 else []
 

@@ -1,9 +1,10 @@
-"""From a failing schedule to a minimal one: which smaller ones are worth a try, round by round.
+"""Shrink a failing schedule to a minimal one: which smaller schedules are worth a try, round by round.
 
-Pure: whoever runs them says which of them failed. Fewest faults come first, by delta debugging: parts of the schedule
-alone, then all of it but a part, then smaller parts. Live trials run side by side, so a round is wide: of a dozen
-faults each alone is one round, and what can go by itself is tried to go together. Then shorter faults, earlier ones,
-a shorter load, simpler parameters, fewer brokers.
+Pure: the caller runs the schedules and returns which of them failed. The number of faults is reduced first, by delta
+debugging: parts of the schedule alone, then everything without a part, then smaller parts. Live trials run in parallel,
+so a round is wide: for a dozen faults, trying each alone is one round, and all faults that can be removed individually
+are then removed together. After that come shorter faults, earlier faults, a shorter load, simpler parameters, and fewer
+brokers.
 """
 
 from __future__ import annotations
@@ -28,18 +29,18 @@ from harness.search.reductions import (
     without,
 )
 
-#: Into so many parts a schedule is cut at first; one with no more faults is tried fault by fault at once.
+#: The initial number of parts of a schedule. One with fewer faults is tried fault by fault at once.
 PARTS = 16
-#: With what chance at most a schedule that fails now and then is taken for one that does not.
+#: The maximum probability that a schedule with an intermittent failure is mistaken for one that does not fail.
 MISSED = 0.05
 
 
 class Proof(Enum):
-    """What it takes for a candidate to be one that fails.
+    """The evidence needed to accept that a candidate fails.
 
-    ``ONCE``: that it does not will be claimed, so it is tried often, and failing once is enough. ``STEADY``: it is only
-    simpler, and shall not fail less often than what it came from; few attempts will do. ``SURE``: the same once more,
-    of what was steady in several steps.
+    ``ONCE``: the search will claim that it does not fail, so it is tried often, and one failure is enough. ``STEADY``:
+    it is only simpler, and must not fail less often than its origin; a few attempts are enough. ``SURE``: the same
+    again, for a candidate that was steady over several steps.
     """
 
     ONCE = "once"
@@ -49,9 +50,9 @@ class Proof(Enum):
 
 @dataclass(frozen=True)
 class Round:
-    """Trials to try side by side, the smallest first; each is smaller than ``so_far``, which failed.
+    """Trials to run in parallel, the smallest first. Each is smaller than ``so_far``, which failed.
 
-    ``any_will_do``: as soon as one of them failed, the others need not be tried.
+    If ``any_will_do``, the others need not be run once one of them has failed.
     """
 
     what: str
@@ -62,7 +63,7 @@ class Round:
 
 
 Allowed = Callable[[TrialSpec], bool]
-#: Gives rounds, takes for each which of its candidates failed, and ends with the smallest that did.
+#: Yields rounds, receives for each which of its candidates failed, and returns the smallest that did.
 Search = Generator[Round, Sequence[bool], TrialSpec]
 
 Tiers = Sequence[tuple[str, Callable[[TrialSpec], list[Axis]]]]
@@ -76,23 +77,23 @@ TIERS: Tiers = (
 
 
 def shrink(spec: TrialSpec, allowed: Allowed, tiers: Tiers = TIERS) -> Search:
-    """Make ``spec``, which fails, as small as it gets; ``allowed`` says what can be carried out at all.
+    """Reduce ``spec``, which fails, to a minimum. ``allowed`` returns whether a trial can be run at all.
 
-    Without ``tiers`` faults are taken away, and what is left stays as it is.
+    With empty ``tiers``, faults are only removed, and the remaining ones stay unchanged.
     """
     fewer = yield from fewer_faults(spec, allowed)
     while True:
         simpler = fewer
         for what, axes_of in tiers:
             simpler = yield from _surely_down(simpler, what, axes_of, allowed)
-        # A fault may be needless only now; and if none is, this shows it of the very schedule that comes out.
+        # A fault may only now be unnecessary. If none is, this proves it for exactly the schedule that is returned.
         fewer = yield from fewer_faults(simpler, allowed)
         if fewer == simpler:
             return simpler
 
 
 def fewer_faults(spec: TrialSpec, allowed: Allowed) -> Search:
-    """Take faults away until none can go: the schedule was then tried without each of them, and did not fail."""
+    """Remove faults until none can be removed: the schedule was then tried without each of them and passed."""
     pieces = PARTS
     while spec.faults:
         parts = _parts(spec.faults, pieces)
@@ -112,12 +113,12 @@ def fewer_faults(spec: TrialSpec, allowed: Allowed) -> Search:
 
 
 def without_each(spec: TrialSpec) -> list[TrialSpec]:
-    """What must not fail for ``spec`` to be 1-minimal: the same without any one of its faults."""
+    """Return the trials that must pass for ``spec`` to be 1-minimal: each lacks one of its faults."""
     return [without((fault,))(spec) for fault in spec.faults]
 
 
 def attempts_for(failed: int, tried: int) -> int:
-    """How often to try what may fail as often as ``failed`` times in ``tried``; once, if that is always."""
+    """Return how often to try a schedule that may fail in ``failed`` of ``tried`` cases; 1 if it always does."""
     if failed == tried:
         return 1
     return math.ceil(math.log(MISSED) / math.log(1 - failed / tried))
@@ -138,7 +139,7 @@ def _failing(
     *,
     any_will_do: bool = False,
 ) -> Generator[Round, Sequence[bool], list[Step]]:
-    """Those of the steps after which ``spec`` still fails."""
+    """Return those of the steps after which ``spec`` still fails."""
     asked: list[Step] = []
     candidates: list[TrialSpec] = []
     for step in steps:
@@ -153,7 +154,7 @@ def _failing(
 
 
 def _together(spec: TrialSpec, what: str, steps: Sequence[Step], allowed: Allowed, proof: Proof) -> Search:
-    """``spec`` after as many of the steps as it fails with; it does after each by itself, but maybe not after all."""
+    """Return ``spec`` after as many of the steps as possible. It fails after each one, but maybe not after all."""
     halved = [len(steps) >> times for times in range(len(steps).bit_length())]
     joint = [all_of(steps[:count]) for count in halved if count > 1]
     failing = yield from _failing(spec, what, joint, allowed, proof)
@@ -163,7 +164,7 @@ def _together(spec: TrialSpec, what: str, steps: Sequence[Step], allowed: Allowe
 def _surely_down(
     spec: TrialSpec, what: str, axes_of: Callable[[TrialSpec], list[Axis]], allowed: Allowed
 ) -> Search:
-    """Go down, and make sure of where that led; what does not hold is left out, and the way down is another one."""
+    """Reduce, and confirm the result. If it is refuted, exclude it and reduce in another way."""
     refuted: list[TrialSpec] = []
     while True:
         lower = yield from _down(spec, what, axes_of, lambda each: each not in refuted and allowed(each))
@@ -173,7 +174,7 @@ def _surely_down(
 
 
 def _down(spec: TrialSpec, what: str, axes_of: Callable[[TrialSpec], list[Axis]], allowed: Allowed) -> Search:
-    """Go down along all axes at once, until no step leaves a trial that fails."""
+    """Reduce along all axes at once, until no step leaves a trial that fails."""
     while True:
         axes = axes_of(spec)
         steps = [step for axis in axes for step in axis]

@@ -1,8 +1,8 @@
-"""One failure made small: is it there, how often; the search round by round; and what came out, confirmed.
+"""Shrink one failure: measure how often it occurs, search round by round, and confirm the result.
 
-Nothing is claimed that was not shown. A failure that comes now and then is tried so often that it is seldom missed,
-what comes out is tried anew, for it was chosen because it failed; and where it does not fail again, the search goes on
-from the last before it that does.
+Only what was shown is claimed. An intermittent failure is tried so often that it is rarely missed. The result is tried
+again, because it was selected for having failed. If it does not fail again, the search continues from the previous
+schedule that does.
 """
 
 from __future__ import annotations
@@ -18,33 +18,34 @@ from harness.search.reductions import size
 from harness.search.shrink_passes import Proof
 from harness.search.trial_batches import BudgetUsedUp, How, Tally, Tries, anomalies
 
-#: How often a failure is looked for at first, and what comes out is tried; and how often at most, if it is not there.
+#: The initial number of attempts to find a failure, and of those to confirm the result; and the maximum if it is not
+#: found.
 STARTS, MOST_STARTS = 3, 9
-#: How often what is only simpler has to fail, one time after the other.
+#: How often in succession a merely simpler schedule has to fail.
 STEADY = 2
-#: By how much more attempts would have to be for a search to be made again: rates of few attempts are rough.
+#: The factor by which the needed attempts must grow for another search. Rates of few attempts are imprecise.
 RARER = 2
 
 
 @dataclass(frozen=True)
 class Rate:
-    """In how many attempts it failed."""
+    """The number of failures, and of attempts."""
 
     failed: int
     tried: int
 
     @property
     def share(self) -> float:
-        """From 0, never, to 1, always."""
+        """The failure rate from 0 (never) to 1 (always)."""
         return self.failed / self.tried if self.tried else 0.0
 
 
 @dataclass
 class Hunt:
-    """Shrinks ``original``, of which some of the ``wanted`` anomalies (none: any) is to stay.
+    """Shrinks ``original`` so that one of the ``wanted`` anomalies (none: any) remains.
 
-    ``given`` is how often to try what may not fail; None: chosen by how often the original fails, and again where what
-    is left of it fails less often. ``starts`` is 1 where a trial is the same each time.
+    ``given`` is how often to try a schedule that may not fail. None derives it from how often the original fails, and
+    again if the result fails less often. ``starts`` is 1 if a trial has the same result each time.
     """
 
     original: TrialSpec
@@ -55,14 +56,14 @@ class Hunt:
     given: int | None = None
     starts: int = STARTS
     say: Callable[[str], None] = lambda _: None
-    #: The anomaly that is looked for; empty as long as none was seen.
+    #: The anomaly of the search; empty until one is seen.
     anomaly: str = ""
-    #: How often what may not fail is tried; 0 as long as that is not known.
+    #: How often a schedule that may not fail is tried; 0 until known.
     attempts: int = 0
     rounds: int = 0
     ran_out: bool = False
     confirmed: Rate | None = None
-    #: From the original to where the search stands; and where it stood and should not have.
+    #: The path from the original to the current schedule, and the schedules on it that were refuted.
     _path: list[TrialSpec] = field(default_factory=list)
     _refuted: list[TrialSpec] = field(default_factory=list)
 
@@ -70,7 +71,7 @@ class Hunt:
         self._path.append(self.original)
 
     async def run(self) -> None:
-        """All of it, as far as the budget goes; what was found by then is there also if this is cancelled."""
+        """Run the whole search within the budget. Its results so far remain available if it is cancelled."""
         try:
             if not await self._is_there():
                 return
@@ -86,7 +87,7 @@ class Hunt:
 
     @property
     def minimal(self) -> TrialSpec:
-        """The smallest that is known to fail, and as often as the original as far as that is known."""
+        """The smallest schedule known to fail, and to fail as often as the original as far as known."""
         if self.confirmed is not None or not self.anomaly:
             return self._path[-1]
         often = self.rate(self.original).share
@@ -95,13 +96,13 @@ class Hunt:
         )
 
     def rate(self, spec: TrialSpec) -> Rate:
-        """How often it failed, of all attempts."""
+        """Return how often a schedule failed, of all its attempts."""
         tally = self.tries.tally(spec)
         return Rate(tally.failed(self.anomaly), len(tally.told))
 
     @property
     def is_one_minimal(self) -> bool:
-        """True if without any one of its faults it was tried in as many attempts as it takes, and did not fail."""
+        """True if the minimal schedule was tried often enough without each of its faults, and never failed."""
         rates = map(self.rate, shrink_passes.without_each(self.minimal))
         return self.attempts > 0 and all(rate.failed == 0 and rate.tried >= self.attempts for rate in rates)
 
@@ -118,12 +119,12 @@ class Hunt:
         self.attempts = self.given or shrink_passes.attempts_for(rate.failed, rate.tried)
         self.say(
             f"{self.anomaly}: the original failed {rate.failed} of {some(rate.tried, 'time')}; what does not fail "
-            f"in {some(self.attempts, 'attempt')} is taken for a schedule that does not"
+            f"in {some(self.attempts, 'attempt')} counts as a schedule that does not"
         )
         return True
 
     def _chosen(self, tally: Tally) -> str:
-        """The anomaly that came most often, of those that are wanted; empty if none came."""
+        """Return the most frequent wanted anomaly, or "" if none occurred."""
         came = Counter(each for verdict in tally.told for each in anomalies(verdict))
         known = [each for each in self.wanted or came if came[each]]
         return max(known, key=lambda each: came[each], default="")
@@ -152,13 +153,13 @@ class Hunt:
     def _how(self, proof: Proof) -> How:
         if proof is Proof.ONCE:
             return How(self.attempts)
-        # It is the same each time, or comes so rarely that nothing is steady.
+        # The result is the same each time, or failures are so rare that none is steady.
         if self.starts == 1 or self.attempts > 1:
             return How(1, each=True)
         return How(STEADY if proof is Proof.STEADY else STEADY + self.starts, each=True)
 
     def _is_rarer_than_thought(self) -> bool:
-        """True if what came out fails so rarely that some of what was tried may have been missed: to be tried again."""
+        """Return True if the result fails so rarely that the search may have missed failures and must be repeated."""
         assert self.confirmed is not None
         needed = shrink_passes.attempts_for(self.confirmed.failed, self.confirmed.tried)
         if self.given is not None or needed < RARER * self.attempts:
@@ -174,7 +175,7 @@ class Hunt:
         return spec not in self._refuted and self.allowed(spec)
 
     def _follow(self, spec: TrialSpec) -> None:
-        """The search stands here now; where it came back, what was behind did not hold."""
+        """Move to ``spec``. If it is on the path already, the schedules after it did not hold."""
         if spec in self._path:
             del self._path[self._path.index(spec) :]
         self._path.append(spec)

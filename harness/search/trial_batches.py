@@ -1,7 +1,8 @@
-"""Trials that depend on how others came out: they join the plan of one run, whose folder keeps all their evidence.
+"""Trials that depend on the results of others: they are added to one run, whose folder keeps all evidence.
 
-A failure may come only now and then. So what came of a schedule is a tally of attempts, each an own trial; one in
-which nothing can be told (inconclusive, a harness-error) is no attempt, but is not made up for without end either.
+A failure may be intermittent. The result for a schedule is therefore a tally of attempts, each a separate trial. A
+trial without a clear result (inconclusive, a harness-error) does not count as an attempt, and is only repeated up to a
+limit.
 """
 
 from __future__ import annotations
@@ -20,44 +21,44 @@ from harness.running.budget import Budget
 from harness.simulated.judged import try_spec
 from harness.storage.run_store import RunStore
 
-#: What says nothing of the client, neither that it fails nor that it does not.
+#: Verdicts that neither accuse nor acquit the client.
 NOTHING_TOLD = frozenset({Verdict.INCONCLUSIVE, Verdict.HARNESS_ERROR})
-#: So many trials an attempt is worth, where those before told nothing.
+#: The maximum number of trials per attempt, if earlier ones had no clear result.
 PATIENCE = 2
 
 
 class BudgetUsedUp(Exception):
-    """The budget was used up before all that was asked for was tried."""
+    """The budget was used up before all requested trials were run."""
 
 
 def anomalies(verdict: TrialVerdict) -> tuple[str, ...]:
-    """The anomalies that were found, those of the first requirement first."""
+    """Return the anomalies that were found, those of the first requirement first."""
     return tuple(dict.fromkeys(found.finding.anomaly for found in findings(verdict)))
 
 
 @dataclass(frozen=True)
 class GrowingRun:
-    """One run whose plan grows; ``carry_out`` runs what has no verdict yet, as far as the ``budget`` goes."""
+    """One run whose plan grows. ``carry_out`` runs the trials without a verdict, within the ``budget``."""
 
     store: RunStore
     carry_out: Callable[[], Awaitable[None]]
     budget: Budget = field(default_factory=Budget)
 
     async def extend(self, specs: Sequence[TrialSpec]) -> None:
-        """Run these trials as well."""
+        """Add these trials to the plan and run them."""
         plan = self.store.record.plan
         self.store.replace_plan(msgspec.structs.replace(plan, trials=(*plan.trials, *specs)))
         await self.carry_out()
 
     def verdict(self, spec: TrialSpec) -> TrialVerdict | None:
-        """What came of a trial, None if it was not run to its end."""
+        """Return the verdict of a trial, or None if it was not finished."""
         if not self.store.finished(spec.trial):
             return None
         return self.store.verdict(spec.trial)
 
 
 async def simulate(store: RunStore, budget: Budget) -> None:
-    """Run the trials of the plan that have no verdict (live: :meth:`harness.running.campaign.Campaign.run`)."""
+    """Run the trials of the plan without a verdict (live: :meth:`harness.running.campaign.Campaign.run`)."""
     for spec in store.record.plan.trials:
         if store.finished(spec.trial):
             continue
@@ -67,51 +68,51 @@ async def simulate(store: RunStore, budget: Budget) -> None:
         store.write_evidence(evidence)
         store.write_verdict(verdict)
         budget.count(verdict)
-        await asyncio.sleep(0)  # where a signal is heard
+        await asyncio.sleep(0)  # lets signal handlers run
 
 
 @dataclass
 class Tally:
-    """What came of one schedule."""
+    """The results of one schedule."""
 
     spec: TrialSpec
     verdicts: list[TrialVerdict] = field(default_factory=list)
     asked: int = 0
 
     def failed(self, anomaly: str) -> int:
-        """In how many attempts the anomaly was found."""
+        """Return the number of attempts in which the anomaly was found."""
         return sum(anomaly in anomalies(verdict) for verdict in self.told)
 
     @property
     def told(self) -> list[TrialVerdict]:
-        """The attempts: trials that say something of the client."""
+        """The attempts: trials with a clear result."""
         return [verdict for verdict in self.verdicts if verdict.verdict not in NOTHING_TOLD]
 
     def lacks(self, attempts: int) -> int:
-        """How many trials are still to be had for so many attempts."""
+        """Return how many more trials to run for this number of attempts."""
         return max(0, min(attempts - len(self.told), PATIENCE * attempts - len(self.verdicts)))
 
 
 @dataclass(frozen=True)
 class How:
-    """What it takes to call a schedule one that fails: one failure in so many attempts, or ``each`` of them."""
+    """The condition for a schedule to count as failing: one failure in so many attempts, or ``each`` of them."""
 
     attempts: int
     each: bool = False
 
     def fails(self, tally: Tally, anomaly: str) -> bool:
-        """True if it is shown."""
+        """Return True if the condition is met."""
         failed, tried = tally.failed(anomaly), len(tally.told)
         return failed == tried >= self.attempts if self.each else failed > 0
 
     def is_open(self, tally: Tally, anomaly: str) -> bool:
-        """True if another attempt may show it."""
+        """Return True if another attempt may meet it."""
         hopeless = self.each and tally.failed(anomaly) < len(tally.told)
         return bool(tally.lacks(self.attempts)) and not (hopeless or self.fails(tally, anomaly))
 
 
 class Tries:
-    """Schedules tried as ever more trials of one run, ``jobs`` side by side, with a tally of each."""
+    """Tries schedules as additional trials of one run, ``jobs`` in parallel, with a tally for each."""
 
     def __init__(self, run: GrowingRun, jobs: int) -> None:
         self._run, self._jobs = run, jobs
@@ -119,18 +120,18 @@ class Tries:
         self.trials = 0
 
     def tally(self, spec: TrialSpec) -> Tally:
-        """What came of a schedule so far; trials that differ in their name only are attempts at the same."""
+        """Return the tally of a schedule. Trials that differ only in their name are attempts at the same schedule."""
         same = msgspec.structs.replace(spec, trial="", attempt=1)
         key = msgspec.json.encode(same, order="deterministic")
         return self._tallies.setdefault(key, Tally(spec))
 
     @property
     def tallies(self) -> list[Tally]:
-        """The tallies of all that was ever asked for."""
+        """The tallies of all requested schedules."""
         return list(self._tallies.values())
 
     async def attempt(self, spec: TrialSpec, attempts: int) -> Tally:
-        """Have ``spec`` tried until there are so many attempts. BudgetUsedUp where there cannot be."""
+        """Run ``spec`` until it has this number of attempts. Raises BudgetUsedUp if that is not possible."""
         tally = self.tally(spec)
         while (lacking := tally.lacks(attempts)) > 0:
             await self._try([tally] * lacking)
@@ -139,9 +140,9 @@ class Tries:
     async def failing(
         self, specs: Sequence[TrialSpec], anomaly: str, how: How, *, any_will_do: bool = False
     ) -> list[bool]:
-        """Which of them fail by the anomaly. BudgetUsedUp where that cannot be said.
+        """Return for each schedule whether it fails by the anomaly. BudgetUsedUp: that cannot be determined.
 
-        ``any_will_do``: as soon as one of them does, the others are not tried any more.
+        If ``any_will_do``, the search stops as soon as one of them does.
         """
         tallies = [self.tally(spec) for spec in specs]
         while not (any_will_do and any(how.fails(tally, anomaly) for tally in tallies)):

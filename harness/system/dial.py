@@ -1,7 +1,7 @@
-"""Connections of ours whose own port is known before anybody can have accepted them.
+"""Make connections whose source port is known before anyone can accept them.
 
-A broker's log tells of every connection that it accepted, by the port it came from. To recognise ours there, each port
-must be known before the connection is tried: a connection that was given up may still have been accepted.
+A broker logs the source port of every connection that it accepted. To recognise the harness's own connections there,
+each port must be known before the connection attempt: an attempt that was abandoned may still have been accepted.
 """
 
 from __future__ import annotations
@@ -13,13 +13,16 @@ from collections import Counter
 
 from harness.model.addresses import Address
 
-#: Our addresses, in the order of use. A bound port stays taken for a minute after its connection has ended: with one
-#: address, a client that opens and closes thousands of connections would take the ports of all lanes.
+#: The source addresses, in the order of use. A bound port stays taken for a minute after its connection has ended. With
+#: only one address, a client that opens and closes thousands of connections would use up the ports of all lanes.
 LOOPBACK = tuple(f"127.0.0.{number}" for number in range(1, 255))
 
 
 async def dial(address: Address, dialled: Counter[int]) -> socket.socket:
-    """A connected socket, its own port counted in ``dialled`` before. OSError as of ``connect``: nobody saw it then."""
+    """Return a connected socket. Its source port is counted in ``dialled`` before it connects.
+
+    Raises OSError as ``connect`` does. The port is then uncounted, since no connection was accepted.
+    """
     connection = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     try:
         connection.setblocking(False)

@@ -1,7 +1,7 @@
-"""What CPython does on its own time: full garbage collections, and turns of its threads.
+"""Control CPython's own pauses: full garbage collections, and the switch interval of its threads.
 
-A full collection stops all threads, for most of a second where much is loaded. What is loaded for good need not be
-looked through again.
+A full collection stops all threads, for most of a second in a process with many objects. Objects that stay loaded
+anyway need not be collected again.
 """
 
 from __future__ import annotations
@@ -12,20 +12,20 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
 
-#: Trials are judged in threads, beside a loop that asks for the interpreter after each frame; Python's 5 ms, ten times
-#: a frame, would hold frames up for longer than the network does.
+#: Trials are judged in threads, next to an event loop that needs the interpreter after each frame. Python's default of
+#: 5 ms is ten times the duration of a frame, and would delay frames for longer than the network does.
 SWITCH_S: Final = 0.0005
 
 
 def freeze_loaded() -> None:
-    """Spare the collector all that is there now; only for what stays, since garbage among it would stay too."""
+    """Exclude all current objects from garbage collection. Call it only if they stay: garbage among them stays too."""
     gc.collect()
     gc.freeze()
 
 
 @contextmanager
 def prompt() -> Iterator[None]:
-    """Meanwhile no thread waits long for its turn, and no collection looks through what was there before."""
+    """Keep thread switches fast and exclude existing objects from garbage collection inside the block."""
     patience_s = sys.getswitchinterval()
     sys.setswitchinterval(SWITCH_S)
     freeze_loaded()

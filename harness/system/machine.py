@@ -1,4 +1,4 @@
-"""What this machine has for us: the cores we may use and the memory that is free, limits of containers counted in."""
+"""The resources that this process may use: cores and free memory, including the limits of containers."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ OWN_GROUPS: Final = Path("/proc/self/cgroup")
 
 @dataclass(frozen=True)
 class Machine:
-    """``cores`` may be a part of one, where a container has a quota."""
+    """The available resources. ``cores`` may be a fraction if a container has a quota."""
 
     cores: float
     memory_bytes: int
 
 
 def this_machine(cgroups: Path = CGROUPS, own_groups: Path = OWN_GROUPS) -> Machine:
-    """As it is now: our affinity, available memory, and the limits of our control groups (v1, v2) and their parents."""
+    """Return the current resources: CPU affinity, available memory, and control group limits (v1, v2) with parents."""
     cores: float = len(os.sched_getaffinity(0))
     memory_bytes: float = psutil.virtual_memory().available
     for group in _groups(cgroups, own_groups):
@@ -33,7 +33,7 @@ def this_machine(cgroups: Path = CGROUPS, own_groups: Path = OWN_GROUPS) -> Mach
 
 
 def _groups(cgroups: Path, own_groups: Path) -> Iterator[Path]:
-    """The folders of our groups and their parents; inside a container only the root may be there."""
+    """Yield the folders of the process's groups and their parents. Inside a container only the root may exist."""
     for line in _text(own_groups).splitlines():
         _, controllers, path = line.split(":", 2)
         for name in controllers.split(","):
@@ -43,7 +43,7 @@ def _groups(cgroups: Path, own_groups: Path) -> Iterator[Path]:
 
 
 def _cores(group: Path) -> float:
-    """A quota of a period, both in microseconds: ``cpu.max`` has both, v1 one file for each."""
+    """Return the quota divided by the period, both in µs. ``cpu.max`` has both; v1 has one file for each."""
     quota, _, period = _text(group / "cpu.max").partition(" ")
     quota_us = _number(quota, _text(group / "cpu.cfs_quota_us"))
     period_us = _number(period, _text(group / "cpu.cfs_period_us"))
@@ -51,7 +51,7 @@ def _cores(group: Path) -> float:
 
 
 def _free_bytes(group: Path) -> float:
-    """The limit less what is used and could not be dropped at once (old pages of files can)."""
+    """Return the limit minus used memory that cannot be freed at once (inactive file pages can)."""
     limit = _number(_text(group / "memory.max"), _text(group / "memory.limit_in_bytes"))
     used = _number(_text(group / "memory.current"), _text(group / "memory.usage_in_bytes"))
     if math.inf in (limit, used):
@@ -62,7 +62,7 @@ def _free_bytes(group: Path) -> float:
 
 
 def _number(*texts: str, otherwise: float = math.inf) -> float:
-    """The first that is a number; "max", "-1" and what is not there are none."""
+    """Return the first text that is a number. "max", "-1" and missing files do not count."""
     return next((int(text) for text in texts if text.isdecimal()), otherwise)
 
 

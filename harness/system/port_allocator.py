@@ -1,10 +1,10 @@
-"""A block of neighbouring free TCP ports that one run has to itself.
+"""Reserve a block of contiguous free TCP ports for one run.
 
-The range lies below 32768, where Linux begins to give ports to outgoing connections. It is cut into granules; a run
-claims as many as it needs. A claim is a bound abstract Unix socket: such names have the scope of the ports themselves
-(the network namespace), hold between all users and containers that share it, and vanish with the process. Then every
-port is tried. A port that still has a connection in TIME_WAIT counts as taken: a client that outlived an earlier run
-must never find a broker of ours behind an old address.
+The range is below 32768, where Linux's ephemeral ports begin. It is divided into granules, and a run claims as many as
+it needs. A claim is a bound abstract Unix socket. Such a name has the same scope as the ports (the network namespace),
+is visible to all users and containers in it, and disappears with the process. After the claim, every port is tried. A
+port with a connection in TIME_WAIT counts as taken: a client that outlived an earlier run must never reach a new broker
+at an old address.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ GRANULE = 32
 
 
 class PortsExhausted(EnvironmentProblem):
-    """No block of the wanted size is free."""
+    """No block of the requested size is free."""
 
 
 @contextmanager
 def port_block(count: int) -> Iterator[range]:
-    """``count`` neighbouring ports, free on 127.0.0.1, which no other run is given meanwhile.
+    """Reserve ``count`` contiguous ports that are free on 127.0.0.1, so that no other run gets them meanwhile.
 
-    They are not held open: whoever needs one binds it. PortsExhausted: there is no such block.
+    The ports are not held open: their users bind them. Raises PortsExhausted if there is no such block.
     """
     if count < 1:
         raise ValueError(f"a block of {count} ports")

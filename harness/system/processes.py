@@ -1,18 +1,17 @@
-"""Whatever is started is stopped: at the end, after an error, on Ctrl-C, and after kill -9.
+"""Start child processes, and make sure that they end: at the end, after an error, on Ctrl-C, and after kill -9.
 
-Every process started for the harness carries its *owner* in the environment, ``KAFKA_TRIAL_OWNER``; its own
-children inherit the mark, so that no tree of processes has to be remembered. The owner's scratch folders carry
-it in their names. Three things clean by this mark, and each makes up for the one before:
+Every process started for the harness has its *owner* in the environment, as ``KAFKA_TRIAL_OWNER``. Its own children
+inherit this mark, so no process tree has to be recorded. The owner's scratch folders have it in their names. Three
+mechanisms clean up by this mark, each as a fallback for the previous one:
 
-- :func:`stop` ends one child and all that descends from it, in order, while the harness lives; a client under test
-  has a keeper of its own besides (``harness.adapter.keeper``), so that nothing it starts gets away, with a mark
-  or without;
-- the warden (``harness.system.warden``) is a small process at the other end of a pipe; the pipe closes when the harness
-  ends, in whichever way, and the warden then removes all that is left of it;
-- :func:`sweep` at the start of each command removes what dead owners left, should a warden have died as well.
+- :func:`stop` ends one child and all its descendants in an orderly way while the harness runs. A client under test also
+  has its own keeper (``harness.adapter.keeper``), so that no process it starts escapes, with or without the mark.
+- The warden (``harness.system.warden``) is a small process at the other end of a pipe. The pipe closes when the harness
+  ends for any reason, and the warden then removes all that is left of it.
+- :func:`sweep` at the start of each command removes what dead owners left, in case a warden died as well.
 
-A process id alone names nobody, since ids are used again: an owner is its process id, its start time in clock
-ticks since boot, and its PID namespace (what runs in another container is not ours to judge).
+A process id alone does not identify a process, since ids are reused. An owner consists of its process id, its start
+time in clock ticks since boot, and its PID namespace (processes in another container are left alone).
 """
 
 from __future__ import annotations
@@ -58,29 +57,29 @@ OWNER = "KAFKA_TRIAL_OWNER"
 SWEEP_TIMEOUT_S = KEEPER_S = 10.0
 LINE_LIMIT_BYTES = 2**26
 EXEC_PATIENCE_MS = 200
-#: What a child writes into a run is for its user alone, like what we write.
+#: Files that a child writes into a run are private to the user, like the harness's own.
 OWN_UMASK = 0o077
 _SCRATCH = re.compile(r"kafka-trial-(\d+)-(\d+)-(\d+)-\w+")
 
-_warden: tuple[int, subprocess.Popen[bytes], int] | None = None  # our pid, the process, the pipe's write end
+_warden: tuple[int, subprocess.Popen[bytes], int] | None = None  # pid, process, write end
 _warden_lock = threading.Lock()
 _child_numbers = itertools.count(1)
 
 
 def owner() -> str:
-    """This process as an owner: ``pid:ticks:namespace``."""
+    """Return the owner id of this process: ``pid:ticks:namespace``."""
     pid = os.getpid()
     return f"{pid}:{_start_ticks(pid)}:{_namespace()}"
 
 
 def owner_env() -> dict[str, str]:
-    """What to add to the environment of a child that :func:`spawn` does not start, so that it is cleaned up too."""
+    """Return the environment for a child that :func:`spawn` does not start, so that it is cleaned up too."""
     _post_warden()
     return {OWNER: owner()}
 
 
 def new_mark() -> str:
-    """The mark of a child that is about to be started."""
+    """Return the mark for the next child."""
     return f"{owner_env()[OWNER]}/{next(_child_numbers)}"
 
 
@@ -89,7 +88,10 @@ def _namespace() -> str:
 
 
 def _start_ticks(pid: int) -> int | None:
-    """When a process started, in clock ticks since boot (which no clock adjustment moves); None when it has ended."""
+    """Return when a process started, in clock ticks since boot, or None if it has ended.
+
+    Clock adjustments do not change this value.
+    """
     try:
         state, *fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     except (FileNotFoundError, ProcessLookupError):
@@ -103,10 +105,10 @@ def _is_dead(owner: str) -> bool:
 
 
 class Child(Process):
-    """A process whose :meth:`wait` returns when it has ended, even while a descendant holds its pipes open.
+    """A process whose :meth:`wait` returns when it has ended, even if a descendant keeps its pipes open.
 
-    (``asyncio`` waits for end of file on every pipe as well: a stopped client that left a daemon, or output which
-    nobody reads, would hold its harness for ever.)
+    ``asyncio`` also waits for the end of every pipe. A stopped client that left a daemon, or output that is never read,
+    would block the harness forever.
     """
 
     def __init__(
@@ -118,7 +120,7 @@ class Child(Process):
         super().__init__(transport, protocol, loop)
         self._exited = protocol.exited
         self.mark = ""
-        #: True for a keeper, which is asked to end all that it keeps.
+        #: True for a keeper, which is asked to end all of its processes.
         self.is_keeper = False
 
     async def wait(self) -> int:
@@ -149,12 +151,13 @@ async def spawn(
     pass_fds: Sequence[int] = (),
     is_marked: bool = True,
 ) -> Child:
-    """Start a child in a session of its own, so that a terminal's Ctrl-C reaches the harness alone.
+    """Start a child in its own session, so that a terminal's Ctrl-C reaches only the harness.
 
-    ``env`` replaces the environment (default: ours); the owner's mark is added to it. A stream may be ``PIPE``,
-    ``DEVNULL``, ``STDOUT``, None (ours) or a path, to which it is appended. Of a pipe at most ``line_limit_bytes``
-    are buffered, which is also the longest line that ``readline`` takes. ``is_marked`` False: it sees to its own end.
-    EnvironmentProblem: it cannot be started, or a file not be written.
+    ``env`` replaces the environment (default: the harness's), and the owner's mark is added to it. A stream may be
+    ``PIPE``, ``DEVNULL``, ``STDOUT``, None (inherited) or a path, to which it is appended. At most ``line_limit_bytes``
+    of a pipe are buffered, which is also the longest line that ``readline`` accepts. With ``is_marked`` False, the
+    child gets no mark and must end by itself. Raises EnvironmentProblem if it cannot be started, or if a file cannot be
+    written.
     """
     loop = asyncio.get_running_loop()
     mark = new_mark()
@@ -189,20 +192,20 @@ def _stream(target: int | Path | None, files: ExitStack) -> int | IO[bytes] | No
 
 
 async def stop(child: Child, grace_s: float = 5.0) -> int:
-    """End a child: SIGTERM to its group, after ``grace_s`` SIGKILL, and SIGKILL to whatever descends from it.
+    """End a child: SIGTERM to its group, SIGKILL after ``grace_s``, and SIGKILL to all of its descendants.
 
-    Returns the exit code (negative: the signal). Stopping what has ended only removes what it left behind.
+    Returns the exit code (negative: the signal). For a child that has ended, only its descendants are killed.
     """
     if child.returncode is None:
         with suppress(ProcessLookupError):
             os.killpg(child.pid, signal.SIGTERM)
-            os.killpg(child.pid, signal.SIGCONT)  # a paused process would never see the SIGTERM
+            os.killpg(child.pid, signal.SIGCONT)  # a stopped process would never receive the SIGTERM
     try:
         if child.returncode is None:
             await asyncio.wait_for(child.wait(), grace_s)
     except TimeoutError:
         pass
-    finally:  # also when the caller is cancelled: then there is no grace left
+    finally:  # also when the caller is cancelled, without a grace period then
         if child.is_keeper and child.returncode is None:
             for number in (signal.SIGHUP, signal.SIGCONT):
                 child.send_signal(number)
@@ -214,21 +217,21 @@ async def stop(child: Child, grace_s: float = 5.0) -> int:
 
 @dataclass(frozen=True)
 class Leftovers:
-    """What belongs to owners that are gone."""
+    """Processes and folders of owners that have ended."""
 
     processes: list[psutil.Process]
     folders: list[Path]
 
 
 def leftovers() -> Leftovers:
-    """What dead owners have left on this machine; nothing is touched."""
+    """Return what dead owners have left on this machine, without removing it."""
     return Leftovers(list(_marked(_of_the_dead)), list(_scratch_dirs(_is_dead)))
 
 
 def sweep(owner: str | None = None) -> list[str]:
-    """Remove what dead owners left (and ``owner``, dead or alive): kill their processes, delete their folders.
+    """Remove what dead owners left (and what ``owner`` left, dead or alive): kill processes and delete folders.
 
-    Returns a line for each thing removed. EnvironmentProblem: a process survives SIGKILL.
+    Returns one line per removed item. Raises EnvironmentProblem if a process survives SIGKILL.
     """
 
     def belongs(mark: str) -> bool:
@@ -247,7 +250,7 @@ def _of_the_dead(mark: str) -> bool:
 
 
 def _marked(matches: Callable[[str], bool]) -> Iterator[psutil.Process]:
-    """Every process whose mark matches, with all that descends from it; never this process or its ancestors."""
+    """Yield every process with a matching mark and its descendants, except this process and its ancestors."""
     parents: dict[int, int] = {}
     processes: dict[int, psutil.Process] = {}
     marked: set[int] = set()
@@ -264,7 +267,7 @@ def _marked(matches: Callable[[str], bool]) -> Iterator[psutil.Process]:
 
 
 def _mark(process: psutil.Process) -> str:
-    """The mark of a process, or "". In the midst of exec it has a program, but no arguments and no environment yet."""
+    """Return the mark of a process, or "". During exec a process has no arguments and no environment for a moment."""
     environ = process.environ()
     for _ in range(EXEC_PATIENCE_MS):
         if environ or process.cmdline() or not process.exe():
@@ -275,7 +278,7 @@ def _mark(process: psutil.Process) -> str:
 
 
 def _lineage(pid: int, parents: Mapping[int, int]) -> Iterator[int]:
-    seen: set[int] = set()  # ids may be used again while the table is being read: no walk may go in circles
+    seen: set[int] = set()  # ids may be reused while the table is being read, which could make a loop
     while pid in parents and pid not in seen:
         yield pid
         seen.add(pid)
@@ -283,7 +286,7 @@ def _lineage(pid: int, parents: Mapping[int, int]) -> Iterator[int]:
 
 
 def _kill(matches: Callable[[str], bool]) -> list[str]:
-    """SIGKILL all that matches, again and again until nothing does: a process may fork while it is being killed."""
+    """SIGKILL all that matches, and repeat until nothing does: a process may fork while it is being killed."""
     killed: dict[int, str] = {}
     deadline = time.monotonic() + SWEEP_TIMEOUT_S
     while found := [process for process in _marked(matches) if _start_ticks(process.pid) is not None]:
@@ -300,7 +303,7 @@ def _kill(matches: Callable[[str], bool]) -> list[str]:
 
 
 def _await_end(pid: int, timeout_s: float) -> None:
-    """Wait for any process to end, without reaping it: the exit code of our own children is for ``asyncio``."""
+    """Wait for any process to end without reaping it, since ``asyncio`` needs the exit code of its own children."""
     with suppress(ProcessLookupError), ExitStack() as closing:
         pidfd = os.pidfd_open(pid)
         closing.callback(os.close, pidfd)
@@ -310,7 +313,7 @@ def _await_end(pid: int, timeout_s: float) -> None:
 
 
 def scratch_dir() -> Path:
-    """A new folder for things nobody needs after this process: it is removed when the process ends."""
+    """Create a folder for temporary data. It is removed when this process ends."""
     _post_warden()
     return Path(tempfile.mkdtemp(prefix=f"kafka-trial-{owner().replace(':', '-')}-"))
 
@@ -324,7 +327,7 @@ def _scratch_dirs(belongs: Callable[[str], bool]) -> Iterator[Path]:
 
 
 def _post_warden() -> None:
-    """Start the warden, once a process. It must not carry a mark, lest somebody sweeps it away."""
+    """Start the warden, once per process. It must not have a mark, so that no sweep kills it."""
     global _warden
     with _warden_lock:
         if _warden is not None and _warden[0] == os.getpid():
@@ -349,7 +352,7 @@ def _post_warden() -> None:
 
 
 def _relieve_warden() -> None:
-    """At a regular end: let the warden clean, and wait for it, so that nothing of ours outlives the command."""
+    """At a regular exit, let the warden clean up and wait for it, so that no process outlives the command."""
     if _warden is None or _warden[0] != os.getpid():
         return
     os.close(_warden[2])

@@ -1,11 +1,4 @@
-"""Whether the harness itself kept time: its event loop carries every frame, and what it is late with looks slow.
-
-A pulse wakes up ten times a second. Where it wakes up late, nothing that was stamped meanwhile has its own time, and
-what a client did about it (a request that timed out) may be seen nowhere. Such a stretch is part of the evidence.
-
-It looks at the wall clock as well. We order nothing by it, but clients and brokers do: setting it may make a client's
-timeouts end at once, and a broker forget its producers. (Slewing moves both clocks and is no step.)
-"""
+"""Measure whether the harness itself kept time: its event loop handles every frame, and its delays distort evidence."""
 
 from __future__ import annotations
 
@@ -16,16 +9,16 @@ from contextlib import suppress
 from typing import Final, Self
 
 EVERY_S: Final = 0.1
-#: Less than half of what two moments must be apart for the checks to have an order (500 ms).
+#: Less than half of the distance that the checks require to order two events (500 ms).
 LATE_NS: Final = 200_000_000
-#: Less than any timeout of a client, and more than two readings of clocks can be apart.
+#: Less than any timeout of a client, and more than the distance between two clock readings.
 STEP_NS: Final = 100_000_000
 
 
 class Pulse:
-    """``async with Pulse() as pulse``: afterwards ``pulse.stalls`` are ``(begin_ns, end_ns)``, monotonic, in order.
+    """``async with Pulse() as pulse``: afterwards ``pulse.stalls`` lists (begin_ns, end_ns), monotonic and sorted.
 
-    ``stepped_ns`` is how far the wall clock was set, forward or back, since the pulse began; 0: it was not.
+    ``stepped_ns`` is how far the wall clock was set forward or back during the pulse, or 0.
     """
 
     def __init__(
@@ -40,7 +33,7 @@ class Pulse:
 
     @property
     def beats(self) -> bool:
-        """False once it has ended, by whatever: then nobody knows whether time was kept."""
+        """False once the pulse has ended for any reason. It is then unknown whether time was kept."""
         return self._beating is not None and not self._beating.done()
 
     async def __aenter__(self) -> Self:
@@ -65,7 +58,7 @@ class Pulse:
             last_ns = now_ns
 
     def woke(self, last_ns: int, now_ns: int) -> None:
-        """Note a stall if it woke up late; one that follows at once continues the one before."""
+        """Record a stall if the pulse woke up late. It is merged with a stall that it directly follows."""
         if now_ns - last_ns - int(EVERY_S * 1e9) < LATE_NS:
             return
         if self.stalls and self.stalls[-1][1] == last_ns:
@@ -73,7 +66,10 @@ class Pulse:
         self.stalls.append((last_ns, now_ns))
 
     def looked(self, before_ns: int, wall_ns: int, after_ns: int) -> None:
-        """Note a step of the wall clock, read between two readings of the other one, unless they are too far apart."""
+        """Record a step of the wall clock, which was read between two readings of the monotonic clock.
+
+        The reading is ignored if these two are too far apart.
+        """
         if after_ns - before_ns > STEP_NS // 2:
             return
         ahead_ns = wall_ns - before_ns

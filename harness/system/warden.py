@@ -1,7 +1,7 @@
-"""Cleans up after one harness process: waits on standard input until that process has ended, then sweeps.
+"""Clean up after one harness process: wait on standard input until it has ended, then sweep.
 
-The harness holds the only write end of the pipe and never writes to it, so end of file means that it has ended, be
-it by kill -9. Run as ``python -m harness.system.warden OWNER``.
+The harness holds the only write end of the pipe and never writes to it. End of file therefore means that it has ended,
+even by kill -9. Run as ``python -m harness.system.warden OWNER``.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""Text that may show what others wrote: escaped, bounded, without secrets. Pure."""
+"""Text from other sources for display: escaped, bounded, without secrets. Pure."""

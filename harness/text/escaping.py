@@ -1,8 +1,9 @@
-r"""Text from elsewhere, made fit to be shown: a client's words, a stored file's, a name.
+r"""Make text from elsewhere safe for display: a client's output, a stored file's content, a name.
 
-Everything that is shown anywhere passes :func:`safe_line`: one line of bounded length, without secrets, in which an
-escape (``\x1b``, ``\u202e``) replaces each character that cannot be seen. Backslashes stay as they are, so the same
-again changes nothing. What a place needs besides is in the function of its name.
+All displayed text goes through :func:`safe_line`. Its result is one line of bounded length, without secrets, in which
+an escape (``\x1b``, ``\u202e``) replaces each invisible character. Backslashes are not escaped, so applying the
+function again changes nothing. The further functions are named after the place of display, and do what that place needs
+in addition.
 """
 
 from __future__ import annotations
@@ -12,80 +13,81 @@ from typing import Final
 
 from harness.text import redaction
 
-#: No line is longer, wherever it is shown.
+#: The maximum length of a line, wherever it is displayed.
 MOST_CHARS: Final = 4_000
-#: Of a longer text only the beginning is looked at.
+#: Only the beginning of a longer text is processed.
 WHOLE_CHARS: Final = 200_000
-#: For what is said of a text that was cut.
+#: The room for the remark that a text was cut.
 _ROOM: Final = 40
 
-#: What Python calls printable, and nobody sees: fillers, joiners, selectors of variations.
+#: Characters that Python calls printable but that are invisible: fillers, joiners, variation selectors.
 _UNSEEN: Final = re.compile(
     "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
 )
-#: Servers of CI take a line that begins with ``::`` for a command, and ``##[`` or ``##vso[`` anywhere in one.
+#: CI servers treat a line that begins with ``::``, and ``##[`` or ``##vso[`` anywhere in a line, as a command.
 _LINE_COMMAND: Final = re.compile(r"((?:^|[\r\n])[^\S\r\n]*):(?=:)")
 _COMMAND: Final = re.compile(r"#(?=#\w*\[)")
-#: What Markdown and GitHub leave alone; a version after an @ is nobody's name.
+#: Text without a special meaning in Markdown and on GitHub. A version after an @ is not a mention.
 _PLAIN: Final = re.compile(r"""(?:[^\W_]|[ .,;:%()+/=…·–→>!?'"-]|(?<=[^\W_])@(?=[\d.]+(?:[^\w@-]|$)))*""")
 _LINKED: Final = re.compile(r"//|www\.|:[\w+-]+:|\bGH-\d", re.IGNORECASE)
 
 
 def visible(text: str) -> str:
-    """``text`` with an escape for each character that cannot be seen, line breaks among them."""
-    if text.isprintable() and not _UNSEEN.search(text):  # as nearly all is
+    """Return ``text`` with an escape for each invisible character, including line breaks."""
+    if text.isprintable() and not _UNSEEN.search(text):  # nearly always
         return text
     return "".join(map(_visible, text))
 
 
 def is_text(text: str) -> bool:
-    """False for what no file of ours can hold: bytes of a command line or a file name that are not UTF-8."""
+    """Return False for text that cannot be stored: bytes of a command line or file name that are not UTF-8."""
     return not any("\ud800" <= each <= "\udfff" for each in text)
 
 
 def safe_line(text: str, most: int = MOST_CHARS) -> str:
-    """``text`` in one line of at most ``most`` (from 100) characters: where it is longer, its beginning and its end.
+    """Return ``text`` as one line of at most ``most`` (at least 100) characters: if longer, its beginning and end.
 
-    What was cut is counted. Of a text beyond ``WHOLE_CHARS`` there is only the beginning.
+    The number of omitted characters is included. Of a text longer than ``WHOLE_CHARS``, only the beginning is used.
     """
     line = visible(redaction.text(text[:WHOLE_CHARS]))
     unread = max(0, len(text) - WHOLE_CHARS)
     room = most
-    # A cut may leave of a word the name of a secret: its value is redacted too, so that the same again changes nothing.
+    # A cut may turn the rest of a word into a secret's name. Its value is redacted too, so that a second pass changes
+    # nothing.
     while len(shown := redaction.text(_cut(line, unread, room))) > most:
         room -= len(shown) - most
     return shown
 
 
 def safe_lines(text: str) -> str:
-    """Each line of ``text`` for itself: for what is ours and has several."""
+    """Apply :func:`safe_line` to each line of ``text``, for the harness's own text of several lines."""
     return "\n".join(safe_line(line) for line in redaction.text(text).split("\n"))
 
 
 def for_logs(text: str) -> str:
-    """``text``, of any number of lines, without what a CI server would take for a command."""
+    """Return ``text``, of any number of lines, without anything that a CI server would treat as a command."""
     return _COMMAND.sub(r"\\x23", _LINE_COMMAND.sub(r"\1\\x3a", text))
 
 
 def log_line(text: str) -> str:
-    """``text`` as one line of a log."""
+    """Return ``text`` as one line of a log."""
     return for_logs(safe_line(text))
 
 
 def for_json(document: bytes) -> bytes:
-    """The same JSON in plain ASCII, in which nothing is taken for a command, be it by a terminal or a CI server."""
+    """Return the same JSON in plain ASCII, in which neither a terminal nor a CI server finds a command."""
     ascii_only = re.sub(r"[^\x20-\x7e\n]", _json_escape, document.decode())
     return re.sub(r"#(?=#\w*\[)", r"\\u0023", ascii_only).encode()
 
 
 def for_markdown(text: str, most: int = 400) -> str:
-    """``text`` in a line or a table of Markdown: as it is where all of it is plain words, else as a code span."""
+    """Return ``text`` for a line or table of Markdown: unchanged if it is only plain words, else as a code span."""
     line = in_code_span(text, most)
     return line if _PLAIN.fullmatch(line) and not _LINKED.search(line) else f"`{line}`"
 
 
 def in_code_span(text: str, most: int = 400) -> str:
-    """``text`` for between two backticks, where nothing is a link, an image, a tag or a mention, also in a table."""
+    """Return ``text`` for use between two backticks, without links, images, tags or mentions, even in a table."""
     line = for_logs(safe_line(" ".join(text.split()), most))
     return line.replace("`", r"\x60").replace("|", r"\x7c")
 

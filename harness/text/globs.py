@@ -1,13 +1,13 @@
-"""Patterns of names, as shells have them."""
+"""Patterns of names, as in shells."""
 
 from __future__ import annotations
 
 from fnmatch import fnmatchcase
 
-#: Reading a pattern takes the square of its length. No name of ours has half as many characters.
+#: Matching takes time proportional to the square of the pattern's length. No valid name is half as long.
 LONGEST = 200
 
 
 def matches(name: str, pattern: str) -> bool:
-    """Whether ``pattern`` stands for ``name``; one of more than LONGEST characters stands for none."""
+    """Return whether ``name`` matches ``pattern``. A pattern of more than LONGEST characters matches nothing."""
     return len(pattern) <= LONGEST and fnmatchcase(name, pattern)

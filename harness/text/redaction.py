@@ -1,9 +1,9 @@
-"""Secrets in what is stored and shown: one table of what looks like a credential, and what stands in its place.
+"""Redact secrets in everything that is stored and displayed: the table of what looks like a credential.
 
-A value is a secret by its name (``sasl.jaas.config``, ``--token``, ``DB_PASSWORD=``) or by itself (a private key, the
-user of a URL). A name such as ``-p`` says too little to be in the table. The secrets that the user typed are known by
-their value as well (:func:`remember`), and are redacted wherever they turn up. What a client says is never remembered:
-it could name any word a password.
+A value is a secret because of its name (``sasl.jaas.config``, ``--token``, ``DB_PASSWORD=``) or its content (a private
+key, the user of a URL). A name such as ``-p`` is too unspecific for the table. Secrets that the user typed are also
+known by value (:func:`remember`), and redacted wherever they occur. Values from a client's output are never remembered,
+because a client could call any word a password.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ V = TypeVar("V", str, "str | int | bool")
 
 MARK: Final = "[redacted]"
 
-#: A name that has one of these is that of a secret, written with or without separators,
+#: A name that contains one of these, with or without separators, names a secret,
 _SECRET: Final = (
     "password",
     "passwd",
@@ -31,24 +31,24 @@ _SECRET: Final = (
     "jaas.config",
     "user.info",
 )
-#: unless its last word says that the value only tells about one, or that it is an error and no setting.
+#: unless its last word shows that the value only describes a secret, or that it is an error and not a setting.
 _ABOUT: Final = re.compile(
     "algorithm|claim|class|count|enabled|endpoint|file|format|id|interval|iterations|length|limit|location|"
     "mechanism|ms|name|path|prompt|provider|scope|size|stdin|ttl|type|uri|url|"
     "allowed|disabled|error|exception|expired|failed|found|invalid|mismatch|missing|required"
 )
-#: Kafka's own API keys are the number or the name of an API, and in every log.
+#: Kafka's own API keys are the number or name of an API. They are in every log.
 _API: Final = re.compile(
     r"(?i:\S*\bapi[._-]?keys?) (?:\d{1,3}(?!\w)|[\[({])|\S*\bapi(?:Key|_key) [A-Z_]{5,24}(?!\w)"
 )
-#: A value that is shorter would be found in innocent words.
+#: A shorter value would also match in innocent words.
 _SHORTEST: Final = 6
 
 _known: tuple[str, ...] = ()
 
 _WORDS: Final = re.compile(r"[._\-\s]+|(?<=[a-z0-9])(?=[A-Z])")
 _PARTS: Final = "|".join(name.replace(".", r"[._\-]?") for name in _SECRET)
-# Each begins at the beginning of a word and has an end within reach, so that no text takes long.
+# Each pattern begins at a word boundary and has a bounded length, so that no text takes long.
 _NAME: Final = (
     rf"(?<![\w.\-])(?P<dashes>-{{0,2}})"
     rf"(?P<name>\w[\w.\-]{{0,100}}?(?:{_PARTS})[\w.\-]{{0,100}}|(?:{_PARTS})[\w.\-]{{0,100}})"
@@ -57,7 +57,7 @@ _NAME: Final = (
 _BETWEEN: Final = (
     r"""(?P<between>\\*["']?\s{0,20}={1,3}>?\s{0,20}|\\*["']\s{0,20}[:,]\s{0,20}|\s{0,3}:\s{0,20}|\s{1,20})"""
 )
-#: In quotation marks, which may be escaped or, where a text was cut, open; else one word.
+#: In quotation marks, which may be escaped or (where a text was cut) unclosed; else one word.
 _VALUE: Final = (
     r"""(?P<value>"(?:[^"\\]|\\.){0,2000}"|'(?:[^'\\]|\\.){0,2000}'|\\+"[^"\\]{0,2000}\\+"|"""
     r"""["'][^\n…]*(?=…|\Z)|[^\s…]+)"""
@@ -71,12 +71,12 @@ _HEADER: Final = r"""\bauthorization["']?\s{0,3}[:=]\s{0,3}["']?[a-z]{1,20}[^\S\
 _BEARER: Final = re.compile(
     rf"(\b(?:bearer|basic)\s{{1,20}}(?=[a-z0-9._~+/=\-]{{16}})|{_HEADER})[a-z0-9._~+/=\-]+", re.IGNORECASE
 )
-#: Without any of these there is nothing to look for.
+#: A text without any of these contains nothing to redact.
 _HINT: Final = re.compile(rf"{_PARTS}|://|PRIVATE KEY|bearer|basic|authorization", re.IGNORECASE)
 
 
 def is_secret(name: str) -> bool:
-    """True if the values of a setting, an option or a variable of this name are secrets."""
+    """Return True if the values of a setting, an option or a variable of this name are secrets."""
     words = [word.lower() for word in _WORDS.split(name) if word]
     if not words or _ABOUT.fullmatch(words[-1]) or words[0] in ("no", "without"):
         return False
@@ -84,27 +84,27 @@ def is_secret(name: str) -> bool:
 
 
 def remember(secrets: Iterable[str]) -> None:
-    """Redact these wherever they turn up from now on, in this process."""
+    """Redact these values wherever they occur from now on, in this process."""
     global _known
     _known = _worth_knowing({*secrets, *_known})
 
 
 def value(name: str, given: V) -> V:
-    """The value of a setting that a client tells of, as it may be stored or shown."""
+    """Return the value of a setting that a client reports, redacted for storage and display."""
     left = _stored(name, given, None)
     return text(left) if isinstance(left, str) else left
 
 
 def settings(given: Mapping[str, V], secrets: set[str] | None = None) -> dict[str, V]:
-    """Settings as they may be stored; the values that were taken out are added to ``secrets``."""
+    """Return settings redacted for storage. The removed values are added to ``secrets``."""
     return {name: _stored(name, each, secrets) for name, each in given.items()}
 
 
 def argv(words: Sequence[str], secrets: set[str] | None = None) -> tuple[str, ...]:
-    """A command line as it may be stored: ``--password=x``, ``--token x``, ``NAME_SECRET=x``, URLs with a user.
+    """Redact a command line for storage: ``--password=x``, ``--token x``, ``NAME_SECRET=x``, URLs with a user.
 
-    The values that were taken out are added to ``secrets``. What else is known makes no difference: the same words are
-    stored as the same.
+    The removed values are added to ``secrets``. Remembered secrets have no influence, so that the same words are always
+    stored in the same form.
     """
     found: set[str] = set()
     stored = tuple(_of_words(words, found))
@@ -114,12 +114,12 @@ def argv(words: Sequence[str], secrets: set[str] | None = None) -> tuple[str, ..
 
 
 def text(said: str) -> str:
-    """Text as it may be stored or shown. The same again changes nothing."""
+    """Return text redacted for storage and display. A second pass changes nothing."""
     return _by_looks(_without(said, _known))
 
 
 def without_keys(said: bytes) -> bytes:
-    """The same without private keys alone, whose lines are no secrets one by one. Quick, however long it is."""
+    """Remove only private keys, whose single lines do not look like secrets. This is fast for any length."""
     kept, at = [], 0
     while begin := _BEGIN.search(said, at):
         end = _END.search(said, begin.end())
@@ -129,7 +129,7 @@ def without_keys(said: bytes) -> bytes:
 
 
 def _worth_knowing(secrets: set[str]) -> tuple[str, ...]:
-    """Those that are no innocent words, the longest first."""
+    """Return the secrets that are long enough not to match innocent words, the longest first."""
     long = (each for each in secrets if len(each) >= _SHORTEST and each not in MARK and MARK not in each)
     return tuple(sorted(long, key=lambda each: (-len(each), each)))
 
@@ -142,7 +142,7 @@ def _without(said: str, secrets: tuple[str, ...]) -> str:
 
 
 def _by_looks(said: str, secrets: set[str] | None = None) -> str:
-    """``said`` without what looks like a secret, which is added to ``secrets``."""
+    """Return ``said`` without anything that looks like a secret. The removed values are added to ``secrets``."""
     if not _HINT.search(said):
         return said
 
@@ -188,11 +188,11 @@ def _without_value(found: re.Match[str], secrets: set[str] | None) -> str:
     dashes, name, between, given = found["dashes"], found["name"], found["between"], found["value"]
     opened = re.match(r"\\*[\"']", given)
     quote = opened[0] if opened else ""
-    is_quoted = between[0] in "\\\"'"  # the name is
+    is_quoted = between[0] in "\\\"'"  # refers to the name
     if "=" in between:
         is_pair = True
     elif between == ":":
-        # "{Password:x}" is a pair; "token::Kind", "token://" and "token.rs:12" are none.
+        # "{Password:x}" is a pair; "token::Kind", "token://" and "token.rs:12" are not.
         is_pair = not re.match(r"[:/]|\d+(\D|$)", given)
     elif ":" in between:
         # "no token: ..." and "the token is" are words; "api.token: x" and "token: 'x'" are not.

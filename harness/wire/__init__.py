@@ -1,15 +1,18 @@
-"""Kafka's wire format: bytes in, values out, and back. Pure: no I/O, no clock, no dice.
+"""Kafka's wire format: decode bytes into values and encode values into bytes.
 
-The layers, from the outside in: :mod:`~harness.wire.frames` (a size before each message),
-:mod:`~harness.wire.headers` (whose message), :mod:`~harness.wire.messages` (the message: kio's classes),
-:mod:`~harness.wire.records` (the record batches inside Produce and Fetch). Beside them :mod:`~harness.wire.apis`
-(names and keys), :mod:`~harness.wire.versions` (which version to speak) and :mod:`~harness.wire.error_table`
-(what an error code means, above all for a record's fate).
+The package is pure: it does no I/O, reads no clock and uses no random numbers.
 
-A message is read and written by a function of its own, compiled from what kio's class says of its fields
-(:mod:`~harness.wire.schema`, :mod:`~harness.wire.readers`, :mod:`~harness.wire.writers`): a simulated trial is
-mostly this. Who makes messages in numbers keeps a :func:`~harness.wire.makers.maker` for each class.
+The layers, from the outside in: :mod:`~harness.wire.frames` (the size before each message),
+:mod:`~harness.wire.headers` (the request and response headers), :mod:`~harness.wire.messages` (the message bodies, as
+kio's classes) and :mod:`~harness.wire.records` (the record batches inside Produce and Fetch). Three further modules:
+:mod:`~harness.wire.apis` (API names and keys), :mod:`~harness.wire.versions` (version negotiation) and
+:mod:`~harness.wire.error_table` (the meaning of each error code, above all for the fate of a record).
 
-Whatever bytes come in, a reader here answers with a value or raises :class:`~harness.wire.errors.WireError`:
-any other exception is a defect of ours. The harness lives by that, for it injects hostile bytes on purpose.
+Each message class has its own reader and writer function, compiled from the field descriptions of kio's class
+(:mod:`~harness.wire.schema`, :mod:`~harness.wire.readers`, :mod:`~harness.wire.writers`). These functions need to be
+fast because a simulated trial spends most of its time in them. Code that creates many messages should keep a
+:func:`~harness.wire.makers.maker` for each class.
+
+For any input bytes, a reader of this package either returns a value or raises :class:`~harness.wire.errors.WireError`.
+Any other exception is a bug. The harness depends on this because it injects hostile bytes on purpose.
 """

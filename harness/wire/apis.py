@@ -6,7 +6,7 @@ from enum import IntEnum
 
 
 class Api(IntEnum):
-    """Every API that kio speaks, which is what Kafka 4.3 has."""
+    """Every API that kio supports, which is every API of Kafka 4.3."""
 
     PRODUCE = 0
     FETCH = 1
@@ -103,6 +103,6 @@ _NAMES = {int(api): "".join(word.capitalize() for word in api.name.split("_")) f
 
 
 def api_name(key: int) -> str:
-    """``Produce`` for 0, ``InitProducerId`` for 22; ``Api(123)`` for a key that nobody here knows."""
+    """Return the name of an API key: ``Produce`` for 0, ``InitProducerId`` for 22, ``Api(123)`` for an unknown key."""
     name = _NAMES.get(key)
     return f"Api({key})" if name is None else name

@@ -1,15 +1,17 @@
-"""THE error table: every error code of the protocol, and what it says about a record's fate.
+"""The error table: every error code of the protocol, and what it says about the fate of a record.
 
 ``retriable`` and ``invalid_metadata`` are facts about Kafka's own exception classes (``RetriableException``,
-``InvalidMetadataException``) as of 4.3. ``produced`` is our judgement, and a false verdict hangs on it:
+``InvalidMetadataException``) as of 4.3. ``produced`` is a judgement of this project, and a wrong entry leads to a wrong
+verdict:
 
-- *indefinite*: the record may or may not be in the log. This is the default, and what every doubt comes to.
-- *definite*: the attempt that got **this** answer to a Produce request has certainly not appended the record.
-  Each such entry argues why: where the broker refuses before it appends.
+- *indefinite*: the record may or may not be in the log. This is the default, and the value for every doubtful case.
+- *definite*: the attempt that got **this** response to a Produce request has certainly not appended the record.
+  Each such entry gives the reason: the point where the broker rejects the request before it appends.
 
-An answer speaks about one attempt. A batch of which an earlier attempt was never answered may be in the log
-whatever a later one is told: who judges a send must see all of its attempts, and call it failed only if each
-of them is definite. Nothing here is known of codes that do not answer a Produce request.
+A response speaks about one attempt only. If an earlier attempt of the same batch was never answered, the batch may be
+in the log, whatever the response to a later attempt says. Code that judges a send must therefore see all of its
+attempts, and may call it failed only if every one of them is definite. The table makes no claim about codes that are
+not a response to a Produce request.
 """
 
 from __future__ import annotations
@@ -24,7 +26,7 @@ Produced = Literal["definite", "indefinite"]
 
 @dataclass(frozen=True, slots=True)
 class KafkaError:
-    """One error code; ``why`` argues ``produced``."""
+    """One error code. ``why`` gives the reason for the value of ``produced``."""
 
     code: int
     name: str
@@ -34,7 +36,7 @@ class KafkaError:
     why: str
 
 
-#: How Kafka's exception class answers: give up; try again; try again with fresh metadata.
+#: How Kafka's exception class behaves: it is final, it is retriable, or it is retriable after a metadata refresh.
 _FINAL: Final = (False, False)
 _RETRY: Final = (True, False)
 _REFRESH: Final = (True, True)
@@ -177,7 +179,7 @@ _CODES: Final[tuple[tuple[int, str, tuple[bool, bool]], ...]] = (
     (133, "SHARE_SESSION_LIMIT_REACHED", _RETRY),
 )
 
-#: The attempt has appended nothing, because the broker refuses before it appends.
+#: Codes after which the attempt has certainly appended nothing, because the broker rejects the request first.
 _DEFINITE: Final[dict[str, str]] = {
     "CORRUPT_MESSAGE": "UnifiedLog.append checks CRC, size and format of all batches before it writes one.",
     "MESSAGE_TOO_LARGE": "UnifiedLog.append checks sizes against max.message.bytes before it writes.",
@@ -206,9 +208,9 @@ _DEFINITE: Final[dict[str, str]] = {
     "TRANSACTION_ABORTABLE": "Refused at the transaction's verification, before the write (KIP-890).",
 }
 
-#: Answers to Produce, or what a client makes of none, that leave the record's fate open.
+#: Codes that leave the fate of the record open: responses to Produce, or the client's own codes for a missing response.
 _INDEFINITE: Final[dict[str, str]] = {
-    "NONE": "No error: the record is in the leader's log, unless acks=0, where nobody answered.",
+    "NONE": "No error: the record is in the leader's log, unless acks=0, which the broker does not answer.",
     "UNKNOWN_SERVER_ERROR": "Any exception at all in the broker, also one thrown after the write.",
     "UNKNOWN_TOPIC_OR_PARTITION": (
         "Usually refused at once; but DelayedProduce answers it too, when the partition goes while the append "
@@ -221,7 +223,7 @@ _INDEFINITE: Final[dict[str, str]] = {
     ),
     "REQUEST_TIMED_OUT": "Appended by the leader, not confirmed by the followers in time; or no answer came.",
     "REPLICA_NOT_AVAILABLE": "No answer to Produce in today's brokers, hence nothing that could be argued.",
-    "NETWORK_EXCEPTION": "The connection went: the request may have arrived, and its answer been lost.",
+    "NETWORK_EXCEPTION": "The connection was lost: the request may have arrived, and its response been lost.",
     "NOT_ENOUGH_REPLICAS_AFTER_APPEND": "As the name says: the record is in the leader's log.",
     "INVALID_REQUEST": "Many throw sites, not all of them known to come before an append.",
     "OUT_OF_ORDER_SEQUENCE_NUMBER": (
@@ -230,7 +232,7 @@ _INDEFINITE: Final[dict[str, str]] = {
     ),
     "DUPLICATE_SEQUENCE_NUMBER": "The record is in the log already (PRD-IDM-06).",
     "KAFKA_STORAGE_ERROR": "The write itself failed, perhaps halfway, or the log went offline after it.",
-    "UNKNOWN_PRODUCER_ID": "An old broker lost the producer's state: what became of earlier attempts is open.",
+    "UNKNOWN_PRODUCER_ID": "An old broker lost the producer's state: the fate of earlier attempts is open.",
     "PRODUCER_FENCED": "Also how a transaction that the coordinator timed out comes to light; no answer to Produce.",
     "UNKNOWN_TOPIC_ID": "May be answered when the topic goes while the append waits for its followers.",
     "INCONSISTENT_TOPIC_ID": "May be answered when the topic is made anew while the append waits.",
@@ -253,9 +255,9 @@ BY_NAME: Final[Mapping[str, KafkaError]] = MappingProxyType({error.name: error f
 
 
 def error_for(code: int) -> KafkaError:
-    """What a code means; of one that is not in the table nothing is taken for granted."""
+    """Return the entry for an error code. An unknown code is neither retriable nor definite."""
     known = ERRORS.get(code)
     if known is not None:
         return known
-    why = "A code from the future: nothing is known of it."
+    why = "An unknown code, perhaps of a newer Kafka version."
     return KafkaError(code, f"UNKNOWN_CODE_{code}", False, False, "indefinite", why)

@@ -1,15 +1,15 @@
-"""What the readers raise, and the only thing they raise, when bytes are not what they should be."""
+"""The exceptions that the readers raise for invalid bytes. They raise no others."""
 
 from __future__ import annotations
 
 
 class WireError(ValueError):
-    """Bytes that are not the Kafka protocol, or a value that has no place in it: one sentence."""
+    """The bytes are not valid Kafka protocol, or a value cannot be encoded. The message is one sentence."""
 
 
 class FrameError(WireError):
-    """A frame's size prefix is negative or beyond the limit: the stream is lost, close it (NET-INF-10)."""
+    """A frame's size prefix is negative or above the limit. The stream cannot be read on: close it (NET-INF-10)."""
 
 
 class TooLarge(WireError):
-    """Data decompresses to more than whoever reads it allows."""
+    """The data decompresses to more bytes than the reader allows."""

@@ -1,8 +1,8 @@
-"""Frames: on a Kafka connection every message goes behind its size, a big-endian int32.
+"""Frames: on a Kafka connection, every message is preceded by its size as a big-endian int32.
 
-TCP keeps the order of bytes and nothing else, so a reader must take any fragmentation: it holds back what is
-incomplete and gives out whole payloads only (NET-INF-10, Kafka's ``NetworkReceive``). A size that cannot be
-true means that the two sides no longer agree on where messages begin; nothing after it can be trusted.
+TCP preserves the order of bytes but not message boundaries, so a reader must cope with any fragmentation. It buffers
+incomplete frames and returns whole payloads only (NET-INF-10, Kafka's ``NetworkReceive``). An impossible size means
+that the two sides no longer agree on where messages begin, so nothing after it can be trusted.
 """
 
 from __future__ import annotations
@@ -12,20 +12,23 @@ from typing import Final
 from harness.wire.errors import FrameError
 
 SIZE_BYTES: Final = 4
-#: The broker's own default limit, ``socket.request.max.bytes``.
+#: The default of the broker's own limit, ``socket.request.max.bytes``.
 MAX_FRAME_BYTES: Final = 100 * 1024 * 1024
-#: What the brokers of a run take (``socket.request.max.bytes``): twice the largest value that a load can have.
+#: The limit of a run's brokers (``socket.request.max.bytes``): twice the largest value that a load can have.
 REQUEST_LIMIT_BYTES: Final = 32 * 1024 * 1024
 
 
 def frame(*payload: bytes) -> bytes:
-    """``payload``, in one or several pieces, behind its size, ready to be sent."""
+    """Return the frame of a payload that is given in one or more pieces: its size, then the pieces."""
     size_bytes = sum(map(len, payload))
     return b"".join((size_bytes.to_bytes(SIZE_BYTES, "big"), *payload))
 
 
 def is_one_frame(data: bytes, min_payload_bytes: int, max_payload_bytes: int) -> bool:
-    """True if ``data`` is exactly one frame, of a payload within the bounds: by far the most frequent case."""
+    """Return True if ``data`` is exactly one frame whose payload size is within the bounds.
+
+    This is by far the most frequent case.
+    """
     payload_bytes = len(data) - SIZE_BYTES
     return (
         min_payload_bytes <= payload_bytes <= max_payload_bytes
@@ -34,9 +37,9 @@ def is_one_frame(data: bytes, min_payload_bytes: int, max_payload_bytes: int) ->
 
 
 class FrameReader:
-    """Splits one direction of a connection into payloads, however TCP cuts it.
+    """Splits one direction of a connection into payloads, whatever the TCP segmentation.
 
-    Feed it what arrives, then call :meth:`next_frame` until it gives None.
+    Pass received bytes to :meth:`feed`, then call :meth:`next_frame` until it returns None.
     """
 
     def __init__(self, max_frame_bytes: int = MAX_FRAME_BYTES) -> None:
@@ -45,26 +48,26 @@ class FrameReader:
 
     @property
     def pending_bytes(self) -> int:
-        """Bytes fed and not yet given out, size prefixes included; at the end of a stream more than 0 is a cut."""
+        """The number of buffered bytes, size prefixes included. More than 0 at the end of a stream means a cut."""
         return len(self._buffer)
 
     def only_frame(self, data: bytes) -> bytes | None:
-        """The payload if the next bytes of the stream are exactly one frame.
+        """Return the payload if the next bytes of the stream are exactly one frame, else None.
 
-        None for any others: then they are not taken, and are to be fed.
+        If the result is None, the bytes are not consumed. Pass them to :meth:`feed`.
         """
         if self._buffer or not is_one_frame(data, 0, self._max_frame_bytes):
             return None
         return data[SIZE_BYTES:]
 
     def feed(self, data: bytes) -> None:
-        """Takes the next bytes of the stream."""
+        """Append the next bytes of the stream to the buffer."""
         self._buffer += data
 
     def next_frame(self) -> bytes | None:
-        """The next whole payload without its size (it may be empty), or None if it is not complete yet.
+        """Return the next whole payload without its size (it may be empty), or None if it is not complete yet.
 
-        Raises :class:`FrameError` for a negative or an oversize length, and again at every later call.
+        Raises :class:`FrameError` for a negative or oversize length, at this call and at every later one.
         """
         if len(self._buffer) < SIZE_BYTES:
             return None
@@ -76,7 +79,7 @@ class FrameReader:
         end = SIZE_BYTES + size
         if len(self._buffer) < end:
             return None
-        # Through a view, so that the payload is copied once; released before the buffer shrinks.
+        # A view copies the payload only once. It has to be released before the buffer can shrink.
         with memoryview(self._buffer) as view:
             payload = bytes(view[SIZE_BYTES:end])
         del self._buffer[:end]

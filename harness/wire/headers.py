@@ -1,9 +1,9 @@
-"""Request and response headers: what the peers need to know before they can read a message.
+"""Request and response headers: what each side needs to know before it can read a message.
 
-Two generations each. A request's header says which API in which version follows, and in flexible versions
-(KIP-482) it ends with tagged fields. A response's header has the correlation id alone, so that only who
-remembers the request can read the answer; in flexible versions it has tagged fields, except for ApiVersions:
-a client that does not know the broker yet must be able to read that answer in any case (KIP-511).
+Each has two generations. A request header names the API and the version of the message that follows. In flexible
+versions (KIP-482) it ends with tagged fields. A response header contains only the correlation id, so a response can be
+read only with knowledge of its request. In flexible versions it has tagged fields too, except for ApiVersions: a client
+that does not know the broker yet must always be able to read that response (KIP-511).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from harness.wire.apis import Api
 from harness.wire.errors import WireError
 from harness.wire.makers import filler
 
-#: What was read last is remembered, for it is often met again; so much of it, and nothing that is longer.
+#: The size of the caches of recent messages (the same bytes are often read again), and the longest message cached.
 REMEMBERED, REMEMBERED_BYTES = 64, 16_384
 
 _NO_TAGS: Final = b"\x00"
@@ -31,7 +31,7 @@ _FIXED: Final = struct.Struct(">hhih")
 
 @dataclass(frozen=True, slots=True)
 class RequestHeader:
-    """Whose request this is, and how to read it."""
+    """The header of a request: its API and version, its correlation id and its client id."""
 
     api_key: int
     api_version: int
@@ -42,13 +42,14 @@ class RequestHeader:
 _make_header: Final = filler(RequestHeader)
 
 
-# Bounded, for whoever writes to us may claim any of the 2^32 keys and versions.
+# The cache is bounded because a hostile peer may claim any of the 2^32 combinations of key and version.
 @lru_cache(maxsize=4096)
 def is_flexible(api_key: int, api_version: int) -> bool:
-    """Whether an API's version is a flexible one, also for versions that kio does not know.
+    """Return whether a version of an API is flexible. Versions that kio does not know are supported too.
 
-    Flexible is never taken back, so a version above kio's range is like its highest and one below like its
-    lowest; and an API that kio does not know is newer than kio, hence flexible from birth.
+    An API never goes back from flexible to inflexible versions, so a version above kio's range is like its highest and
+    one below is like its lowest. An API that kio does not know is newer than kio, hence flexible from its first
+    version.
     """
     if api_key not in api_key_map:
         return True
@@ -57,15 +58,15 @@ def is_flexible(api_key: int, api_version: int) -> bool:
 
 
 def write_request_header(header: RequestHeader) -> bytes:
-    """The header as bytes, of the generation that its API and version ask for."""
+    """Encode a request header, in the generation that its API and version require."""
     return request_header(header.api_key, header.api_version, header.correlation_id, header.client_id)
 
 
 def request_header(api_key: int, api_version: int, correlation_id: int, client_id: str | None) -> bytes:
-    """A request header's bytes from its fields. Raises :class:`WireError` for one that does not fit."""
+    """Encode a request header from its fields. Raises :class:`WireError` if a value does not fit its field."""
     tail = _NO_TAGS if is_flexible(api_key, api_version) else b""
     try:
-        # In both generations the client id is a legacy string: a broker of any age can read that far.
+        # The client id is a legacy string in both generations, so that a broker of any age can read it.
         if client_id is None:
             return _FIXED.pack(api_key, api_version, correlation_id, -1) + tail
         name = client_id.encode()
@@ -76,7 +77,7 @@ def request_header(api_key: int, api_version: int, correlation_id: int, client_i
 
 
 def read_request_header(payload: p.Data) -> tuple[RequestHeader, int]:
-    """The header of a request's payload, and where its body begins. Raises :class:`WireError`."""
+    """Return the header of a request's payload, and the position where its body begins. Raises :class:`WireError`."""
     if isinstance(payload, bytes) and len(payload) <= REMEMBERED_BYTES:
         return _remembered(payload)
     return _read_request_header(payload)
@@ -101,21 +102,21 @@ def _read_request_header(payload: p.Data) -> tuple[RequestHeader, int]:
     return _make_header(api_key, api_version, correlation_id, client_id), at
 
 
-#: The witness and the peer read the same header, one right after the other.
+#: The witness and the peer read the same header shortly after each other.
 _remembered: Final = lru_cache(REMEMBERED)(_read_request_header)
 
 
 def write_response_header(api_key: int, api_version: int, correlation_id: int) -> bytes:
-    """The header of an answer to a request of this API and version."""
+    """Encode the header of a response to a request of this API and version."""
     try:
         fixed = correlation_id.to_bytes(4, "big", signed=True)
     except OverflowError as error:
-        raise WireError(f"the correlation id {correlation_id} is no int32") from error
+        raise WireError(f"the correlation id {correlation_id} does not fit an int32") from error
     return fixed + (_NO_TAGS if _response_is_tagged(api_key, api_version) else b"")
 
 
 def read_response_header(payload: p.Data, api_key: int, api_version: int) -> tuple[int, int]:
-    """The correlation id of a response's payload, and where its body begins. Raises :class:`WireError`."""
+    """Return the correlation id of a response's payload, and the position of its body. Raises :class:`WireError`."""
     if len(payload) < 4:
         raise WireError(f"a response of {len(payload)} bytes is cut off in its header")
     correlation_id = int.from_bytes(payload[:4], "big", signed=True)

@@ -1,8 +1,9 @@
-"""Making messages, and other frozen values, fast.
+"""Create messages, and other frozen values, fast.
 
-A frozen dataclass fills itself through ``object.__setattr__``, a call for each field. Its twin here has the same
-slots and lets itself be filled; then it takes the frozen class, which Python allows between classes of the same
-layout. What comes out is an ordinary instance, frozen from there on, at a fraction of the price.
+A frozen dataclass sets its fields through ``object.__setattr__``, with one call per field. The functions here create an
+instance of a twin class, which has the same slots but is not frozen, set its fields, and then assign the frozen class
+to ``__class__``. Python allows that between classes of the same layout. The result is an ordinary instance of the
+frozen class, made at a fraction of the cost.
 """
 
 from __future__ import annotations
@@ -18,12 +19,15 @@ from harness.wire.source import Source
 
 @cache
 def twin(frozen: Any) -> Any:
-    """The class with the slots of ``frozen``, a dataclass with slots, that can be filled before it is frozen."""
+    """Return a class with the same slots as the dataclass ``frozen`` whose instances are mutable."""
     return type(frozen.__name__, (), {"__slots__": tuple(field.name for field in fields(frozen))})
 
 
 def write_making(source: Source, frozen: Any, values: Iterable[tuple[str, str]]) -> str:
-    """Source that makes a ``frozen`` from the names of all its fields and their values; the new one's name."""
+    """Write source that creates a ``frozen`` from (field name, expression) pairs, and return the variable's name.
+
+    ``values`` must contain all fields.
+    """
     made = source.fresh("made")
     source.line(f"{made} = {source.constant('twin', twin(frozen))}()")
     for name, value in values:
@@ -34,7 +38,7 @@ def write_making(source: Source, frozen: Any, values: Iterable[tuple[str, str]])
 
 @cache
 def filler(frozen: Any) -> Callable[..., Any]:
-    """A function that makes a ``frozen`` from the values of all its fields, in their order."""
+    """Return a function that creates a ``frozen`` from positional values for all of its fields, in field order."""
     source = Source()
     names = [field.name for field in fields(frozen)]
     name = f"make_{frozen.__name__}"
@@ -45,8 +49,10 @@ def filler(frozen: Any) -> Callable[..., Any]:
 
 @cache
 def maker(frozen: Any) -> Callable[..., Any]:
-    """A function that makes a ``frozen`` from keywords, as its constructor does, but drops those that it has no
-    field for, so that one call serves every version of a message. Keep it where much is made.
+    """Return a function that creates a ``frozen`` from keyword arguments and ignores unknown ones.
+
+    Apart from the ignored arguments it works like the constructor. One call can therefore serve every version of a
+    message. Keep the function where many values are created.
     """
     source = Source()
     parameters = []
@@ -62,11 +68,17 @@ def maker(frozen: Any) -> Callable[..., Any]:
 
 
 def make(message_class: Any, **values: Any) -> Any:
-    """A ``message_class`` from those of ``values`` that it has a field for. Raises TypeError where one is missing."""
+    """Create a ``message_class`` and ignore values for fields that it does not have.
+
+    Raises TypeError if a required field is missing.
+    """
     return maker(message_class)(**values)
 
 
 @cache
 def nested(message_class: Any, name: str) -> Any:
-    """The class of a field's structures, e.g. ``TopicProduceData``: kio keeps a message's classes in one module."""
+    """Return the class of a nested structure, e.g. ``TopicProduceData``.
+
+    It is looked up in the module of ``message_class``, because kio keeps all classes of a message in one module.
+    """
     return getattr(sys.modules[message_class.__module__], name)

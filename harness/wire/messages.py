@@ -1,7 +1,7 @@
-"""Messages: kio's generated dataclasses, in frames and out of frames.
+"""Encode kio's message dataclasses into frames, and decode them from payloads.
 
-kio knows how each version of each message looks; headers, frames and the reading of untrusted bytes are ours.
-A message knows its API and version (``message.__api_key__``, ``message.__version__``).
+kio describes each version of each message. Headers, frames and the decoding of untrusted bytes are implemented here. A
+message knows its own API and version (``message.__api_key__``, ``message.__version__``).
 """
 
 from __future__ import annotations
@@ -53,7 +53,10 @@ _UNSUPPORTED_VERSION: Final = int(ErrorCode.unsupported_version).to_bytes(2, "bi
 
 @cache
 def client_versions(api_key: int) -> tuple[int, int]:
-    """The lowest and the highest version of an API that kio speaks. Raises :class:`WireError` for no API."""
+    """Return the lowest and the highest version of an API that kio supports.
+
+    Raises :class:`WireError` for an unknown API.
+    """
     if api_key not in api_key_map:
         raise WireError(f"{api_name(api_key)} is not a known API")
     versions = schema_name_map[api_key_map[api_key]]
@@ -62,7 +65,7 @@ def client_versions(api_key: int) -> tuple[int, int]:
 
 @cache
 def message_class(api_key: int, version: int, kind: Kind) -> Any:
-    """kio's class, e.g. ``ProduceRequest`` of version 9. Raises :class:`WireError` where there is none."""
+    """Return kio's class, e.g. ``ProduceRequest`` of version 9. Raises :class:`WireError` if it does not exist."""
     lowest, highest = client_versions(api_key)
     if not lowest <= version <= highest:
         raise WireError(f"{api_name(api_key)} version {version} is not known: {lowest} to {highest} are")
@@ -70,35 +73,38 @@ def message_class(api_key: int, version: int, kind: Kind) -> Any:
 
 
 def encode_request(message: RequestPayload, correlation_id: int, client_id: str | None) -> bytes:
-    """The whole frame of a request, size and header included."""
+    """Encode a request as a whole frame, with size and header."""
     header = request_header(message.__api_key__, message.__version__, correlation_id, client_id)
     return frame(header, _body(message))
 
 
 def encode_response(message: ResponsePayload, correlation_id: int) -> bytes:
-    """The whole frame of a response, size and header included."""
+    """Encode a response as a whole frame, with size and header."""
     header = write_response_header(message.__api_key__, message.__version__, correlation_id)
     return frame(header, _body(message))
 
 
 def decode_request(payload: bytes) -> tuple[RequestHeader, Any]:
-    """The header and the message of a request's payload (a frame without its size)."""
+    """Decode the payload of a request (a frame without its size) into its header and its message."""
     header, at = read_request_header(payload)
     return header, decode_request_body(header, payload, at)
 
 
 def decode_request_body(header: RequestHeader, payload: Data, at: int) -> Any:
-    """The message of a request's payload whose header ends at ``at``; of a view, its bytes are views too."""
+    """Decode the message of a request whose header ends at ``at``.
+
+    If the payload is a memoryview, the message's bytes fields are memoryviews too.
+    """
     if isinstance(payload, bytes) and len(payload) <= REMEMBERED_BYTES:
         return _read_request(header.api_key, header.api_version, payload, at)
     return _read_anew(header.api_key, header.api_version, "request", payload, at)
 
 
 def decode_response(payload: Data, api_key: int, api_version: int) -> tuple[int, Any]:
-    """The correlation id and the message of the answer to a request of ``api_key`` and ``api_version``.
+    """Decode the response to a request of ``api_key`` and ``api_version``: return its correlation id and its message.
 
-    A broker that does not know the ApiVersions version asked for answers UNSUPPORTED_VERSION in version 0,
-    whatever was asked (KIP-511): then the message is version 0's.
+    A broker that does not support the requested ApiVersions version responds UNSUPPORTED_VERSION in version 0
+    (KIP-511). The message is then an ApiVersionsResponse of version 0.
     """
     correlation_id, at = read_response_header(payload, api_key, api_version)
     try:
@@ -116,7 +122,8 @@ def _reader(api_key: int, version: int, kind: Kind) -> Reader:
     return entity_reader(message_class(api_key, version, kind))
 
 
-# A request is read by the witness and then by the peer; many answers are always the same. Messages cannot be changed.
+# The witness reads each request, and then the peer does; many responses repeat. Messages are immutable, so they can be
+# shared.
 @lru_cache(REMEMBERED)
 def _read_request(api_key: int, version: int, payload: bytes, at: int) -> Any:
     return _read_anew(api_key, version, "request", payload, at)
@@ -134,7 +141,7 @@ def _read_anew(api_key: int, version: int, kind: Kind, payload: Data, at: int) -
     name = type(value).__name__
     if end > len(payload):
         raise WireError(f"{name} is cut off: {end} bytes were claimed, there are {len(payload)}")
-    raise WireError(f"{len(payload) - end} bytes are left over behind a {name}")
+    raise WireError(f"{len(payload) - end} bytes are left over after a {name}")
 
 
 def _body(message: RequestPayload | ResponsePayload) -> bytes:
@@ -142,5 +149,5 @@ def _body(message: RequestPayload | ResponsePayload) -> bytes:
     try:
         return entity_writer(entity)(message)
     except (struct.error, ArithmeticError, AttributeError, TypeError, ValueError) as error:
-        # What Python says of a value that does not fit its field.
+        # The errors that Python raises for a value that does not fit its field.
         raise WireError(f"{entity.__name__} cannot be written: {error!r}") from error

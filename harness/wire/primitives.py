@@ -1,7 +1,7 @@
-"""What the flexible versions are made of (KIP-482): unsigned varints and tagged fields.
+"""The building blocks of flexible versions (KIP-482): unsigned varints and tagged fields.
 
-A reader takes the data and a place in it, and gives the value and the place behind it. Lengths of flexible
-versions are unsigned varints, plus one, so that 0 is null.
+A reader takes the data and a position, and returns the value and the position after it. The lengths in flexible
+versions are unsigned varints of the length plus one, so that 0 means null.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from harness.wire.errors import WireError
 
-#: What messages are read from. Their bytes are then slices of it, of its own type: a view costs no copy.
+#: The types that messages are read from. A message's bytes are slices of the same type: a view avoids the copy.
 Data = bytes | bytearray | memoryview
 Reader = Callable[[Data, int], tuple[Any, int]]
 
@@ -19,7 +19,7 @@ MAX_UVARINT_BYTES: Final = 5
 
 
 def read_uvarint(data: Data, at: int) -> tuple[int, int]:
-    """An unsigned varint of at most 32 bits: seven bits a byte, the lowest first."""
+    """Read an unsigned varint of at most 32 bits: seven bits per byte, the lowest first."""
     try:
         first = data[at]
         if first < 0x80:
@@ -45,7 +45,7 @@ def _read_long_uvarint(data: Data, at: int) -> tuple[int, int]:
 
 
 def write_uvarint(value: int) -> bytes:
-    """``value`` (not negative) as an unsigned varint."""
+    """Encode ``value`` (not negative) as an unsigned varint."""
     out = bytearray()
     while value >= 0x80:
         out.append(value & 0x7F | 0x80)
@@ -55,11 +55,10 @@ def write_uvarint(value: int) -> bytes:
 
 
 def read_tags(data: Data, at: int, wanted: Collection[int] = ()) -> tuple[dict[int, tuple[int, int]], int]:
-    """The ``wanted`` ones of the tagged fields that end a flexible structure, as {tag: (begin, end)}, and the place
-    behind them all.
+    """Read the tagged fields at the end of a flexible structure.
 
-    A tag that the reader does not know is to be skipped (KIP-482): hence the sizes. It leaves nothing behind, for
-    millions of them fit into one frame.
+    Return the ``wanted`` fields as {tag: (begin, end)}, and the position after all of them. An unknown tag is skipped
+    by its size, as the protocol requires (KIP-482). It uses no memory, since one frame can contain millions of them.
     """
     count, at = read_uvarint(data, at)
     tags = {}
@@ -75,7 +74,7 @@ def read_tags(data: Data, at: int, wanted: Collection[int] = ()) -> tuple[dict[i
 
 
 def skip_tags(data: Data, at: int) -> int:
-    """The place behind the tagged fields at ``at``, none of which is wanted; nearly always there are none."""
+    """Return the position after the tagged fields at ``at``, all of which are skipped. Nearly always there are none."""
     if data[at : at + 1] == b"\0":
         return at + 1
     return read_tags(data, at)[1]

@@ -1,19 +1,19 @@
-"""Compiled readers: a message from bytes that nobody vouches for.
+"""Compiled readers: decode messages from untrusted bytes.
 
-kio has a reader of its own, a fast one in Rust, and on good bytes the two agree (the tests hold them against
-each other over every API and version). It does not fit a harness that injects hostile bytes, for three reasons:
+kio has its own fast reader, written in Rust, and the two agree on valid bytes (the tests compare them over every
+API and version). It does not suit a harness that injects hostile bytes, for three reasons:
 
-- it reserves memory for as many elements as an array's length claims before looking whether they are there, and
-  a claim of two thousand million *ends the process*: not an exception, an abort;
-- an unknown tagged field is an error to it, while the protocol says to skip it (KIP-482);
-- an error code that it does not know is an error to it. Here it is read as the plain int that it is, so that
-  :func:`harness.wire.error_table.error_for` can speak about it.
+- It reserves memory for as many elements as an array's length claims before it checks that they are present. A claim
+  of two thousand million elements *aborts the process*, without an exception.
+- It treats an unknown tagged field as an error, while the protocol requires that it is skipped (KIP-482).
+- It treats an unknown error code as an error. Here it is read as a plain int, so that
+  :func:`harness.wire.error_table.error_for` can describe it.
 
-A message has room for so many elements, over all its arrays: a few megabytes can hold millions of empty ones, and
-whoever reads them for seconds carries no other frame meanwhile.
+The number of elements in all arrays of a message is limited. A few megabytes can encode millions of empty elements, and
+a reader that is busy with them for seconds cannot forward other frames meanwhile.
 
-The place in the data only ever moves forward. So a string whose length goes beyond the end needs no check of its
-own: whatever is read next is not there, or the message ends behind the end of its bytes.
+The position in the data only ever increases. A string whose length exceeds the data therefore needs no check of its
+own: either the next read fails, or the message ends after the end of its bytes.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ from harness.wire.primitives import Data, Reader
 from harness.wire.schema import Array, Part, Primitive, Shape, Structure, parts_of
 from harness.wire.source import Source
 
-#: What all arrays of a message may have, and those of one tagged field in it.
+#: The limit for all arrays of a message together, and for those of one tagged field.
 MAX_ELEMENTS: Final = 100_000
 MAX_TAGGED_ELEMENTS: Final = 1_000
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _ERROR_CODES: Final[dict[int, ErrorCode]] = {int(code): code for code in ErrorCode}
 
-#: Types of a fixed size: their layout, and what makes the value of what is unpacked.
+#: Types of a fixed size: their struct layout, and the expression that makes the value from the unpacked one.
 _FIXED: Final[dict[str, tuple[str, str]]] = {
     "bool": ("?", "{0}"),
     "int8": ("b", "{0}"),
@@ -55,13 +55,13 @@ _FIXED: Final[dict[str, tuple[str, str]]] = {
     "timedelta_i64": ("q", "duration({0})"),
     "datetime_i64": ("q", "moment({0})"),
 }
-#: Types with a length before them: the layout of the length in versions that are not flexible.
+#: Types with a length prefix: the struct layout of the length in versions that are not flexible.
 _SIZED: Final = {"string": "h", "bytes": "i", "records": "i"}
-#: What makes their value, where that is not the bytes themselves.
+#: The expression for the value of a sized type, for types other than bytes.
 _SLICED: Final = {"string": "str(data[at:stop], 'utf-8')"}
 
 
-# A trial has few topics and its timeouts are a handful; both are dear to make, and immutable.
+# A trial uses few topics and few distinct timeouts. Both values are expensive to create, and immutable.
 @lru_cache(maxsize=1024)
 def _uuid(raw: bytes) -> UUID | None:
     return UUID(bytes=raw) if any(raw) else None
@@ -83,7 +83,7 @@ def _moment(value_ms: int) -> datetime:
 
 
 def _null(length: int, at: int) -> None:
-    """The value of a negative length. Raises :class:`WireError` where it is another than -1."""
+    """Return the value for a negative length. Raises :class:`WireError` if the length is below -1."""
     if length < -1:
         raise WireError(f"the length {length} before {at} is negative")
 
@@ -132,7 +132,7 @@ _NAMES: Final[dict[str, Any]] = {
 
 
 def _plain_layout(item: Primitive | Structure) -> str:
-    """The layout of items that can be unpacked all at once; empty for all others."""
+    """Return the struct layout for items that can be unpacked in one call, or an empty string for all others."""
     match item:
         case Primitive(kafka_type) if _FIXED.get(kafka_type, ("", ""))[1] == "{0}":
             return _FIXED[kafka_type][0]
@@ -141,14 +141,14 @@ def _plain_layout(item: Primitive | Structure) -> str:
 
 
 class _Reading(Source):
-    """Source that reads ``data`` from ``at`` on."""
+    """Source code that reads ``data`` from position ``at``."""
 
     def __init__(self, *, flexible: bool) -> None:
         super().__init__(**_NAMES)
         self._flexible = flexible
 
     def value(self, shape: Shape) -> str:
-        """Reads one value; gives the expression for it, which holds as soon as the run has ended."""
+        """Write the code that reads one value. Return the expression for it, which is valid once the run has ended."""
         match shape:
             case Array():
                 return self._array(shape)
@@ -168,7 +168,7 @@ class _Reading(Source):
         return name
 
     def unpack(self) -> None:
-        """Ends the run: what waited is there from here on."""
+        """End the run: unpack the values that wait in it, so that later code can use them."""
         layout, names = self.end_run()
         if layout == "B":
             self.line(f"{names[0]} = data[at]")
@@ -179,7 +179,7 @@ class _Reading(Source):
             self.line(f"at += {struct.calcsize('>' + layout)}")
 
     def _length(self, layout: str) -> str:
-        """Reads a length; in flexible versions it is one more, and 0 stands for null."""
+        """Write the code that reads a length. Flexible versions encode the length plus one, and 0 means null."""
         name = self._waiting("B" if self._flexible else layout)
         self.unpack()
         if self._flexible:
@@ -194,7 +194,7 @@ class _Reading(Source):
             self.line(f"{value} = {'null' if nullable else 'not_null'}({length}, at)")
         with self.block("else:"):
             self.line(f"stop = at + {length}")
-            # str() and not .decode(): the data may be a view, which spares large messages a copy.
+            # str() and not .decode(), because the data may be a view, which avoids a copy of large messages.
             self.line(f"{value} = {_SLICED.get(kafka_type, 'data[at:stop]')}")
             self.line("at = stop")
         return value
@@ -203,7 +203,7 @@ class _Reading(Source):
         count, value = self._length("i"), self.fresh("v")
         with self.block(f"if {count} < 0:"):
             self.line(f"{value} = {'null' if shape.nullable else 'not_null'}({count}, at)")
-        # Every element takes a byte at least, so this bounds the work by what has really come.
+        # Every element takes at least one byte, so the bytes that are present bound the work.
         with self.block(f"elif {count} > len(data) - at:"):
             self.line(f"raise claim({count}, data, at)")
         with self.block("else:"):
@@ -235,7 +235,7 @@ class _Reading(Source):
         return value
 
     def structure(self, entity: Any) -> str:
-        """Reads one of kio's classes; gives its name."""
+        """Write the code that reads one of kio's classes. Return the variable's name."""
         parts = parts_of(entity)
         values = [(part.name, self.value(part.shape)) for part in parts if part.tag is None]
         if self._flexible:
@@ -278,8 +278,9 @@ def _reader(shape: Shape, name: str, *, flexible: bool, room: int = MAX_ELEMENTS
 
 @cache
 def entity_reader(entity: Any) -> Reader:
-    """The reader of one of kio's classes: from the data and a place in it to the message and the place behind it.
+    """Return the reader of one of kio's classes.
 
-    That place lies behind the data's end where the last string is cut off: compare it.
+    It takes the data and a position, and returns the message and the position after it. If the last string is cut off,
+    that position is greater than the length of the data, so the caller must compare them.
     """
     return _reader(Structure(entity), entity.__name__, flexible=entity.__flexible__)

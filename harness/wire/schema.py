@@ -1,6 +1,7 @@
-"""What kio's classes say about the wire, as plain values: the one place that looks into their annotations.
+"""What kio's classes say about the wire format, as plain values.
 
-:mod:`~harness.wire.readers` and :mod:`~harness.wire.writers` are compiled from what is found here.
+This is the only module that inspects their annotations. :mod:`~harness.wire.readers` and :mod:`~harness.wire.writers`
+are compiled from its results.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from functools import cache
 from types import NoneType, UnionType
 from typing import Any, Final, Union, get_args, get_origin
 
-#: What zero bytes mean, for a tagged field that is left out and of which the schema says nothing more.
+#: The implicit defaults of tagged fields for which the schema declares none: the value of zero bytes.
 _ZERO: Final[dict[str, Any]] = {
     "bool": False,
     "int8": 0,
@@ -26,7 +27,7 @@ _ZERO: Final[dict[str, Any]] = {
 
 @dataclass(frozen=True, slots=True)
 class Primitive:
-    """A value of one of Kafka's own types, by kio's name for it, e.g. ``int32`` or ``timedelta_i32``."""
+    """A value of one of Kafka's primitive types, by kio's name for it, e.g. ``int32`` or ``timedelta_i32``."""
 
     kafka_type: str
     nullable: bool
@@ -34,7 +35,7 @@ class Primitive:
 
 @dataclass(frozen=True, slots=True)
 class Structure:
-    """One of kio's classes; where it is nullable a marker byte goes before it (KIP-893)."""
+    """One of kio's classes. If it is nullable, a marker byte precedes it (KIP-893)."""
 
     entity: Any
     nullable: bool = False
@@ -42,7 +43,7 @@ class Structure:
 
 @dataclass(frozen=True, slots=True)
 class Array:
-    """A length, and so many items."""
+    """An array: a length, followed by that many items."""
 
     item: Primitive | Structure
     nullable: bool
@@ -53,7 +54,7 @@ Shape = Primitive | Structure | Array
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A field of a structure. A tagged one has a ``default`` for when it is left out (KIP-482)."""
+    """A field of a structure. A tagged field has a ``default``, used when it is omitted (KIP-482)."""
 
     name: str
     shape: Shape
@@ -63,7 +64,7 @@ class Part:
 
 @cache
 def parts_of(entity: Any) -> tuple[Part, ...]:
-    """The fields of one of kio's classes, in their order on the wire; the tagged ones last, by their tags."""
+    """Return the fields of one of kio's classes in wire order, with the tagged ones last, in order of their tags."""
     parts = [_part(field) for field in fields(entity)]
     plain = [part for part in parts if part.tag is None]
     return (*plain, *sorted((part for part in parts if part.tag is not None), key=lambda part: part.tag or 0))
@@ -89,7 +90,7 @@ def _single(field: Field[Any], annotation: Any, *, nullable: bool) -> Primitive 
 
 
 def _without_none(annotation: Any) -> tuple[Any, bool]:
-    """The type itself, and whether None may stand for it."""
+    """Return the type without None, and whether None is allowed."""
     if get_origin(annotation) in (UnionType, Union):
         inner = [part for part in get_args(annotation) if part is not NoneType]
         return inner[0], True

@@ -1,8 +1,8 @@
-"""Python source that is written by a program: a function for each message class, made when it is first needed.
+"""Generate Python source: one function for each message class, compiled when it is first needed.
 
-To look up what a field is costs more than to read the field, so it is looked up once and written down as code.
-Fixed-size values that follow each other are packed and unpacked in one call of :mod:`struct`: they wait in a run
-until something of another kind comes.
+Looking up the type of a field costs more than reading the field, so the lookup is done once and its result is compiled
+into code. Consecutive values of fixed size are packed and unpacked in one call of :mod:`struct`: they wait in a run
+until a value of another kind follows.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 
 
 class Source:
-    """The lines of one function, and the objects that they name."""
+    """The lines of one function, and the objects that they refer to."""
 
     def __init__(self, **names: Any) -> None:
         self._lines: list[str] = []
@@ -23,39 +23,39 @@ class Source:
         self._run: list[tuple[str, str]] = []
 
     def line(self, text: str) -> None:
-        """A statement, at the present depth."""
+        """Add a statement at the current depth."""
         self._lines.append("    " * self._depth + text)
 
     @contextmanager
     def block(self, head: str) -> Iterator[None]:
-        """What is written within is the block of ``head``, a statement that ends with a colon."""
+        """Write the lines of the ``with`` body as the block of ``head``, a statement that ends with a colon."""
         self.line(head)
         self._depth += 1
         yield
         self._depth -= 1
 
     def fresh(self, prefix: str) -> str:
-        """A name that nothing else has."""
+        """Return an unused name."""
         self._counted += 1
         return f"{prefix}{self._counted}"
 
     def constant(self, prefix: str, value: Any) -> str:
-        """The name by which the function finds ``value``."""
+        """Bind ``value`` to a new name for the function to use, and return the name."""
         name = self.fresh(prefix)
         self._names[name] = value
         return name
 
     def wait(self, layout: str, text: str) -> None:
-        """Adds to the run: one value of a :mod:`struct` layout, by its name or expression."""
+        """Add a value to the run: its :mod:`struct` layout, and its name or expression."""
         self._run.append((layout, text))
 
     def end_run(self) -> tuple[str, list[str]]:
-        """The layout of all that has waited, and the names or expressions."""
+        """End the run. Return its combined layout, and the names or expressions."""
         run, self._run = self._run, []
         return "".join(layout for layout, _ in run), [text for _, text in run]
 
     def compiled(self, name: str) -> Callable[..., Any]:
-        """The function of that name, which the lines define."""
+        """Compile the lines and return the function ``name`` that they define."""
         exec(compile("\n".join(self._lines), f"<{name}>", "exec"), self._names)
         function: Callable[..., Any] = self._names[name]
         return function

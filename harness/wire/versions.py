@@ -1,4 +1,4 @@
-"""Which version to speak: the highest that both sides know (KIP-35, NET-CON-04)."""
+"""Version negotiation: use the highest version that both sides support (KIP-35, NET-CON-04)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from harness.wire.messages import client_versions
 
 
 class UnsupportedVersion(WireError):
-    """Client and broker have no version of an API in common: nothing is sent, the connection stays."""
+    """Client and broker have no version of an API in common. Nothing is sent, and the connection stays open."""
 
 
 def negotiate(
@@ -19,10 +19,10 @@ def negotiate(
     lowest: int | None = None,
     highest: int | None = None,
 ) -> int:
-    """The highest version of an API in common with a broker.
+    """Return the highest version of an API that the client and a broker have in common.
 
-    ``broker`` is what its ApiVersions response says: API key to (lowest, highest). ``lowest`` and ``highest``
-    narrow the client's own range. Raises :class:`UnsupportedVersion` where the ranges do not meet.
+    ``broker`` maps each API key of the broker's ApiVersions response to (lowest, highest). ``lowest`` and ``highest``
+    narrow the client's own range. Raises :class:`UnsupportedVersion` if the ranges do not overlap.
     """
     ours_low, ours_high = client_versions(api_key)
     low = ours_low if lowest is None else max(ours_low, lowest)

@@ -1,6 +1,6 @@
-"""Compiled writers: the bytes of a message, the same that kio's own writer gives (the tests hold them together).
+"""Compiled writers: encode messages into the same bytes as kio's own writer, which the tests verify.
 
-One thing more can be written: an error code that nobody knows, as the plain int that the reader makes of it.
+In addition, they can write an unknown error code, which the readers return as a plain int.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from harness.wire import primitives as p
 from harness.wire.schema import Array, Part, Primitive, Shape, Structure, parts_of
 from harness.wire.source import Source
 
-#: Types of a fixed size: their layout, and what makes that of the value.
+#: Types of a fixed size: their struct layout, and the expression that makes the packed value from the field's value.
 _FIXED: Final[dict[str, tuple[str, str]]] = {
     "bool": ("?", "{0}"),
     "int8": ("b", "{0}"),
@@ -36,7 +36,7 @@ _NO_UUID: Final = bytes(16)
 
 
 class _Uvarints(dict[int, bytes]):
-    """Unsigned varints by value: the short ones ready made, any other made when it is asked for."""
+    """Unsigned varints by value: short ones are precomputed, others are computed on request."""
 
     def __missing__(self, value: int) -> bytes:
         return p.write_uvarint(value)
@@ -49,7 +49,7 @@ def _uuid_bytes(value: UUID | None) -> bytes:
     return _NO_UUID if value is None else value.bytes
 
 
-# Names of topics and hosts, and timeouts, come again and again.
+# Topic names, host names and timeouts repeat often.
 @lru_cache(maxsize=1024)
 def _duration_ms(value: timedelta) -> int:
     return round(value.total_seconds() * 1000)
@@ -89,7 +89,7 @@ _NAMES: Final[dict[str, Any]] = {
 
 
 def _plain_layout(item: Primitive | Structure) -> str:
-    """The layout of items that can be packed all at once; empty for all others."""
+    """Return the struct layout for items that can be packed in one call, or an empty string for all others."""
     match item:
         case Primitive(kafka_type) if _FIXED.get(kafka_type, ("", ""))[1] == "{0}":
             return _FIXED[kafka_type][0]
@@ -98,14 +98,14 @@ def _plain_layout(item: Primitive | Structure) -> str:
 
 
 class _Writing(Source):
-    """Source that gives pieces of bytes to ``add``."""
+    """Source code that passes pieces of bytes to ``add``."""
 
     def __init__(self, *, flexible: bool) -> None:
         super().__init__(**_NAMES)
         self._flexible = flexible
 
     def value(self, shape: Shape, value: str) -> None:
-        """Writes the value of an expression."""
+        """Write the code that encodes the value of an expression."""
         match shape:
             case Array(item):
                 self._array(item, value)
@@ -123,7 +123,7 @@ class _Writing(Source):
                 self.wait(layout, expression.format(value))
 
     def pack(self) -> None:
-        """Ends the run: what waited is written."""
+        """End the run: write the code that packs the values that wait in it."""
         layout, expressions = self.end_run()
         if set(expressions) == {"0"}:
             self.line(f"add({bytes(struct.calcsize('>' + layout))!r})")
@@ -132,7 +132,7 @@ class _Writing(Source):
             self.line(f"add({pack}({', '.join(expressions)}))")
 
     def _named(self, value: str) -> str:
-        """A name for the value of an expression that is needed more than once."""
+        """Return a variable name for an expression whose value is needed more than once."""
         if value.isidentifier():
             return value
         name = self.fresh("v")
@@ -150,7 +150,7 @@ class _Writing(Source):
             self.line(f"add({write}({value}))")
 
     def _length(self, value: str) -> None:
-        """Writes the length of what may be None."""
+        """Write the code that encodes the length of a value that may be None."""
         if self._flexible:
             self.pack()
             self.line(f"add(b'\\x00' if {value} is None else UVARINTS[len({value}) + 1])")
@@ -174,7 +174,8 @@ class _Writing(Source):
         self.line(f"add({value})")
 
     def _array(self, item: Primitive | Structure, value: str) -> None:
-        # As kio does, null is written also where the schema does not allow it: the one broken message to be had.
+        # Like kio, this writes null even where the schema forbids it. It is the only invalid message that can be
+        # written.
         value = self._named(value)
         self._length(value)
         layout = _plain_layout(item)
@@ -197,7 +198,7 @@ class _Writing(Source):
             self.pack()
 
     def structure(self, entity: Any, value: str) -> None:
-        """Writes one of kio's classes, which has a name."""
+        """Write the code that encodes one of kio's classes, which is bound to the variable ``value``."""
         parts = parts_of(entity)
         for part in parts:
             if part.tag is None:
@@ -222,7 +223,7 @@ class _Writing(Source):
 
 
 def _tagged_writer(part: Part) -> Callable[[Any], bytes]:
-    # A tagged field that is null is left out, so its value, where there is one, has no place for null.
+    # A null tagged field is omitted, so the encoding of a value that is present has no room for null.
     shape = part.shape
     match shape:
         case Primitive(kafka_type):
@@ -244,5 +245,5 @@ def _writer(shape: Shape, name: str, *, flexible: bool) -> Callable[[Any], bytes
 
 @cache
 def entity_writer(entity: Any) -> Callable[[Any], bytes]:
-    """The writer of one of kio's classes. It raises whatever Python does where a value does not fit."""
+    """Return the writer of one of kio's classes. It raises Python's own errors for a value that does not fit."""
     return _writer(Structure(entity), entity.__name__, flexible=entity.__flexible__)

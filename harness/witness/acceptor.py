@@ -1,8 +1,8 @@
-"""Where connections come in: each is accepted from the kernel by hand, one a turn of the event loop.
+"""Accept connections one by one, in one callback of the event loop each.
 
-asyncio's own server loses what it is accepting when it is closed, and cannot say whether anything still waits. Here
-every accepted socket has an owner at once, and :meth:`Acceptor.drain` returns when none of those that came before
-it waits any more.
+When asyncio's own server is closed, it loses the connections that it is accepting, and it cannot report whether any are
+still waiting. Here every accepted socket has an owner at once, and :meth:`Acceptor.drain` returns when no earlier
+connection is waiting any more.
 """
 
 from __future__ import annotations
@@ -18,16 +18,17 @@ from harness.model.addresses import Address
 from harness.system.dial import dial
 
 BACKLOG = 512
-#: Out of file descriptors or memory: the connection keeps waiting, and so does the event loop's interest in it.
+#: The delay before the next try to accept after the process ran out of file descriptors or memory. The listener is
+#: removed from the event loop meanwhile.
 RETRY_S = 1.0
 _LINGER_ZERO = struct.pack("ii", 1, 0)
 
 
 class Acceptor:
-    """Listens on ``address`` from the start. OSError if that cannot be.
+    """Listens on ``address`` from construction on. Raises OSError if that is not possible.
 
-    ``takes`` gives the protocol for a connection, or None: then it is reset. ``failed`` hears when none can be
-    accepted for now.
+    ``takes`` returns the protocol for a connection, or None to have it reset. ``failed`` is called with an error when
+    no connection can be accepted for the moment.
     """
 
     def __init__(
@@ -40,7 +41,8 @@ class Acceptor:
         self._loop = asyncio.get_running_loop()
         self._socket = socket.create_server(address, backlog=BACKLOG)
         self._socket.setblocking(False)
-        #: For each :meth:`drain`, the port of its connection, and what is set when that is accepted.
+        #: For each running :meth:`drain`: the source port of its connection, and the event that is set once that is
+        #: accepted.
         self._awaited: list[tuple[Counter[int], asyncio.Event]] = []
         self._connecting: set[asyncio.Task[None]] = set()
         self._retry: asyncio.TimerHandle | None = None
@@ -48,11 +50,11 @@ class Acceptor:
 
     @property
     def is_open(self) -> bool:
-        """Whether connections are accepted."""
+        """True while connections are accepted."""
         return self._socket.fileno() != -1
 
     def stop(self) -> None:
-        """Accept no more. What the kernel still holds is reset."""
+        """Stop accepting. The kernel resets the connections that are still in its queue."""
         if self._retry is not None:
             self._retry.cancel()
         if self.is_open:
@@ -60,15 +62,16 @@ class Acceptor:
         self._socket.close()
 
     async def close(self) -> None:
-        """:meth:`stop`; returns when each accepted connection has reached its protocol."""
+        """Call :meth:`stop`, then wait until every accepted connection has reached its protocol."""
         self.stop()
         await self._connected()
 
     async def drain(self) -> None:
-        """Return once every connection that came before has reached its protocol, or was reset.
+        """Wait until every connection made before the call has reached its protocol or has been reset.
 
-        The kernel hands connections over in the order in which they came: all those before one of our own are then
-        known. Returns at once if it is not open. OSError if it cannot be dialled.
+        The kernel returns connections in the order of their arrival, so this method makes its own connection and waits
+        until it is accepted. Returns at once if the acceptor is not open. Raises OSError if the connection cannot be
+        made.
         """
         if not self.is_open:
             return
@@ -114,13 +117,13 @@ class Acceptor:
         connection.setblocking(False)
         try:
             await self._loop.connect_accepted_socket(lambda: protocol, connection)
-        except Exception as error:  # otherwise the protocol would wait for its end forever
+        except Exception as error:  # without this the protocol would wait for its end forever
             connection.close()
             self._failed(error)
             protocol.connection_lost(error)
 
 
 def end_with_reset(connection: socket.socket) -> None:
-    """Let the close of ``connection`` be an RST, so that its peer learns that the stream was cut and not finished."""
+    """Make the close of ``connection`` send an RST, so that the peer sees a cut stream and not a finished one."""
     with suppress(OSError):  # the peer has reset it already
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _LINGER_ZERO)

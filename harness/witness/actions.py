@@ -1,8 +1,7 @@
-"""What may be done with one frame at the witness, as steps: write these bytes, wait, be held, end the connection.
+"""The possible actions on a single frame, as steps: write bytes, wait, hold the frame, end the connection.
 
-An :class:`Action` makes steps from a whole frame. It is pure: the relay carries the steps out, in order, and whatever
-comes behind the frame in its direction waits for them. A frame that is kept goes on at the latest when the rule that
-keeps it is disarmed.
+An :class:`Action` turns a whole frame into steps. It is pure: the relay executes the steps in order, and later bytes of
+the same direction wait for them. A frame that is held back is passed on at the latest when its rule is disarmed.
 """
 
 from __future__ import annotations
@@ -28,21 +27,21 @@ class Write:
 
 @dataclass(frozen=True, slots=True)
 class Wait:
-    """Go on so many nanoseconds later."""
+    """Wait for ``delay_ns`` nanoseconds before the next step."""
 
     delay_ns: int
 
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """Go on when the rule of that name is disarmed."""
+    """Wait until the rule of that name is disarmed."""
 
     rule: str | None
 
 
 @dataclass(frozen=True, slots=True)
 class Behind:
-    """Pass these bytes on behind the next frame of the direction, or at its end, or when that rule is disarmed."""
+    """Pass these bytes on after the direction's next frame, or at its end, or when the rule is disarmed."""
 
     data: bytes
     rule: str | None
@@ -50,7 +49,7 @@ class Behind:
 
 @dataclass(frozen=True, slots=True)
 class End:
-    """End the connection on both sides, by RST or by FIN; nothing of it is passed on any more."""
+    """End the connection on both sides, by RST or by FIN. Nothing more of it is passed on."""
 
     reset: bool = False
 
@@ -60,9 +59,9 @@ Step = Write | Wait | Held | Behind | End
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """``steps`` of a whole frame, its size field included, and its row, in which ``fault`` names the rule.
+    """A function that turns a whole frame (including its size field) and its row into steps.
 
-    CannotRewrite where it has to pass as it is.
+    ``fault`` in the row is the rule's name. ``steps`` raises CannotRewrite if the frame has to pass unchanged.
     """
 
     fate: Fate
@@ -70,54 +69,57 @@ class Action:
 
 
 def spared(row: Frame, why: str) -> Frame:
-    """The row of a frame that a rule took and nothing became of: no fault has acted on it."""
+    """Return the row of a frame that a rule matched but did not affect, without the fault."""
     note = "; ".join(filter(None, (row.note, f"not changed: {why}")))
     return replace(row, fault=None, fate=None, note=note)
 
 
 DROP: Final = Action(Fate.STOPPED, lambda data, _: [])
-#: The frame is passed on two times.
+#: Pass the frame on twice.
 TWICE: Final = Action(Fate.MARKED, lambda data, _: [Write(data), Write(data)])
-#: The frame changes places with the one that follows it.
+#: Swap the frame with the one after it.
 SWAP: Final = Action(Fate.LATE, lambda data, row: [Behind(data, row.fault)])
-#: The frame, and what is behind it, is passed on when the rule is disarmed.
+#: Hold the frame and everything after it until the rule is disarmed.
 HOLD: Final = Action(Fate.LATE, lambda data, row: [Held(row.fault), Write(data)])
 
 
 def drop_and_end(*, reset: bool) -> Action:
-    """The frame is not passed on, and the connection ends."""
+    """Return the action that discards the frame and ends the connection."""
     return Action(Fate.STOPPED, lambda data, _: [End(reset)])
 
 
 def end_behind(*, reset: bool) -> Action:
-    """The frame is passed on whole, and the connection ends."""
+    """Return the action that passes the whole frame on and then ends the connection."""
     return Action(Fate.MARKED, lambda data, _: [Write(data), End(reset)])
 
 
 def delay(delay_ms: int) -> Action:
-    """The frame, and what is behind it, is passed on later."""
+    """Return the action that delays the frame and everything after it."""
     return Action(Fate.LATE, lambda data, _: [Wait(delay_ms * NS_PER_MS), Write(data)])
 
 
 def tear(at_byte: int, *, reset: bool) -> Action:
-    """So many bytes of the frame are passed on, at most all but one, and the connection ends."""
+    """Return the action that passes ``at_byte`` bytes on (at most all but one) and then ends the connection."""
     return Action(Fate.STOPPED, lambda data, _: [Write(data[: min(at_byte, len(data) - 1)]), End(reset)])
 
 
 def slices(size_bytes: int, gap_ns: int) -> Action:
-    """The frame is passed on in pieces, one after the other."""
+    """Return the action that passes the frame on in pieces, with a pause between them."""
 
     def sliced(data: bytes, _: Frame) -> list[Step]:
         steps: list[Step] = []
         for at in range(0, len(data), size_bytes):
             steps += [Wait(gap_ns), Write(data[at : at + size_bytes])]
-        return steps[1:]  # it has passed with its last piece, not a gap later
+        return steps[1:]  # the frame has passed with its last piece, not one gap later
 
     return Action(Fate.LATE, sliced)
 
 
 def rewritten(change: Callable[[bytes, Frame], bytes]) -> Action:
-    """Another frame is passed on in its place; ``change`` gets the payload and gives one, or raises CannotRewrite."""
+    """Return the action that passes another frame on instead.
+
+    ``change`` receives the payload and the row, and returns the new payload or raises CannotRewrite.
+    """
 
     def steps(data: bytes, row: Frame) -> list[Step]:
         return [Write(frame(change(data[SIZE_BYTES:], row)))]
@@ -126,5 +128,5 @@ def rewritten(change: Callable[[bytes, Frame], bytes]) -> Action:
 
 
 def changed(change: Change) -> Action:
-    """Another message is passed on in its place, in the same version."""
+    """Return the action that passes a changed message on instead, in the same version."""
     return rewritten(lambda payload, row: rewrite(payload, row.api_key or 0, row.api_version or 0, change))

@@ -1,30 +1,31 @@
-"""What a client has begun to send on a connection: the size of the request under way, known before its bytes pass.
+"""Track the size of the request that a client is sending, before its bytes are passed on.
 
-A broker reserves memory for a whole request as soon as it has read its size. So sizes are looked at before they are
-passed on; everything else is read afterwards. A broker ends the connection at a size that no request has, so nothing
-behind it counts.
+A broker reserves memory for a whole request as soon as it has read its size. The sizes are therefore read before the
+bytes are passed on, and everything else is read afterwards. A broker ends the connection at an invalid size, so nothing
+after it counts.
 """
 
 from __future__ import annotations
 
 from harness.wire.frames import REQUEST_LIMIT_BYTES, SIZE_BYTES
 
-#: A request is at least its api key, version and correlation id.
+#: A request contains at least its API key, version and correlation id.
 MIN_REQUEST_BYTES = 8
 
 
 class Begun:
-    """The frames of one direction, by their sizes alone."""
+    """The frames of one direction, by their sizes only."""
 
     def __init__(self) -> None:
-        #: What is reserved for the frame under way: 0 between frames, and after one that a broker refuses by its size.
+        #: The broker's reservation for the current frame: 0 between frames, and after a frame of a size that brokers
+        #: reject.
         self.reserved_bytes = 0
         self._left = 0
         self._size = b""
         self._is_over = False
 
     def feed(self, data: bytes) -> None:
-        """Look at what comes next."""
+        """Process the next bytes."""
         at = 0
         while at < len(data) and not self._is_over:
             if self._left:

@@ -1,8 +1,7 @@
-"""What a frame says, as far as evidence needs it: error codes of any response, and the partitions of Produce.
+"""Extract the facts that evidence needs from a frame: error codes of any response, and the partitions of Produce.
 
-Every function takes the payload of a frame that has been passed on already, and raises WireError if its body cannot
-be read. Messages are ``kio``'s dataclasses; which fields of a class hold error codes
-is found once a class.
+Every function takes the payload of a frame that has already been passed on, and raises WireError if its body cannot be
+read. Messages are ``kio``'s dataclasses. The fields of a class that contain error codes are looked up once per class.
 """
 
 from __future__ import annotations
@@ -21,17 +20,17 @@ from harness.wire.messages import decode_request_body, decode_response
 from harness.wire.primitives import Data
 from harness.wire.records import read_headers
 
-#: Topic id -> name, as learnt from Metadata responses; Produce names topics by id from version 13 on (KIP-516).
+#: Topic id -> name, as learnt from Metadata responses. Produce identifies topics by id from version 13 on (KIP-516).
 TopicNames = dict[UUID, str]
-#: So many of them are kept: far more than a lane has topics, and no broker's say-so fills our memory.
+#: The limit on learnt names: far more than the topics of a lane, and no broker can exhaust memory.
 MAX_TOPIC_NAMES = 2**12
 
 
 class Contents(NamedTuple):
-    """What a body says. ``answered`` False: a request that will have no response (Produce with acks=0).
+    """The facts of a body.
 
-    ``throttle_ms``: for how long a response tells its client to hold back (KIP-219). ``acks`` and ``timeout_ms`` are
-    what a Produce request asks for.
+    ``answered`` is False for a request that will get no response (Produce with acks=0). ``throttle_ms`` is how long a
+    response asks its client to wait (KIP-219). ``acks`` and ``timeout_ms`` are the parameters of a Produce request.
     """
 
     produce: tuple[ProducePart, ...] = ()
@@ -47,7 +46,7 @@ _NO_TIME, _MS = timedelta(0), timedelta(milliseconds=1)
 
 
 def request_contents(payload: Data, header: RequestHeader, at: int, names: TopicNames) -> Contents:
-    """The facts of a whole request payload whose header ends at ``at``; of all requests only Produce has any."""
+    """Return the facts of a whole request payload whose header ends at ``at``. Only Produce has any."""
     if header.api_key != Api.PRODUCE:
         return NOTHING
     message = decode_request_body(header, payload, at)
@@ -58,7 +57,7 @@ def request_contents(payload: Data, header: RequestHeader, at: int, names: Topic
 
 
 def response_contents(payload: Data, api_key: int, api_version: int, names: TopicNames) -> Contents:
-    """The facts of a whole response payload to a request of that key and version. Learns topic names from Metadata."""
+    """Return the facts of a whole response payload. Metadata responses add to ``names``."""
     _, message = decode_response(payload, api_key, api_version)
     throttle_ms = getattr(message, "throttle_time", _NO_TIME) // _MS
     if api_key == Api.PRODUCE:
@@ -140,7 +139,7 @@ def _error_codes(message: Any) -> Iterator[int]:
 
 @cache
 def _error_fields(kind: type) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The fields of a message class that are error codes, and those that may hold classes with such fields."""
+    """Return the message class's error code fields, and the fields that may contain classes with such fields."""
     names = [field.name for field in fields(kind)]
     codes = tuple(name for name in names if name.endswith("error_code"))
     hints = get_type_hints(kind)
@@ -148,7 +147,7 @@ def _error_fields(kind: type) -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 
 def _holds_errors(hint: Any) -> bool:
-    """True if a value of this type may hold a class with error codes: itself, in a tuple, or where it is not null."""
+    """Return True if a value of this type may contain a class with error codes: itself, in a tuple, or if not null."""
     if is_dataclass(hint):
         return any(map(bool, _error_fields(hint)))  # type: ignore[arg-type]
     return any(_holds_errors(each) for each in get_args(hint))

@@ -1,8 +1,8 @@
-"""Whole frames out of one direction of a connection, before they are passed on: what a rule needs to act on one.
+"""Extract whole frames from one direction of a connection before they are passed on, for rules to act on.
 
-A gate may be shut at any moment, also in the middle of a frame whose beginning has been passed on: the rest of that
-frame passes, and the next one is the first that is held back until it is whole. What is no Kafka frame, or is too
-large to be kept, passes as it comes. Pure.
+A gate may be shut at any moment, even in the middle of a frame whose beginning has been passed on. The rest of that
+frame passes, and the next frame is the first to be held back until it is complete. Bytes that are not a Kafka frame,
+and frames that are too large to buffer, pass as they arrive. Pure.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from harness.witness.splitter import MAX_PAYLOAD_BYTES, MIN_PAYLOAD_BYTES
 
 
 class Gate:
-    """``held_bytes`` are the beginning of a frame that is not whole yet."""
+    """The gate of one direction. It buffers the beginning of an incomplete frame."""
 
     def __init__(self, whole_limit_bytes: int) -> None:
         self.is_shut = False
@@ -25,27 +25,27 @@ class Gate:
 
     @property
     def held_bytes(self) -> int:
-        """How much has come and has not been given yet."""
+        """The number of bytes that were fed but not yet yielded."""
         return len(self._held)
 
     def shut(self, rest_bytes: int) -> None:
-        """Hold frames back from now on; so much more belongs to one whose beginning was passed on already."""
+        """Hold frames back from now on. The next ``rest_bytes`` belong to a frame that has already begun to pass."""
         self.is_shut = True
         self._to_pass = rest_bytes
 
     def open(self) -> None:
-        """Hold nothing back any more, once nothing is held."""
+        """Stop holding frames back, as soon as the buffer is empty."""
         self.is_shut = bool(self._held or self._to_pass)
 
     def give_up(self) -> bytes:
-        """These are no frames: hold nothing back ever again. Gives what was held."""
+        """Stop holding frames back permanently, because the bytes are not frames. Return the buffered bytes."""
         self._is_opaque = True
         self.is_shut = False
         self._to_pass = 0
         return self.rest()
 
     def feed(self, data: bytes) -> Iterator[tuple[bytes, bool]]:
-        """What can be passed on, in order: (bytes, True if they are one whole frame)."""
+        """Yield the pieces that can be passed on, in order: (bytes, True if they are one whole frame)."""
         if self._is_opaque:
             yield data, False
             return
@@ -72,7 +72,7 @@ class Gate:
                 return
 
     def rest(self) -> bytes:
-        """The beginning of a frame that will not be waited for any longer."""
+        """Return the buffered beginning of a frame that is not awaited any longer."""
         return self._take(len(self._held))
 
     def _take(self, count: int) -> bytes:

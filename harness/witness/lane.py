@@ -1,7 +1,7 @@
-"""The witness of one lane: a listener in front of every broker, and where the rows of a trial go.
+"""The witness of one lane: a listener in front of every broker, and the destination of a trial's rows.
 
-A connection belongs to the recording under which it was opened. What still passes on it when the next trial is
-being recorded is nobody's evidence, and is dropped.
+A connection belongs to the recording during which it was opened. Frames that pass on it during the next trial's
+recording belong to no trial, and their rows are dropped.
 """
 
 from __future__ import annotations
@@ -30,7 +30,10 @@ Sink = Callable[[Frame], None]
 
 
 class WitnessLane:
-    """The relays of lane ``lane``; ``idle`` is set while no connection is open. All belongs to one event loop."""
+    """The relays of lane ``lane``. ``idle`` is set while no connection is open.
+
+    An instance belongs to one event loop.
+    """
 
     def __init__(
         self, lane: int, whole_limit_bytes: int = WHOLE_LIMIT_BYTES, dialled: Counter[int] | None = None
@@ -50,30 +53,33 @@ class WitnessLane:
         self._reserved_bytes = 0
         self._rules = Rules()
         self._pace = Pace()
-        #: Port -> how many connections to brokers came from it, by this witness and those before it on the lane. Any
-        #: other connection goes around the lane.
+        #: Source port -> the number of connections to brokers from it, made by this witness and earlier ones of the
+        #: lane. Any other connection bypasses the lane.
         self.dialled = Counter[int]() if dialled is None else dialled
         self._failure: str | None = None
 
     @property
     def failure(self) -> str | None:
-        """Why what came of the latest recording is not the client's doing, or not all told, if so."""
+        """The reason why the latest recording is disturbed or incomplete through no fault of the client, or None."""
         if self._failure is None and not all(acceptor.is_open for acceptor in self._acceptors):
             return f"the witness of lane {self._lane} does not listen any more"
         return self._failure
 
     @property
     def open_connections(self) -> int:
-        """How many connections are open now, those of earlier trials included."""
+        """The number of open connections, including those of earlier trials."""
         return len(self._relays)
 
     @property
     def armed(self) -> tuple[str, ...]:
-        """The names of the rules that act on frames now."""
+        """The names of the rules that are in force."""
         return tuple(self._rules.armed)
 
     async def open(self, addresses: Sequence[LaneAddress]) -> None:
-        """Listen on the ``witness`` address of each. EnvironmentProblem if one is taken; then none is left open."""
+        """Listen on the ``witness`` address of each lane address.
+
+        Raises EnvironmentProblem if one cannot be opened. In that case all of them are closed again.
+        """
         for address in addresses:
             try:
                 self._acceptors.append(Acceptor(address.witness, partial(self._takes, address), self._fail))
@@ -84,16 +90,16 @@ class WitnessLane:
                 ) from error
 
     async def close(self) -> None:
-        """Stop listening and reset what is open; returns when every socket is closed."""
+        """Stop listening and reset all open connections. Returns when every socket is closed."""
         acceptors, self._acceptors = self._acceptors, []
         for acceptor in acceptors:
             await acceptor.close()
         await self._end_all()
 
     def record(self, sink: Sink | None, meter: Meter | None = None) -> None:
-        """From now on the rows of newly opened connections go to ``sink``; those of older ones go nowhere.
+        """Send the rows of connections opened from now on to ``sink``, and drop the rows of older ones.
 
-        ``meter`` holds the client to its limits, also in what it leaves.
+        ``meter`` enforces the client's limits, even on data that the client leaves behind when it ends.
         """
         self._recording += 1
         self._numbers = itertools.count(1)
@@ -110,18 +116,18 @@ class WitnessLane:
         self._watchers.remove(callback)
 
     def arm(self, name: str, match: FrameMatch, action: Action, brokers: tuple[int, ...] = ()) -> None:
-        """From now on ``action`` is what happens to the frames that ``match`` names. ValueError: the name is taken."""
+        """Apply ``action`` to the frames that ``match`` describes. Raises ValueError if the name is in use."""
         self._rules.arm(name, match, action, brokers)
 
     def disarm(self, name: str) -> None:
-        """Undo :meth:`arm`, and pass on what it keeps; also where nothing was armed."""
+        """Undo :meth:`arm` and pass on the frames that the rule holds. Does nothing if the rule is not armed."""
         self._rules.disarm(name)
         for relay in tuple(self._relays):
             relay.go_on(relay.client)
             relay.go_on(relay.broker)
 
     async def empty(self) -> None:
-        """Reset every connection that came before, those included that wait to be accepted. OSError as of ``drain``."""
+        """Reset every connection made so far, including those not accepted yet. Raises OSError as ``drain`` does."""
         for acceptor in self._acceptors:
             await acceptor.drain()
         await self._end_all()
@@ -166,7 +172,7 @@ class WitnessLane:
         return more_bytes <= 0 or self._within(BEGUN_BYTES, self._reserved_bytes)
 
     def _within(self, limit: Limit, amount: int) -> bool:
-        """False if the client of the trial goes beyond its limit, of which the trial hears by the meter."""
+        """Return False if the trial's client exceeds its limit. The meter reports that to the trial."""
         if self._meter is not None:
             try:
                 self._meter.hold(limit, amount)

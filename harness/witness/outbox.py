@@ -1,7 +1,8 @@
-"""What one direction of a connection has still to pass on: steps in order, some that wait. No I/O, no clock.
+"""The steps that one direction of a connection has still to execute, in order. Some wait. No I/O, no clock.
 
-The direction's end (FIN) is a step like the others, so it never overtakes a frame that is held or delayed. What a
-frame's row says has not happened before its step comes up: if the connection ends first, the row is given back.
+The direction's end (FIN) is a step like the others, so it never overtakes a frame that is held or delayed. A frame's
+row is emitted only when its step is reached. If the connection ends before that, the row is returned by
+:meth:`Outbox.clear`.
 """
 
 from __future__ import annotations
@@ -16,25 +17,32 @@ from harness.witness.actions import Behind, End, Held, Step, Wait, Write, spared
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """What stands before has been carried out: this row may be told."""
+    """All steps before this one are done, so the row can be emitted."""
 
     row: Frame
 
 
 @dataclass(frozen=True, slots=True)
 class Finish:
-    """The sender will send no more."""
+    """The sender has ended its direction."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Alone:
-    """As :class:`Told`, of a frame that was to be overtaken, and was not: if it passes, the rule changed nothing."""
+    """Like :class:`Told`, for a frame that was to be overtaken but was not.
+
+    If the frame passes, the rule has changed nothing.
+    """
 
     row: Frame
 
 
 class Outbox:
-    """``due_ns`` is when to look again; None while it is empty, or held until a rule is disarmed."""
+    """A queue of steps.
+
+    ``due_ns`` is the time of the next step that waits. It is None while the queue is empty, or held until a rule is
+    disarmed.
+    """
 
     def __init__(self) -> None:
         self._steps: deque[Step | Told | _Alone | Finish] = deque()
@@ -45,15 +53,15 @@ class Outbox:
 
     @property
     def is_empty(self) -> bool:
-        """True if nothing waits: bytes may pass without going through here."""
+        """True if nothing waits, so that bytes may be passed on directly."""
         return not self._steps and not self._behind
 
     def add(self, steps: Iterable[Step], *rows: Frame) -> None:
-        """The steps of one frame, behind all that are there; its ``rows`` are told when it has passed."""
+        """Append the steps of one frame. Its ``rows`` are emitted once it has passed."""
         steps = list(steps)
         overtaken: list[Write | Told | _Alone] = [*self._behind]
         self._behind = []
-        # Behind an End nothing passes, so nothing has to be said of it.
+        # Nothing passes after an End, so the row of an overtaken frame needs no note.
         if not any(isinstance(step, Write | End) for step in steps):
             overtaken = [_Alone(step.row) if isinstance(step, Told) else step for step in overtaken]
         told = [Told(row) for row in rows]
@@ -72,12 +80,12 @@ class Outbox:
         self._steps += [*told, *overtaken]
 
     def finish(self) -> None:
-        """The sender has ended; what was to go behind a next frame goes now."""
+        """Append the sender's end. A frame that waited for a next frame is passed on first."""
         self.add(())
         self._steps.append(Finish())
 
     def clear(self) -> list[Frame]:
-        """Nothing passes any more: the rows of what still waited."""
+        """Discard all steps, and return the rows of the frames that still waited."""
         left = [step.row for step in (*self._steps, *self._behind) if isinstance(step, Told | _Alone)]
         self._steps.clear()
         self._behind.clear()
@@ -85,7 +93,10 @@ class Outbox:
         return left
 
     def due(self, now_ns: int, armed: Collection[str]) -> Iterator[Write | Told | End | Finish]:
-        """What can be carried out now, while those rules are ``armed``; an ``End`` is the last for now."""
+        """Yield the steps that can be executed now, while the rules ``armed`` are in force.
+
+        An ``End`` is the last step of a call.
+        """
         if self._behind and self._behind_by not in armed:
             self.add(())
         ready_ns = now_ns
@@ -96,7 +107,7 @@ class Outbox:
                         self.due_ns = ready_ns + delay_ns
                     if now_ns < self.due_ns:
                         return
-                    # A chain of waits does not grow by our lateness.
+                    # Measured from the time that was due, so that delays do not add up over a chain of waits.
                     ready_ns, self.due_ns = self.due_ns, None
                 case Held(rule):
                     if rule in armed:
@@ -105,7 +116,7 @@ class Outbox:
             if isinstance(step, Write):
                 self.waiting_bytes -= len(step.data)
             if isinstance(step, _Alone):
-                yield Told(spared(step.row, "no other came to overtake it"))
+                yield Told(spared(step.row, "no later frame overtook it"))
             elif isinstance(step, Write | Told | End | Finish):
                 yield step
             if isinstance(step, End):

@@ -1,8 +1,8 @@
-"""How much of what comes through a lane passes in one turn of the event loop, which carries the other lanes as well.
+"""Limit how much of a lane's data passes in one turn of the event loop, which also serves the other lanes.
 
-What a client may send takes seconds to read. If it came in one turn, every lane would stand still meanwhile, and what
-their clients did in time would be seen too late. So a turn has time for some of it; the rest waits for the next turn,
-and so does its sender.
+Reading all that a client may send takes seconds. In a single turn this would stop every lane meanwhile, and the timely
+actions of their clients would be observed too late. A turn therefore processes data for a limited time. The rest waits
+for the next turn, and the sender is paused.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ import time
 from collections import deque
 from collections.abc import Callable
 
-#: A turn that has taken so long takes nothing more.
+#: A turn that has taken this long processes no more data.
 TURN_NS = 20_000_000
-#: So much is taken at a time. 32 KiB of the smallest frames take about a turn, 256 KiB of large ones next to nothing.
+#: The size of a piece. 32 KiB of the smallest frames take about one turn; 256 KiB of large frames take almost no time.
 PIECES_BYTES = range(2**15, 2**18 + 1)
 
 
@@ -23,12 +23,12 @@ class Pace:
 
     def __init__(self) -> None:
         self._waiting: deque[Callable[[], None]] = deque()
-        #: When the turn of the moment is over; None until something is taken in it.
+        #: The end of the current turn, or None until data is processed in it.
         self._over_ns: int | None = None
         self._piece_bytes = PIECES_BYTES[0]
 
     def take(self, data: bytes, take: Callable[[bytes], None]) -> bytes:
-        """Call ``take`` with the beginning of ``data``; what is left of it. Pieces grow while they are quick."""
+        """Call ``take`` with the beginning of ``data`` and return the rest. Pieces grow while calls are fast."""
         piece, rest = data[: self._piece_bytes], data[self._piece_bytes :]
         began_ns = time.monotonic_ns()
         take(piece)
@@ -39,12 +39,12 @@ class Pace:
         return rest
 
     def has_time(self) -> bool:
-        """Whether more may be taken in this turn: there is time left, and nothing else waits for it."""
+        """Return whether this turn may process more: it has time left, and nothing else waits for it."""
         over_ns = self._over()
         return not self._waiting and time.monotonic_ns() < over_ns
 
     def wait(self, take: Callable[[], None]) -> None:
-        """Call ``take`` in a later turn, behind what waits already."""
+        """Call ``take`` in a later turn, after the calls that wait already."""
         self._over()
         self._waiting.append(take)
 

@@ -1,5 +1,7 @@
-"""One direction of a connection under rules: frames are held back until they are whole, and a rule says what becomes of
-each. What may leave is a list of steps for whoever has the sockets, live or simulated. No I/O, no clock.
+"""One direction of a connection under rules.
+
+Frames are held back until they are complete, and a rule decides about each. The output is a list of steps for the owner
+of the sockets, live or simulated. No I/O, no clock.
 """
 
 from __future__ import annotations
@@ -19,7 +21,10 @@ from harness.witness.transcript import CLIENT, Transcript
 
 
 class Passage:
-    """What comes from ``sender``; ``failed`` gets any error in reading it, and the bytes pass all the same."""
+    """The direction that starts at ``sender``.
+
+    ``failed`` is called with any error in reading the bytes. They are passed on nevertheless.
+    """
 
     def __init__(
         self,
@@ -39,26 +44,29 @@ class Passage:
 
     @property
     def is_guarded(self) -> bool:
-        """True while something that came has not been passed on: what comes next must not overtake it."""
+        """True while bytes wait to be passed on, which later bytes must not overtake."""
         return self._gate.is_shut or not self._outbox.is_empty
 
     @property
     def waiting_bytes(self) -> int:
-        """How much waits behind a step; the beginning of a frame is not counted."""
+        """The number of bytes that wait in steps. The beginning of an incomplete frame is not counted."""
         return self._outbox.waiting_bytes
 
     @property
     def held_bytes(self) -> int:
-        """How much has come of a frame that is not whole yet."""
+        """The number of bytes received of an incomplete frame."""
         return self._gate.held_bytes
 
     @property
     def due_ns(self) -> int | None:
-        """When to look again at what waits; None: not by the clock."""
+        """The time of the next step that waits, or None if no step waits for a time."""
         return self._outbox.due_ns
 
     def takes(self, data: bytes) -> bool:
-        """True if ``data``, which comes next, is not to pass as it is: shut the gate where the next frame begins."""
+        """Return True if ``data``, the next bytes, must go through :meth:`feed`.
+
+        If so, the gate is shut where the next frame begins.
+        """
         if self.is_guarded:
             return True
         if not self._rules or self._transcript.is_opaque:
@@ -70,23 +78,23 @@ class Passage:
         return True
 
     def feed(self, t_ns: int, data: bytes) -> None:
-        """``data`` came at ``t_ns``."""
+        """Process ``data``, which arrived at ``t_ns``."""
         for piece, is_frame in self._gate.feed(data):
             self._admit(t_ns, piece, is_frame)
 
     def give_up(self, t_ns: int) -> None:
-        """Nobody can tell frames on this connection any more: what was held as the beginning of one goes on."""
+        """Stop looking for frames on this connection. The buffered beginning of a frame is passed on."""
         if rest := self._gate.give_up():
             self._admit(t_ns, rest, is_frame=False)
 
     def finish(self, t_ns: int) -> None:
-        """The sender will send no more; that is passed on as well, behind the rest."""
+        """Append the sender's end after all other steps."""
         if rest := self._gate.rest():
             self._admit(t_ns, rest, is_frame=False)
         self._outbox.finish()
 
     def due(self, now_ns: int) -> Iterator[Write | Told | End | Finish]:
-        """What is to be done now, in order; an ``End`` is the last for now."""
+        """Yield the steps to execute now, in order. An ``End`` is yielded last."""
         for step in self._outbox.due(now_ns, self._rules.armed):
             match step:
                 case Told(row):
@@ -97,13 +105,13 @@ class Passage:
             self._gate.open()
 
     def clear(self, t_ns: int) -> list[Frame]:
-        """Nothing passes any more: the rows of what still waited."""
+        """Discard all steps, and return the rows of the frames that still waited, as stopped."""
         return [self._transcript.stopped(row, t_ns) for row in self._outbox.clear()]
 
     def _admit(self, t_ns: int, piece: bytes, is_frame: bool) -> None:
         try:
             self._rule_on(t_ns, piece, is_frame)
-        except Exception as error:  # what cannot be read passes all the same
+        except Exception as error:  # bytes that cannot be read are passed on nevertheless
             self._failed(error)
             self._outbox.add([Write(piece)])
 
@@ -121,7 +129,7 @@ class Passage:
             return
         match row.fate, steps:
             case _, [Write(data)] if data == piece:
-                row = spared(row, "it passed as it came")
+                row = spared(row, "it was passed on unchanged")
             case Fate.CHANGED, [Write(data)]:
                 row = self._transcript.changed(row, data[SIZE_BYTES:])
         self._outbox.add(steps, row)

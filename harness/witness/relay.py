@@ -1,12 +1,12 @@
-"""One connection through the witness: two sockets, each giving its bytes to the other at once and unchanged.
+"""One connection through the witness: two sockets, each of which passes its bytes to the other at once and unchanged.
 
-What one side does, the other side sees: bytes, the end of the stream in one direction (FIN), and the sudden end of
-both (RST). A side that does not read makes the other side wait, so that little more than one buffer is held for
-either. Bytes are passed on first and read afterwards; nothing that reading finds, or fails at, changes the stream.
+Each side sees what the other side does: its bytes, the end of its direction (FIN), and the abrupt end of both (RST). A
+side that does not read makes the other side wait, so that little more than one buffer is kept for either. Bytes are
+passed on first and read afterwards. No result or error of the reading changes the stream.
 
-Unless there are rules (:mod:`harness.witness.passage`): then a frame is held back until it is whole, and a rule decides
-what becomes of it. Its row is told when that has come about; of what still waits when the connection ends, that it was
-stopped.
+Rules change this (:mod:`harness.witness.passage`): a frame is then held back until it is complete, and a rule decides
+about it. Its row is emitted when the decision has taken effect. Frames that still wait when the connection ends get a
+row that reports them as stopped.
 """
 
 from __future__ import annotations
@@ -31,7 +31,8 @@ from harness.witness.rules import Rules
 from harness.witness.splitter import WHOLE_LIMIT_BYTES
 from harness.witness.transcript import BROKER, CLIENT, Transcript
 
-#: What may wait for a side that does not read, before the other side is held; a chunk more may be under way.
+#: The limit of bytes that wait for a side that does not read, before the other side is paused. One more chunk may be on
+#: its way.
 HIGH_WATER_BYTES = 256 * 2**10
 
 
@@ -49,32 +50,32 @@ class Side(asyncio.Protocol):
         self._at_end = False
         self.has_ended = False
         self._held_by: set[str] = set()
-        #: What has come and not been passed on, for want of time.
+        #: The bytes that were received but not yet passed on, for lack of time in this turn.
         self._unread = b""
-        #: When what waits is looked at again. One is enough: bytes that come in between are looked at as they come.
+        #: The timer for the steps that wait. One is enough, because arriving bytes trigger a look at the steps as well.
         self.alarm: asyncio.TimerHandle | None = None
 
     def hold(self, reason: str) -> None:
-        """Read no more, until every reason is gone."""
+        """Stop reading for ``reason``. Reading resumes once no reason is left."""
         self._held_by.add(reason)
         self.transport.pause_reading()
 
     def let_go(self, reason: str) -> None:
-        """Read on, unless there is another reason not to; a side that has sent its FIN has no more to give."""
+        """Resume reading, unless there is another reason not to. A side that has sent its FIN is not read any more."""
         if reason in self._held_by:
             self._held_by.discard(reason)
             if not self._held_by and not self._at_end and self.is_open:
                 self.transport.resume_reading()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Bytes may flow; beyond HIGH_WATER_BYTES unwritten the other side is held."""
+        """Start the flow of bytes. Above HIGH_WATER_BYTES of unwritten bytes the other side is paused."""
         self.transport = cast("asyncio.Transport", transport)
         self.transport.set_write_buffer_limits(high=HIGH_WATER_BYTES)
         self.is_open = True
         self._relay.connected(self)
 
     def data_received(self, data: bytes) -> None:
-        """Pass on first, then tell: the time is that of the arrival. What this turn has no time for waits."""
+        """Pass ``data`` on first, then emit its rows with its arrival time. Data that exceeds this turn waits."""
         self._unread = data
         self._go_through()
         if self._unread:
@@ -82,7 +83,7 @@ class Side(asyncio.Protocol):
             self._relay.pace.wait(self._take_turn)
 
     def _take_turn(self) -> None:
-        if self.transport.is_closing():  # what is left has nowhere to go
+        if self.transport.is_closing():  # the rest has no destination
             return
         self._take_piece()
         self._go_through()
@@ -96,7 +97,8 @@ class Side(asyncio.Protocol):
             self._take_piece()
 
     def _take_piece(self) -> None:
-        # asyncio would take an error for one of the connection, and the witness it for the client's reset.
+        # asyncio would treat an error as one of the connection, and the witness would mistake it for the client's
+        # reset.
         try:
             self._unread = self._relay.pace.take(self._unread, self._take)
         except Exception as error:
@@ -113,7 +115,7 @@ class Side(asyncio.Protocol):
         self._relay.passed(self, t_ns, data)
 
     def eof_received(self) -> bool:
-        """A FIN: passed on alone, behind all that is held back."""
+        """Pass a FIN on in its own direction, after all bytes that are held back."""
         t_ns = time.monotonic_ns()
         self._at_end = True
         self._relay.closing(self, t_ns)
@@ -125,30 +127,30 @@ class Side(asyncio.Protocol):
         return True  # the other direction stays open
 
     def pass_on_end(self) -> None:
-        """FIN to the other side; both sockets are closed once both directions have ended."""
+        """Send a FIN to the other side. Both sockets are closed once both directions have ended."""
         self.has_ended = True
-        with suppress(OSError):  # it was reset a moment ago, and we have not been told yet
+        with suppress(OSError):  # it has just been reset, and connection_lost() has not been called yet
             self.other.transport.write_eof()
         if self.other.has_ended:
             self.transport.close()
             self.other.transport.close()
 
     def connection_lost(self, error: Exception | None) -> None:
-        """``error`` is None where we closed the socket ourselves."""
+        """Record the loss of the socket. ``error`` is None if the witness closed it."""
         t_ns = time.monotonic_ns()
         self.is_open = False
         self._relay.lost(self, t_ns, error)
 
     def pause_writing(self) -> None:
-        """This side does not read: stop taking bytes from the other."""
+        """Stop reading from the other side, because this side does not read."""
         self.other.hold("unwritten")
 
     def resume_writing(self) -> None:
-        """This side reads again."""
+        """Resume reading from the other side, because this side reads again."""
         self.other.let_go("unwritten")
 
     def look_again(self, due_ns: int | None) -> None:
-        """At that time, and at no other; None: not by the clock."""
+        """Set the timer for the steps that wait, in place of an earlier one. None sets no timer."""
         if self.alarm is not None:
             self.alarm.cancel()
             self.alarm = None
@@ -157,7 +159,7 @@ class Side(asyncio.Protocol):
             self.alarm = asyncio.get_running_loop().call_later(delay_s, self._relay.go_on_later, self)
 
     def reset(self) -> None:
-        """End with RST, so that the peer learns that the stream was cut and not finished."""
+        """End with RST, so that the peer sees a cut stream and not a finished one."""
         if self.is_open:
             _reset(self.transport)
 
@@ -168,11 +170,11 @@ def _reset(transport: asyncio.Transport) -> None:
 
 
 class Relay:
-    """Joins an accepted connection with a new one to ``listener``, whose own port is counted in ``dialled`` before.
+    """Joins an accepted connection with a new one to ``listener``, whose source port is counted in ``dialled`` first.
 
-    ``emit`` gets the rows, ``failed`` any error in making or giving them, ``forget`` the relay itself when both
-    sockets are gone, which ``done`` tells as well. ``reserves`` hears how much more, or less, a broker will reserve,
-    and says whether that may be. ``pace`` is that of its lane.
+    ``emit`` is called with the rows, ``failed`` with any error in making or emitting them, and ``forget`` with the
+    relay itself when both sockets are gone, which also sets ``done``. ``reserves`` is called with the change in the
+    broker's memory reservation and returns whether it is within the limit. ``pace`` is the lane's.
     """
 
     def __init__(
@@ -206,7 +208,7 @@ class Relay:
         self.done = asyncio.Event()
 
     def connected(self, side: Side) -> None:
-        """A socket is there: the client's, for which the broker is then dialled, or the broker's."""
+        """Handle a connected socket. If it is the client's, dial the broker. If it is the broker's, start reading."""
         if self._aborted:
             side.reset()
         elif side is self.client:
@@ -221,24 +223,27 @@ class Relay:
         try:
             connection = await dial(self._listener, self._dialled)
             await asyncio.get_running_loop().create_connection(lambda: self.broker, sock=connection)
-        except (ConnectionError, TimeoutError) as error:  # any other lack is ours, and not the broker's
+        except (ConnectionError, TimeoutError) as error:  # any other error is the witness's, not the broker's
             note = f"the broker could not be reached: {error.strerror or error}"
             self._tell(self._transcript.closed(time.monotonic_ns(), BROKER, note))
             self.client.reset()
 
     def _has_dialled(self, task: asyncio.Task[None]) -> None:
-        """A client whose broker nobody dials any more would wait for ever, and be taken for a slow one."""
+        """End the connection if dialling failed: else the client would wait forever, and seem to be slow."""
         error = asyncio.CancelledError() if task.cancelled() else task.exception()
         if error is not None and not self._aborted:
             self.break_off(RuntimeError(f"no broker was dialled: {error!r}"))
 
     def break_off(self, error: Exception) -> None:
-        """The witness cannot go on with the connection, by no fault of either side."""
+        """Report an error of the witness, which is neither side's fault, and end the connection."""
         self._failed(error)
         self.abort()
 
     def may_begin(self, side: Side, data: bytes) -> bool:
-        """False if ``data`` began a request too many, which ends the connection before the broker hears of it."""
+        """Return False if ``data`` exceeds the limit on started requests.
+
+        The connection is then ended before the broker receives the data.
+        """
         if side is self.broker:
             return True
         before = self._begun.reserved_bytes
@@ -249,7 +254,7 @@ class Relay:
         return False
 
     def passed(self, side: Side, t_ns: int, data: bytes) -> None:
-        """``data`` came from ``side`` and has been passed on."""
+        """Emit the rows of ``data``, which came from ``side`` and has been passed on."""
         read = self._transcript.sent if side is self.client else self._transcript.answered
         try:
             for row in read(t_ns, data):
@@ -260,7 +265,7 @@ class Relay:
             self._give_up(t_ns)
 
     def guarded(self, side: Side, t_ns: int, data: bytes) -> None:
-        """``data`` came from ``side``, and does not pass as it is."""
+        """Process ``data``, which came from ``side`` and is under rules."""
         side.passage.feed(t_ns, data)
         if self._transcript.is_opaque:
             self._give_up(t_ns)
@@ -273,7 +278,7 @@ class Relay:
                 self.go_on(side)
 
     def go_on(self, side: Side) -> None:
-        """Pass on what may leave now of what came from ``side``; look again when more may."""
+        """Pass on the bytes from ``side`` that may leave now, and set the timer for the rest."""
         for step in side.passage.due(time.monotonic_ns()):
             match step:
                 case Write(data):
@@ -291,14 +296,14 @@ class Relay:
         side.look_again(side.passage.due_ns)
 
     def go_on_later(self, side: Side) -> None:
-        """:meth:`go_on`, by the clock; the event loop has no use for an error."""
+        """Call :meth:`go_on` from the timer. An exception must not reach the event loop."""
         try:
             self.go_on(side)
         except Exception as error:
             self.break_off(error)
 
     def end(self, *, reset: bool, note: str = "ended by a rule") -> None:
-        """A rule or a limit ends the connection, on both sides."""
+        """End the connection on both sides because of a rule or a limit."""
         t_ns = time.monotonic_ns()
         self._stop(t_ns)
         self._tell(self._transcript.closed(t_ns, None, note))
@@ -309,11 +314,11 @@ class Relay:
                 side.transport.close()
 
     def closing(self, side: Side, t_ns: int, note: str | None = None) -> None:
-        """``side`` will send no more."""
+        """Emit the row for the end of what ``side`` sends."""
         self._tell(self._transcript.closed(t_ns, side.name, note))
 
     def lost(self, side: Side, t_ns: int, error: Exception | None) -> None:
-        """The socket of ``side`` is gone: with an error it was reset, without one we have closed it."""
+        """Handle the loss of the socket of ``side``: it was reset if there is an error, else the witness closed it."""
         self._stop(t_ns)
         if error is not None:
             self.closing(side, t_ns, "reset")
@@ -325,7 +330,7 @@ class Relay:
             self.done.set()
 
     def abort(self) -> None:
-        """The witness itself ends the connection."""
+        """End the connection because the witness itself stops."""
         self._aborted = True
         if self._dial is not None:
             self._dial.cancel()
@@ -336,13 +341,13 @@ class Relay:
         self.broker.reset()
 
     def _stop(self, t_ns: int) -> None:
-        """Nothing passes any more, in either direction; what still waited never did."""
+        """Discard everything that waits in either direction, and emit its rows as stopped."""
         self.client.look_again(None)
         self.broker.look_again(None)
         self._tell((*self.client.passage.clear(t_ns), *self.broker.passage.clear(t_ns)))
 
     def _tell(self, rows: Iterable[Frame]) -> None:
-        # An exception would make asyncio end the connection: whatever fails in here must stay in here.
+        # An exception would make asyncio end the connection, so none may leave this method.
         try:
             for row in rows:
                 self._emit(row)

@@ -1,7 +1,7 @@
-"""Responses with something else in them: decoded, changed, encoded in the same version. Pure.
+"""Change responses: decode them, change the message, and encode it in the same version. Pure.
 
-Only what is named changes. A payload that we would not write byte for byte as it came (a tagged field that we do not
-know) is not rewritten: CannotRewrite.
+Only the named parts change. A payload that would not be re-encoded to the same bytes (for example because of an unknown
+tagged field) is not changed: CannotRewrite.
 """
 
 from __future__ import annotations
@@ -22,29 +22,30 @@ from harness.wire.messages import decode_response, encode_response, make, messag
 Change = Callable[[Any], Any]
 
 _CORRELATION_BYTES: Final = 4
-#: What a broker says beside an error in place of what it did not do.
+#: The values of a broker's response for fields of an action that failed.
 _NOT_DONE: Final[Mapping[str, Any]] = {"base_offset": i64(-1), "log_append_time": None}
 
 
 class CannotRewrite(ValueError):
-    """This response has to pass as it is."""
+    """This response has to pass unchanged."""
 
 
 def rewrite(payload: bytes, api_key: int, api_version: int, change: Change) -> bytes:
-    """The payload with ``change`` made to its message. CannotRewrite: it is not one that we can write again."""
+    """Return the payload with ``change`` applied to its message. Raises CannotRewrite if it cannot be re-encoded."""
     try:
         correlation_id, message = decode_response(payload, api_key, api_version)
         if encode_response(message, correlation_id)[SIZE_BYTES:] != payload:
-            raise CannotRewrite("it has something in it that is not known here")
+            raise CannotRewrite("it contains an unknown field")
         return encode_response(change(message), correlation_id)[SIZE_BYTES:]
     except WireError as error:
         raise CannotRewrite(str(error)) from error
 
 
 def error_code(code: int, partition: int | None = None, was: int | None = None) -> Change:
-    """Every error code of a response is ``code``, or that of one partition; it tells of no append.
+    """Return the change that sets every error code of a response, or one partition's, to ``code``.
 
-    With ``was`` only those that said so: what the broker did for other partitions stays true.
+    The response then reports no append. With ``was``, only parts with that error code change, so that the results for
+    other partitions stay true.
     """
 
     def fail(part: Any) -> Any:
@@ -62,7 +63,7 @@ def error_code(code: int, partition: int | None = None, was: int | None = None) 
 
 
 def throttle_time(throttle_ms: int) -> Change:
-    """The client is told to hold back for so long (no response of a version without that field can say it)."""
+    """Return the change that sets the throttle time. A version without that field raises CannotRewrite."""
 
     def throttle(message: Any) -> Any:
         if not any(field.name == "throttle_time" for field in fields(message)):
@@ -73,9 +74,10 @@ def throttle_time(throttle_ms: int) -> Change:
 
 
 def leaders(leader_id: int, epochs_back: int = 0) -> Change:
-    """A Metadata response in which ``leader_id`` leads every partition, in an epoch that is so much older.
+    """Return the change that makes ``leader_id`` the leader of every partition in Metadata, in an older epoch.
 
-    One that names no such broker is left as it is: no broker, however stale, makes a leader of somebody that never was.
+    A response that does not list this broker stays unchanged, because even a stale broker names no leader that never
+    existed.
     """
 
     def lead(message: Any) -> Any:
@@ -87,20 +89,20 @@ def leaders(leader_id: int, epochs_back: int = 0) -> Change:
 
 
 def without_broker(node_id: int) -> Change:
-    """A Metadata response that does not name a broker, but still lets it lead."""
+    """Return the change that removes a broker from the Metadata response, but keeps it as a leader."""
     return lambda message: replace(
         message, brokers=tuple(broker for broker in message.brokers if broker.node_id != node_id)
     )
 
 
 def other_correlation_id(payload: bytes) -> bytes:
-    """A response to a request that nobody made: every bit of its correlation id but the sign is another."""
+    """Return the payload with a correlation id that no request had: all bits but the sign are inverted."""
     changed = int.from_bytes(payload[:_CORRELATION_BYTES]) ^ 0x7FFF_FFFF
     return changed.to_bytes(_CORRELATION_BYTES) + payload[_CORRELATION_BYTES:]
 
 
 def unsupported_version(payload: bytes) -> bytes:
-    """ApiVersions in version 0 with UNSUPPORTED_VERSION, as to a client that asks in too high a version (KIP-511)."""
+    """Return ApiVersions v0 with UNSUPPORTED_VERSION, the response to a request of too high a version (KIP-511)."""
     correlation_id = int.from_bytes(payload[:_CORRELATION_BYTES], signed=True)
     answer = make(
         message_class(Api.API_VERSIONS, 0, "response"), error_code=ErrorCode.unsupported_version, api_keys=()

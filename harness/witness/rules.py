@@ -1,7 +1,8 @@
-"""Rules for single frames: which frame is meant, and what is done with it.
+"""Rules for single frames: which frames they apply to, and the action.
 
-A rule counts the frames that match it, over all connections of a lane, and acts on those from the ``first`` on,
-``count`` of them. At most one rule acts on a frame, the one that was armed first. Pure; one event loop's.
+A rule counts the frames that match it over all connections of a lane, and acts on ``count`` of them from number
+``first`` on. At most one rule acts on a frame: the one that was armed first. Pure. An instance belongs to one event
+loop.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from harness.witness.trigger import matches
 
 @dataclass
 class Rule:
-    """``brokers`` are node ids, empty for all; ``seen`` counts the frames that matched."""
+    """One rule. ``brokers`` are node ids, empty for all. ``seen`` is the number of frames that matched."""
 
     name: str
     match: FrameMatch
@@ -25,7 +26,7 @@ class Rule:
     seen: int = 0
 
     def takes(self, frame: Frame) -> bool:
-        """Count the frame if it matches; True if it is one to act on."""
+        """Count the frame if it matches. Return True if the rule acts on it."""
         if not matches(self.match, frame) or (self.brokers and frame.broker not in self.brokers):
             return False
         self.seen += 1
@@ -34,7 +35,7 @@ class Rule:
 
 @dataclass
 class Rules:
-    """The rules of a lane, by name, in the order of their arming."""
+    """The rules of a lane by name, in the order in which they were armed."""
 
     armed: dict[str, Rule] = field(default_factory=dict)
 
@@ -42,16 +43,16 @@ class Rules:
         return bool(self.armed)
 
     def arm(self, name: str, match: FrameMatch, action: Action, brokers: tuple[int, ...] = ()) -> None:
-        """From now on frames are counted and acted on. ValueError: there is a rule of that name."""
+        """Start to count and act on frames. Raises ValueError if a rule of that name exists."""
         if name in self.armed:
             raise ValueError(f"a rule {name!r} is armed already")
         self.armed[name] = Rule(name, match, action, brokers)
 
     def disarm(self, name: str) -> None:
-        """Act no more; what the rule keeps may go on. Also where nothing was armed."""
+        """Remove a rule, which releases the frames that it holds. Does nothing if the rule is not armed."""
         self.armed.pop(name, None)
 
     def take(self, frame: Frame) -> Rule | None:
-        """The rule that acts on this frame. Every rule counts it."""
+        """Return the rule that acts on this frame, or None. Every rule that matches counts the frame."""
         taking = [rule for rule in self.armed.values() if rule.takes(frame)]
         return taking[0] if taking else None

@@ -1,10 +1,10 @@
-"""Where one frame ends and the next begins, in bounded memory.
+"""Find the boundaries between frames, in bounded memory.
 
-A stream of Kafka frames is ``size (int32) payload`` over and over. The splitter keeps a whole payload up to a
-limit; of a larger one it keeps the beginning, enough for the header, and counts the rest. It changes nothing:
-the bytes have already been passed on by whoever feeds it.
+A stream of Kafka frames is a sequence of ``size (int32) payload``. The splitter keeps a whole payload up to a limit. Of
+a larger payload it keeps the beginning, which is enough for the header, and counts the rest. It only observes: the
+caller has already passed the bytes on.
 
-A large payload is not copied: it is a view of what was fed, or the buffer in which it was put together.
+A large payload is not copied: it is a view of the bytes fed, or the buffer in which it was assembled.
 """
 
 from __future__ import annotations
@@ -15,23 +15,23 @@ from typing import NamedTuple
 from harness.wire.frames import SIZE_BYTES, is_one_frame
 from harness.wire.primitives import Data
 
-#: A response is at least its correlation id.
+#: A response contains at least its correlation id.
 MIN_PAYLOAD_BYTES = 4
-#: ``socket.request.max.bytes`` of the broker is 100 MiB, ``fetch.max.bytes`` of a client goes higher; what claims
-#: to be larger than this is no Kafka frame (an HTTP request or a TLS handshake claims more than 300 MB).
+#: The broker's ``socket.request.max.bytes`` is 100 MiB, and a client's ``fetch.max.bytes`` may be higher. Bytes that
+#: claim a larger frame than this are not Kafka: an HTTP request or a TLS handshake claims more than 300 MB.
 MAX_PAYLOAD_BYTES = 256 * 2**20
 WHOLE_LIMIT_BYTES = 16 * 2**20
 HEAD_BYTES = 4 * 2**10
-#: Up to here a copy costs less than a view.
+#: Up to this size a copy costs less than a view.
 SMALL_BYTES = 4 * 2**10
 
 
 class NotAFrame(ValueError):
-    """These bytes are not a Kafka frame; nothing after them on this connection can be read either."""
+    """The bytes are not a Kafka frame, and nothing after them on this connection can be read."""
 
 
 class Piece(NamedTuple):
-    """One frame: its ``size_bytes`` with the size field, and its payload, of which only the head if not ``whole``."""
+    """One frame: its size including the size field, and its payload, or only the head of it if not ``whole``."""
 
     size_bytes: int
     payload: Data
@@ -49,13 +49,14 @@ class FrameSplitter:
 
     @property
     def pending_bytes(self) -> int:
-        """How much of an unfinished frame has been seen, its size field included."""
+        """The number of bytes seen of an unfinished frame, including its size field."""
         return len(self._kept) if self._size is None else SIZE_BYTES + self._size - self._left
 
     def rest_bytes(self, data: bytes) -> int | None:
-        """How many bytes from ``data`` on belong to a frame that has begun already; 0 between frames.
+        """Return how many bytes, from the start of ``data``, belong to a frame that has already begun.
 
-        None if ``data`` ends inside its size field: only the bytes behind it will tell.
+        Returns 0 between frames, and None if ``data`` ends inside the frame's size field, since the size is not known
+        yet.
         """
         if self._size is not None:
             return self._left
@@ -67,13 +68,13 @@ class FrameSplitter:
         return missing + max(0, int.from_bytes(self._kept + data[:missing], signed=True))
 
     def may_skip(self, payload: Data) -> bool:
-        """True if feeding the frame of ``payload`` would give just that, whole: then it need not be fed."""
+        """Return True if feeding the frame of ``payload`` would yield exactly that, whole. It need not be fed then."""
         return self._size is None and not self._kept and MIN_PAYLOAD_BYTES <= len(payload) <= self._limit
 
     def only_frame(self, data: bytes) -> Data | None:
-        """The payload if feeding ``data`` would give just one frame, whole: then it need not be fed.
+        """Return the payload if feeding ``data`` would yield exactly one whole frame. It need not be fed then.
 
-        None where it must.
+        Returns None if it must be fed.
         """
         is_between = self._size is None and not self._kept
         if not is_between or not is_one_frame(data, MIN_PAYLOAD_BYTES, self._limit):
@@ -81,7 +82,7 @@ class FrameSplitter:
         return _payload(data, SIZE_BYTES, len(data))
 
     def feed(self, data: bytes) -> Iterator[Piece]:
-        """The frames that ``data`` completes. NotAFrame: a size that no Kafka frame has."""
+        """Yield the frames that ``data`` completes. Raises NotAFrame for a size that no Kafka frame has."""
         at = 0
         while at < len(data):
             if self._size is not None:
@@ -95,7 +96,7 @@ class FrameSplitter:
                 at = self._read_size(data, at)
 
     def _whole_end(self, data: bytes, at: int) -> int:
-        """Where the frame at ``at`` ends, if all of it is there and it is to be kept whole; else 0."""
+        """Return the end of the frame at ``at`` if it is complete and is to be kept whole, else 0."""
         size = int.from_bytes(data[at : at + SIZE_BYTES], signed=True)
         end = at + SIZE_BYTES + size
         return end if MIN_PAYLOAD_BYTES <= size <= self._limit and end <= len(data) else 0

@@ -1,12 +1,12 @@
-"""The account of one connection: bytes as they pass, in; rows of evidence, out. No I/O, no clock.
+"""The transcript of one connection: takes the bytes as they pass and returns rows of evidence. No I/O, no clock.
 
-Requests are paired with responses through a queue: a broker answers in the order in which it was asked, so a
-response belongs to the oldest request with its correlation id, and requests that stand before that one will never
-be answered. Only the request says how to read its response.
+Requests and responses are paired through a queue. A broker responds in the order of the requests, so a response belongs
+to the oldest request with its correlation id, and older requests than that will never be answered. Only the request
+says how to read its response.
 
-The account never fails. A frame whose body cannot be read keeps its header and says so in its note. Where not even
-the framing makes sense, the connection turns *opaque*: one row for what could not be read, one at the end for all
-that passed unread behind it.
+A transcript never fails. A frame whose body cannot be read keeps its header, and its note says so. If even the framing
+is invalid, the connection becomes *opaque*: it gets one row for the unreadable bytes, and one at the end for all bytes
+that passed unread after them.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from harness.wire.primitives import Data
 from harness.witness.contents import NOTHING, Contents, TopicNames, request_contents, response_contents
 from harness.witness.splitter import WHOLE_LIMIT_BYTES, FrameSplitter, NotAFrame
 
-#: API keys count up from 0 and have not reached 100 yet; far above, the bytes are no Kafka request.
+#: API keys count up from 0 and are still below 100. A much higher one means that the bytes are not a Kafka request.
 API_KEY_LIMIT = 512
-#: So many requests may wait for their responses; of a client that goes on asking, the oldest are given up.
+#: The limit of requests that wait for their responses. Beyond it, the oldest ones are discarded.
 MAX_WAITING = 2**16
 
 CLIENT, BROKER = "client", "broker"
@@ -38,8 +38,8 @@ _TO_NOBODY = "after the client had closed"
 class Transcript:
     """Both directions of connection ``conn`` of ``lane`` to ``broker``. Times are monotonic nanoseconds.
 
-    ``names`` is shared by the connections of a lane, since a client may learn a topic's id on one of them and use
-    it on another.
+    ``names`` is shared by all connections of a lane, since a client may learn a topic's id on one connection and use it
+    on another.
     """
 
     def __init__(
@@ -50,32 +50,32 @@ class Transcript:
         self._requests = FrameSplitter(whole_limit_bytes)
         self._responses = FrameSplitter(whole_limit_bytes)
         self._asked: deque[RequestHeader] = deque()
-        #: How many of them have each correlation id, so that a response astray costs no search.
+        #: The number of waiting requests per correlation id, so that an unmatched response needs no search.
         self._waiting: Counter[int] = Counter()
         self._closed_by: str | None = None
-        #: True once something passed that is no frame: nothing behind it, in either direction, can be read.
+        #: True once bytes passed that are not a frame. Nothing after them, in either direction, can be read.
         self.is_opaque = False
         self._unread_bytes = 0
 
     def opened(self, t_ns: int) -> Frame:
-        """A client has connected."""
+        """Return the row for a client's connection."""
         return self._row(t_ns, FrameKind.OPEN)
 
     def sent(self, t_ns: int, data: bytes, payload: bytes | None = None) -> Iterable[Frame]:
-        """``data`` went from the client to the broker: the rows of the requests that it completes.
+        """Return the rows of the requests that ``data``, sent from the client to the broker, completes.
 
-        ``payload`` may be given where ``data`` is exactly one frame, by whoever has found that out already.
+        ``payload`` may be given if the caller knows that ``data`` is exactly one frame.
         """
         whole = self._whole(self._requests, data, payload)
         if whole is not None:
             try:
                 return (self._request(t_ns, len(data), whole, is_whole=True),)
             except NotAFrame:
-                pass  # which is found, and told, once more
+                pass  # found and reported again below
         return self._read(t_ns, self._requests, data, is_request=True)
 
     def answered(self, t_ns: int, data: bytes, payload: bytes | None = None) -> Iterable[Frame]:
-        """``data`` went from the broker to the client: the rows of the responses that it completes.
+        """Return the rows of the responses that ``data``, sent from the broker to the client, completes.
 
         ``payload`` is as in :meth:`sent`.
         """
@@ -85,14 +85,14 @@ class Transcript:
         return self._read(t_ns, self._responses, data, is_request=False)
 
     def rest_bytes(self, by: str, data: bytes) -> int | None:
-        """How many bytes from ``data``, which ``by`` sends next, on belong to a frame that has begun already.
+        """Return how many bytes, from the start of ``data``, belong to a frame that ``by`` has already begun to send.
 
-        None if that is not known yet.
+        ``data`` is what ``by`` sends next. Returns None if the number is not known yet.
         """
         return (self._requests if by == CLIENT else self._responses).rest_bytes(data)
 
     def changed(self, row: Frame, payload: bytes) -> Frame:
-        """The row of a response in whose place another payload was passed on."""
+        """Return the row of a response that was replaced by another payload."""
         contents, note = NOTHING, row.note
         try:
             contents = response_contents(payload, row.api_key or 0, row.api_version or 0, self._names)
@@ -109,25 +109,25 @@ class Transcript:
         )
 
     def passed(self, row: Frame, t_ns: int) -> Frame:
-        """The row of a frame that was read when it came, now that it is its turn, at ``t_ns``."""
+        """Return the row of a frame that was read on arrival and is passed on at ``t_ns``."""
         is_answer = row.kind is FrameKind.RESPONSE and row.api_key is not None
         return _left(row, t_ns, note=self._noted(row.note) if is_answer else row.note)
 
     def stopped(self, row: Frame, t_ns: int) -> Frame:
-        """The row of a frame that still waited at ``t_ns``, when the connection ended."""
+        """Return the row of a frame that still waited at ``t_ns``, when the connection ended."""
         return _left(row, t_ns, fate=Fate.STOPPED)
 
     def closed(self, t_ns: int, by: str | None, note: str | None = None) -> Iterator[Frame]:
-        """The first sign that the connection ends, from ``client`` or ``broker`` (None: neither, but we ourselves).
+        """Yield a row for the first sign of the connection's end, from ``client`` or ``broker`` (None: the witness).
 
-        Frames may still pass the other way afterwards; a response that does has nobody to receive it.
+        Frames may still pass in the other direction afterwards. A response that does has no recipient.
         """
         if self._closed_by is None:
             self._closed_by = by or "witness"
             yield self._row(t_ns, FrameKind.CLOSE, closed_by=by, note=note)
 
     def ended(self, t_ns: int) -> Iterator[Frame]:
-        """Nothing can pass any more: what was left unread or unfinished."""
+        """Yield the rows of bytes that were left unread or incomplete at the end of the connection."""
         if self._unread_bytes:
             yield self._row(t_ns, FrameKind.OPAQUE, size_bytes=self._unread_bytes, note="passed on unread")
         elif not self.is_opaque:
@@ -137,7 +137,7 @@ class Transcript:
                     yield self._row(t_ns, FrameKind.OPAQUE, size_bytes=splitter.pending_bytes, note=note)
 
     def _whole(self, splitter: FrameSplitter, data: bytes, payload: bytes | None) -> Data | None:
-        """The payload if ``data`` is one frame and there is nothing to do but to read that."""
+        """Return the payload if ``data`` is one whole frame and can be read directly, else None."""
         if self.is_opaque:
             return None
         if payload is None:
@@ -155,7 +155,7 @@ class Transcript:
                 yield read_one(t_ns, size_bytes, payload, is_whole=is_whole)
                 read += size_bytes
         except NotAFrame as error:
-            # Both directions: without the requests nobody can tell what the responses mean.
+            # This affects both directions: without the requests, the responses cannot be interpreted.
             self.is_opaque = True
             other = self._responses if is_request else self._requests
             self._unread_bytes = other.pending_bytes
@@ -196,7 +196,7 @@ class Transcript:
         return self._frame(t_ns, FrameKind.RESPONSE, size_bytes, asked, contents, self._noted(note))
 
     def _noted(self, note: str | None) -> str | None:
-        """The note of an answer that passes now, which may say so already if it also came now."""
+        """Return the note of a response that passes now. It may already contain the remark if it also arrived now."""
         if self._closed_by != CLIENT or (note or "").startswith(_TO_NOBODY):
             return note
         return "; ".join(filter(None, (_TO_NOBODY, note)))
@@ -209,7 +209,7 @@ class Transcript:
         return asked
 
     def _oldest(self) -> RequestHeader:
-        """The request that has waited longest; it waits no longer."""
+        """Remove and return the request that has waited longest."""
         asked = self._asked.popleft()
         left = self._waiting[asked.correlation_id] - 1
         if left:
@@ -271,7 +271,7 @@ class Transcript:
 
 
 def _left(row: Frame, t_ns: int, **changes: Fate | str | None) -> Frame:
-    """The row as of ``t_ns``, with the time of its arrival where that was another."""
+    """Return the row as of ``t_ns``, with its arrival time if that was another."""
     return replace(row, t_ns=t_ns, came_ns=None if t_ns == row.t_ns else row.t_ns, **changes)
 
 
@@ -283,7 +283,7 @@ _KNOWN = frozenset(int(api) for api in Api)
 
 
 def _why_unread(api_key: int, *, is_whole: bool) -> str | None:
-    """Why a body is not even looked at; None where it is."""
+    """Return the reason why a body is not read at all, or None if it is read."""
     if not is_whole:
         return "too large to be read"
     return None if api_key in _KNOWN else "an API that is not known here"

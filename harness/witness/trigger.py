@@ -1,4 +1,4 @@
-"""Which frames are meant: by a trigger, or by a fault on single frames."""
+"""Select frames for a trigger, or for a fault on single frames."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from harness.model.spec import FrameMatch, FrameSeen
 
 
 def matches(meant: FrameSeen | FrameMatch, frame: Frame) -> bool:
-    """True if ``frame`` is of the kind that is meant, whichever its number."""
+    """Return True if ``frame`` matches the description, regardless of its number."""
     if frame.kind != meant.direction or frame.api != meant.api:
         return False
     if meant.partition is not None and all(part.partition != meant.partition for part in frame.produce):

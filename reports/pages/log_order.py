@@ -1,7 +1,7 @@
-"""The order of a trial's log: where each record lies against when it was sent.
+"""The plot of a trial's log order: the position of each record against the order of sending.
 
-A healthy partition is a line that only rises; a copy falls back to where its record was the first time, and a record
-that was overtaken lies below the line. Plain data in plotly's schema.
+In a healthy partition the plot is a line that only rises. A further copy drops back to the number of its record, and a
+record that was overtaken is below the line. The result is plain data in plotly's schema.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ SYMBOLS = ("circle", "square", "triangle-up", "diamond", "cross", "star")
 
 
 def log_order(evidence: Evidence) -> Figure:
-    """Offset (x) against record number (y), a symbol a partition; copies beyond the first in orange."""
+    """Plot offset (x) against record number (y), with one symbol per partition and further copies in orange."""
     first = {id(copies[0]) for copies in evidence.copies.values()}
     groups: dict[tuple[int, bool], tuple[list[int], list[int]]] = {}
     for n, copies in evidence.copies.items():

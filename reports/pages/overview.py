@@ -1,4 +1,4 @@
-"""What the first page says: the run in a strip, agreement, the matrix, requirements, measurements."""
+"""The content of the first page: a summary of the run, agreement, the matrix, requirements, measurements."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from reports.spark.analysis import Analysis, Row
 
 @dataclass(frozen=True)
 class Cell:
-    """One cell of the matrix: its worst verdict, ``(seed, verdict, trial)`` of each of its trials, and their share."""
+    """One cell of the matrix: its worst verdict, ``(seed, verdict, trial)`` of each trial, their availability share."""
 
     verdict: str
     trials: Sequence[Mapping[str, Any]]
@@ -29,7 +29,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class MatrixRow:
-    """One scenario under one guarantee: client -> its cell; absent: not run."""
+    """One scenario under one guarantee: client -> its cell. A client without a cell was not run."""
 
     scenario: str
     guarantee: str
@@ -38,7 +38,7 @@ class MatrixRow:
 
 @dataclass(frozen=True)
 class Matrix:
-    """What was run on one broker."""
+    """The results on one broker."""
 
     broker: str
     clients: Sequence[str]
@@ -46,7 +46,7 @@ class Matrix:
 
 
 def matrices(analysis: Analysis, verdicts: Iterable[TrialVerdict]) -> list[Matrix]:
-    """One matrix a broker; clients are columns, by name and then by version as numbers."""
+    """Return one matrix per broker. The columns are clients, sorted by name and then by version as numbers."""
     available = {verdict.trial: verdict.availability for verdict in verdicts}
     rows = analysis.rows("matrix")
     clients = sorted({row["client"] for row in rows}, key=by_version)
@@ -65,12 +65,12 @@ def matrices(analysis: Analysis, verdicts: Iterable[TrialVerdict]) -> list[Matri
 
 
 def by_version(client: str) -> list[tuple[int, str]]:
-    """A sort key under which 2.3.0 stands before 2.16.1."""
+    """Return a sort key that puts 2.3.0 before 2.16.1."""
     return [(int(part), "") if part.isdecimal() else (-1, part) for part in re.split(r"(\d{1,18})", client)]
 
 
 def strip(record: RunRecord, analysis: Analysis) -> list[tuple[str, str]]:
-    """What ran, when, for how long, on what: label and words."""
+    """Return (label, text) pairs about the run: what ran, when, for how long, on what."""
     trials = analysis.rows("trials")
     seeds = sorted({spec.seed for spec in record.plan.trials})
     planned, finished = len(record.plan.trials), len(trials)
@@ -91,13 +91,13 @@ def strip(record: RunRecord, analysis: Analysis) -> list[tuple[str, str]]:
 
 
 def counts(verdicts: Iterable[TrialVerdict]) -> list[tuple[str, int]]:
-    """Verdict and how many trials have it, the worst first."""
+    """Return (verdict, number of trials), the worst first."""
     counted = Counter(verdict.verdict for verdict in verdicts)
     return [(verdict.value, counted[verdict]) for verdict in SEVERITY if counted[verdict]]
 
 
 def wrong(verdicts: Iterable[TrialVerdict]) -> list[TrialVerdict]:
-    """The trials that are not a pass, the worst first."""
+    """Return the trials that did not pass, the worst first."""
     return sorted(
         (verdict for verdict in verdicts if verdict.verdict != Verdict.PASS),
         key=lambda verdict: SEVERITY.index(Verdict(verdict.verdict)),
@@ -105,7 +105,10 @@ def wrong(verdicts: Iterable[TrialVerdict]) -> list[TrialVerdict]:
 
 
 def requirements(analysis: Analysis) -> list[dict[str, Any]]:
-    """``id, level, cells``: client -> worst verdict, trials and findings, for every requirement that was judged."""
+    """Return ``id, level, cells`` of every judged requirement.
+
+    ``cells``: client -> worst verdict, number of trials and of findings.
+    """
     found: dict[tuple[str, str], dict[str, list[Row]]] = {}
     for row in analysis.rows("coverage"):
         found.setdefault((row["id"], row["level"]), {}).setdefault(row["client"], []).append(row)
@@ -128,7 +131,7 @@ def requirements(analysis: Analysis) -> list[dict[str, Any]]:
 
 
 def second_judgement(analysis: Analysis) -> list[Row]:
-    """``what, meaning, compared, differing``: what PySpark judged again, over all trials; counts first."""
+    """Return ``what, meaning, compared, differing`` of PySpark's judgement over all trials, counts first."""
     compared, differing = Counter[str](), Counter[str]()
     compared["counts"] = analysis.compared * len(DELIVERY)
     differing["counts"] = len(analysis.rows("disagreements"))
@@ -145,7 +148,7 @@ def second_judgement(analysis: Analysis) -> list[Row]:
 
 
 def measured(analysis: Analysis) -> list[Row]:
-    """The rows of the table measurements, each with ``quiet`` and ``during``: its latencies (or None)."""
+    """Return the rows of the table measurements, with their latencies (or None) as ``quiet`` and ``during``."""
     latencies: dict[tuple[Any, ...], dict[str, Row]] = {}
     for row in analysis.rows("latency_cells"):
         latencies.setdefault(_cell(row), {})[row["phase"]] = row
@@ -161,7 +164,7 @@ def measured(analysis: Analysis) -> list[Row]:
 
 
 def command_line(argv: Sequence[str]) -> str:
-    """A command as it can be pasted into a shell."""
+    """Return a command in a form that can be pasted into a shell."""
     return shlex.join(argv)
 
 
@@ -170,7 +173,7 @@ def _cell(row: Row) -> tuple[Any, ...]:
 
 
 def _span(trials: Sequence[Row]) -> str:
-    """From the first trial's load to the last one's end."""
+    """Return the time from the first trial's load to the last one's end."""
     begins = [row["load_ns"] for row in trials if row["load_ns"] is not None]
     ends = [row["end_ns"] for row in trials if row["end_ns"] is not None]
     if not begins or not ends:

@@ -1,7 +1,7 @@
-"""Writes the report: pages, the files for other programs, the result tables. It opens from ``file://``.
+"""Write the report: its pages, the files for other programs, and the result tables. It works from ``file://``.
 
-Nothing is fetched by a page: data stands in it, and plotly's one script lies beside it. Links to evidence are
-relative, so a run's folder can be moved or zipped as a whole.
+A page fetches no data: its data is embedded, and plotly's script is in the same folder. Links to evidence are relative,
+so a run's folder can be moved or zipped as a whole.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ ASSETS = ("style.css", "report.js")
 
 @dataclass(frozen=True)
 class Texts:
-    """What the registered parts say of themselves: requirement id -> what it forbids, check and scenario -> summary."""
+    """Texts of the registered parts: requirement id -> what it forbids, check and scenario -> summary."""
 
     requirements: Mapping[str, str]
     checks: Mapping[str, str]
@@ -55,9 +55,9 @@ def write_site(
     out: Path,
     spoilt: Mapping[str, str] = MappingProxyType({}),
 ) -> Path:
-    """Write the report of ``store`` into ``out``; returns its first page. Errors as of :func:`report_place`.
+    """Write the report of ``store`` into ``out`` and return its first page. Errors are those of :func:`report_place`.
 
-    ``spoilt``: trials whose evidence cannot be read, and why.
+    ``spoilt``: trials whose evidence cannot be read, and the reason.
     """
     with report_place(store, out) as place:
         return fill(place, store, analysis, texts, spoilt)
@@ -70,7 +70,7 @@ def fill(
     texts: Texts,
     spoilt: Mapping[str, str] = MappingProxyType({}),
 ) -> Path:
-    """Write all of the report; where its first page will be. Raises OSError and EnvironmentProblem."""
+    """Write the whole report and return the path of its first page. Raises OSError and EnvironmentProblem."""
     return _Site(store, analysis, texts, place, spoilt).write()
 
 
@@ -126,7 +126,7 @@ class _Site:
         )
 
     def _pages(self) -> Iterator[tuple[TrialVerdict, TrialPage]]:
-        """One trial's evidence in memory at a time."""
+        """Yield each verdict with its page. Only one trial's evidence is in memory at a time."""
         tables = {
             name: self._analysis.by_trial(name)
             for name in (
@@ -159,7 +159,7 @@ class _Site:
         return self._store.read_evidence(trial)
 
     def _siblings(self, verdict: TrialVerdict) -> list[TrialVerdict]:
-        """The trials that met the very same faults."""
+        """Return the trials with exactly the same faults."""
         same = (verdict.broker, verdict.scenario, verdict.seed)
         return [other for other in self._verdicts if (other.broker, other.scenario, other.seed) == same]
 
@@ -183,7 +183,7 @@ class _Site:
 
 
 def agreement_sentence(analysis: Analysis) -> str:
-    """What PySpark says of the online checks' counts and identities."""
+    """Return the sentence on PySpark's agreement with the online checks' counts and identities."""
     trials = analysis.compared
     disagreeing = len(doubts(analysis))
     identities = analysis.compared_identities
@@ -215,17 +215,17 @@ def _templates() -> jinja2.Environment:
 
 
 def _url(path: str) -> str:
-    # As bytes, for a file may have any name; without colons, for a folder may be called javascript:.
+    # As bytes, because a file may have any name; colons are escaped, because a folder may be named javascript:.
     return quote(os.fsencode(path), safe="/@+,=")
 
 
 def _shown(value: Any) -> Any:
-    """What a template says in the place of an expression, before it is escaped."""
+    """Return the text for an expression in a template, before it is escaped."""
     return safe_line(value) if isinstance(value, str) and not isinstance(value, Markup) else value
 
 
 def _ms(value: float | None) -> str:
-    """Milliseconds with three significant digits, as a person writes them."""
+    """Return milliseconds with three significant digits."""
     if value is None:
         return "–"
     return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"

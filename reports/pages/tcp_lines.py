@@ -1,6 +1,6 @@
-"""What the capture tells of a trial: a line a connection, and whether it tells the same as the witness.
+"""The capture's part of a trial page: one line per connection, and the comparison with the witness.
 
-A page shows at most ``MAX_LINES`` connections and says so; the file beside it has them all.
+A page shows at most ``MAX_LINES`` connections and says so. The evidence file contains all of them.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from harness.model.tcp_facts import By, TcpFact, What
 MAX_LINES = 100
 MAX_DISAGREEMENTS = 8
 
-#: How a connection ends, in words; a side's first FIN and first RST have a row.
+#: The ends of a connection in words. The first FIN and the first RST of each side have a row.
 ENDS = {What.FIN: "FIN", What.RST: "RST", What.REFUSED: "refused"}
 
 
 @dataclass(frozen=True)
 class TcpLine:
-    """One connection in words. Pairs are of the client's and of the proxy's side."""
+    """One connection. Pairs contain the values of the client's side and the proxy's side."""
 
     conn: int
     broker: int
@@ -36,7 +36,7 @@ class TcpLine:
 
 
 def tcp_lines(evidence: Evidence) -> list[TcpLine]:
-    """The connections of the capture in the order of their SYNs; none where there was no capture."""
+    """Return the connections of the capture in the order of their SYNs, or none if there is no capture."""
     connections: dict[tuple[int, int, int], list[TcpFact]] = {}
     for row in evidence.tcp:
         connections.setdefault((row.conn, row.broker, row.client_port), []).append(row)
@@ -55,7 +55,7 @@ def tcp_lines(evidence: Evidence) -> list[TcpLine]:
 
 
 def tcp_notes(evidence: Evidence) -> list[str]:
-    """What is to be said of the capture, in sentences; none where none was asked for."""
+    """Return sentences about the capture, or none if no capture was requested."""
     capture = evidence.record.capture
     if capture is None:
         return []
@@ -73,15 +73,15 @@ def _doubt(capture: CaptureRecord) -> str:
     if capture.frames is None:
         return "It is older than the rows of its frames: nothing was compared with it."
     return (
-        f"It is not whole, and nothing was compared with it: {capture.dropped:,} packets dropped, "
+        f"It is incomplete, so nothing was compared with it: {capture.dropped:,} packets dropped, "
         f"{capture.cut:,} cut, {capture.unread:,} connections unread."
     )
 
 
 def _compared(comparison: Comparison) -> Sequence[str]:
     explained = (
-        f"The witness tells the same {comparison.agreed:,} frames; {comparison.ruled:,} more differ by a rule of the "
-        f"witness, {comparison.cut_off:,} were under way when their connection ended."
+        f"The witness recorded the same {comparison.agreed:,} frames; {comparison.ruled:,} more differ by a rule of "
+        f"the witness, {comparison.cut_off:,} were under way when their connection ended."
     )
     disagreements = [f"⚠ {one}." for one in comparison.disagreements[:MAX_DISAGREEMENTS]]
     left = len(comparison.disagreements) - len(disagreements)

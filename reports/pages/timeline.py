@@ -1,7 +1,7 @@
-"""The drawing of one trial: how long each send took, what every connection carried, and when the faults were on.
+"""The plot of one trial: the duration of each send, the frames of every connection, and the windows of the faults.
 
-A figure is plain data in plotly's schema (``{"data": [...], "layout": {...}}``), so it can be built and looked at
-without plotly; the page's script adds the theme's colours. x is milliseconds since the load phase began.
+A figure is plain data in plotly's schema (``{"data": [...], "layout": {...}}``), so it can be built and tested without
+plotly. The page's script adds the theme's colours. x is milliseconds since the load phase began.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ OUTCOMES: dict[str, tuple[str, str, str]] = {
     "pending": (PURPLE, "triangle-up-open", "no result at all"),
 }
 
-#: group of frames -> colour, marker, words. Requests lie above the middle of their lane, answers below.
+#: group of frames -> colour, marker, words. Requests are drawn above the middle of their lane, responses below.
 FRAME_MARKS: dict[str, tuple[str, str, str]] = {
     "request": (GREY, "line-ns-open", "Produce request"),
     "again": (ORANGE, "diamond", "Produce request, sent again"),
@@ -45,9 +45,9 @@ FRAME_MARKS: dict[str, tuple[str, str, str]] = {
 
 
 def timeline(evidence: Evidence, resent: Collection[int], windows: Iterable[dict[str, Any]]) -> Figure:
-    """Latency of each send above, one lane a connection below, faults and phases across both.
+    """Plot the latency of each send on top, one lane per connection below, with faults and phases across both.
 
-    ``resent``: numbers of the frames that send a batch again; ``windows``: rows of the table latency_windows.
+    ``resent``: numbers of the frames that send a batch again. ``windows``: rows of the table latency_windows.
     """
     load_ns = origin_ns(evidence)
 
@@ -94,7 +94,7 @@ def timeline(evidence: Evidence, resent: Collection[int], windows: Iterable[dict
 
 
 def notes(evidence: Evidence) -> list[str]:
-    """What the drawing leaves out, in sentences; empty if nothing."""
+    """Return sentences about data that the plot omits."""
     sends, connections = len(evidence.operations), len({frame.conn for frame in evidence.frames})
     said = []
     if sends > MAX_MARKS:
@@ -107,7 +107,7 @@ def notes(evidence: Evidence) -> list[str]:
 
 
 def _start_ns(evidence: Evidence, load_ns: int) -> int:
-    """The first send or frame: a client connects, and may be warmed up, before load begins."""
+    """Return the time of the first send or frame. A client connects, and may be warmed up, before load begins."""
     firsts = [send.invoke_ns for send in evidence.operations.values()][:1] + [
         f.t_ns for f in evidence.frames[:1]
     ]
@@ -121,7 +121,7 @@ def _end_ns(evidence: Evidence, load_ns: int) -> int:
 
 
 def _split(lanes: Sequence[object]) -> float:
-    """Which share of the height the lanes take, with the gap above them."""
+    """Return the share of the height for the lanes, with the gap above them."""
     lanes_px = LANE_PX * max(2, len(lanes))
     return (lanes_px + 20) / (lanes_px + 290)
 
@@ -162,7 +162,7 @@ def _lanes(frames: Iterable[Frame]) -> list[tuple[int, int]]:
 def _connections(
     frames: Iterable[Frame], lanes: list[tuple[int, int]], since_ms: Callable[[int], float], end_ms: float
 ) -> list[Mark]:
-    """A bar a connection, from its first row to its close (or to the end of the trial)."""
+    """Return one bar per connection, from its first row to its close (or to the end of the trial)."""
     opened: dict[tuple[int, int], float] = {}
     closed: dict[tuple[int, int], float] = {}
     for frame in frames:
@@ -211,7 +211,10 @@ def _group(number: int, frame: Frame, resent: Collection[int]) -> str | None:
 def _faults(
     rows: Iterable[FaultRow], since_ms: Callable[[int], float], end_ms: float
 ) -> tuple[list[Mark], list[Mark]]:
-    """Dashed outline: the window asked for. Filled: the window in which the fault was in effect."""
+    """Return bands for the faults' windows, and labels.
+
+    A dashed outline is the requested window, a filled band the window in which the fault was in effect.
+    """
     shapes, labels = [], []
     for row in rows:
         if row.requested_ns is not None:
@@ -263,7 +266,7 @@ def _label(x: float, y: float, text: str, **style: Any) -> Mark:
 
 
 def _words(text: str) -> str:
-    """Plotly takes text for a kind of HTML, with links."""
+    """Escape text, since plotly interprets a subset of HTML, including links."""
     return escape(safe_line(text, MAX_CHARS), quote=False)
 
 

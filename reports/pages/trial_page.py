@@ -1,4 +1,4 @@
-"""What the page of one trial says."""
+"""The content of a trial's page."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from reports.pages.timeline import Figure, notes, timeline
 from reports.pages.words import PROMISES
 from reports.spark.analysis import Row
 
-#: Files of a trial's folder that readers open, in this order; others follow by name.
+#: Files of a trial's folder that readers open, in this order. Others follow by name.
 FILES = ("verdict.json", "trial.json", "history.jsonl", "faults.jsonl", "frames.jsonl", "log.jsonl")
 
 
 @dataclass(frozen=True)
 class TrialRows:
-    """What Spark says of one trial."""
+    """Spark's results for one trial."""
 
     delivery: Row | None
     doubts: Sequence[Doubt]
@@ -43,7 +43,7 @@ class TrialRows:
 
 @dataclass(frozen=True)
 class TrialPage:
-    """Everything the template shows."""
+    """Everything that the template shows."""
 
     verdict: TrialVerdict
     spec: TrialSpec
@@ -70,7 +70,7 @@ class TrialPage:
 
 
 def trial_page(evidence: Evidence, verdict: TrialVerdict, rows: TrialRows, folder: Path) -> TrialPage:
-    """The page of a trial whose files lie in ``folder``. Reads no file but the folder's list of names."""
+    """Return the page of a trial whose files are in ``folder``. Only the folder's list of names is read."""
     record = evidence.record
     resent = {row["frame"] for row in rows.resent}
     return TrialPage(
@@ -102,7 +102,7 @@ def trial_page(evidence: Evidence, verdict: TrialVerdict, rows: TrialRows, folde
 
 
 def reproduce(spec: TrialSpec) -> str:
-    """The command that runs this trial again."""
+    """Return the command that runs this trial again."""
     options = ["--seed", str(spec.seed), "--guarantee", spec.guarantee.value]
     if spec.client.command:
         argv = ["kafka-trial", "run", spec.scenario, "-b", spec.broker, *options, "--", *spec.client.command]
@@ -148,7 +148,7 @@ def _counts(
 
 
 def _applied(evidence: Evidence) -> list[tuple[str, str, str]]:
-    """Java name, the client's own name, value: from the client's own answer."""
+    """Return (Java name, the client's own name, value), as the client reported them."""
     answers = [event.applied for event in evidence.history if isinstance(event, Configured)]
     return [
         (name, own, _words(value)) for answer in answers[-1:] for name, (own, value) in sorted(answer.items())

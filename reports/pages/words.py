@@ -1,7 +1,7 @@
-"""What the pages say in the same words everywhere: verdicts, guarantees, promises, counts.
+"""Texts that all pages share: verdicts, guarantees, promises, counts.
 
-A verdict is shown by glyph, letter and word; colour comes on top and is never alone. The colours are of
-Okabe and Ito's palette, which colour-blind readers can tell apart (``static/style.css``).
+A verdict is shown by glyph, letter and word. Colour is added, but is never the only distinction. The colours are from
+Okabe and Ito's palette, which colour-blind readers can distinguish (``static/style.css``).
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ GUARANTEES: Mapping[str, str] = {
     Guarantee.TRANSACTIONAL: "transactional.id set: a transaction's records become visible together, once, in order.",
 }
 
-#: What the second judgement compares, a sentence each: the counts, the kinds of anomalies, the explanations.
+#: The comparisons of the second judgement, in one sentence each: the counts, the kinds of anomalies, the explanations.
 SECOND: Mapping[str, str] = {
     "counts": "Nine counts of each trial: "
     "sent, acknowledged, failed, unknown, in the log, lost, duplicated, reordered, phantom.",

@@ -1,1 +1,1 @@
-"""The second judgement: the packed tables, analysed by PySpark."""
+"""The second judgement: PySpark's analysis of the packed tables."""

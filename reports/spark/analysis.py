@@ -1,7 +1,7 @@
-"""All that Spark is asked about a run: the transforms, chained, and their results as plain rows.
+"""All of Spark's computations on a run: the transforms, chained, and their results as plain rows.
 
-Everything that leaves Spark is small (per trial, not per record) and leaves it as an Arrow table, so that it can be
-written beside the report and drawn without Spark.
+All results are small (per trial, not per record). They leave Spark as Arrow tables, so that they can be written beside
+the report and plotted without Spark.
 """
 
 from __future__ import annotations
@@ -40,12 +40,12 @@ class Analysis:
     tables: Mapping[str, pa.Table]
 
     def rows(self, table: str) -> list[Row]:
-        """The rows of one table, in its order."""
+        """Return the rows of one table, in its order."""
         rows: list[Row] = self.tables[table].to_pylist()
         return rows
 
     def by_trial(self, table: str) -> dict[str, list[Row]]:
-        """Trial -> its rows of one table, in its order."""
+        """Return trial -> its rows of one table, in its order."""
         grouped: dict[str, list[Row]] = {}
         for row in self.rows(table):
             grouped.setdefault(row["trial"], []).append(row)
@@ -53,17 +53,17 @@ class Analysis:
 
     @property
     def compared(self) -> int:
-        """How many trials the judge had counted, so that there was something to agree on."""
+        """The number of trials with counts from the judge, which can be compared."""
         return sum(row["counted"] for row in self.rows("trials"))
 
     @property
     def compared_identities(self) -> int:
-        """How many anomalies either judgement found, each by its identity."""
+        """The number of anomalies that either judgement found, each by its identity."""
         return sum(row["compared"] for row in self.rows("identities"))
 
 
 def results(tables: Mapping[str, DataFrame]) -> dict[str, DataFrame]:
-    """Result table -> DataFrame, from the packed tables."""
+    """Return result table -> DataFrame, computed from the packed tables."""
     trials, operations, faults = tables["trials"], tables["operations"], tables["faults"]
     stored = stored_records(trials, operations, tables["log_records"]).cache()
     wrong = anomalies.anomalies(operations, stored, tables["events"], faults).cache()
@@ -97,9 +97,9 @@ def results(tables: Mapping[str, DataFrame]) -> dict[str, DataFrame]:
 
 
 def analyse(spark: SparkSession, base: str) -> Analysis:
-    """Run every transform over the tables packed at ``base``.
+    """Run every transform on the tables packed at ``base``.
 
-    Raises UsageError if they are not tables of this version.
+    Raises UsageError if the tables are of another version.
     """
     arrow = {name: in_order(frame.toArrow()) for name, frame in results(load(spark, base)).items()}
     versions = set(arrow["trials"]["schema_version"].to_pylist()) - {SCHEMA_VERSION}
@@ -111,6 +111,9 @@ def analyse(spark: SparkSession, base: str) -> Analysis:
 
 
 def in_order(table: pa.Table) -> pa.Table:
-    """Sorted by its columns from the left: keys come first in every table, and a sort in Spark is two more jobs."""
+    """Sort a table by its columns from the left.
+
+    Keys come first in every table. Sorting in Spark would take two more jobs.
+    """
     keys = [field.name for field in table.schema if not pa.types.is_nested(field.type)]
     return table.sort_by([(name, "ascending") for name in keys])

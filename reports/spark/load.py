@@ -1,4 +1,4 @@
-"""Packed tables as DataFrames, from any path that Hadoop's file systems know."""
+"""Load packed tables as DataFrames, from any path that Hadoop's file systems support."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from reports.spark.schema import schemas
 
 
 def load(spark: SparkSession, base: str) -> Mapping[str, DataFrame]:
-    """Table name -> DataFrame of ``base/<table>``.
+    """Return table name -> DataFrame of ``base/<table>``.
 
-    Raises UsageError if a table is missing, or has other columns than ours: it was packed by another version.
+    Raises UsageError if a table is missing, or if its columns differ because another version packed it.
     """
     return {table: _read(spark, f"{base}/{table}", schema) for table, schema in schemas().items()}
 

@@ -18,7 +18,7 @@ SPARK_TYPES: Mapping[str, DataType] = {
 
 
 def spark_schema(columns: Columns) -> StructType:
-    """What Spark reads a table as. Every field is nullable: Spark's Parquet reader forgets that one is not."""
+    """Return the schema in which Spark reads a table. Its Parquet reader makes every field nullable."""
     return StructType(
         [StructField(name, SPARK_TYPES[kind.removesuffix("?")]) for name, kind in columns.items()]
     )

@@ -1,8 +1,8 @@
-"""One Spark session, quiet and local, that ends with its block.
+"""One quiet, local Spark session that ends with its block.
 
-Spark is asked for nothing but ``DataFrame``s: no UI, no warehouse in the working folder, no word on the
-terminal (its log lies in a scratch folder, and its last lines are quoted when it cannot start). The JVM carries
-the owner's mark of :mod:`harness.system.processes`, so that it is swept after a crash like anything else we start.
+Spark is used only for ``DataFrame``s: no UI, no warehouse in the working folder, and no output on the terminal (its log
+is in a scratch folder, and its last lines are quoted if it cannot start). The JVM has the owner's mark of
+:mod:`harness.system.processes`, so that it is swept after a crash like any other child process.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ from harness.system.processes import owner_env, scratch_dir
 
 LOCAL = "local[*]"
 
-#: How many trials one task of a shuffle takes: enough to be worth a task, few enough for its memory.
+#: The number of trials per shuffle task: enough to be worth a task, few enough for its memory.
 TRIALS_PER_PARTITION = 16
 
-#: A small report is over before a second compiler or a parallel collector would have paid for itself.
+#: A small report is finished before a second compiler or a parallel collector would pay off.
 SMALL_JVM = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 SMALL_PARTITIONS = 16
 
@@ -47,10 +47,10 @@ appender.console.layout.pattern = %p %c: %m%n
 
 
 def settings(master: str, trials: int, scratch: Path) -> dict[str, str]:
-    """The configuration of a session on ``master`` for so many trials, with its files in ``scratch``.
+    """Return the configuration of a session on ``master`` for this number of trials, with its files in ``scratch``.
 
-    The number of partitions is ours to say since we know the size: planning each query adaptively, in several
-    jobs, costs a small report twice its time.
+    The number of partitions is set explicitly, since the size is known. Adaptive planning, with several jobs per query,
+    would double the time of a small report.
     """
     address = os.environ.get("SPARK_LOCAL_IP", "127.0.0.1")
     partitions = max(2, trials // TRIALS_PER_PARTITION)
@@ -76,10 +76,10 @@ def settings(master: str, trials: int, scratch: Path) -> dict[str, str]:
 
 @contextmanager
 def spark_session(master: str | None = None, trials: int = 1) -> Iterator[SparkSession]:
-    """A session on ``master`` (default: this machine's cores), stopped with its JVM at the end of the block.
+    """Yield a session on ``master`` (default: this machine's cores). It is stopped with its JVM at the block's end.
 
-    ``trials`` says how much work to expect. Raises EnvironmentProblem where Spark cannot start, with the last line
-    that it logged.
+    ``trials`` is the expected amount of work. Raises EnvironmentProblem, with the last line of Spark's log, if it
+    cannot start.
     """
     with TemporaryDirectory(dir=scratch_dir(), prefix="spark-") as folder, _quiet_py4j():
         scratch = Path(folder)
@@ -103,8 +103,9 @@ def _start(conf: Mapping[str, str], log: Path) -> tuple[Any, SparkSession]:
     with log.open("wb") as sink, _environment(added):
         gateway = launch_gateway(spark_conf, {"stdout": sink, "stderr": sink})  # type: ignore[no-untyped-call]
     try:
-        # In the main thread PySpark would put itself in charge of Ctrl-C, and then call the JVM on a connection
-        # that waits for an answer already. Left alone, py4j closes that connection and a polite end is possible.
+        # In the main thread PySpark installs its own handler for Ctrl-C, and then calls the JVM on a connection that is
+        # waiting for a response already. Without the handler, py4j closes that connection and an orderly end is
+        # possible.
         with ThreadPoolExecutor(1) as thread:
             started = thread.submit(lambda: SparkSession(SparkContext(gateway=gateway, conf=spark_conf)))
             return gateway, started.result()
@@ -130,7 +131,7 @@ def _end_jvm(gateway: Any) -> None:
 
 @contextmanager
 def _quiet_py4j() -> Iterator[None]:
-    """Py4j logs a traceback of an interrupt, partly as the root logger; its errors come as exceptions anyway."""
+    """Silence py4j's logs of an interrupt, partly by the root logger. Its errors are raised as exceptions anyway."""
 
     def another(record: logging.LogRecord) -> bool:
         return "while sending command" not in record.getMessage()
@@ -148,7 +149,7 @@ def _quiet_py4j() -> Iterator[None]:
 
 @contextmanager
 def _environment(added: Mapping[str, str]) -> Iterator[None]:
-    """``added`` to this process's environment while a child is being started."""
+    """Add variables to this process's environment while a child is being started."""
     before = dict(os.environ)
     os.environ.update(added)
     try:
@@ -159,7 +160,7 @@ def _environment(added: Mapping[str, str]) -> Iterator[None]:
 
 
 def _last_line(log: Path) -> str:
-    """What Spark said last, its stack traces left out."""
+    """Return the last line of Spark's log, without stack traces."""
     lines = log.read_text(errors="replace").splitlines() if log.exists() else []
     said = [line.strip() for line in lines if line.strip() and not line.lstrip().startswith(("at ", "... "))]
     return next(reversed(said), "")

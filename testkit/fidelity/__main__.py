@@ -1,4 +1,4 @@
-"""``python -m testkit.fidelity --plans 200``: compare and print the figures; 1 for a new difference."""
+"""``python -m testkit.fidelity --plans 200``: compare and print the figures. Exit code 1 for a new difference."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from testkit.fidelity.session import Figures, compare
 
 
 def main(argv: list[str]) -> int:
-    """The exit code."""
+    """Run the comparison and return the exit code."""
     parser = argparse.ArgumentParser(prog="testkit.fidelity")
     parser.add_argument("--plans", type=int, default=200)
     parser.add_argument(
-        "--outages", type=int, default=1, help="longer plans with a node that ends and comes back"
+        "--outages", type=int, default=1, help="longer plans with a node that stops and restarts"
     )
     parser.add_argument("--first-seed", type=int, default=0)
     parser.add_argument("--version", default="4.3.1")

@@ -1,4 +1,4 @@
-"""A batch's bytes, right or wrong as its spec says. Both sides get the same ones, but for the producer's id."""
+"""Encode a batch, valid or invalid according to its spec. Both sides get the same bytes, except for the producer id."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ _HEADERS: Final[Mapping[Defect, Callable[[_Fields], _Fields]]] = {
 
 
 def batch_bytes(spec: BatchSpec, producer_id: int, base_ms: int) -> bytes | None:
-    """What a Produce request carries for ``spec``; ``base_ms`` is the moment of the play, ms since 1970."""
+    """Return the records field of a Produce request for ``spec``. ``base_ms`` is the play's start, ms since 1970."""
     if spec.defect is Defect.NO_BYTES:
         return b""
     first_ms = _NO_TIMESTAMP if spec.age_ms is None else base_ms - spec.age_ms
@@ -129,7 +129,7 @@ def _records(spec: BatchSpec) -> list[bytes]:
 
 
 def _inside(record: bytes) -> bytes:
-    """A record without its length, of one or two bytes."""
+    """Return a record without its length, which has one or two bytes."""
     return record[2 if record[0] & 0x80 else 1 :]
 
 

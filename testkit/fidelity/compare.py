@@ -1,4 +1,4 @@
-"""Holding two plays of one plan against each other: every place where they differ, with its reason if it has one."""
+"""Compare two plays of a plan: find every difference, with its reason if it is a known one."""
 
 from __future__ import annotations
 
@@ -15,7 +15,11 @@ _ABSENT = "absent"
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """``path`` leads from the answer to the value; ``step`` None: in the logs at the end. ``known``: it may be."""
+    """One difference.
+
+    ``path`` leads from the response to the value. ``step`` is None for the logs at the end. ``known`` is the reason for
+    a permitted difference.
+    """
 
     plan: str
     index: int
@@ -31,7 +35,7 @@ class Difference:
 
 
 def differences(plan: Plan, real: Played, scripted: Played) -> Iterator[Difference]:
-    """In the order of the steps; the logs come last."""
+    """Yield the differences in the order of the steps, followed by those of the logs."""
     for index, (step, heard, said) in enumerate(zip(plan.steps, real.heard, scripted.heard, strict=True)):
         for path, one, other in _unequal(heard, said, ""):
             known = reason(type(step).__name__, path, one, other)

@@ -1,7 +1,7 @@
-"""What the scripted brokers do otherwise than real ones, and why it stays so. The comparison lets this pass, no more.
+"""The permitted differences between scripted and real brokers, with the reason why each remains.
 
-``KNOWN`` is what the plans meet. ``NOT_PLAYED`` is what no plan does, because a side cannot, or because all that would
-be learnt is how a broker breaks on bytes that no client writes.
+``KNOWN`` lists the differences that plans encounter, and the comparison permits no others. ``NOT_PLAYED`` lists what no
+plan does, because a side cannot do it, or because it would only show how a broker fails on bytes that no client writes.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ def _only_real(_real: Any, scripted: Any) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """A difference that may be: in the answers to ``api``, at ``path`` (a pattern), if ``holds`` of the two values."""
+    """A permitted difference in the responses to ``api`` at ``path`` (a pattern), if ``holds`` accepts both values."""
 
     name: str
     api: str
@@ -31,7 +31,7 @@ class Known:
     holds: Callable[[Any, Any], bool] = _any
 
     def allows(self, api: str, path: str, real: Any, scripted: Any) -> bool:
-        """Whether this entry speaks of a difference."""
+        """Return whether this entry permits a difference."""
         return self.api == api and fnmatchcase(path, self.path) and self.holds(real, scripted)
 
 
@@ -54,55 +54,58 @@ KNOWN: Final[tuple[Known, ...]] = (
 NOT_PLAYED: Final[tuple[tuple[str, str], ...]] = (
     (
         "Produce 0 to 2 on 3.9.2",
-        "Offered and taken there, with batches of format 2 as well. Nothing here can write or read these versions, and"
-        " no client under trial speaks them to a broker that offers more; the scripted brokers close.",
+        "Real brokers offer and accept these versions, with batches of format 2 as well. The harness cannot encode or"
+        " decode them, and no client under trial uses them with a broker that offers more. Scripted brokers close the"
+        " connection.",
     ),
     (
         "Transactional batches with a transactional id",
-        "Transactions are not scripted: INVALID_TXN_STATE. Real brokers tell unknown ids from fenced ones, remember the"
-        " sequence of what they refused, and from Produce 12 on add the partition to the transaction by themselves.",
+        "Transactions are not scripted: INVALID_TXN_STATE. Real brokers distinguish unknown ids from fenced ones,"
+        " remember the sequence of rejected batches, and from Produce 12 on add the partition to the transaction"
+        " themselves.",
     ),
     (
         "The first InitProducerId after a broker's start",
-        "COORDINATOR_LOAD_IN_PROGRESS, until the broker has its first block of ids. Scripted brokers have one at once;"
-        " error injection gives the same to a client.",
+        "COORDINATOR_LOAD_IN_PROGRESS, until the broker has its first block of ids. Scripted brokers have a block at"
+        " once; error injection can produce the same error.",
     ),
     (
         "Which node coordinates",
-        "A real broker goes by the leaders of an internal topic, a scripted one by the nodes that are alive.",
+        "A real broker chooses by the leaders of an internal topic, a scripted one by the nodes that are alive.",
     ),
     (
         "NOT_ENOUGH_REPLICAS_AFTER_APPEND",
-        "The ISR would have to shrink between append and answer. Scripted brokers say it by error injection.",
+        "The ISR would have to shrink between append and answer. Scripted brokers return it only by error injection.",
     ),
     (
         "Expiry of producer state",
-        "A real broker looks for it every 10 minutes, by the records' own timestamps, and also when it starts after a"
-        " stop in good order (which is why the plans' single node is killed). A scripted one goes by its clock.",
+        "A real broker checks for expiry every 10 minutes, by the records' own timestamps, and also at a start after an"
+        " orderly stop (which is why the plans' single node is killed). A scripted one uses its own clock.",
     ),
     (
         "compression.type other than producer",
-        "A real broker compresses anew; a scripted one stores what came.",
+        "A real broker recompresses the batch; a scripted one stores it unchanged.",
     ),
     (
         "Null records in a partition",
-        "A real broker never answers and reads the connection no further; a scripted one says INVALID_RECORD.",
+        "A real broker never responds and stops reading the connection; a scripted one returns INVALID_RECORD.",
     ),
     (
         "Batches of fewer than 51 bytes, codec 5 to 7 before Produce 7",
-        "A real broker breaks on them: UNKNOWN_SERVER_ERROR for every partition of the request.",
+        "A real broker fails on them: UNKNOWN_SERVER_ERROR for every partition of the request.",
     ),
     (
         "A compressed record whose length contradicts its fields",
-        "Real brokers go by the fields and may store what no consumer can read; a scripted one says INVALID_RECORD.",
+        "Real brokers use the fields and may store what no consumer can read; a scripted one returns INVALID_RECORD.",
     ),
     (
         "A key, value or header value of a length below -1",
-        "Real brokers take it for null; a scripted one says INVALID_RECORD, for our own reader takes no such record.",
+        "Real brokers treat it as null; a scripted one returns INVALID_RECORD, because the harness's own reader rejects"
+        " such a record.",
     ),
 )
 
 
 def reason(api: str, path: str, real: Any, scripted: Any) -> Known | None:
-    """The entry that allows a difference."""
+    """Return the entry that permits a difference, or None."""
     return next((known for known in KNOWN if known.allows(api, path, real, scripted)), None)

@@ -1,7 +1,7 @@
-"""What was heard, as plain values that can be compared: what two clusters must differ in has a name instead.
+"""Normalise results into plain values that can be compared. Values that must differ are replaced by names.
 
-Producer ids and topic ids become the plan's own labels. Left out are throttle times, the texts of messages, the
-cluster's id and who the controller is (a KRaft broker names any node that is alive).
+Producer ids and topic ids become the plan's own labels. Left out are throttle times, message texts, the cluster id and
+the controller (a KRaft broker names any live node).
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _LEFT_OUT: Final = frozenset(
         "cluster_authorized_operations",
     }
 )
-#: Lists whose order says nothing, and what their elements are known by.
+#: Lists whose order has no meaning, and the field that identifies their elements.
 _KEYS: Final = {
     "brokers": "node_id",
     "topics": "name",
@@ -42,7 +42,7 @@ _SETS: Final = frozenset({"replica_nodes", "isr_nodes", "offline_replicas"})
 
 
 class Labels:
-    """The plan's names for a side's ids. A topic that was created again is ``label#2``."""
+    """The plan's labels for a side's ids. A topic that was created again is ``label#2``."""
 
     def __init__(self, topics: Mapping[str, str]) -> None:
         self.names = dict(topics)
@@ -50,16 +50,16 @@ class Labels:
         self.topic_ids: dict[UUID, str] = {UUID(int=0): "none"}
 
     def producer(self, producer_id: int) -> str:
-        """The label of a producer id, which is a new one if it has none yet."""
+        """Return the label of a producer id. An unknown id gets a new label."""
         return self.producers.setdefault(producer_id, f"producer {len(self.producers)}")
 
     def topic_id(self, topic_id: UUID | None) -> str:
-        """The label of a topic's id."""
+        """Return the label of a topic's id."""
         return "none" if topic_id is None else self.topic_ids.get(topic_id, f"id {topic_id}")
 
 
 def plain(value: Any, labels: Labels, name: str = "") -> Plain:
-    """A message as dicts and values."""
+    """Return a message as dicts and plain values."""
     if name == "producer_id":
         return labels.producer(int(value))
     if name == "log_append_time":
@@ -99,7 +99,7 @@ def _listed(values: tuple[Any, ...], labels: Labels, name: str) -> Plain:
 
 
 def plain_log(start_offset: int, data: bytes, labels: Labels, base_ms: int) -> Plain:
-    """A partition's log, batch by batch. The brokers' own timestamps are only said to be there."""
+    """Return a partition's log, batch by batch. Only the presence of the brokers' own timestamps is recorded."""
     batches = [_plain_batch(batch, labels, base_ms) for batch in read_batches(data)]
     return {"log_start_offset": start_offset, "batches": batches}
 

@@ -1,7 +1,7 @@
-"""Plans, drawn from dice: every kind of request and fault, the sequences of several producers among them.
+"""Draw plans from dice: every kind of request and fault, including the sequences of several producers.
 
-A producer's sequences are drawn as if every batch that is right were appended. Where a topic's settings or a fault
-make that untrue, what follows is out of order on both sides alike.
+A producer's sequences assume that every valid batch is appended. If a topic's settings or a fault prevent that, the
+following batches are out of order on both sides.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ _BAD_NAMES: Final = ("a b", "..", "x" * 250, "")
 
 @dataclass(slots=True)
 class _Sequences:
-    """What one producer wrote to one partition, as far as the drawing goes."""
+    """The batches of one producer for one partition, as drawn so far."""
 
     epoch: int
     next: int
@@ -55,12 +55,12 @@ class _Sequences:
 
 
 def draw(seed: int, version: str, nodes: int, length: int = 25) -> s.Plan:
-    """The plan of a seed for brokers of a version."""
+    """Return the plan of a seed for brokers of a version."""
     return _Drawing(seed, version, nodes).plan(length)
 
 
 def draw_outage(seed: int, version: str, nodes: int, length: int = 60) -> s.Plan:
-    """A longer plan in which a node ends and comes back; with one node only there is a moment without any."""
+    """Return a longer plan in which a node stops and restarts. With one node, none is up for a moment."""
     return _Drawing(seed, version, nodes).outage(length)
 
 
@@ -85,7 +85,7 @@ class _Drawing:
         return s.Plan(name, self.nodes, tuple(self.topics), tuple(steps))
 
     def outage(self, length: int) -> s.Plan:
-        """A third of the steps comes before the outage, one is in it, one after it."""
+        """Put a third of the steps before the outage, a third during it and a third after it."""
         self.topics = [
             s.TopicSpec("a", 3),
             s.TopicSpec("b", 3, {"min.insync.replicas": "3"}),
@@ -127,10 +127,10 @@ class _Drawing:
                 return kind()
         raise AssertionError
 
-    # requests
+    # Requests
 
     def version(self, api: Api, low: int) -> int:
-        """Mostly one that is offered; now and then the one above."""
+        """Return a supported version, or occasionally the one above."""
         high = self.ranges[api][1]
         if self.one_in(25):
             return min(high + 1, s.HIGHEST[api])
@@ -192,7 +192,7 @@ class _Drawing:
         return [s.Produce(version, acks, tuple(parts), node=node, transactional_id=tid)]
 
     def rows_of_batches(self) -> list[s.Step]:
-        """A producer writes several batches in a row, then the last ones again: a broker remembers five of them."""
+        """Write several batches in a row and repeat the last ones, since a broker remembers five of them."""
         label = self.dice.choice(self.topics).label
         index = self.dice.between(0, self.partitions[label] - 1)
         producer = self.dice.between(0, self.producers - 1)
@@ -220,7 +220,7 @@ class _Drawing:
                 parts.append(part)
         return parts
 
-    # batches
+    # Batches
 
     def batch(self, label: str, index: int) -> s.BatchSpec:
         self.tags += 1
@@ -271,7 +271,7 @@ class _Drawing:
             known.sent.append(right)
         return right
 
-    # faults
+    # Faults
 
     def fault(self) -> list[s.Step]:
         topic = self.dice.choice(self.topics).label
@@ -302,7 +302,7 @@ class _Drawing:
                 return [s.AlterConfig(topic, name, value)]
 
     def pause(self, topic: str, index: int) -> list[s.Step]:
-        """A follower stands still: acks=all runs into the request's timeout, acks=1 does not."""
+        """Pause a follower: acks=all reaches the request's timeout, acks=1 does not."""
         leader = self.dice.between(1, self.nodes)
         part = s.Part(topic, index, self.batch(topic, index))
         return [
@@ -312,7 +312,7 @@ class _Drawing:
             s.Resume(leader % self.nodes + 1),
         ]
 
-    # small things
+    # Helpers
 
     def label(self, unknown: int) -> str:
         return _UNKNOWN_TOPIC if self.one_in(unknown) else self.dice.choice(self.topics).label

@@ -1,6 +1,7 @@
-"""A peer that plays a plan on one side: it sends what the steps say, and writes down what it hears. No client's rules.
+"""A peer that plays a plan on one side: it sends the requests of the steps and records the results.
 
-Requests that need something of the side's own (a topic's id, a producer's id, who leads) look it up there.
+It does not follow any client's rules. Values that depend on the side (a topic's id, a producer's id, the leader) are
+looked up there.
 """
 
 from __future__ import annotations
@@ -28,14 +29,14 @@ _UNKNOWN_PRODUCER: Final = 2**40
 
 @dataclass(frozen=True, slots=True)
 class Played:
-    """What one side had to say: to each step, and the logs at the end (``label-partition`` -> log)."""
+    """The results of one side: one for each step, and the logs at the end (``label-partition`` -> log)."""
 
     heard: tuple[Plain, ...]
     logs: dict[str, Plain]
 
 
 async def play(plan: s.Plan, side: Side) -> Played:
-    """Play ``plan``; its topics are there only meanwhile."""
+    """Play ``plan``. Its topics are removed afterwards."""
     player = _Player(plan, side)
     try:
         return await player.play()
@@ -49,7 +50,7 @@ class _Player:
         self.plan = plan
         self.side = side
         self.base_ms = side.now_ms()
-        #: Topics that were ever there, and how many partitions they had at most.
+        #: All topics that ever existed, with their maximum number of partitions.
         self.partitions = {topic.label: topic.partitions for topic in plan.topics}
         self.labels = Labels({self.name(topic.label): topic.label for topic in plan.topics})
         self.topic_ids: dict[str, UUID] = {}
@@ -57,7 +58,7 @@ class _Player:
         self.correlation_id = 0
 
     def name(self, label: str) -> str:
-        """What the brokers call a topic; labels that no topic may have stay as they are."""
+        """Return the brokers' name of a topic. Invalid topic names are used unchanged."""
         return f"{self.plan.name}.{label}" if label.isalnum() else label
 
     async def play(self) -> Played:
@@ -98,16 +99,16 @@ class _Player:
             await self.see(label)
 
     async def see(self, label: str) -> None:
-        """Learn a topic's id."""
+        """Look up and record a topic's id."""
         topic = await self.side.topic_id(self.name(label))
         again = sum(known.split("#")[0] == label for known in self.labels.topic_ids.values())
         self.topic_ids[label] = topic
         self.labels.topic_ids[topic] = f"{label}#{again + 1}"
 
-    # requests
+    # Requests
 
     async def ask(self, api: int, version: int, node: int, answered: bool = True, **values: Any) -> Plain:
-        """Send one request. A version above kio's highest is its highest with another number in the header."""
+        """Send one request. For a version above kio's highest, send the highest with another number in the header."""
         message = make(message_class(api, min(version, s.HIGHEST[api]), "request"), **values)
         self.correlation_id += 1
         frame = bytearray(encode_request(message, self.correlation_id, "fidelity"))
@@ -200,7 +201,7 @@ class _Player:
         if isinstance(heard, dict):
             for each in (heard, *heard.get("coordinators", ())):
                 if each.get("node_id", -1) >= 0:
-                    # Each side has its own idea of which node.
+                    # The sides may choose different nodes.
                     each.update(node_id="a node", host="a host", port="a port")
         return heard
 
@@ -241,7 +242,7 @@ class _Player:
         return leader if step.node == s.LEADER else leader % self.plan.nodes + 1
 
     def topic_id(self, label: str) -> UUID:
-        """The id that the topic had when it was last seen; one of nobody's where it never was."""
+        """Return the last known id of a topic, or an unused id for an unknown topic."""
         if label == "":
             return _NO_ID
         unknown = uuid5(_NO_ID, label)

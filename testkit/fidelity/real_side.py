@@ -1,8 +1,8 @@
 """Real brokers as a side: raw frames over a socket, and faults through Kafka's own admin requests.
 
-A fault is over when every broker has heard of it. Metadata tells that too early, for a broker shows a change a moment
-before it acts on it. So after each fault two marks are set one after the other, each waited for: a broker that shows
-the second has finished with whatever came before the first.
+A fault is complete when every broker has applied it. Metadata is not enough, because a broker shows a change a moment
+before it acts on it. After each fault, two marks are therefore set one after the other, each awaited: a broker that
+shows the second mark has applied everything before the first.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _VERSIONS: Final = {
 
 
 class RealSide:
-    """A local cluster; :meth:`prepare` comes first."""
+    """A local cluster. Call :meth:`prepare` first."""
 
     def __init__(self, cluster: LocalCluster) -> None:
         self.cluster = cluster
@@ -53,7 +53,7 @@ class RealSide:
         self._specs: dict[str, s.TopicSpec] = {}
 
     async def prepare(self) -> None:
-        """What a cluster makes on first use is made: the coordinators' topics; and the topic with the marks."""
+        """Create what a cluster creates on first use (the coordinators' topics), and the topic for the marks."""
         await self.create(MARKER, s.TopicSpec(MARKER, 1))
         for kind in (0, 1):
             await insist("finding a coordinator", FAULT_TIMEOUT_S, partial(self._find, "warm", kind))
@@ -62,20 +62,20 @@ class RealSide:
         await self._settle()
 
     async def close(self) -> None:
-        """Drop all connections."""
+        """Close all connections."""
         for node_id in list(self._raw):
             self._drop(node_id)
         for connection in self._admin.values():
             connection.close()
 
     def now_ms(self) -> int:
-        """The machine's wall clock, ms since 1970."""
+        """Return the machine's wall clock, ms since 1970."""
         return time.time_ns() // 1_000_000
 
-    # raw frames
+    # Raw frames
 
     async def ask(self, node_id: int, frame: bytes, *, answered: bool) -> Heard:
-        """Where no answer is due, an ApiVersions request behind it tells whether the connection is still open."""
+        """Send a frame. If no response is due, an ApiVersions request after it shows whether the connection is open."""
         try:
             async with asyncio.timeout(ANSWER_TIMEOUT_S):
                 reader, writer = await self._connected(node_id)
@@ -102,10 +102,10 @@ class RealSide:
         if (streams := self._raw.pop(node_id, None)) is not None:
             streams[1].transport.abort()
 
-    # topics and faults
+    # Topics and faults
 
     async def create(self, topic: str, spec: s.TopicSpec) -> None:
-        """A topic with a replica on every node, led by the nodes in turn."""
+        """Create a topic with a replica on every node, led by the nodes in turn."""
         self._specs[topic] = spec
         request = message_class(Api.CREATE_TOPICS, 7, "request")
         creatable = make(
@@ -133,7 +133,7 @@ class RealSide:
         )
 
     async def apply(self, fault: s.Fault, topic: str) -> None:
-        """Do what the fault says, and come back when every broker knows."""
+        """Apply the fault, and wait until every broker knows it."""
         match fault:
             case s.DeleteTopic():
                 await self.cluster.alterations.delete_topic(topic)
@@ -173,7 +173,7 @@ class RealSide:
         await self._settle()
 
     async def remove(self, topic: str) -> None:
-        """Drop a topic, if it is there; nobody waits for it."""
+        """Delete a topic if it exists, without waiting for the effect."""
         self._specs.pop(topic, None)
         await self._request(Api.DELETE_TOPICS, topic_names=(topic,), timeout=_TEN_SECONDS)
 
@@ -188,7 +188,7 @@ class RealSide:
         replicas = [self._replicas(index) for index in range(there, total)]
         await self.cluster.alterations.add_partitions(topic, total, replicas)
 
-    # waiting
+    # Waiting
 
     async def _settle(self) -> None:
         for _ in range(2):
@@ -214,18 +214,18 @@ class RealSide:
         )
         [config] = answer.results[0].configs
         if config.value != str(10**9 + self._marks):
-            raise NotYet(f"broker {node_id} has not come so far")
+            raise NotYet(f"broker {node_id} has not applied the mark yet")
 
     async def _gone(self, node: int) -> None:
-        """Nobody counts the node among the leaders and the in-sync replicas any more."""
+        """Raise NotYet unless no broker lists the node as a leader or in-sync replica."""
         for node_id in self.cluster.internal_addresses:
             for topic in self._specs:
                 [found] = (await self.cluster.admin.metadata(node_id, topic)).topics
                 if any(part.leader_id == node or node in part.isr_nodes for part in found.partitions):
-                    raise NotYet(f"broker {node_id} counts broker {node} in")
+                    raise NotYet(f"broker {node_id} still lists broker {node}")
 
     async def _caught_up(self) -> None:
-        """Every replica that is up is in sync, everywhere in the topics of the moment."""
+        """Wait until every running replica of all current topics is in sync on every broker."""
 
         async def caught_up() -> None:
             up = set(self.cluster.internal_addresses)
@@ -238,30 +238,30 @@ class RealSide:
 
         await insist("catching up", FAULT_TIMEOUT_S, caught_up)
 
-    # looking
+    # State
 
     async def leader(self, topic: str, partition: int) -> int:
-        """The leader's node, -1 where there is none or no such partition."""
+        """Return the leader's node, or -1 if there is no leader or no such partition."""
         answer = await self.cluster.admin.metadata(await self.any_node(), topic)
         found = [part for part in answer.topics[0].partitions if part.partition_index == partition]
         return int(found[0].leader_id) if found and not found[0].error_code else -1
 
     async def topic_id(self, topic: str) -> UUID:
-        """The id of a topic that is there."""
+        """Return the id of an existing topic."""
         found = (await self.cluster.admin.metadata(await self.any_node(), topic)).topics[0].topic_id
         assert found is not None
         return found
 
     async def coordinator(self, transactional_id: str) -> int:
-        """The node that coordinates a transactional id."""
+        """Return the node that coordinates a transactional id."""
         return await insist("finding a coordinator", FAULT_TIMEOUT_S, lambda: self._find(transactional_id, 1))
 
     async def any_node(self) -> int:
-        """The first node that is up."""
+        """Return the first node that is up."""
         return min(self.cluster.internal_addresses)
 
     async def log(self, topic: str, partition: int) -> tuple[int, bytes]:
-        """(log start offset, the stored batches from there on)."""
+        """Return (log start offset, the stored batches from there on)."""
         admin = self.cluster.admin
         start = offset = await admin.list_offsets(topic, partition, EARLIEST)
         pieces: list[bytes] = []
@@ -288,7 +288,7 @@ class RealSide:
         return int(answer.node_id)
 
     async def _init(self, node_id: int) -> None:
-        """Let the node fetch its first block of producer ids."""
+        """Make the node fetch its first block of producer ids."""
         answer = await self._request(
             Api.INIT_PRODUCER_ID, node_id, transactional_id=None, transaction_timeout=_TEN_SECONDS
         )
@@ -304,7 +304,7 @@ class RealSide:
 
 
 def addresses(cluster: LocalCluster) -> Mapping[int, tuple[str, int]]:
-    """Where the nodes say that they are, on the listener that the plans are played on."""
+    """Return the advertised addresses of the listener on which the plans are played."""
     return dict(cluster.internal_addresses)
 
 

@@ -1,4 +1,4 @@
-"""The scripted brokers as a side. Their clock is the caller's, so that both sides live in the same time."""
+"""The scripted brokers as a side. The caller controls their clock, so that both sides use the same time."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from testkit.fidelity.sides import Heard, Nothing
 
 
 class ScriptedSide:
-    """A scripted cluster whose nodes say that they are at ``addresses``; ``start_ms`` is its time, ms since 1970."""
+    """A scripted cluster that advertises ``addresses``. ``start_ms`` is its start time, ms since 1970."""
 
     def __init__(self, version: str, addresses: Mapping[int, Address], start_ms: int) -> None:
         self.cluster = ScriptedCluster(
@@ -28,11 +28,11 @@ class ScriptedSide:
         self._connections = 0
 
     def now_ms(self) -> int:
-        """The brokers' wall clock, ms since 1970."""
+        """Return the brokers' wall clock, ms since 1970."""
         return self._start_ms + self._now_ns // NS_PER_MS
 
     async def ask(self, node_id: int, frame: bytes, *, answered: bool) -> Heard:
-        """Each request on a connection of its own, for what is left of a closed one is nothing."""
+        """Send each request on its own connection, so that a closed one has no effect on later requests."""
         self._connections += 1
         if not self.cluster.accepts(node_id):
             return Nothing.CLOSED
@@ -43,11 +43,11 @@ class ScriptedSide:
         return Nothing.CLOSED if answer.close else Nothing.SILENCE
 
     async def create(self, topic: str, spec: s.TopicSpec) -> None:
-        """A topic with a replica on every node, led by the nodes in turn."""
+        """Create a topic with a replica on every node, led by the nodes in turn."""
         self.cluster.create_topic(topic, spec.partitions, spec.config, len(self.cluster.node_ids))
 
     async def apply(self, fault: s.Fault, topic: str) -> None:
-        """Through the handles of the scripted cluster."""
+        """Apply the fault through the controls of the scripted cluster."""
         cluster = self.cluster
         match fault:
             case s.DeleteTopic():
@@ -72,7 +72,7 @@ class ScriptedSide:
                 cluster.restart(fault.node, self._now_ns)
 
     def _trim(self, topic: str, fault: s.Trim) -> None:
-        """DeleteRecords is refused for a topic that is only compacted, and beyond the high watermark."""
+        """Apply DeleteRecords, which is rejected for a topic that is only compacted, and beyond the high watermark."""
         found = self.cluster._state.topics[topic]
         log = found.partitions[fault.partition].log
         if (
@@ -84,31 +84,31 @@ class ScriptedSide:
             )
 
     async def leader(self, topic: str, partition: int) -> int:
-        """The leader's node, -1 where there is none or no such partition."""
+        """Return the leader's node, or -1 if there is no leader or no such partition."""
         if not self.cluster.has_topic(topic) or partition not in range(self.cluster.partition_count(topic)):
             return _NONE
         return self.cluster.leader(topic, partition)[0]
 
     async def topic_id(self, topic: str) -> UUID:
-        """The id of a topic that is there."""
+        """Return the id of an existing topic."""
         return self.cluster._state.topics[topic].topic_id
 
     async def coordinator(self, transactional_id: str) -> int:
-        """The node that coordinates a transactional id."""
+        """Return the node that coordinates a transactional id."""
         return coordinator(self.cluster._state, transactional_id)
 
     async def any_node(self) -> int:
-        """The first node that is up."""
+        """Return the first node that is up."""
         return next(node_id for node_id in self.cluster.node_ids if self.cluster.accepts(node_id))
 
     async def log(self, topic: str, partition: int) -> tuple[int, bytes]:
-        """(log start offset, the stored batches from there on)."""
+        """Return (log start offset, the stored batches from there on)."""
         start = self.cluster._state.topics[topic].partitions[partition].log.log_start_offset
-        self.cluster.read_log(topic)  # whatever was appended must be readable
+        self.cluster.read_log(topic)  # checks that all appended records can be read
         return start, b"".join(self.cluster.log_batches(topic, partition))
 
     async def remove(self, topic: str) -> None:
-        """Drop a topic, if it is there."""
+        """Delete a topic if it exists."""
         if self.cluster.has_topic(topic):
             self.cluster.delete_topic(topic)
 

@@ -1,4 +1,4 @@
-"""Many plans on one real cluster, each held against a scripted cluster of its own."""
+"""Play many plans on one real cluster, and compare each with a new scripted cluster."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from testkit.fidelity.real_side import RealSide, addresses
 from testkit.fidelity.scripted_side import ScriptedSide
 from testkit.fidelity.steps import Plan
 
-#: Some plans send batches that are days old; Kafka forgets their producers when it next looks, in ten minutes.
+#: Some plans send batches that are days old. With this value, Kafka does not forget their producers for ten minutes.
 AS_SHIPPED: Final = {"producer.id.expiration.check.interval.ms": "600000"}
 
 
 @dataclass(slots=True)
 class Figures:
-    """What a session came to."""
+    """The results of a session."""
 
     version: str
     nodes: int
@@ -47,7 +47,7 @@ class Figures:
                 self.known[name] = self.known.get(name, 0) + 1
 
     def _count(self, heard: object) -> None:
-        """Every value that was compared, and the error codes among them."""
+        """Count every value that was compared, and the error codes among them."""
         match heard:
             case dict():
                 for key, each in heard.items():
@@ -66,7 +66,7 @@ class Figures:
 
 
 async def compare(version: str, nodes: int, plans: Iterable[Plan], log_dir: Path) -> Figures:
-    """Start a real cluster, play the plans on it one after the other, and each on a new scripted cluster."""
+    """Start a real cluster, and play each plan on it and on a new scripted cluster."""
     figures = Figures(version, nodes)
     async with LOCAL.cluster(f"{version}x{nodes}", 0, log_dir, AS_SHIPPED) as cluster:
         real = RealSide(cluster)

@@ -1,4 +1,4 @@
-"""What the player asks of a side, and the two answers that are none."""
+"""The interface of a side, and the two results without a response."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from testkit.fidelity.steps import Fault, TopicSpec
 
 
 class Nothing(StrEnum):
-    """No answer came: none was due and the connection is open, or the broker closed the connection."""
+    """There was no response: none was due and the connection is open, or the broker closed the connection."""
 
     SILENCE = "no answer"
     CLOSED = "closed"
@@ -20,44 +20,47 @@ Heard = bytes | Nothing
 
 
 class Side(Protocol):
-    """Brokers, real or scripted. Names of topics are those that the brokers know."""
+    """Brokers, real or scripted. Topic names are those of the brokers."""
 
     async def ask(self, node_id: int, frame: bytes, *, answered: bool) -> Heard:
-        """The payload that answers a request's frame. Without ``answered`` the connection is probed for being open."""
+        """Return the payload of the response to a request frame.
+
+        Without ``answered``, return whether the connection is still open.
+        """
         ...
 
     async def create(self, topic: str, spec: TopicSpec) -> None:
-        """A topic with a replica on every node, led by the nodes in turn."""
+        """Create a topic with a replica on every node, led by the nodes in turn."""
         ...
 
     async def apply(self, fault: Fault, topic: str) -> None:
-        """Do what the fault says, and come back when every broker knows."""
+        """Apply the fault, and return once every broker knows it."""
         ...
 
     async def leader(self, topic: str, partition: int) -> int:
-        """The leader's node, -1 where there is none or no such partition."""
+        """Return the leader's node, or -1 if there is no leader or no such partition."""
         ...
 
     async def topic_id(self, topic: str) -> UUID:
-        """The id of a topic that is there."""
+        """Return the id of an existing topic."""
         ...
 
     async def coordinator(self, transactional_id: str) -> int:
-        """The node that coordinates a transactional id."""
+        """Return the node that coordinates a transactional id."""
         ...
 
     async def any_node(self) -> int:
-        """A node that is up."""
+        """Return a node that is up."""
         ...
 
     async def log(self, topic: str, partition: int) -> tuple[int, bytes]:
-        """(log start offset, the stored batches from there on)."""
+        """Return (log start offset, the stored batches from there on)."""
         ...
 
     async def remove(self, topic: str) -> None:
-        """Drop a topic that is no longer needed, if it is there."""
+        """Delete a topic that is no longer needed, if it exists."""
         ...
 
     def now_ms(self) -> int:
-        """The brokers' wall clock, ms since 1970."""
+        """Return the brokers' wall clock, ms since 1970."""
         ...

@@ -1,7 +1,7 @@
-"""What a plan is made of: topics, requests and faults, as values. Names of topics and producers are the plan's own.
+"""The elements of a plan: topics, requests and faults, as values. Topics and producers have the plan's own names.
 
-A topic is meant by its label, a producer by its index: ids are what a side gives them. Timestamps are relative to the
-moment at which the plan is played.
+A topic is identified by its label and a producer by its index, because each side assigns its own ids. Timestamps are
+relative to the time at which the plan is played.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from typing import Final
 
 from harness.wire.apis import Api
 
-#: Whom a request goes to instead of a node: the leader of the first partition named, or a node that is not.
+#: The target of a request in place of a node: the leader of the first partition in it, or another node.
 LEADER, NOT_LEADER = -1, -2
 
-#: The highest versions that can be written; what is above has their bytes under another number.
+#: The highest versions that can be encoded. A higher one is sent with their bytes and another version number.
 HIGHEST: Final[Mapping[int, int]] = {
     Api.PRODUCE: 13,
     Api.METADATA: 13,
@@ -27,7 +27,7 @@ HIGHEST: Final[Mapping[int, int]] = {
 
 
 class Defect(StrEnum):
-    """What is wrong with a batch; everything after ``WHOLE`` has a CRC that fits unless the name says otherwise."""
+    """The defect of a batch. Everything after ``WHOLE`` has a valid CRC unless its name says otherwise."""
 
     WHOLE = "whole"
     BAD_CRC = "bad crc"
@@ -68,10 +68,10 @@ class Defect(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class BatchSpec:
-    """A batch: ``count`` records of ``size_bytes`` values that begin with ``tag``.
+    """A batch: ``count`` records with values of ``size_bytes`` that begin with ``tag``.
 
-    ``age_ms``: how long ago the records were made, negative for the future, None for no timestamp (-1). ``null_keys``
-    are the indexes of records without a key. ``producer`` None: without idempotence.
+    ``age_ms`` is the age of the records: negative for the future, None for no timestamp (-1). ``null_keys`` are the
+    indexes of records without a key. ``producer`` is None for a batch without idempotence.
     """
 
     tag: str
@@ -89,7 +89,7 @@ class BatchSpec:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A batch for one partition. A topic's label that the plan has no topic for is unknown to the brokers."""
+    """A batch for one partition. A topic label that is not in the plan is unknown to the brokers."""
 
     topic: str
     partition: int
@@ -98,14 +98,14 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class TopicSpec:
-    """A topic that is there when the plan begins."""
+    """A topic that exists when the plan begins."""
 
     label: str
     partitions: int
     config: Mapping[str, str] = field(default_factory=dict)
 
 
-# requests
+# Requests
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +118,7 @@ class ApiVersions:
 
 @dataclass(frozen=True, slots=True)
 class Metadata:
-    """``topics`` None: all. ``by_id``: by the ids that the topics had when they were last seen; before 12 a close."""
+    """``topics`` None means all. ``by_id``: by the last known ids of the topics; before version 12 a close."""
 
     version: int
     topics: tuple[str, ...] | None
@@ -128,7 +128,7 @@ class Metadata:
 
 @dataclass(frozen=True, slots=True)
 class InitProducerId:
-    """For the producer ``producer``, or for a transactional id. ``expected``: (whose id is sent along, its epoch)."""
+    """For producer ``producer``, or a transactional id. ``expected``: (the producer whose id is sent, the epoch)."""
 
     version: int
     producer: int
@@ -156,7 +156,7 @@ class Produce:
     transactional_id: str | None = None
 
 
-# faults
+# Faults
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,7 +184,7 @@ class AlterConfig:
 
 @dataclass(frozen=True, slots=True)
 class Trim:
-    """DeleteRecords up to ``before_offset``, -1: the high watermark."""
+    """DeleteRecords up to ``before_offset``. -1 is the high watermark."""
 
     topic: str
     partition: int
@@ -212,7 +212,7 @@ class Resume:
 
 @dataclass(frozen=True, slots=True)
 class Stop:
-    """The node ends, in good order or (``hard``) at once; what follows comes when the others know."""
+    """The node stops in an orderly way or (``hard``) at once. The next step follows when the others know it."""
 
     node: int
     hard: bool = False
@@ -241,7 +241,7 @@ Step = Ask | Fault
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """``name`` is unique among the plans of a session: it begins the names of the plan's topics."""
+    """A plan. ``name`` is unique in a session, since it is the prefix of the plan's topic names."""
 
     name: str
     nodes: int

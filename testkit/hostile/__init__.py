@@ -1,9 +1,9 @@
-"""Hostile bytes: real frames with one wound each, for whatever reads what nobody vouches for.
+"""Hostile bytes for readers of untrusted data: real frames with one defect each.
 
-A frame that is garbage from the first byte is refused at the first byte, and tries little. So each one here begins as
-a real frame of Kafka's, in any API and version, with any values, and is then hurt in one way: in its size, in its
-header, in a length or a count, in its records, or anywhere. All of it is drawn from a
-:class:`~harness.model.dice.Dice`, so that a seed and a name say which frame it was.
+A frame that is garbage from the first byte is rejected at the first byte and tests little. Each frame here therefore
+begins as a real Kafka frame, in any API and version, with any values, and is then damaged in one way: in its size, in
+its header, in a length or a count, in its records, or anywhere. Everything is drawn from a
+:class:`~harness.model.dice.Dice`, so that a seed and a name identify the frame.
 """
 
 from testkit.hostile.frames import (

@@ -1,4 +1,4 @@
-"""Wounds: what is done to a whole real frame, its size field included, so that it is hostile."""
+"""Wounds: the ways to damage a whole real frame, including its size field."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from testkit.hostile.messages import RealFrame, real_frame
 Wound = Callable[[Dice, bytes], bytes]
 
 _HUGE: Final = (1 << 31) - 1
-#: Lengths and counts that lie, of all the widths that the protocol has: int16, int32, varint.
+#: False lengths and counts, in all widths that the protocol has: int16, int32, varint.
 _LIES: Final = (
     *((value & 0xFFFF).to_bytes(2) for value in (-1, -2, -(1 << 15), (1 << 15) - 1)),
     *((value & 0xFFFF_FFFF).to_bytes(4) for value in (-1, -2, -(1 << 31), 1 << 20, _HUGE)),
@@ -21,7 +21,7 @@ _LIES: Final = (
 
 
 class HostileFrame(NamedTuple):
-    """``data`` as it goes over the wire; before it was hurt, it was ``real``."""
+    """A damaged frame. ``data`` are the bytes to send, ``real`` is the original."""
 
     wound: str
     real: RealFrame
@@ -29,25 +29,25 @@ class HostileFrame(NamedTuple):
 
     @property
     def payload(self) -> bytes:
-        """What stands behind the size field."""
+        """The bytes after the size field."""
         return self.data[SIZE_BYTES:]
 
 
 def hostile_frame(dice: Dice, real: RealFrame | None = None) -> HostileFrame:
-    """``real``, or a frame that is drawn, with a wound."""
+    """Return ``real``, or a frame that is drawn, with a wound."""
     real = real or real_frame(dice)
     wound, data = wounded(dice, real.data)
     return HostileFrame(wound, real, data)
 
 
 def wounded(dice: Dice, data: bytes, wounds: Sequence[str] = ()) -> tuple[str, bytes]:
-    """One of ``wounds``, by default of all, and the whole frame ``data`` with it."""
+    """Return the name of one of ``wounds`` (by default of all) and the whole frame ``data`` with that wound."""
     wound = dice.choice(wounds or WOUNDS)
     return wound, _BY_NAME[wound](dice, data)
 
 
 def trickle(data: bytes) -> Iterator[bytes]:
-    """A frame that comes byte by byte, and never whole."""
+    """Yield a frame byte by byte, without its last byte."""
     return (data[at : at + 1] for at in range(len(data) - 1))
 
 
@@ -92,7 +92,7 @@ def _all_garbage(dice: Dice, data: bytes) -> bytes:
 
 
 def _garbage_body(dice: Dice, data: bytes) -> bytes:
-    """Behind the correlation id of a response; behind key and version, or the whole header, of a request."""
+    """Replace the bytes after a response's correlation id, or after a request's key and version or whole header."""
     return frame(
         data[SIZE_BYTES : SIZE_BYTES + dice.choice((4, 8, 11))], _garbage(dice, dice.between(0, 200))
     )
@@ -103,7 +103,7 @@ def _other_correlation_id(dice: Dice, data: bytes) -> bytes:
 
 
 def _lying(dice: Dice, data: bytes) -> bytes:
-    """A length or a count, or whatever else stands there, is overwritten; its neighbours stay where they are."""
+    """Overwrite a length, a count or any other bytes in place. The bytes around them are not moved."""
     lie = dice.choice(_LIES)
     at = dice.between(SIZE_BYTES, len(data) - 1)
     return frame(data[SIZE_BYTES:at], lie, data[at + len(lie) :])
@@ -122,7 +122,7 @@ def _changed(dice: Dice, data: bytes) -> bytes:
 
 
 def _unhurt(_: Dice, data: bytes) -> bytes:
-    """What a message says may be hostile enough: versions, ids and counts are drawn from all that they can be."""
+    """Return the frame unchanged. Its random versions, ids and counts may be hostile enough."""
     return data
 
 
@@ -142,9 +142,9 @@ _BY_NAME: Final[Mapping[str, Wound]] = {
     "changed": _changed,
     "unhurt": _unhurt,
 }
-#: Behind a frame with one of these, nobody can tell where the next one begins.
+#: After a frame with one of these, the start of the next frame is unknown.
 BREAKS_FRAMING: Final = ("negative size", "tiny size", "huge size", "size off by one", "torn")
-#: Lies and changes lead the farthest in, so they come more often.
+#: Lies and changes get the furthest in a reader, so they are drawn more often.
 KEEPS_FRAMING: Final = (
     *(name for name in _BY_NAME if name not in BREAKS_FRAMING),
     *("lying", "lying", "lying", "changed", "changed"),

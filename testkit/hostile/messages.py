@@ -1,4 +1,4 @@
-"""Real frames: any message of any API and version, with any values, as the true writer writes it."""
+"""Real frames: any message of any API and version, with any values, encoded by the normal writer."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ _CODES: Final = tuple(ErrorCode)
 _YEAR_2039_MS: Final = 1 << 41
 _KINDS: Final[tuple[Kind, ...]] = ("request", "response")
 _APIS: Final = tuple(Api)
-#: What a producer and its broker say to each other, and what carries records: half of all.
+#: The APIs between a producer and its broker, and those with records: half of all frames.
 _FAMILIAR: Final = (Api.PRODUCE, Api.FETCH, Api.METADATA, Api.API_VERSIONS, Api.INIT_PRODUCER_ID)
 
 
 class RealFrame(NamedTuple):
-    """``data`` is a whole frame, its size field included; key and version say how to read it."""
+    """A whole frame (``data``), including its size field. The key and version are needed to read it."""
 
     api_key: int
     api_version: int
@@ -50,7 +50,7 @@ def real_frame(
     kind: Kind | None = None,
     correlation_id: int | None = None,
 ) -> RealFrame:
-    """The frame of a message; what is not given is drawn."""
+    """Return the frame of a message. Arguments that are None are drawn."""
     if api is None:
         api = dice.choice(dice.choice((_APIS, _FAMILIAR)))
     if version is None:
@@ -88,7 +88,7 @@ def _value(shape: Shape, dice: Dice) -> Any:
 
 @cache
 def _plain(kafka_type: str) -> Callable[[Dice], Any]:
-    """What draws a value of one of Kafka's own types."""
+    """Return the function that draws a value of a primitive type."""
     if kafka_type in _BITS:
         top = (1 << _BITS[kafka_type]) - 1
         return lambda dice: dice.choice((0, 0, 1, 2, -1, top, -top - 1))

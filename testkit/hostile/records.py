@@ -1,6 +1,6 @@
-"""Hostile record batches: wrong counts, wrong sums, lengths that lie, varints without end, and bombs.
+"""Hostile record batches: wrong counts, wrong checksums, false lengths, endless varints, and decompression bombs.
 
-Most have a CRC that fits, since a reader looks at nothing behind one that does not.
+Most have a valid CRC, because a reader ignores the content of a batch without one.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ from crc32c import crc32c
 from harness.model.dice import Dice
 from harness.wire.records import BATCH_OVERHEAD_BYTES, BatchBuilder, Codec
 
-#: A reader that gives this as its limit has to refuse every bomb, most of which hold eight times as much.
+#: A reader with this limit has to reject every bomb. Most bombs contain eight times as much.
 MAX_DECOMPRESSED_BYTES: Final = 1 << 20
 _BOMB_BYTES: Final = 8 * MAX_DECOMPRESSED_BYTES
 _CRC_AT, _COVERED_FROM, _ATTRIBUTES_AT, _COUNT_AT = 17, 21, 21, 57
 _CODECS: Final = tuple(Codec)
 BOMBS: Final = _CODECS[1:]
 _INT32S: Final = (-(1 << 31), -1, 0, 1, 1 << 20, (1 << 31) - 1)
-#: Streams that claim to hold far more than they do: bare snappy of 4 GiB, xerial with a block of 2 GiB, a zstd frame
-#: with a window of 2 GiB, one of 2^62 bytes, and an LZ4 frame of as much.
+#: Streams that claim to contain far more than they do: bare snappy of 4 GiB, xerial with a block of 2 GiB, a zstd frame
+#: with a window of 2 GiB, one of 2^62 bytes, and an LZ4 frame of the same size.
 _CLAIMS: Final = (
     (Codec.SNAPPY, b"\xff\xff\xff\xff\x0f\x00"),
     (Codec.SNAPPY, b"\x82SNAPPY\x00" + bytes(3) + b"\1" + bytes(3) + b"\1\x7f\xff\xff\xff"),
@@ -34,7 +34,7 @@ _CLAIMS: Final = (
 
 
 def hostile_records(dice: Dice) -> bytes:
-    """What may stand in a ``records`` field: one to three batches, the last of them hurt."""
+    """Return the bytes of a ``records`` field: one to three batches, of which the last is damaged."""
     whole = _whole(dice.choice(_CODECS)) * dice.choice((0, 0, 1, 2))
     return whole + dice.choice(_WOUNDS)(dice)
 
@@ -55,7 +55,7 @@ def _bomb(codec: Codec) -> bytes:
 
 
 def _summed(batch: bytes | bytearray) -> bytes:
-    """The batch with the length and the CRC that its bytes have."""
+    """Return the batch with a matching length and CRC."""
     changed = bytearray(batch)
     struct.pack_into(">i", changed, 8, len(changed) - 12)
     struct.pack_into(">I", changed, _CRC_AT, crc32c(changed[_COVERED_FROM:]))

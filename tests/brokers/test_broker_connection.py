@@ -165,7 +165,7 @@ def test_insisting_ends_with_the_last_reason() -> None:
         tried += 1
         raise NotYet(f"reason {tried}")
 
-    with pytest.raises(KafkaTrialError, match=r"waiting: not within 0\.05 s; at last: reason \d+"):
+    with pytest.raises(KafkaTrialError, match=r"waiting: not within 0\.05 s; the last reason: reason \d+"):
         asyncio.run(insist("waiting", 0.05, attempt))
     assert tried > 1
 

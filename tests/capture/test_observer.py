@@ -90,7 +90,7 @@ def test_a_capture_that_dies_is_no_capture_and_fails_nothing(tmp_path):
             os.kill(observer._child.pid, 9)
         return observer
 
-    assert asyncio.run(killed()).record.lacks == "it broke: capturing"
+    assert asyncio.run(killed()).record.lacks == "it failed: capturing"
     assert list(tmp_path.iterdir()) == []
 
 

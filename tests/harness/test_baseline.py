@@ -78,7 +78,7 @@ def test_one_entry_covers_a_finding_under_all_requirements_that_it_violates(verd
 def test_what_is_listed_and_passes_is_unexpected(verdict) -> None:
     told = apply(verdict(), [known()])
     assert told.verdict == "unexpected-pass"
-    assert told.reason == "c@1 lost in * is known, and did not happen: it says so"
+    assert told.reason == "c@1 lost in * is a known failure, but did not occur: it says so"
     assert apply(verdict(), [known(flaky=True)]).verdict == "pass"
 
 

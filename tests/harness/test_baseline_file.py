@@ -62,7 +62,7 @@ def test_the_words_of_the_owner_stay() -> None:
     ],
 )
 def test_what_cannot_be_removed_line_by_line_is_left_to_its_owner(text) -> None:
-    with pytest.raises(UsageError, match="yours to remove"):
+    with pytest.raises(UsageError, match="cannot be removed automatically"):
         without(text, {0}, "f")
 
 
@@ -72,12 +72,12 @@ def test_what_cannot_be_removed_line_by_line_is_left_to_its_owner(text) -> None:
         ("[[known]\n", "f: not TOML"),
         ('[[knwon]]\nclient = "c@1"\n', "unknown key 'knwon'; did you mean 'known'?"),
         ('[known]\nclient = "c@1"\n', "in two brackets"),
-        ("known = [1]\n", "entry 1 is no table"),
+        ("known = [1]\n", "entry 1 is not a table"),
         (ENTRY + 'gaurantee = "idempotent"\n', "entry 1: unknown key 'gaurantee'; did you mean 'guarantee'?"),
         (f"{ENTRY}\n{ENTRY}flaky = 1\n", "entry 2: Expected `bool`"),
         (ENTRY.replace('reason = "so"\n', ""), "missing required field `reason`"),
-        (ENTRY.replace('"so"', '" "'), "has a reason"),
-        (ENTRY.replace('anomaly = "lost"\n', ""), "names an anomaly or a requirement"),
+        (ENTRY.replace('"so"', '" "'), "needs a reason"),
+        (ENTRY.replace('anomaly = "lost"\n', ""), "needs an anomaly or a requirement"),
         (ENTRY.replace("lost", "losst"), "unknown anomaly 'losst'; did you mean 'lost'?"),
         (ENTRY.replace("c@1", "*"), "has no version"),
         (ENTRY.replace("c@1", "*@*"), "is not one client"),

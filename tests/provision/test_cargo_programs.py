@@ -181,7 +181,7 @@ def test_the_registry_is_asked_under_the_users_settings(cargo: Any) -> None:
 
 def test_news_in_an_unknown_form_are_not_made_up(cargo: Any) -> None:
     cargo.has("cargo", "exit 0")
-    with pytest.raises(EnvironmentProblem, match="in a form that is not known here"):
+    with pytest.raises(EnvironmentProblem, match="in an unknown format"):
         published("tiny")
 
 

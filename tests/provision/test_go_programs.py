@@ -119,7 +119,7 @@ def test_without_a_network_it_is_the_network_that_is_named(program: GoProgram, g
     why = r"Go's registry cannot be reached \(no such host\)"
     with pytest.raises(EnvironmentProblem, match=f"^client 1.2.0 could not be built: {why}$"):
         built(program)
-    with pytest.raises(EnvironmentProblem, match=f"^the versions of {NEW} are not told: {why}$"):
+    with pytest.raises(EnvironmentProblem, match=f"^the versions of {NEW} could not be listed: {why}$"):
         published(NEW)
 
 

@@ -57,7 +57,7 @@ def test_a_line_says_who_ended_it_and_what_went_wrong(captured: Any) -> None:
 def test_observers_that_agree_are_said_to(captured: Any) -> None:
     assert tcp_notes(captured.evidence()) == [
         "The capture has 1,234 packets of 2 connections.",
-        "The witness tells the same 2 frames; 0 more differ by a rule of the witness, 0 were under way when their "
+        "The witness recorded the same 2 frames; 0 more differ by a rule of the witness, 0 were under way when their "
         "connection ended.",
     ]
 
@@ -85,7 +85,7 @@ def test_what_is_left_out_is_said(captured: Any) -> None:
         (CaptureRecord(packets=9), "older than the rows of its frames"),
         (
             CaptureRecord(packets=9, frames=1, dropped=3),
-            "not whole, and nothing was compared with it: 3 packets",
+            "incomplete, so nothing was compared with it: 3 packets",
         ),
     ],
 )

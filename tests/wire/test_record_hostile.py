@@ -90,7 +90,7 @@ def test_log_append_time_is_every_records_timestamp() -> None:
         (with_field(sample(), 8, ">i", 48), "claims a length of 48 bytes"),
         (with_field(sample(), 21, ">h", 5), "no compression codec has the number 5"),
         (with_field(sample(), 57, ">i", -1), "claims -1 records"),
-        (with_field(sample(), 57, ">i", 2), "left over behind the 2 records"),
+        (with_field(sample(), 57, ">i", 2), "left over after the 2 records"),
         (with_field(sample(), 57, ">i", 4), "cut off"),
         (with_field(sample(), 57, ">i", 2**31 - 1), "cut off"),
         (with_field(sample(), 21, ">h", 4), "broken zstd data"),

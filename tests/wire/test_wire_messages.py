@@ -184,7 +184,7 @@ def test_a_broker_that_does_not_know_the_api_versions_version() -> None:
 
 
 def test_bytes_left_over_are_an_error() -> None:
-    with pytest.raises(WireError, match="1 bytes are left over behind a HeartbeatResponse"):
+    with pytest.raises(WireError, match="1 bytes are left over after a HeartbeatResponse"):
         decode_response(heartbeat_response(0) + b"x", Api.HEARTBEAT, 4)
 
 

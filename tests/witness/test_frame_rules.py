@@ -42,7 +42,7 @@ def pieces(data: bytes, cuts: list[int]) -> list[bytes]:
 
 
 def spared(n: int) -> Frame:
-    return row(n, note="not changed: no other came to overtake it")
+    return row(n, note="not changed: no later frame overtook it")
 
 
 # the gate

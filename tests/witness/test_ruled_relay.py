@@ -185,7 +185,7 @@ def test_a_frame_that_was_to_be_overtaken_goes_on_when_the_rule_is_gone(make: An
         ends.lane.disarm("r")
         await received(ends, make, 1)
         assert responses(ends.rows) == [(1, None, None)]
-        assert ends.rows[-1].note == "not changed: no other came to overtake it"
+        assert ends.rows[-1].note == "not changed: no later frame overtook it"
 
     play(scenario)
 
@@ -225,7 +225,7 @@ def test_a_frame_that_passes_as_it_came_was_not_acted_on(action: Action, make: A
         assert responses(ends.rows) == [(1, None, None), (2, "next", "stopped")]
         assert [row.note for row in ends.rows if row.correlation_id == 1][
             -1
-        ] == "not changed: it passed as it came"
+        ] == "not changed: it was passed on unchanged"
 
     play(scenario)
 

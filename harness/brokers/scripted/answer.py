@@ -1,4 +1,4 @@
-"""One request as the brokers see it, and what they say to it."""
+"""A request as the brokers see it, and their response."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 @dataclass(slots=True)
 class Answer:
-    """What becomes of one request.
+    """The outcome of one request.
 
-    ``frame`` is the whole response frame, None where there is none; ``at_ns`` when it is ready, and the connection's
-    next request waits for that; ``close``: then the broker closes the connection. ``again``: the broker has not read
-    the request yet (it is paused) and is to be handed it again at ``at_ns``.
+    ``frame`` is the whole response frame, or None if there is no response. ``at_ns`` is when it is ready; the
+    connection's next request waits until then. If ``close``, the broker closes the connection. If ``again``, the broker
+    has not read the request yet because it is paused, and the caller must submit it again at ``at_ns``.
     """
 
     frame: bytes | None
@@ -30,7 +30,7 @@ class Answer:
 
 @dataclass(slots=True)
 class Request:
-    """A request that could be read. ``throttle_ms`` is what its answer has to say."""
+    """A decoded request. ``throttle_ms`` is the throttle time for its response."""
 
     node_id: int
     header: RequestHeader
@@ -46,17 +46,17 @@ class Request:
 
 
 class Closed(Exception):
-    """The broker closes the connection instead of answering, for the reason in the message."""
+    """The broker closes the connection instead of responding. The message is the reason."""
 
 
 @cache
 def milliseconds(duration_ms: int) -> timedelta:
-    """A duration as messages carry it."""
+    """Return a duration in the type that messages use."""
     return timedelta(milliseconds=duration_ms)
 
 
 def timestamp(timestamp_ms: int) -> datetime | None:
-    """A timestamp as messages carry it; None is -1, and so is one that no calendar has."""
+    """Return a timestamp in the type that messages use. None means -1, and a value outside the calendar's range."""
     if timestamp_ms < 0:
         return None
     try:

@@ -1,6 +1,6 @@
-"""ScriptedCluster: brokers that answer request frames, in the order in which they get them.
+"""ScriptedCluster: brokers that answer request frames in the order of their arrival.
 
-Times are nanoseconds of whoever calls; a broker answers in no time unless it has something to wait for.
+Times are nanoseconds of the caller's clock. A broker responds without delay unless it has something to wait for.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from harness.wire.messages import decode_request
 
 __all__ = ["Answer", "ScriptedCluster"]
 
-#: The brokers' wall clock when the caller's time is 0, in milliseconds since 1970: November 2023.
+#: The brokers' wall clock at the caller's time 0, in milliseconds since 1970: November 2023.
 WALL_MS_AT_ZERO: Final = 1_700_000_000_000
-#: How long a paused broker is left alone where nobody says how long it will be.
+#: The interval for retrying requests to a paused broker if the end of the pause is not known.
 _PAUSE_LOOK_NS: Final = 10 * NS_PER_MS
 
 _HANDLERS: Final[Mapping[int, Callable[[ClusterState, Request], Answer]]] = {
@@ -34,7 +34,7 @@ _HANDLERS: Final[Mapping[int, Callable[[ClusterState, Request], Answer]]] = {
     Api.API_VERSIONS: api_versions.handle,
     Api.INIT_PRODUCER_ID: init_producer_id.handle,
 }
-#: The first bytes of requests whose answers depend on nothing but the request's bytes, until the cluster changes.
+#: The first bytes of requests whose responses depend only on the request's bytes, until the cluster changes.
 _CACHEABLE: Final = frozenset(int(api).to_bytes(2, "big") for api in (Api.METADATA, Api.API_VERSIONS))
 _CORRELATION: Final = slice(4, 8)
 
@@ -42,8 +42,8 @@ _CORRELATION: Final = slice(4, 8)
 class ScriptedCluster(ClusterControls):
     """A cluster of ``version`` at ``addresses`` (node id -> advertised host and port).
 
-    ``closed`` says of every connection that a broker closed (node, connection, reason). UsageError for a version that
-    is not scripted.
+    ``closed`` records every connection that a broker closed (node, connection, reason). Raises UsageError for a version
+    that is not scripted.
     """
 
     def __init__(
@@ -59,11 +59,14 @@ class ScriptedCluster(ClusterControls):
         self.closed: list[tuple[int, int, str]] = []
 
     def accepts(self, node_id: int) -> bool:
-        """Whether a connection to the node comes about: not while it is killed."""
+        """Return whether the node accepts connections. A killed node does not."""
         return self._state.nodes[node_id].is_alive
 
     def handle(self, node_id: int, conn: int, payload: bytes, now_ns: int) -> Answer:
-        """What a broker says to a request (its frame without the size). Never raises: garbage ends the connection."""
+        """Return a broker's answer to a request (a frame without its size). Garbage ends the connection.
+
+        This method never raises.
+        """
         state = self._state
         node = state.nodes[node_id]
         if not node.is_alive:

@@ -1,4 +1,4 @@
-"""The handles by which faults, and tests, change a cluster: topics, leaders, nodes, replicas, and what is answered."""
+"""The controls by which faults and tests change a cluster: topics, leaders, nodes, replicas and responses."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from harness.model.rows import LogRecord
 
 
 class ClusterControls:
-    """What can be done to a cluster from outside of Kafka's protocol.
+    """Changes to a cluster from outside of Kafka's protocol.
 
-    Methods that name a node, a topic or a partition raise UsageError where there is none.
+    Methods that take a node, a topic or a partition raise UsageError if it does not exist.
     """
 
     def __init__(self, state: ClusterState) -> None:
@@ -23,16 +23,16 @@ class ClusterControls:
 
     @property
     def node_ids(self) -> tuple[int, ...]:
-        """Every node, dead or alive."""
+        """All nodes, up or not."""
         return tuple(self._state.nodes)
 
     @property
     def settings(self) -> Settings:
-        """The brokers' settings, to be changed at will between requests; got anew for each change."""
+        """The brokers' settings. They may be changed between requests; fetch this property again for each change."""
         self._state.changed()
         return self._state.settings
 
-    # topics
+    # Topics
 
     def create_topic(
         self,
@@ -41,27 +41,27 @@ class ClusterControls:
         config: Mapping[str, str] | None = None,
         replication_factor: int | None = None,
     ) -> None:
-        """A new topic, led by the nodes in turn. Three replicas if there are so many nodes, unless told otherwise."""
+        """Create a topic, led by the nodes in turn, with three replicas by default (fewer if there are fewer nodes)."""
         if topic in self._state.topics:
             raise UsageError(f"topic {topic!r} exists already")
         if not is_valid_name(topic) or partitions < 1:
-            raise UsageError(f"there can be no topic {topic!r} of {partitions} partitions")
+            raise UsageError(f"topic {topic!r} with {partitions} partitions is invalid")
         factor = min(3, len(self._state.nodes)) if replication_factor is None else replication_factor
         self._state.add_topic(topic, partitions, config or {}, factor)
 
     def delete_topic(self, topic: str) -> None:
-        """The topic and its log are gone for everybody at once."""
+        """Delete a topic and its log on all brokers at once."""
         found = self._topic(topic)
         del self._state.topics[topic], self._state.topics_by_id[found.topic_id]
         self._state.deleted_topics.append(found)
         self._state.changed()
 
     def has_topic(self, topic: str) -> bool:
-        """Whether there is such a topic now."""
+        """Return whether the topic exists."""
         return topic in self._state.topics
 
     def recreate_topic(self, topic: str) -> None:
-        """Delete a topic, if it is still there, and create it again as it was: another id, empty logs, epoch 0."""
+        """Delete a topic if it exists, and create it again with a new id, empty logs and leader epoch 0."""
         if self.has_topic(topic):
             self.delete_topic(topic)
         old = next((gone for gone in reversed(self._state.deleted_topics) if gone.name == topic), None)
@@ -71,7 +71,7 @@ class ClusterControls:
         self._state.add_topic(topic, len(old.partitions), old.settings, factor)
 
     def add_partitions(self, topic: str, total: int) -> None:
-        """Let a topic grow to ``total`` partitions."""
+        """Increase a topic to ``total`` partitions."""
         found = self._topic(topic)
         if total < len(found.partitions):
             raise UsageError(
@@ -80,7 +80,7 @@ class ClusterControls:
         self._state.grow(found, total, max(len(partition.replicas) for partition in found.partitions))
 
     def alter_config(self, topic: str, changes: Mapping[str, str | None]) -> None:
-        """Change settings of a topic; None takes one back to the brokers' default."""
+        """Change settings of a topic. None resets one to the brokers' default."""
         found = self._topic(topic)
         kept = {**found.settings, **changes}
         found.settings = {name: value for name, value in kept.items() if value is not None}
@@ -88,17 +88,17 @@ class ClusterControls:
         self._advance_all()
 
     def config(self, topic: str) -> Mapping[str, str]:
-        """The settings that a topic was given, without the brokers' defaults."""
+        """Return the settings that a topic was given, without the brokers' defaults."""
         return dict(self._topic(topic).settings)
 
     def partition_count(self, topic: str) -> int:
-        """How many partitions a topic has."""
+        """Return the number of partitions of a topic."""
         return len(self._topic(topic).partitions)
 
     def read_log(self, topic: str, *, deleted: bool = False) -> list[LogRecord]:
-        """Every record of a topic, in order of partition and offset; none of a topic that is gone.
+        """Return every record of a topic, ordered by partition and offset, or none if the topic is deleted.
 
-        With ``deleted`` also what was in the log and was trimmed, and the records of deleted topics of that name first.
+        With ``deleted``, the records of deleted topics of that name come first, and trimmed records are included.
         """
         gone = [each for each in self._state.deleted_topics if deleted and each.name == topic]
         here = [self._state.topics[topic]] if topic in self._state.topics else []
@@ -110,23 +110,23 @@ class ClusterControls:
         ]
 
     def log_batches(self, topic: str, partition: int) -> list[bytes]:
-        """The batches of a partition as they are stored."""
+        """Return the batches of a partition as they are stored."""
         return [batch.data for batch in self._partition(topic, partition).log.batches]
 
     def trim(self, topic: str, partition: int, before_offset: int | None = None) -> None:
-        """DeleteRecords: the log begins at ``before_offset``, at the high watermark if None."""
+        """Apply DeleteRecords: the log starts at ``before_offset``, or at the high watermark if None."""
         log = self._partition(topic, partition).log
         log.delete_records(log.high_watermark if before_offset is None else before_offset)
 
-    # nodes, leaders, replicas
+    # Nodes, leaders, replicas
 
     def leader(self, topic: str, partition: int) -> tuple[int, int]:
-        """(leader, leader epoch); the leader is -1 where there is none."""
+        """Return (leader, leader epoch). The leader is -1 if there is none."""
         found = self._partition(topic, partition)
         return found.leader, found.leader_epoch
 
     def move_leader(self, topic: str, partition: int, node_id: int, now_ns: int) -> None:
-        """Make a live node the leader, in a new epoch; one that has no copy gets the old leader's."""
+        """Make a live node the leader, in a new epoch. A node without a replica takes over the old leader's."""
         node = self._state.nodes.get(node_id)
         found = self._partition(topic, partition)
         if node is None or not node.is_alive:
@@ -142,9 +142,9 @@ class ClusterControls:
         self._state.changed()
 
     def kill(self, node_id: int, now_ns: int) -> None:
-        """The broker's process ends; its partitions go to in-sync replicas, or have no leader until it is back.
+        """Kill the broker. Its partitions move to in-sync replicas, or have no leader until it restarts.
 
-        Its connections end as well: that is for whoever holds them to do.
+        The caller has to end its connections.
         """
         node = self._node(node_id)
         node.is_alive, node.paused_until_ns = False, None
@@ -163,7 +163,7 @@ class ClusterControls:
         self._state.changed()
 
     def restart(self, node_id: int, now_ns: int) -> None:
-        """The broker is back with its log: it leads what has no leader and waited for it, and follows the rest."""
+        """Restart the broker with its log. It leads the partitions that have no leader and follows the others."""
         self._node(node_id).is_alive = True
         for topic, partition in self._state.partitions():
             if partition.leader == NO_LEADER and node_id in partition.isr:
@@ -173,10 +173,10 @@ class ClusterControls:
         self._state.changed()
 
     def pause(self, node_id: int, until_ns: int | None = None) -> None:
-        """The broker neither reads nor answers until :meth:`resume`; connections to it still come about.
+        """Make the broker stop reading and answering until :meth:`resume`. It still accepts connections.
 
-        Requests are answered with ``again``, to be handed over at ``until_ns`` or a little later. What it follows waits
-        for it: acks=all runs into the request's timeout.
+        Requests get an answer with ``again``, to be submitted at ``until_ns`` or a little later. Leaders wait for its
+        replicas, so that acks=all reaches the request's timeout.
         """
         self._node(node_id).paused_until_ns = until_ns or 0
         for _, partition in self._state.partitions():
@@ -184,14 +184,14 @@ class ClusterControls:
                 partition.lagging[node_id] = partition.log.log_end_offset
 
     def resume(self, node_id: int) -> None:
-        """Undo :meth:`pause`; its copies catch up at once."""
+        """Undo :meth:`pause`. The node's replicas catch up at once."""
         self._node(node_id).paused_until_ns = None
         for _, partition in self._state.partitions():
             partition.lagging.pop(node_id, None)
         self._advance_all()
 
     def drop_from_isr(self, node_id: int) -> None:
-        """The node falls out of the ISR of everything that it follows, until :meth:`return_to_isr`."""
+        """Remove the node from the ISR of every partition that it follows, until :meth:`return_to_isr`."""
         self._node(node_id)
         self._state.out_of_sync.add(node_id)
         for topic, partition in self._state.partitions():
@@ -201,24 +201,24 @@ class ClusterControls:
         self._state.changed()
 
     def return_to_isr(self, node_id: int) -> None:
-        """The node has caught up with everything that it follows."""
+        """Make the node catch up with every partition that it follows."""
         self._node(node_id)
         self._state.out_of_sync.discard(node_id)
         for _, partition in self._state.partitions():
             self._catch_up(partition)
         self._advance_all()
 
-    # what the brokers are made to say
+    # Responses
 
     def expire_producers(self, now_ns: int) -> None:
-        """Every partition forgets every producer, as after ``producer.id.expiration.ms``."""
+        """Make every partition forget every producer, as after ``producer.id.expiration.ms``."""
         for _, partition in self._state.partitions():
             partition.log.producer_state.expire_all()
 
     def set_throttle_ms(self, api: int, throttle_ms: int, by: Hashable = "") -> None:
-        """Every answer of an API says this throttle time, and the connection is left unread for as long; 0 ends it.
+        """Set the throttle time of an API's responses, during which the connection is not read. 0 ends it.
 
-        Several may want that, each ``by`` its own name: the one that was first has its way until it ends.
+        Several callers may set one, each with its own ``by``. The earliest one is in force until it ends.
         """
         if throttle_ms:
             self._state.throttles_ms[int(api), by] = throttle_ms
@@ -234,10 +234,10 @@ class ClusterControls:
         after_append: bool = False,
         by: Hashable = "",
     ) -> None:
-        """The next ``count`` answers of an API say ``code``, for one ``partition`` or for all that they speak about.
+        """Set ``code`` in the next ``count`` responses of an API, for one ``partition`` or for all in the response.
 
-        Produce and Metadata alone have partitions. ``after_append``: Produce appends first. A count of 0 takes
-        it back; what others want, ``by`` other names, stays.
+        Only Produce and Metadata have partitions. With ``after_append``, Produce appends first. A count of 0 removes
+        the error again. Errors set with another ``by`` stay in force.
         """
         self._state.injected = [
             error
@@ -245,14 +245,14 @@ class ClusterControls:
             if (error.by, error.api, error.code, error.partition) != (by, int(api), code, partition)
         ]
         if code not in {int(each) for each in ErrorCode}:
-            raise UsageError(f"{code} is no error code of Kafka's")
+            raise UsageError(f"{code} is not an error code of Kafka")
         if count > 0:
             self._state.injected.append(
                 InjectedError(int(api), ErrorCode(code), count, partition, after_append, by)
             )
 
     def _catch_up(self, partition: Partition) -> None:
-        """Every replica that can be is in sync again, if there is a leader to learn from."""
+        """Return every replica that is able to the ISR, if the partition has a leader."""
         if partition.leader != NO_LEADER:
             for node_id in partition.replicas:
                 if self._state.nodes[node_id].is_alive and node_id not in self._state.out_of_sync:

@@ -1,4 +1,4 @@
-"""kio's classes for answers, one for each version of each API; made from keywords that not every version has."""
+"""kio's classes for responses, one for each version of each API, made from version-independent keywords."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from harness.wire.messages import message_class
 
 @cache
 def maker(api_key: int, version: int, name: str) -> Callable[..., Any]:
-    """Makes the class ``name`` of a response's version: the message itself, or a structure in it.
+    """Return a function that makes the class ``name`` of a response's version: the message or a nested structure.
 
-    Values of fields that the version does not have are left out.
+    Values of fields that the version does not have are ignored.
     """
     module = sys.modules[message_class(api_key, version, "response").__module__]
     made: Callable[..., Any] = makers.maker(getattr(module, name))

@@ -1,4 +1,4 @@
-"""A partition's log: batches with their offsets, as stored bytes, and what follows from appending them."""
+"""A partition's log: batches as stored bytes with their offsets, and the effects of appending them."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ _TIMESTAMP: Final = struct.Struct(">q")
 _MAX_TIMESTAMP_AT: Final = 35
 _INT64_MAX: Final = 2**63 - 1
 _NO_TIMESTAMP: Final = -1
-#: The bits that mean something; a broker that writes the attributes anew drops the others.
+#: The attribute bits that have a meaning. A broker that rewrites the attributes clears the others.
 _KNOWN_ATTRIBUTES: Final = 0x7F
 
 
 class StoredBatch(NamedTuple):
-    """A batch in the log: its bytes as stored, the header that it came with (its base offset is 0), its records."""
+    """A batch in the log: its stored bytes, its header as received (with base offset 0), and its records."""
 
     data: bytes
     header: BatchHeader
@@ -39,7 +39,7 @@ class StoredBatch(NamedTuple):
 
 
 class Appended(NamedTuple):
-    """What an append (or the finding of a duplicate) came to; ``timestamp_ms`` -1 under CreateTime."""
+    """The result of an append, or of finding a duplicate. ``timestamp_ms`` is -1 under CreateTime."""
 
     first_offset: int
     last_offset: int
@@ -51,7 +51,7 @@ class PartitionLog:
 
     def __init__(self, producer_id_expiration_ms: int) -> None:
         self.batches: list[StoredBatch] = []
-        #: What was deleted from the log's start on, oldest first.
+        #: The batches that were deleted from the log's start, oldest first.
         self.deleted: list[StoredBatch] = []
         self.log_start_offset = 0
         self.log_end_offset = 0
@@ -59,7 +59,7 @@ class PartitionLog:
         self.producer_state = ProducerStateManager(producer_id_expiration_ms, {})
 
     def append(self, data: bytes, config: TopicConfig, leader_epoch: int, now_ms: int) -> Appended:
-        """Validate a batch and append it, unless it is there already. Raises Refused: then nothing has changed."""
+        """Validate a batch and append it unless it is a duplicate. If it raises Refused, nothing has changed."""
         header, newest_ms, records = validate(data, config, now_ms)
         entry = None
         if header.producer_id > NO_PRODUCER_ID:
@@ -83,9 +83,9 @@ class PartitionLog:
         return Appended(base_offset, last_offset, now_ms if config.log_append_time else _NO_TIMESTAMP)
 
     def truncate_to(self, offset: int) -> None:
-        """Drop every batch from ``offset`` on, as a replica does whose leader never had them.
+        """Remove every batch from ``offset`` on, as a replica does whose leader never had them.
 
-        What is remembered of the producers is built anew from what is left.
+        The producers' state is rebuilt from the remaining batches.
         """
         self.batches = [batch for batch in self.batches if batch.last_offset < offset]
         self.log_end_offset = min(self.log_end_offset, offset)
@@ -96,14 +96,14 @@ class PartitionLog:
                 _remember(self.producer_state.entry(batch.header.producer_id, batch.appended_at_ms), batch)
 
     def delete_records(self, before_offset: int) -> None:
-        """Let the log begin at ``before_offset``, at most at the high watermark. Producers stay remembered."""
+        """Set the log's start to ``before_offset``, at most to the high watermark. The producers' state is kept."""
         start = min(before_offset, self.high_watermark)
         self.log_start_offset = max(self.log_start_offset, start)
         self.deleted += [batch for batch in self.batches if batch.last_offset < self.log_start_offset]
         self.batches = [batch for batch in self.batches if batch.last_offset >= self.log_start_offset]
 
     def rows(self, topic: str, partition: int, *, deleted: bool = False) -> list[LogRecord]:
-        """Every record from the log's start on, in order of offset; with ``deleted`` those before it as well."""
+        """Return every record from the log's start on, in offset order. With ``deleted``, include earlier ones."""
         rows: list[LogRecord] = []
         for batch in (*self.deleted, *self.batches) if deleted else self.batches:
             rows += _rows(batch, topic, partition)
@@ -126,7 +126,7 @@ def _remember(entry: ProducerStateEntry, stored: StoredBatch) -> None:
 def _stamped(
     data: bytes, header: BatchHeader, attributes: int, max_timestamp_ms: int
 ) -> tuple[bytes, BatchHeader]:
-    """The batch with the greatest timestamp that the broker sets, and the CRC that fits it."""
+    """Return the batch with the broker's attributes and maximum timestamp, and a recomputed CRC."""
     attributes &= _KNOWN_ATTRIBUTES
     batch = bytearray(data)
     _ATTRIBUTES.pack_into(batch, CRC_COVERS_FROM, attributes)

@@ -1,9 +1,8 @@
-"""What a partition remembers of each idempotent producer, and what it therefore accepts next.
+"""A partition's memory of each idempotent producer, and which batch it therefore accepts next.
 
-Of each producer id the last five batches of its current epoch are kept (``ProducerStateEntry``). A batch is held
-against them: known already (PRD-IDM-05), from an epoch that is over, the first of a new epoch (PRD-IDM-14), the one
-that comes next, or out of order. Of a producer that is new or was forgotten nothing is known: then any sequence is
-right (PRD-IDM-15).
+For each producer id, the last five batches of its current epoch are kept (``ProducerStateEntry``). A new batch is
+compared with them. It is a duplicate (PRD-IDM-05), from an old epoch, the first of a new epoch (PRD-IDM-14), the next
+in order, or out of order. If the producer is new or was forgotten, any sequence is accepted (PRD-IDM-15).
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ BATCHES_TO_RETAIN: Final = 5
 
 
 class BatchMetadata(NamedTuple):
-    """One remembered batch: its sequences, where it lies, and the greatest timestamp in it."""
+    """One remembered batch: its sequences, its offsets, and its maximum timestamp."""
 
     first_sequence: int
     last_sequence: int
@@ -38,16 +37,16 @@ class ProducerStateEntry:
     def __init__(self) -> None:
         self.producer_epoch = NO_PRODUCER_EPOCH
         self.batches: deque[BatchMetadata] = deque(maxlen=BATCHES_TO_RETAIN)
-        #: The broker's time of the last append, by which the entry expires.
+        #: The broker's time of the last append, from which the entry's expiration counts.
         self.appended_at_ms = 0
 
     @property
     def last_sequence(self) -> int:
-        """NO_SEQUENCE where no batch of this epoch is remembered."""
+        """The last sequence, or NO_SEQUENCE if no batch of this epoch is remembered."""
         return self.batches[-1].last_sequence if self.batches else NO_SEQUENCE
 
     def find_duplicate(self, epoch: int, first_sequence: int, last_sequence: int) -> BatchMetadata | None:
-        """The remembered batch that this one is a copy of, by its sequences."""
+        """Return the remembered batch with the same sequences, of which this one is a duplicate, or None."""
         if epoch != self.producer_epoch:
             return None
         for batch in self.batches:
@@ -56,7 +55,7 @@ class ProducerStateEntry:
         return None
 
     def check(self, epoch: int, first_sequence: int) -> None:
-        """Raises Refused for an epoch that is over, or a sequence that is not the one due."""
+        """Raise Refused for an old epoch, or for a sequence that is not the next one."""
         if epoch < self.producer_epoch:
             raise Refused(ErrorCode.invalid_producer_epoch)
         if self.producer_epoch == NO_PRODUCER_EPOCH:
@@ -66,7 +65,7 @@ class ProducerStateEntry:
             raise Refused(ErrorCode.out_of_order_sequence_number)
 
     def add(self, epoch: int, batch: BatchMetadata, now_ms: int) -> None:
-        """Remember a batch that was appended; a new epoch begins with an empty memory."""
+        """Remember an appended batch. A new epoch clears the earlier batches."""
         if epoch != self.producer_epoch:
             self.batches.clear()
             self.producer_epoch = epoch
@@ -76,17 +75,17 @@ class ProducerStateEntry:
 
 @dataclass(slots=True)
 class ProducerStateManager:
-    """All producers of a partition. An entry is forgotten ``expiration_ms`` after its last append.
+    """All producers of a partition. An entry expires ``expiration_ms`` after its last append.
 
-    A real broker looks for expired entries every ``producer.id.expiration.check.interval.ms`` and goes by the records'
-    own timestamps; here an entry ends exactly when its time is over, by the broker's clock.
+    A real broker looks for expired entries every ``producer.id.expiration.check.interval.ms`` and uses the records' own
+    timestamps. Here an entry expires exactly on time, by the broker's clock.
     """
 
     expiration_ms: int
     producers: dict[int, ProducerStateEntry]
 
     def entry(self, producer_id: int, now_ms: int) -> ProducerStateEntry:
-        """What is known of a producer, for an append now: an empty entry where nothing is."""
+        """Return the entry of a producer for an append at ``now_ms``. It is empty if nothing is known."""
         found = self.producers.get(producer_id)
         if found is None or now_ms - found.appended_at_ms >= self.expiration_ms:
             found = self.producers[producer_id] = ProducerStateEntry()

@@ -1,8 +1,8 @@
-"""One pass over a batch's records: are they records, how old, how are they numbered, and what is in them.
+"""Scan a batch's records in one pass: check that they are valid, and collect their timestamps, offsets and contents.
 
-A real broker reads every record that it appends, field by field (``DefaultRecord``). So does this, as fast as it can:
-nearly every integer of nearly every record takes one byte or two, which is settled in place. What was found is kept,
-so that nobody has to read the batch again to say what the log holds.
+A real broker reads every record that it appends, field by field (``DefaultRecord``). This scan does the same as fast as
+possible: nearly every integer takes one or two bytes, and these cases are handled inline. The result is kept, so that
+the batch does not have to be read again to list the records in the log.
 """
 
 from __future__ import annotations
@@ -16,16 +16,19 @@ from harness.wire.records.encoding import MAX_VARINT_BYTES, MAX_VARLONG_BYTES, r
 _NULL: Final = -1
 
 Found = tuple[int, int, bytes | None, bytes | None, int]
-"""A record: its offset delta, its timestamp delta in ms, its key, its value and how many headers it has."""
+"""A record: its offset delta, its timestamp delta in ms, its key, its value, and its number of headers."""
 
-#: Integers of one byte and of two, by the first byte plus 128 times the second; for 128 and up that is too much by
-#: the first byte's highest bit.
+#: The values of one-byte and two-byte integers. The index is the first byte plus 128 times the second byte. For two
+#: bytes the first byte's highest bit is set, which adds 128: hence the two ranges.
 _UNFOLDED: Final = tuple((folded >> 1) ^ -(folded & 1) for folded in (*range(1 << 7), *range(1 << 14)))
 
 
 class Scan(NamedTuple):
-    """Over all records: the timestamp deltas' least and greatest, in ms, whether each has a key, and whether their
-    offset deltas count from 0; then the records."""
+    """Facts about all records, and the records themselves.
+
+    The facts are the least and greatest timestamp delta in ms, whether every record has a key, and whether the offset
+    deltas count from 0.
+    """
 
     least_delta_ms: int
     greatest_delta_ms: int
@@ -35,14 +38,14 @@ class Scan(NamedTuple):
 
 
 class Unscanned(Enum):
-    """Why bytes are not just so many records: a record's length has no end, or anything else."""
+    """Why bytes are not the claimed records: a record's length has no end, or any other reason."""
 
     LENGTH = "length"
     RECORDS = "records"
 
 
 def scan(plain: bytes, count: int) -> Scan | Unscanned:
-    """What ``count`` records in these bytes are like, or why they are not that."""
+    """Return the facts about ``count`` records in ``plain``, or why it does not contain exactly these."""
     try:
         return _scan(plain, count)
     except (IndexError, WireError):
@@ -135,9 +138,9 @@ def _scan(data: bytes, count: int) -> Scan | Unscanned:
 
 
 def _headers(data: bytes, at: int) -> tuple[int, int]:
-    """How many there are, and where they end."""
+    """Return the number of headers, and the position after them."""
     count, at = read_varint(data, at, MAX_VARINT_BYTES)
-    # A header takes two bytes at least: the claim is bounded by what has really come.
+    # A header takes at least two bytes, so the bytes that are present bound the claim.
     if not 0 <= count <= (len(data) - at) // 2:
         raise WireError(f"a record claims {count} headers")
     for _ in range(count):
@@ -147,6 +150,6 @@ def _headers(data: bytes, at: int) -> tuple[int, int]:
         at += length
         length, at = read_varint(data, at)
         if length < _NULL:
-            raise WireError("a length below null's")
+            raise WireError("a length below -1")
         at += max(length, 0)
     return count, at

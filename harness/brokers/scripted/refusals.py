@@ -1,4 +1,4 @@
-"""The exception that carries an error code through an append that does not happen."""
+"""The exception for an append that is rejected with an error code."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from kio.schema.errors import ErrorCode
 
 
 class Refused(Exception):
-    """Nothing was appended, because of ``code``.
+    """The append was rejected with ``code``. Nothing was appended.
 
-    ``record_errors`` are (index in the batch, message); ``message`` is null where the broker sends none.
+    ``record_errors`` are (index in the batch, message). ``message`` is None if the broker sends none.
     """
 
     def __init__(

@@ -1,7 +1,7 @@
-"""What differs between the releases of Kafka that are scripted: the versions they offer, and a default.
+"""The differences between the scripted releases of Kafka: the versions that they offer, and one default.
 
-The ranges are those of a broker's ApiVersions response, stable versions only. Not every API offered is scripted: a
-request of another one closes the connection.
+The ranges are those of a broker's ApiVersions response, with stable versions only. Not every API in it is scripted: a
+request for another one closes the connection.
 """
 
 from __future__ import annotations
@@ -47,7 +47,8 @@ _SINCE_3_9: Final[Ranges] = {
     Api.DESCRIBE_PRODUCERS: (0, 0),
     Api.DESCRIBE_TOPIC_PARTITIONS: (0, 0),
 }
-#: Produce is offered from 0 for the sake of old librdkafka, which would not connect otherwise; it is taken from 3 on.
+#: Produce is offered from version 0, because an old librdkafka would not connect otherwise, but accepted from version
+#: 3.
 _SINCE_4_3: Final[Ranges] = {
     **_SINCE_3_9,
     Api.PRODUCE: (0, 13),
@@ -71,7 +72,7 @@ _HOUR_MS: Final = 3_600_000
 
 @dataclass(frozen=True, slots=True)
 class Release:
-    """One release: the ranges it offers, and the topic settings whose defaults are its own."""
+    """One release: its version ranges, and the topic settings with defaults that differ from Kafka's older ones."""
 
     version: str
     ranges: Ranges
@@ -80,13 +81,13 @@ class Release:
 
 RELEASES: Final[Mapping[str, Release]] = {
     "3.9.2": Release("3.9.2", _SINCE_3_9, {}),
-    # KIP-1030: since 4.0 a timestamp more than an hour ahead is refused unless told otherwise.
+    # KIP-1030: since 4.0, a timestamp more than an hour in the future is rejected by default.
     "4.3.1": Release("4.3.1", _SINCE_4_3, {"message.timestamp.after.max.ms": str(_HOUR_MS)}),
 }
 
 
 def release(version: str) -> Release:
-    """The release of that version. UsageError where it is not scripted."""
+    """Return the release of that version. Raises UsageError if it is not scripted."""
     if version not in RELEASES:
         raise unknown("version of the scripted brokers", version, RELEASES)
     return RELEASES[version]

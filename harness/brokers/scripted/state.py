@@ -1,6 +1,6 @@
-"""The state of a cluster, which all its brokers share: nodes, topics, settings, and what has been asked of them.
+"""The state of a cluster, which all its brokers share: nodes, topics, settings, and injected errors.
 
-Whatever changes what Metadata says calls :meth:`ClusterState.changed`.
+Code that changes the content of Metadata calls :meth:`ClusterState.changed`.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _UUID_HALF: Final = 2**64 - 1
 
 @dataclass(slots=True)
 class BrokerNode:
-    """One broker. ``paused_until_ns`` None: not paused. Its producer ids come from a block that no other node has."""
+    """One broker. ``paused_until_ns`` is None unless it is paused. It takes producer ids from its own block."""
 
     node_id: int
     address: Address
@@ -37,9 +37,9 @@ class BrokerNode:
 
 @dataclass(slots=True)
 class InjectedError:
-    """The next ``left`` answers of an API, or of one partition of Produce and Metadata, say ``code``.
+    """Sets ``code`` in the next ``left`` responses of an API, or of one partition of Produce and Metadata.
 
-    ``by`` names who wants it.
+    ``by`` identifies the caller that injected it.
     """
 
     api: int
@@ -52,7 +52,7 @@ class InjectedError:
 
 @dataclass(slots=True)
 class TransactionalProducer:
-    """What the transaction coordinator keeps of a transactional id between transactions."""
+    """The transaction coordinator's state of a transactional id between transactions."""
 
     producer_id: int
     producer_epoch: int
@@ -62,7 +62,7 @@ class TransactionalProducer:
 
 @dataclass(slots=True)
 class Settings:
-    """The brokers' own settings, under Kafka's names, and states of theirs that clients meet."""
+    """The brokers' own settings under Kafka's names, and broker conditions that clients encounter."""
 
     auto_create_topics_enable: bool = False
     num_partitions: int = 1
@@ -77,7 +77,7 @@ class Settings:
 
 
 class ClusterState:
-    """Everything that the brokers know. ``cached`` are Metadata and ApiVersions answers, by the request's bytes."""
+    """All state of the brokers. ``cached`` are Metadata and ApiVersions responses by the request's bytes."""
 
     def __init__(
         self, release: Release, addresses: Mapping[int, Address], dice: Dice, wall_ms_at_zero: int
@@ -92,7 +92,7 @@ class ClusterState:
         self.topics_by_id: dict[UUID, Topic] = {}
         self.transactions: dict[str, TransactionalProducer] = {}
         self.injected: list[InjectedError] = []
-        #: By API and by the name of who wants it.
+        #: By API and by the caller that set it.
         self.throttles_ms: dict[tuple[int, Hashable], int] = {}
         self.cached: dict[bytes, bytes] = {}
         self.generation = 0
@@ -102,22 +102,22 @@ class ClusterState:
         self.cluster_id = f"scripted-{dice.between(0, 2**32 - 1):08x}"
 
     def changed(self) -> None:
-        """What the brokers say of the cluster is not what it was."""
+        """Invalidate cached responses after a change of the cluster."""
         self.generation += 1
         self.cached.clear()
 
     def alive(self) -> list[int]:
-        """The nodes that are up, paused or not."""
+        """Return the nodes that are up, paused or not."""
         return [node_id for node_id, node in self.nodes.items() if node.is_alive]
 
     def partitions(self) -> Iterator[tuple[Topic, Partition]]:
-        """Every partition of every topic."""
+        """Yield every partition of every topic."""
         for topic in self.topics.values():
             for partition in topic.partitions:
                 yield topic, partition
 
     def generate_producer_id(self, node_id: int) -> int:
-        """The next id of a node's block, or the first of a new block."""
+        """Return the next id of a node's block, or the first of a new block."""
         node = self.nodes[node_id]
         if not node.producer_ids_left:
             node.next_producer_id = self._producer_id_blocks * PRODUCER_IDS_IN_BLOCK
@@ -128,11 +128,11 @@ class ClusterState:
         return node.next_producer_id - 1
 
     def throttle_ms(self, api: int) -> int:
-        """The throttle time that an answer is to say: of those that are wanted the first."""
+        """Return the throttle time for a response: the earliest of those that are set."""
         return next((ms for (throttled, _), ms in self.throttles_ms.items() if throttled == api), 0)
 
     def take_error(self, api: int, partitions: frozenset[int] | None = None) -> InjectedError | None:
-        """The error that an answer is to give, used up by this; ``partitions`` are those it speaks about."""
+        """Return the error for a response and use it up. ``partitions`` are the partitions in the response."""
         for error in self.injected:
             if error.api == api and (
                 error.partition is None or partitions is None or error.partition in partitions
@@ -144,14 +144,14 @@ class ClusterState:
         return None
 
     def config_of(self, settings: Mapping[str, str]) -> TopicConfig:
-        """A topic's settings on top of the brokers', which are those of the live lanes."""
+        """Return a topic's settings on top of the brokers' defaults, which equal those of the live lanes."""
         brokers = {"min.insync.replicas": str(min(2, len(self.nodes)))}
         return topic_config({**self.release.topic_defaults, **brokers, **settings})
 
     def add_topic(
         self, name: str, partitions: int, settings: Mapping[str, str], replication_factor: int
     ) -> Topic:
-        """A new topic, its leaders spread over the nodes."""
+        """Create a topic, with its leaders spread over the nodes."""
         topic_id = UUID(
             int=self._dice.between(1, _UUID_HALF) << 64 | self._dice.between(1, _UUID_HALF), version=4
         )
@@ -161,7 +161,7 @@ class ClusterState:
         return topic
 
     def grow(self, topic: Topic, partitions: int, replication_factor: int) -> None:
-        """Partitions up to that number. A node that is down holds none of the new ones."""
+        """Add partitions up to that number. A node that is down gets none of the new replicas."""
         nodes = self.alive() or list(self.nodes)
         for index in range(len(topic.partitions), partitions):
             replicas = [

@@ -1,4 +1,4 @@
-"""The settings of a topic that change what a broker answers to Produce; all others are taken and have no effect."""
+"""The topic settings that affect the response to Produce. All other settings are accepted without effect."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ DEFAULTS: Final[Mapping[str, str]] = {
 
 
 def topic_config(settings: Mapping[str, str]) -> TopicConfig:
-    """The settings of a topic on top of Kafka's defaults. UsageError for a number that is none."""
+    """Return the settings of a topic on top of Kafka's defaults. Raises UsageError for an invalid number."""
     given = {**DEFAULTS, **settings}
 
     def number(name: str) -> int:

@@ -1,7 +1,7 @@
-"""Topics and partitions: who has a copy, who is in sync, who leads, in which epoch, and how far the copies are.
+"""Topics and partitions: replicas, ISR, leader, leader epoch, and how far each replica has copied.
 
-A follower has what its leader has at once, unless it is out of the ISR (then nothing waits for it) or paused inside it
-(then the high watermark waits for it, and its copy ends where the pause began).
+A follower has its leader's records at once, unless it is out of the ISR (then nothing waits for it) or paused inside
+the ISR (then the high watermark waits for it, and its copy ends where the pause began).
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ _LEGAL: Final = re.compile(r"[a-zA-Z0-9._-]{1,249}")
 
 
 def is_valid_name(name: str) -> bool:
-    """Whether a topic may have this name (``Topic#validate``)."""
+    """Return whether the name is valid for a topic (``Topic#validate``)."""
     return name not in (".", "..") and _LEGAL.fullmatch(name) is not None
 
 
 class Partition:
-    """One partition. ``lagging`` are paused members of the ISR, and the offset where each one's copy ends."""
+    """One partition. ``lagging`` maps each paused member of the ISR to the offset where its copy ends."""
 
     __slots__ = ("index", "isr", "lagging", "leader", "leader_epoch", "log", "replicas")
 
@@ -39,11 +39,11 @@ class Partition:
         self.log = log
 
     def effective_min_isr(self, config: TopicConfig) -> int:
-        """``min.insync.replicas``, at most the number of replicas."""
+        """Return ``min.insync.replicas``, limited to the number of replicas."""
         return min(config.min_insync_replicas, len(self.replicas))
 
     def advance(self, config: TopicConfig) -> None:
-        """Move the high watermark to where every member of the ISR is; with too few of them it stays."""
+        """Advance the high watermark to the offset that every ISR member has. With too few members it stays."""
         log = self.log
         reached = log.log_end_offset
         if reached == log.high_watermark or len(self.isr) < self.effective_min_isr(config):
@@ -54,7 +54,7 @@ class Partition:
             log.high_watermark = reached
 
     def lead(self, node_id: int) -> None:
-        """Make a node the leader, in a new epoch; what its copy lacks is gone from the log."""
+        """Make a node the leader, in a new epoch. Records that its copy lacks are removed from the log."""
         self.leader = node_id
         self.leader_epoch += 1
         behind = self.lagging.pop(node_id, None)
@@ -63,29 +63,29 @@ class Partition:
             self.lagging = {node: min(end, behind) for node, end in self.lagging.items()}
 
     def lose_leader(self) -> None:
-        """Nobody in sync is alive: no leader, which is an epoch as well."""
+        """Set no leader, in a new epoch, because no in-sync replica is alive."""
         self.leader = NO_LEADER
         self.leader_epoch += 1
 
     def leave_isr(self, node_id: int) -> None:
-        """Take a follower out of the ISR; its last member stays."""
+        """Remove a follower from the ISR. The last member stays."""
         if node_id in self.isr and len(self.isr) > 1:
             self.isr.remove(node_id)
             self.lagging.pop(node_id, None)
 
     def join_isr(self, node_id: int) -> None:
-        """A replica has caught up."""
+        """Add a replica that has caught up to the ISR."""
         if node_id in self.replicas and node_id not in self.isr:
             self.isr = [node for node in self.replicas if node in self.isr or node == node_id]
 
     def next_leader(self, alive: Collection[int]) -> int:
-        """Who leads if the leader goes: an in-sync replica that is alive, rather one that is not behind."""
+        """Return the next leader: a live in-sync replica, preferably one that does not lag."""
         candidates = [node for node in self.isr if node in alive]
         return min(candidates, key=lambda node: node in self.lagging, default=NO_LEADER)
 
 
 class Topic:
-    """A topic under its id; created again under the same name it is another one."""
+    """A topic with its id. A topic created again under the same name is another instance."""
 
     __slots__ = ("config", "name", "partitions", "settings", "topic_id")
 

@@ -1,8 +1,8 @@
-"""What a broker checks in a batch before it asks who sent it.
+"""A broker's checks of a batch, before those of the producer's state.
 
-``ProduceRequest#validateRecords``, what the log analyses, and ``LogValidator``, in that order; the first thing wrong
-decides the error code. Every record is looked at (:mod:`.record_scan`); one by one they are made only where one of them
-is to be refused.
+They follow ``ProduceRequest#validateRecords``, the log's analysis, and ``LogValidator``, in that order. The first
+violation determines the error code. Every record is scanned (:mod:`.record_scan`). They are decoded one by one only if
+a record may be rejected.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from harness.wire.records.model import (
     MAGIC,
 )
 
-#: The least that the length field may say; a smaller one is corrupt in every format of Kafka's.
+#: The minimum of the length field. A smaller value is corrupt in every format.
 _SMALLEST_LENGTH: Final = 14
 _ZSTD_FROM_VERSION: Final = 7
 _NO_TIMESTAMP: Final = -1
@@ -42,7 +42,7 @@ _make_header: Final = filler(BatchHeader)
 
 
 class Valid(NamedTuple):
-    """A batch that may be appended: its header, the greatest timestamp in it, and its records."""
+    """A batch that may be appended: its header, its maximum timestamp, and its records."""
 
     header: BatchHeader
     newest_ms: int
@@ -50,10 +50,10 @@ class Valid(NamedTuple):
 
 
 def only_batch(data: bytes | None, size_bytes: int, version: int) -> bytes:
-    """The one batch of a partition, as a Produce request of ``version`` may carry it. Raises Refused.
+    """Return the only batch of a partition that a Produce request of ``version`` may contain. Raises Refused.
 
-    ``size_bytes`` is what :func:`first_batch_bytes` says of it. Bytes behind the last whole batch are left out, as they
-    are by Kafka's reader.
+    ``size_bytes`` is the result of :func:`first_batch_bytes`. Bytes after the last whole batch are ignored, as by
+    Kafka's reader.
     """
     if data is None or not size_bytes:
         raise Refused(ErrorCode.invalid_record)
@@ -69,12 +69,12 @@ def only_batch(data: bytes | None, size_bytes: int, version: int) -> bytes:
 
 
 def first_batch_bytes(data: bytes | None) -> int:
-    """The size of a partition's first batch, 0 where no whole one is there. Raises Refused for what looks like none."""
+    """Return the size of a partition's first batch, 0 if none is complete. Raises Refused if it is malformed."""
     return _next_batch(data, 0) if data else 0
 
 
 def _next_batch(data: bytes, at: int) -> int:
-    """The size of the batch at ``at``, 0 where no whole batch is left."""
+    """Return the size of the batch at ``at``, or 0 if no whole batch is left."""
     left = len(data) - at
     if left < LENGTH_EXCLUDES_BYTES:
         return 0
@@ -90,9 +90,9 @@ def _next_batch(data: bytes, at: int) -> int:
 
 
 def validate(data: bytes, config: TopicConfig, now_ms: int) -> Valid:
-    """What is in one whole batch of format 2 that may be appended to a topic.
+    """Validate one whole batch of format 2 for a topic. Raises Refused.
 
-    Its header may have claimed another timestamp as the greatest. Raises Refused.
+    The returned maximum timestamp may differ from the one that the header claims.
     """
     if data[:8] != _NO_OFFSET:
         raise Refused(ErrorCode.invalid_record)
@@ -111,14 +111,14 @@ def validate(data: bytes, config: TopicConfig, now_ms: int) -> Valid:
     plain = _plain(data, header)
     found = scan(plain, count)
     if not isinstance(found, Scan):
-        # Java's own exception for a length of more than five bytes gets out where no codec's stream is between.
+        # Java's exception for a length of more than five bytes is not caught unless a decompressing stream wraps it.
         is_lost = found is Unscanned.LENGTH and not attributes & CODEC_MASK
         raise Refused(ErrorCode.unknown_server_error if is_lost else ErrorCode.invalid_record)
     newest_ms = int64(header.base_timestamp_ms + found.greatest_delta_ms)
     if _may_be_refused(found, newest_ms, header, config, now_ms):
         _check_records(plain, header, config, now_ms)
     if attributes & CODEC_MASK and not found.offsets_count:
-        # A broker wants to build such a batch anew, from records whose keys and values it has skipped.
+        # A broker would rebuild such a batch, from records whose keys and values it has skipped.
         raise Refused(ErrorCode.unknown_server_error)
     if len(data) > config.segment_bytes:
         raise Refused(ErrorCode.record_list_too_large)
@@ -134,14 +134,14 @@ def _plain(data: bytes, header: BatchHeader) -> bytes:
     try:
         return decompress(header.codec, section, MAX_DECOMPRESSED_BYTES)
     except WireError:
-        # Kafka's decompressors raise no exception of the protocol's.
+        # Kafka's decompressors raise exceptions that do not map to a protocol error.
         raise Refused(ErrorCode.unknown_server_error) from None
 
 
 def _may_be_refused(
     found: Scan, newest_ms: int, header: BatchHeader, config: TopicConfig, now_ms: int
 ) -> bool:
-    """Whether one of the records could be: then they are read one by one."""
+    """Return whether a record may be rejected, so that the records must be read one by one."""
     if (config.compacted and not found.all_have_keys) or header.attributes & LOG_APPEND_TIME:
         return True
     if config.log_append_time:
@@ -162,7 +162,7 @@ def _check_records(plain: bytes, header: BatchHeader, config: TopicConfig, now_m
     code = ErrorCode.invalid_record
     for index, record in enumerate(records):
         if config.compacted and record.key is None:
-            errors.append((index, "a compacted topic takes no record without a key"))
+            errors.append((index, "a compacted topic does not accept a record without a key"))
         elif why := _untimely(record, header, config, now_ms):
             errors.append((index, why))
             code = ErrorCode.invalid_timestamp

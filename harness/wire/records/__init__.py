@@ -1,4 +1,4 @@
-"""Record batches, format 2 (KIP-98): what Produce sends, Fetch brings, and the log keeps.
+"""Record batches of format 2 (KIP-98): the payload of Produce and Fetch, and the format of the log.
 
 ::
 
@@ -6,9 +6,10 @@
     attributes i16 | last offset delta i32 | base timestamp i64 | max timestamp i64 |
     producer id i64 | producer epoch i16 | base sequence i32 | record count i32 | records, compressed as one
 
-The CRC covers what follows it: so a broker can assign offsets and its leader epoch without touching it, and a
-client can restamp producer id, epoch and sequence of a finished batch at the price of one checksum.
-Inside the records everything is relative to the header and in zigzag varints, so they are written once too.
+The CRC covers the fields after it. A broker can therefore assign offsets and its leader epoch without changing the CRC,
+and a client can restamp the producer id, epoch and sequence of a finished batch at the cost of one checksum. Offsets
+and timestamps inside the records are relative to the header and encoded as zigzag varints, so the records are encoded
+only once as well.
 """
 
 from harness.wire.records.builder import BatchBuilder, assign_offset, end_transaction_marker, restamp

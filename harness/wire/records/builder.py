@@ -1,8 +1,8 @@
-"""Writing batches: records are encoded as they come, the header when the batch is closed.
+"""Write batches: records are encoded as they are added, and the header when the batch is built.
 
-A retry must send the very bytes of the first attempt (PRD-IDM-03), so a built batch is a value; what may
-legitimately change afterwards is changed by :func:`restamp` (the producer, on an epoch bump) and by
-:func:`assign_offset` (the broker, on append), and by nothing else.
+A retry must send exactly the bytes of the first attempt (PRD-IDM-03), so a built batch is an immutable value. Only two
+functions make legitimate changes to it: :func:`restamp` (by the producer, on an epoch bump) and :func:`assign_offset`
+(by the broker, on append).
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from harness.wire.records.model import (
     NO_SEQUENCE,
 )
 
-#: The header up to and with the CRC, and what of it the CRC covers.
+#: The header up to and including the CRC, and the part of the header that the CRC covers.
 _UNCOVERED: Final = struct.Struct(">qiibI")
 _COVERED: Final = struct.Struct(">hiqqqhii")
 _PRODUCER: Final = struct.Struct(">qhi")
@@ -41,8 +41,9 @@ _END_MARKER_VALUE: Final = struct.Struct(">hi")
 class BatchBuilder:
     """Collects records for one batch.
 
-    ``base_timestamp_ms`` is what the records' timestamps are written relative to; by default the first
-    record's. ``level`` is the codec's (see :func:`~harness.wire.records.codecs.compress`), None its default.
+    The records' timestamps are encoded relative to ``base_timestamp_ms``, which defaults to the first record's
+    timestamp. ``level`` is the compression level (see :func:`~harness.wire.records.codecs.compress`), with None for the
+    codec's default.
     """
 
     def __init__(
@@ -51,7 +52,7 @@ class BatchBuilder:
         self.codec = codec
         self.level = level
         self.record_count = 0
-        #: The records so far: what they take before compression, and in pieces, which are joined once, in the end.
+        #: The records' size before compression, and the encoded pieces, which are joined once, in :meth:`build`.
         self.records_bytes = 0
         self._parts: list[bytes] = []
         self._base_timestamp_ms = base_timestamp_ms
@@ -62,16 +63,16 @@ class BatchBuilder:
 
     @property
     def size_bytes(self) -> int:
-        """The batch's size before compression."""
+        """The size of the batch before compression."""
         return BATCH_OVERHEAD_BYTES + self.records_bytes
 
     def append(self, timestamp_ms: int, key: bytes | None, value: bytes | None, headers: Headers = ()) -> int:
-        """Adds a record and gives its index in the batch."""
+        """Add a record and return its index in the batch."""
         if timestamp_ms != self._newest_ms:
             self._stamp(timestamp_ms)
         index = self.record_count
         if key is None and type(value) is bytes and not headers:
-            # The same as below for what most records are, written out because it is every record's price.
+            # The common case, inlined for speed: it does the same as the code below.
             try:
                 delta, number = self._delta, SHORT[index]
                 size = len(value)
@@ -79,7 +80,7 @@ class BatchBuilder:
                 length = size + len(delta) + len(number) + len(value_size) + 2
                 head = SHORT_AND_PLAIN[length]
                 self._parts += (head, delta, number, value_size, value, b"\0")
-                self.records_bytes += len(head) - 1 + length  # the head has one of the two bytes
+                self.records_bytes += len(head) - 1 + length  # both count the attributes byte
                 self.record_count = index + 1
                 return index
             except IndexError:
@@ -91,7 +92,7 @@ class BatchBuilder:
         return index
 
     def _stamp(self, timestamp_ms: int) -> None:
-        """A record has another timestamp than the one before it."""
+        """Recompute the timestamp delta for a record whose timestamp differs from the previous record's."""
         if self._base_timestamp_ms is None:
             self._base_timestamp_ms = timestamp_ms
         if not self.record_count or timestamp_ms > self._max_timestamp_ms:
@@ -109,7 +110,7 @@ class BatchBuilder:
         partition_leader_epoch: int = -1,
         transactional: bool = False,
     ) -> bytes:
-        """The batch as bytes. Raises :class:`WireError` without records, or for a field out of its range."""
+        """Encode the batch. Raises :class:`WireError` if it has no records, or if a field is out of its range."""
         if self._base_timestamp_ms is None or not self._parts:
             raise WireError("a batch needs a record")
         payload = b"".join(self._parts)
@@ -147,14 +148,14 @@ def _assemble(
 
 
 def _fixed(content: bytes | None) -> bytes | None:
-    """What can be changed by its owner until the batch is built is copied now."""
+    """Copy mutable content, which its owner could change before the batch is built."""
     return content if content is None or type(content) is bytes else bytes(content)
 
 
 def _header_of(batch: bytes) -> bytearray:
-    """A copy to write into, of the header of exactly one whole batch."""
+    """Return a mutable copy of the header, after a check that ``batch`` is exactly one whole batch."""
     if len(batch) < BATCH_OVERHEAD_BYTES or batch[model.CRC_AT - 1] != model.MAGIC:
-        raise WireError("these bytes are no batch of format 2")
+        raise WireError("these bytes are not a batch of format 2")
     length = int.from_bytes(batch[8 : model.LENGTH_EXCLUDES_BYTES], "big", signed=True)
     if model.LENGTH_EXCLUDES_BYTES + length != len(batch):
         raise WireError(f"these {len(batch)} bytes are not one batch, which would have {length + 12}")
@@ -162,14 +163,14 @@ def _header_of(batch: bytes) -> bytearray:
 
 
 def _with_records(header: bytearray, batch: bytes) -> bytes:
-    """The batch under another header; its records, which may be many, are copied once."""
+    """Return the batch with another header. The records, which may be large, are copied once."""
     return b"".join((header, memoryview(batch)[BATCH_OVERHEAD_BYTES:]))
 
 
 def restamp(batch: bytes, producer_id: int, producer_epoch: int, base_sequence: int) -> bytes:
-    """The batch with another producer id, epoch and base sequence, and the CRC that fits; all else is the same.
+    """Return the batch with another producer id, epoch and base sequence, and a recomputed CRC.
 
-    The one rewriting that a producer may do, on an epoch bump (KIP-360, PRD-IDM-09).
+    This is the only change to a built batch that a producer may make, on an epoch bump (KIP-360, PRD-IDM-09).
     """
     header = _header_of(batch)
     try:
@@ -182,7 +183,7 @@ def restamp(batch: bytes, producer_id: int, producer_epoch: int, base_sequence: 
 
 
 def assign_offset(batch: bytes, base_offset: int, partition_leader_epoch: int = -1) -> bytes:
-    """The batch as a broker appends it: offset and leader epoch lie outside the CRC, which stays."""
+    """Return the batch as a broker appends it. The CRC stays valid, as it covers neither offset nor leader epoch."""
     header = _header_of(batch)
     try:
         struct.pack_into(">q", header, 0, base_offset)
@@ -202,7 +203,7 @@ def end_transaction_marker(
     base_offset: int = 0,
     partition_leader_epoch: int = -1,
 ) -> bytes:
-    """The control batch with which a broker ends a transaction in a partition (KIP-98)."""
+    """Return the control batch with which a broker ends a transaction in a partition (KIP-98)."""
     number = 1 if kind == "COMMIT" else 0
     value = _END_MARKER_VALUE.pack(0, coordinator_epoch)
     return _assemble(

@@ -1,10 +1,9 @@
-"""Compression: the records of a batch are compressed as one.
+"""Compression: the records of a batch are compressed as one block.
 
-What is written is what the Java client writes. Snappy goes in xerial's blocks (a Java library's own framing,
-which the Java client has written since the beginning; librdkafka and others write bare snappy, so both are
-read); LZ4 goes in its frame format with independent blocks, for Kafka's LZ4 reader knows no other.
-
-Reading is bounded: a few bytes can claim to be gigabytes.
+The output has the format that the Java client writes. Snappy uses xerial blocks: a framing that comes from a Java
+library, and that the Java client has always written. librdkafka and others write bare snappy, so both are read. LZ4
+uses its frame format with independent blocks, because Kafka's LZ4 reader supports nothing else. The size of
+decompressed data is bounded, because a few bytes can claim to be gigabytes.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from harness.wire.errors import TooLarge, WireError
 
 
 class Codec(IntEnum):
-    """The codecs by their number in a batch's attributes; by name as in ``compression.type``, in capitals."""
+    """The codecs by their number in a batch's attributes. The names are those of ``compression.type``, in capitals."""
 
     NONE = 0
     GZIP = 1
@@ -29,24 +28,25 @@ class Codec(IntEnum):
 
 _LEVELS: Final = {Codec.GZIP: range(1, 10), Codec.LZ4: range(1, 18), Codec.ZSTD: range(-131072, 23)}
 _DEFAULT_LEVELS: Final = {Codec.GZIP: -1, Codec.LZ4: 9, Codec.ZSTD: 3}
-#: What gzip's -1 comes to.
+#: The level that gzip uses for -1.
 _GZIP_DEFAULT: Final = 6
-#: The C library's levels: 1 is its fast compressor, from 3 on it is the high one.
+#: The levels of the C library: 1 selects its fast compressor, 3 and above the high compressor.
 _LZ4_FAST: Final = 1
 _LZ4_HIGH: Final = range(3, 13)
 _XERIAL_MAGIC: Final = b"\x82SNAPPY\x00"
-#: Behind the magic the version that wrote it and the lowest one that can read it, both 1.
+#: After the magic: the version that wrote the data and the lowest version that can read it, both 1.
 _XERIAL_HEADER: Final = _XERIAL_MAGIC + (1).to_bytes(4, "big") * 2
 _XERIAL_BLOCK_BYTES: Final = 32 * 1024
-#: How the C libraries' writer, Rust's standard library, says that the output buffer is full.
+#: The message of the C libraries' writer (from Rust's standard library) for a full output buffer.
 _BUFFER_FULL: Final = "failed to write whole buffer"
 
 
 def compress(codec: Codec, data: bytes, level: int | None = None) -> bytes:
-    """``data`` compressed as the Java client does, at a level of the codec's own (KIP-390).
+    """Compress ``data`` as the Java client does, at a level of the codec (KIP-390).
 
-    gzip has -1 (its default) and 1 to 9, lz4 1 to 17 (9), zstd -131072 to 22 (3). None is the default; snappy
-    and no compression have no levels and take any. Raises :class:`WireError` for a level out of range.
+    The levels are -1 (the default) and 1 to 9 for gzip, 1 to 17 (default 9) for lz4, and -131072 to 22 (default 3) for
+    zstd. None selects the default. Snappy and no compression have no levels and ignore the argument. Raises
+    :class:`WireError` for a level out of range.
     """
     if level is None or codec not in _LEVELS:
         level = _DEFAULT_LEVELS.get(codec, 0)
@@ -66,7 +66,10 @@ def compress(codec: Codec, data: bytes, level: int | None = None) -> bytes:
 
 
 def _lz4(data: bytes, level: int) -> bytes:
-    """At its default level Java takes the fast compressor, at any other the high one, which ends at 12 in C."""
+    """Compress with LZ4 as Java does: fast at the default level, high compression at any other.
+
+    The high compressor of the C library ends at level 12.
+    """
     level = _LZ4_FAST if level == _DEFAULT_LEVELS[Codec.LZ4] else min(max(level, _LZ4_HIGH[0]), _LZ4_HIGH[-1])
     lz4 = cramjam.lz4.Compressor(level=level, content_checksum=False, block_linked=False)
     lz4.compress(data)
@@ -74,7 +77,7 @@ def _lz4(data: bytes, level: int) -> bytes:
 
 
 def decompress(codec: Codec, data: bytes, max_bytes: int) -> bytes:
-    """What was compressed. Raises :class:`WireError` if it is broken, :class:`TooLarge` beyond ``max_bytes``."""
+    """Decompress ``data``. Raises :class:`WireError` if it is invalid, :class:`TooLarge` beyond ``max_bytes``."""
     match codec:
         case Codec.NONE:
             return data
@@ -89,7 +92,7 @@ def decompress(codec: Codec, data: bytes, max_bytes: int) -> bytes:
 
 
 def _bounded(library: Any, codec: Codec, data: bytes, max_bytes: int) -> bytes:
-    """Decompresses into a buffer that grows until the data fits, or the limit is reached."""
+    """Decompress into a buffer that grows until the data fits or the limit is reached."""
     capacity = min(max_bytes, max(4096, 8 * len(data)))
     while True:
         out = bytearray(capacity)
@@ -137,9 +140,9 @@ def _unsnappy(data: bytes, max_bytes: int) -> bytes:
 
 
 def _unsnappy_block(data: bytes, held: int, max_bytes: int) -> bytes:
-    """One block, of a stream whose blocks before it held ``held`` bytes."""
+    """Decompress one block. ``held`` is the decompressed size of the earlier blocks of the stream."""
     try:
-        # Snappy says at the start how much it holds: the limit is checked before anything is reserved.
+        # Snappy declares its decompressed size at the start, so the limit is checked before memory is reserved.
         if held + cramjam.snappy.decompress_raw_len(data) > max_bytes:
             raise _too_much(Codec.SNAPPY, max_bytes)
         return bytes(cramjam.snappy.decompress_raw(data))

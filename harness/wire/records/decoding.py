@@ -1,7 +1,7 @@
-"""Records from bytes: the one hot loop of the package.
+"""Decode records from bytes: the one hot loop of the package.
 
-An integer of a record nearly always takes one byte or two. The loop is written by a program, so that this can be
-settled in place for each of the five without a call; whatever is out of the ordinary goes through the functions.
+Most integers of a record take one or two bytes. The loop is generated, so that each of the five integers handles this
+case inline, without a function call. All other cases go through functions.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from harness.wire.records.encoding import MAX_VARINT_BYTES, MAX_VARLONG_BYTES, i
 from harness.wire.records.model import LOG_APPEND_TIME, BatchHeader, Record
 from harness.wire.source import Source
 
-#: Integers of one byte and of two: by the first byte plus 128 times the second, which for 128 and up is too much by
-#: the first byte's highest bit.
+#: The values of one-byte and two-byte integers. The index is the first byte plus 128 times the second byte. For two
+#: bytes the first byte's highest bit is set, which adds 128: hence the two ranges.
 _UNFOLDED: Final = tuple((folded >> 1) ^ -(folded & 1) for folded in (*range(1 << 7), *range(1 << 14)))
 _LAST_INT64: Final = (1 << 63) - 1
 
 
 def read_records(data: bytes, header: BatchHeader) -> tuple[Record, ...]:
-    """All records of a batch from its decompressed records. Raises :class:`WireError`."""
+    """Decode all records of a batch from its decompressed data. Raises :class:`WireError`."""
     count = header.record_count
     if count < 0:
         raise WireError(f"the batch at offset {header.base_offset} claims {count} records")
@@ -29,7 +29,7 @@ def read_records(data: bytes, header: BatchHeader) -> tuple[Record, ...]:
     records, at = _read(data, count, header.base_offset, header.base_timestamp_ms, append_time_ms)
     if at != len(data):
         raise WireError(
-            f"{len(data) - at} bytes are left over behind the {count} records "
+            f"{len(data) - at} bytes are left over after the {count} records "
             f"of the batch at offset {header.base_offset}"
         )
     return tuple(records)
@@ -39,7 +39,7 @@ def _read_headers(data: bytes, at: int) -> tuple[tuple[tuple[str, bytes | None],
     count, at = read_varint(data, at)
     if count == 0:
         return (), at
-    # A header takes two bytes at least: the claim is bounded by what has really come.
+    # A header takes at least two bytes, so the bytes that are present bound the claim.
     if count < 0 or count > (len(data) - at) // 2:
         raise WireError(f"a record claims {count} headers")
     headers = []
@@ -48,7 +48,7 @@ def _read_headers(data: bytes, at: int) -> tuple[tuple[tuple[str, bytes | None],
         if name is None:
             raise WireError("a record header has no name")
         content, at = _read_bytes(data, at)
-        # As Java reads it: a name that is not UTF-8 must not make the record unreadable.
+        # Java does the same: a name that is not valid UTF-8 must not make the record unreadable.
         headers.append((name.decode(errors="replace"), content))
     return tuple(headers), at
 
@@ -65,7 +65,7 @@ def _read_bytes(data: bytes, at: int) -> tuple[bytes | None, int]:
 
 
 def _null(length: int, at: int) -> None:
-    """Raises :class:`WireError` for a negative length that does not mean null."""
+    """Raise :class:`WireError` for a negative length other than -1, which means null."""
     if length < -1:
         raise WireError(f"the length {length} before {at} is negative")
 
@@ -100,7 +100,7 @@ def _write_record(source: Source) -> None:
     source.line("end = at + record_bytes")
     with source.block("if record_bytes < 0 or end > size:"):
         source.line("raise WireError(f'a record claims {record_bytes} bytes, {size - at} are left')")
-    # One byte of attributes that mean nothing yet; Kafka skips them as well.
+    # One byte of attributes, which have no meaning yet. Kafka skips them as well.
     source.line("at += 1")
     _write_varint(source, "delta_ms", MAX_VARLONG_BYTES)
     _write_varint(source, "index")

@@ -1,7 +1,7 @@
-"""Records as bytes: zigzag varints and what hangs on them, written.
+"""Encode records as bytes: zigzag varints and everything built on them.
 
-An integer is folded so that small magnitudes are short (0, -1, 1, -2 are 0, 1, 2, 3), then written seven bits
-a byte, the lowest first. A length of -1 is null.
+An integer is zigzag-encoded so that small magnitudes are short (0, -1, 1, -2 become 0, 1, 2, 3), and then written with
+seven bits per byte, the lowest first. A length of -1 means null.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ Headers = Sequence[tuple[str, bytes | None]]
 
 MAX_VARINT_BYTES: Final = 5
 MAX_VARLONG_BYTES: Final = 10
-#: Java's bound for all of a record but key, value and headers: length, attributes, timestamp and offset delta.
+#: Java's bound for a record without key, value and headers: length, attributes, timestamp and offset delta.
 MAX_RECORD_OVERHEAD_BYTES: Final = 21
 _INT64: Final = 1 << 64
 
 
 def int64(value: int) -> int:
-    """``value`` wrapped into 64 bits, as Java's long arithmetic does."""
+    """Wrap ``value`` to 64 bits, as Java's long arithmetic does."""
     return (value + (1 << 63)) % _INT64 - (1 << 63)
 
 
@@ -34,18 +34,18 @@ def _write(folded: int) -> bytes:
     return bytes(out)
 
 
-#: The short ones ready made, by value: nearly every length and delta of nearly every record.
+#: Precomputed short varints by value. They cover nearly every length and delta of nearly every record.
 SHORT: Final = tuple(_write(2 * value) for value in range(1 << 13))
 _SHORTS: Final = len(SHORT)
 NULL: Final = b"\x01"
-#: The same with a record's attributes behind its length, and with a null key before the length of its value.
+#: The same, followed by a record's attributes byte; and the same, preceded by a null key.
 SHORT_AND_PLAIN: Final = tuple(short + b"\x00" for short in SHORT)
 NULL_AND_SHORT: Final = tuple(NULL + short for short in SHORT)
 _join: Final = b"".join
 
 
 def write_varint(value: int) -> bytes:
-    """``value`` as a zigzag varint; beyond 64 bits it wraps, as a difference of two timestamps does in Java."""
+    """Encode ``value`` as a zigzag varint. Beyond 64 bits it wraps, as a difference of two timestamps does in Java."""
     if 0 <= value < _SHORTS:
         return SHORT[value]
     value = int64(value)
@@ -53,7 +53,7 @@ def write_varint(value: int) -> bytes:
 
 
 def read_varint(data: bytes, at: int, max_bytes: int = MAX_VARINT_BYTES) -> tuple[int, int]:
-    """A zigzag varint of 32 bits (or 64 with ``max_bytes`` 10), and the place behind it."""
+    """Read a zigzag varint of 32 bits (64 bits if ``max_bytes`` is 10). Return it and the position after it."""
     folded = shift = 0
     try:
         for index in range(at, at + max_bytes):
@@ -71,14 +71,17 @@ def read_varint(data: bytes, at: int, max_bytes: int = MAX_VARINT_BYTES) -> tupl
 def write_record(
     timestamp_delta_ms: int, offset_delta: int, key: bytes | None, value: bytes | None, headers: Headers
 ) -> bytes:
-    """One record, length and all."""
+    """Encode one record, including its length."""
     return _join(record_parts(timestamp_delta_ms, offset_delta, key, value, headers))
 
 
 def record_parts(
     timestamp_delta_ms: int, offset_delta: int, key: bytes | None, value: bytes | None, headers: Headers
 ) -> tuple[bytes, ...]:
-    """The same in pieces, key and value among them uncopied. Written out by hand: it is a price per record."""
+    """Encode one record as pieces, with key and value uncopied.
+
+    The common case is inlined, because the cost occurs once per record.
+    """
     if headers or value is None or timestamp_delta_ms < 0 or offset_delta < 0:
         return _any_parts(timestamp_delta_ms, offset_delta, key, value, headers)
     try:
@@ -87,7 +90,7 @@ def record_parts(
         key_size, key_bytes = (NULL, b"") if key is None else (SHORT[len(key)], key)
         size = len(value)
         value_size = SHORT[size]
-        # Two bytes more: the attributes, and the number of headers.
+        # Plus two bytes: the attributes, and the number of headers.
         length = size + len(delta) + len(index) + len(key_size) + len(key_bytes) + len(value_size) + 2
         return (SHORT_AND_PLAIN[length], delta, index, key_size, key_bytes, value_size, value, b"\0")
     except IndexError:
@@ -114,9 +117,9 @@ def _write_headers(headers: Headers) -> bytes:
 
 
 def record_size_bytes(key: bytes | None, value: bytes | None, headers: Headers = ()) -> int:
-    """An upper bound of a record's size in a batch, for ``max.request.size`` and buffers, uncompressed.
+    """Return an upper bound of a record's uncompressed size, for ``max.request.size`` and buffer limits.
 
-    Kafka's ``DefaultRecord.recordSizeUpperBound``; a batch adds BATCH_OVERHEAD_BYTES.
+    This is Kafka's ``DefaultRecord.recordSizeUpperBound``. A batch adds BATCH_OVERHEAD_BYTES.
     """
     size = MAX_RECORD_OVERHEAD_BYTES + _size_of(key) + _size_of(value)
     if not headers:

@@ -1,4 +1,4 @@
-"""The values: a record, a batch's header, a batch, and the arithmetic of sequences and control records."""
+"""The values: records, batch headers and batches. Also the arithmetic of sequences, and control record types."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from typing import Final, Literal
 from harness.wire.errors import WireError
 from harness.wire.records.codecs import Codec
 
-#: The header as one structure; see the package's docstring for the fields.
+#: The layout of the header. The package's docstring lists the fields.
 HEADER: Final = struct.Struct(">qiibIhiqqqhii")
 BATCH_OVERHEAD_BYTES: Final = HEADER.size
-#: The length field counts what follows it; base offset and length themselves are these bytes.
+#: The length field counts the bytes after it. It excludes the base offset and itself, which are these bytes.
 LENGTH_EXCLUDES_BYTES: Final = 12
 CRC_AT: Final = 17
 CRC_COVERS_FROM: Final = 21
@@ -31,7 +31,7 @@ NO_PRODUCER_EPOCH: Final = -1
 NO_SEQUENCE: Final = -1
 
 _CONTROL_KEY: Final = struct.Struct(">hh")
-#: ``org.apache.kafka.common.record.ControlRecordType``; what lies beyond the first two is KRaft's own.
+#: ``org.apache.kafka.common.record.ControlRecordType``. All types after the first two belong to KRaft.
 CONTROL_TYPES: Final = {
     0: "ABORT",
     1: "COMMIT",
@@ -45,7 +45,7 @@ CONTROL_TYPES: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """One record. A null key, value or header value (None) is not the same as an empty one (b"")."""
+    """One record. A null key, value or header value (None) differs from an empty one (b"")."""
 
     offset: int
     timestamp_ms: int
@@ -56,7 +56,7 @@ class Record:
 
 @dataclass(frozen=True, slots=True)
 class BatchHeader:
-    """A batch's header, field by field, with what follows from the fields."""
+    """The fields of a batch's header, and the properties derived from them."""
 
     base_offset: int
     length: int
@@ -74,13 +74,13 @@ class BatchHeader:
 
     @property
     def compression(self) -> str:
-        """The codec as ``compression.type`` names it, or its number where no codec has it."""
+        """The codec's name as in ``compression.type``, or its number if no such codec exists."""
         number = self.attributes & CODEC_MASK
         return _CODEC_NAMES.get(number, str(number))
 
     @property
     def codec(self) -> Codec:
-        """Raises :class:`WireError` for a codec that does not exist."""
+        """The codec. Raises :class:`WireError` for a codec that does not exist."""
         try:
             return Codec(self.attributes & CODEC_MASK)
         except ValueError:
@@ -88,40 +88,40 @@ class BatchHeader:
 
     @property
     def is_transactional(self) -> bool:
-        """Belongs to a transaction, its marker included (KIP-98)."""
+        """True if the batch belongs to a transaction (KIP-98). This includes the transaction's end marker."""
         return bool(self.attributes & TRANSACTIONAL)
 
     @property
     def is_control(self) -> bool:
-        """Holds a control record, which is no application's."""
+        """True if the batch contains a control record instead of application records."""
         return bool(self.attributes & CONTROL)
 
     @property
     def timestamp_type(self) -> Literal["CreateTime", "LogAppendTime"]:
-        """Whose clock the timestamps are: the producer's, or the broker's at append."""
+        """The source of the timestamps: the producer (CreateTime), or the broker at append (LogAppendTime)."""
         return "LogAppendTime" if self.attributes & LOG_APPEND_TIME else "CreateTime"
 
     @property
     def last_offset(self) -> int:
-        """The offset of the last record that the batch was made with; compaction may have removed it since."""
+        """The offset of the last record that the batch was written with. Compaction may have removed that record."""
         return self.base_offset + self.last_offset_delta
 
     @property
     def last_sequence(self) -> int:
-        """The last record's sequence, or NO_SEQUENCE for a batch without."""
+        """The sequence of the last record, or NO_SEQUENCE for a batch without sequences."""
         if self.base_sequence == NO_SEQUENCE:
             return NO_SEQUENCE
         return increment_sequence(self.base_sequence, self.last_offset_delta)
 
     @property
     def size_bytes(self) -> int:
-        """The whole batch, header and all."""
+        """The size of the whole batch, including its header."""
         return LENGTH_EXCLUDES_BYTES + self.length
 
 
 @dataclass(frozen=True, slots=True)
 class RecordBatch:
-    """A batch as read. Where ``crc_ok`` is False nothing in it is to be believed, and ``records`` is empty."""
+    """A decoded batch. If ``crc_ok`` is False, the header cannot be trusted and ``records`` is empty."""
 
     header: BatchHeader
     records: tuple[Record, ...]
@@ -129,14 +129,17 @@ class RecordBatch:
 
 
 def increment_sequence(sequence: int, increment: int) -> int:
-    """The sequence ``increment`` records later (earlier, if negative): after 2147483647 comes 0 (PRD-IDM-02)."""
+    """Return the sequence ``increment`` records later (or earlier, if negative).
+
+    The sequence after 2147483647 is 0 (PRD-IDM-02).
+    """
     return (sequence + increment) % (1 << 31)
 
 
 def control_type(record: Record) -> str:
-    """What a control batch's record says, e.g. ``COMMIT`` or ``ABORT``; ``UNKNOWN`` for a type of the future.
+    """Return the type of a control record, e.g. ``COMMIT`` or ``ABORT``, or ``UNKNOWN`` for a newer type.
 
-    Raises :class:`WireError` for a key that is none of a control record.
+    Raises :class:`WireError` if the record's key is not a control record's key.
     """
     if record.key is None or len(record.key) < _CONTROL_KEY.size:
         raise WireError(f"the control record at offset {record.offset} has no control record's key")
@@ -147,5 +150,5 @@ def control_type(record: Record) -> str:
 
 
 def control_key(number: int) -> bytes:
-    """The key of a control record of this type."""
+    """Return the key of a control record of this type."""
     return _CONTROL_KEY.pack(0, number)

@@ -1,4 +1,4 @@
-"""Reading batches: from a Fetch response, a Produce request, or a log."""
+"""Read batches from a Fetch response, a Produce request or a log."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from harness.wire.records.codecs import decompress
 from harness.wire.records.decoding import read_records
 from harness.wire.records.model import BatchHeader, RecordBatch
 
-#: A batch may not decompress to more than this, unless the caller says otherwise.
+#: The limit for the decompressed size of a batch, unless the caller sets another.
 MAX_DECOMPRESSED_BYTES: Final = 256 * 1024 * 1024
 
 _LENGTH_AND_MAGIC: Final = struct.Struct(">8xi4xB")
@@ -25,11 +25,11 @@ _make_header: Final = filler(BatchHeader)
 def read_batches(
     data: bytes | bytearray | memoryview, *, max_decompressed_bytes: int = MAX_DECOMPRESSED_BYTES
 ) -> Iterator[RecordBatch]:
-    """The batches of a ``records`` field, one at a time.
+    """Yield the batches of a ``records`` field one at a time.
 
-    A last batch that is cut off is left out: brokers cut where the fetch size ends. A batch whose CRC does not
-    match comes with ``crc_ok`` False and no records. Raises :class:`WireError` at the first batch that is
-    something else than format 2, is broken in spite of its CRC, or decompresses to more than the limit.
+    An incomplete last batch is skipped, because brokers cut a response at the fetch size. A batch whose CRC does not
+    match has ``crc_ok`` False and no records. Raises :class:`WireError` at the first batch that is not of format 2, is
+    invalid in spite of a matching CRC, or decompresses to more than the limit.
     """
     with memoryview(data) as view:
         for header, begin in _headers(view):
@@ -44,13 +44,13 @@ def read_batches(
 
 
 def read_headers(data: bytes | bytearray | memoryview) -> list[BatchHeader]:
-    """The headers alone: nothing is decompressed and no CRC is checked."""
+    """Return the headers only. Nothing is decompressed and no CRC is checked."""
     with memoryview(data) as view:
         return [header for header, _ in _headers(view)]
 
 
 def _headers(view: memoryview) -> Iterator[tuple[BatchHeader, int]]:
-    """Each whole batch's header and where the batch begins."""
+    """Yield each whole batch's header and the position where the batch begins."""
     at = 0
     while len(view) - at >= model.CRC_AT:
         length, magic = _LENGTH_AND_MAGIC.unpack_from(view, at)

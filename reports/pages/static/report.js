@@ -1,5 +1,5 @@
-// Two things that a page cannot do alone: draw its figures in the reader's colours, and filter the matrix.
-// The state of the filter is the address's fragment, so that a link shows the same view (also from file://).
+// Draw the figures in the reader's colours, and filter the matrix.
+// The address's fragment stores the state of the filter, so that a link shows the same view (also from file://).
 "use strict";
 
 function drawFigures() {

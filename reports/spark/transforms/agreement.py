@@ -1,10 +1,10 @@
-"""Where the two judgements of delivery part: by count, and by identity.
+"""Compare the two judgements of delivery: by count, and by identity.
 
-The online checks and Spark judge the same records by different programs. Where they disagree, one of the two is
-wrong and it is not known which, so the run is a harness error. Trials that the judge did not count are not compared.
+The online checks and Spark judge the same records by different programs. If they disagree, one of the two is wrong and
+it is unknown which, so the trial is a harness error. Trials without counts from the judge are not compared.
 
-Identities are compared as by a full outer join over all their columns, in which null equals null and a row that is
-there twice is not the same as a row that is there once.
+Identities are compared as by a full outer join over all their columns, in which null equals null. A row that occurs
+twice differs from one that occurs once.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from pyspark.sql import functions as F  # noqa: N812
 from harness.workloads.produce.tables import ANOMALIES, DELIVERY
 from reports.spark.transforms.anomalies import IDENTITY
 
-#: How many identities are named of a trial and kind; their number is never trimmed.
+#: The maximum number of named identities per trial and kind. Their count is never limited.
 MAX_NAMED = 16
 
 
 def disagreements(trials: DataFrame, judged: DataFrame, recomputed: DataFrame) -> DataFrame:
-    """``trial, count, judged, recomputed``; a trial that is missing on one side has null there."""
+    """Return ``trial, count, judged, recomputed``. A trial that is missing on one side has null there."""
     sides = [
         side.unpivot("trial", list(DELIVERY), "count", name)
         for side, name in ((judged, "judged"), (recomputed, "recomputed"))
@@ -35,7 +35,7 @@ def disagreements(trials: DataFrame, judged: DataFrame, recomputed: DataFrame) -
 
 
 def matched(trials: DataFrame, judged: DataFrame, recomputed: DataFrame) -> DataFrame:
-    """``trial``, an identity, and how many rows the online judgement and Spark have of it: ``judged, recomputed``."""
+    """Return ``trial``, an identity, and its number of rows in each judgement: ``judged, recomputed``."""
     sides = [
         side.select("trial", *IDENTITY, F.lit(ours).alias("judged"), F.lit(1 - ours).alias("recomputed"))
         for side, ours in ((judged.filter(F.col("kind").isin(*ANOMALIES)), 1), (recomputed, 0))
@@ -50,9 +50,9 @@ def matched(trials: DataFrame, judged: DataFrame, recomputed: DataFrame) -> Data
 
 
 def identities(matched: DataFrame) -> DataFrame:
-    """``trial, kind, compared, differing, named``: how many identities, and those that only one judgement has.
+    """Return ``trial, kind, compared, differing, named``: the number of identities, and those of only one judgement.
 
-    ``named`` are the first of them with their columns of :func:`matched`, ``differing`` is how many there are.
+    ``named`` are the first of the latter with their columns of :func:`matched`, ``differing`` is their number.
     """
     stray = F.struct("n", "partition", "offset", "detail", "judged", "recomputed")
     strays = F.array_sort(F.collect_list(F.when(_differs(), stray)))

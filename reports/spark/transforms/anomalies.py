@@ -1,8 +1,7 @@
-"""Which records are wrong, and how: the identities of ``harness.workloads.produce.anomaly_rows``, found anew by joins
-and windows.
+"""Find the wrong records: ``harness.workloads.produce.anomaly_rows``, recomputed with joins and windows.
 
-Nothing of the online views runs here; what the two share is the reading of the log and of the client's events.
-Every function gives ``trial`` and the columns of :data:`IDENTITY`.
+No code of the online views is used here. The two share only the reading of the log and of the client's events. Every
+function returns ``trial`` and the columns of :data:`IDENTITY`.
 """
 
 from __future__ import annotations
@@ -14,14 +13,14 @@ from pyspark.sql import functions as F  # noqa: N812
 
 from reports.spark.transforms.stored import outcome_is
 
-#: What makes an anomaly of one trial the same as another.
+#: The columns by which two anomalies of one trial are the same.
 IDENTITY = ("kind", "n", "partition", "offset", "detail")
-#: A record may be stamped so much before the client's first event, or after its last.
+#: The tolerance for timestamps before the client's first event or after its last.
 SLACK_MS = 5_000
 
 
 def anomalies(operations: DataFrame, stored: DataFrame, events: DataFrame, faults: DataFrame) -> DataFrame:
-    """All of them; ``stored``: see :mod:`reports.spark.transforms.stored`."""
+    """Return all anomalies. ``stored``: see :mod:`reports.spark.transforms.stored`."""
     found = (
         lost(operations, stored),
         duplicated(stored),
@@ -34,7 +33,7 @@ def anomalies(operations: DataFrame, stored: DataFrame, events: DataFrame, fault
 
 
 def lost(operations: DataFrame, stored: DataFrame) -> DataFrame:
-    """Acknowledged records without a copy."""
+    """Return the acknowledged records without a copy."""
     copies = stored.filter(F.col("n").isNotNull()).select("trial", "n")
     return _rows(
         operations.filter(outcome_is("ok")).join(copies, ["trial", "n"], how="left_anti"),
@@ -43,14 +42,17 @@ def lost(operations: DataFrame, stored: DataFrame) -> DataFrame:
 
 
 def duplicated(stored: DataFrame) -> DataFrame:
-    """The copies of each record beyond its first."""
+    """Return the copies of each record after its first."""
     copies = Window.partitionBy("trial", "n").orderBy("partition", "offset")
     numbered = stored.filter(F.col("n").isNotNull()).withColumn("copy", F.row_number().over(copies))
     return _rows(numbered.filter(F.col("copy") > 1), "duplicated")
 
 
 def reordered(stored: DataFrame) -> DataFrame:
-    """Acknowledged records whose first copy in a partition lies after that of a record sent later, the latest named."""
+    """Return acknowledged records whose first copy in a partition is after that of a record sent later.
+
+    ``detail`` is the latest-sent such record.
+    """
     before = (
         Window.partitionBy("trial", "partition").orderBy("offset").rowsBetween(Window.unboundedPreceding, -1)
     )
@@ -60,7 +62,7 @@ def reordered(stored: DataFrame) -> DataFrame:
 
 
 def phantom(stored: DataFrame) -> DataFrame:
-    """Log records that nobody sent, or that the client denies."""
+    """Return the log records that were not sent, or that the client reported as failed."""
     why = (
         F.when(~F.col("intact"), "DAMAGED")
         .when(F.col("n").isNull(), "FOREIGN")
@@ -71,7 +73,7 @@ def phantom(stored: DataFrame) -> DataFrame:
 
 
 def moved_keys(stored: DataFrame, faults: DataFrame) -> DataFrame:
-    """Keys in more partitions than one, and one more for each time that the topic grew."""
+    """Return keys in more than one partition, plus one more for each time that the topic grew."""
     has_grown = (F.col("kind") == "topic_growth") & F.col("effective_start_ns").isNotNull()
     growths = faults.filter(has_grown).groupBy("trial").agg(F.count("*").alias("growths"))
     places = (
@@ -87,7 +89,7 @@ def moved_keys(stored: DataFrame, faults: DataFrame) -> DataFrame:
 
 
 def strange_timestamps(stored: DataFrame, events: DataFrame) -> DataFrame:
-    """Records stamped outside the time between the client's first event and its last, by its wall clock."""
+    """Return records with timestamps outside the time between the client's first and last event (its wall clock)."""
     wall_ms = F.expr("wall_ns div 1000000")
     span = (
         events.filter(F.col("wall_ns") > 0)
@@ -104,7 +106,7 @@ def strange_timestamps(stored: DataFrame, events: DataFrame) -> DataFrame:
 
 
 def _rows(found: DataFrame, kind: str, detail: Column | None = None) -> DataFrame:
-    """``found`` (with trial, n, partition, offset) as anomalies of one kind."""
+    """Return ``found`` (with trial, n, partition, offset) as anomalies of one kind."""
     told = F.lit(None) if detail is None else detail
     return found.select(
         "trial", F.lit(kind).alias("kind"), "n", "partition", "offset", told.cast("string").alias("detail")

@@ -1,15 +1,15 @@
-"""Produce attempts, from the packed frames: what was asked, how it was answered, which batch of the log it put there.
+"""Produce attempts, from the packed frames: the request, its response, and the batch that it put into the log.
 
 An attempt is one partition of one Produce request. It *failed* if the client had a reason to send again:
 
-- it was answered with an error;
-- no answer passed on its connection, or the connection had closed by then;
-- the answer passed later than ``request.timeout.ms`` after the request, less what a latency fault may have added;
-- the answer passed while a fault was in effect that withholds answers, or the connection closed within
-  :data:`SLACK_MS` of the answer while any fault was in effect: the answer may not have reached the client.
+- It was answered with an error.
+- No response passed on its connection, or the connection had been closed before.
+- The response passed later than ``request.timeout.ms`` after the request, less what a latency fault may have added.
+- The response passed while a fault that withholds responses was in effect, or the connection closed within
+  :data:`SLACK_MS` of the response while any fault was in effect: the response may not have reached the client.
 
-A request counts from when it came to the witness, however long a rule kept it there. The edges of faults and the
-timeout have a slack of :data:`SLACK_MS`.
+A request counts from its arrival at the witness, however long a rule held it there. The edges of faults and the timeout
+have a tolerance of :data:`SLACK_MS`.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from pyspark.sql import functions as F  # noqa: N812
 SLACK_MS = 500
 NS_PER_MS = 1_000_000
 SLACK_NS = SLACK_MS * NS_PER_MS
-#: Faults that lose an answer only together with its connection; any other kind may withhold answers.
+#: Faults that lose a response only together with its connection. Any other kind may withhold responses.
 NEVER_WITHHOLDS = ("latency", "disconnect", "reset", "refuse")
 
 _EXCHANGE = ("trial", "conn", "correlation_id", "topic", "partition")
@@ -28,10 +28,10 @@ _SAME_BATCH = ("trial", "partition", "batch")
 
 
 def attempts(trials: DataFrame, frames: DataFrame, produce_parts: DataFrame, faults: DataFrame) -> DataFrame:
-    """``trial, frame, conn, broker, partition, asked_ns, base_offset, batch, failure``: a row an attempt.
+    """Return ``trial, frame, conn, broker, partition, asked_ns, base_offset, batch, failure``, one row per attempt.
 
-    ``base_offset`` is null where no answer says that the batch was stored, ``batch`` names the batch by its sequence
-    or its CRC, ``failure`` is a half-sentence or null.
+    ``base_offset`` is null if no response says that the batch was stored. ``batch`` names the batch by its sequence or
+    its CRC. ``failure`` is a clause or null.
     """
     asked = produce_parts.filter(F.col("kind") == "request").select(
         *_EXCHANGE,
@@ -65,10 +65,11 @@ def attempts(trials: DataFrame, frames: DataFrame, produce_parts: DataFrame, fau
 
 
 def origins(attempts: DataFrame, stored: DataFrame) -> DataFrame:
-    """The attempt that put each batch there: ``trial, partition, base_offset, frame, conn, broker, asked_ns, failure``.
+    """Return the attempt that stored each batch.
 
-    By the place in the answer, of several by the last; else by the batch's name: of the batches and the attempts of
-    one name that are left over, the first belongs to the first, and so on. A batch without an attempt is missing.
+    The columns are ``trial, partition, base_offset, frame, conn, broker, asked_ns, failure``. The attempt is matched by
+    the position in the response (if several match, the last one), else by the batch's name: of the remaining batches
+    and attempts with one name, the first belongs to the first, and so on. A batch without an attempt is missing.
     """
     place = ("trial", "partition", "base_offset")
     how = ("frame", "conn", "broker", "asked_ns", "failure")
@@ -101,7 +102,7 @@ def _batch(producer_id: str, epoch: str, sequence: str, crc: str) -> Column:
 
 
 def _windows(faults: DataFrame) -> DataFrame:
-    """``trial, windows[begin_ns, end_ns, withholds, delay_ns]``: the faults as they were in effect, edges and slack."""
+    """Return ``trial, windows[begin_ns, end_ns, withholds, delay_ns]``: the faults in effect, with tolerance."""
     delays_ms = F.map_values(F.from_json("params_json", "map<string,string>"))
     longest_ms = F.array_max(F.transform(delays_ms, lambda told: told.try_cast("long")))
     window = F.struct(
@@ -136,7 +137,7 @@ def _failure() -> Column:
 
 
 def _delay_ns(windows: Column) -> Column:
-    """What latency faults that were in effect between request and answer may have added."""
+    """Return the delay that latency faults in effect between request and response may have added."""
 
     def meets(window: Column) -> Column:
         return (window["begin_ns"] <= F.col("answered_ns")) & (window["end_ns"] >= F.col("asked_ns"))

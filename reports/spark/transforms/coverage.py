@@ -7,7 +7,7 @@ from pyspark.sql import functions as F  # noqa: N812
 
 
 def coverage(trials: DataFrame, requirements: DataFrame) -> DataFrame:
-    """``id, level, client, verdict, trials, findings``: one row for each verdict that the requirement had there."""
+    """Return ``id, level, client, verdict, trials, findings``, one row for each verdict of a requirement and client."""
     return (
         requirements.join(trials.select("trial", "client"), "trial", how="inner")
         .groupBy("id", "level", "client", "verdict")

@@ -1,9 +1,9 @@
-"""Delivery, counted anew: what was sent and what the client said of it, held against what lies in the log.
+"""Recompute the delivery counts: what was sent and what the client reported, compared with the log.
 
-The counts are those of ``harness.model.rows.Delivery``. ``sent``, of these ``acked``, ``failed`` and ``unknown``: as
-the client reported them. ``in_log``: the records in the log, from any writer. ``lost``, ``duplicated``, ``reordered``,
-``phantom``: the anomalies of that kind (:mod:`reports.spark.transforms.anomalies`), each of which is also compared by
-itself.
+The counts are those of ``harness.model.rows.Delivery``. ``sent``, and of these ``acked``, ``failed`` and ``unknown``:
+as the client reported them. ``in_log``: the records in the log, from any writer. ``lost``, ``duplicated``,
+``reordered``, ``phantom``: the anomalies of that kind (:mod:`reports.spark.transforms.anomalies`), each of which is
+also compared individually.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ COUNTED = ("lost", "duplicated", "reordered", "phantom")
 
 
 def delivery(trials: DataFrame, operations: DataFrame, stored: DataFrame, anomalies: DataFrame) -> DataFrame:
-    """``trial`` and the counts of ``parquet_schema.DELIVERY``: one row for each trial, also for one without rows."""
+    """Return ``trial`` and the counts of ``parquet_schema.DELIVERY``, one row for each trial, even without records."""
     in_log = stored.groupBy("trial").agg(F.count("*").alias("in_log"))
     wrong = anomalies.groupBy("trial").agg(
         *(F.count_if(F.col("kind") == kind).alias(kind) for kind in COUNTED)
@@ -34,7 +34,7 @@ def delivery(trials: DataFrame, operations: DataFrame, stored: DataFrame, anomal
 
 
 def said(operations: DataFrame) -> DataFrame:
-    """``trial, sent, acked, failed, unknown``: the client's word."""
+    """Return ``trial, sent, acked, failed, unknown``, as the client reported them."""
     return operations.groupBy("trial").agg(
         F.count("*").alias("sent"),
         F.count_if(outcome_is("ok")).alias("acked"),

@@ -1,12 +1,13 @@
-"""Which duplicates an at-least-once client could not avoid, recomputed from the frames; compared with the online set.
+"""Find the duplicates that an at-least-once client could not avoid, from the frames. Compared with the online result.
 
-A record that lies in the log more than once is *explained* if each copy was put there by a request of its own, and of
-any two of these the earlier one failed (:mod:`reports.spark.transforms.attempts`). Requests are ordered by when they
-came to the witness; a later one on an older connection to the same broker may have been sent first, so it may be the
-one that failed.
+A record that is in the log more than once is *explained* if each copy was stored by a different request, and of any two
+of these the earlier one failed (:mod:`reports.spark.transforms.attempts`). Requests are ordered by their arrival at the
+witness. A later one on an older connection to the same broker may have been sent first, so it may also be the one that
+failed.
 
-This rule is simpler than that of the online checks, and knows less (nothing of requests that were stopped before the
-broker, or of answers out of turn). So where the two differ the report shows both reasons, and no verdict is withdrawn.
+This rule is simpler than that of the online checks, and uses less information (nothing about requests that were stopped
+before the broker, or about responses out of turn). If the two differ, the report therefore shows both reasons, and no
+verdict is withdrawn.
 """
 
 from __future__ import annotations
@@ -18,14 +19,14 @@ from harness.model.anomaly_row import UNEXPLAINED
 from harness.model.verdicts import Guarantee
 from reports.spark.transforms.agreement import MAX_NAMED
 
-UNSEEN = "no Produce request that the witness saw put a copy there"
-TWICE = "one request held it twice"
+UNSEEN = "no observed Produce request stored one of its copies"
+TWICE = "one request contained it twice"
 
 
 def duplicates(trials: DataFrame, stored: DataFrame, origins: DataFrame) -> DataFrame:
-    """``trial, n, copies, unexplained, why``: a row for each duplicated record of an at-least-once trial.
+    """Return ``trial, n, copies, unexplained, why``, one row per duplicated record of an at-least-once trial.
 
-    ``unexplained`` is the half-sentence that says what is not, null if all is; ``why`` says what failed.
+    ``unexplained`` is a clause about the missing explanation, or null. ``why`` is a clause about the failure.
     """
     judged = trials.filter(F.col("counted") & (F.col("guarantee") == Guarantee.AT_LEAST_ONCE.value))
     of_record = Window.partitionBy("trial", "n")
@@ -47,11 +48,11 @@ def duplicates(trials: DataFrame, stored: DataFrame, origins: DataFrame) -> Data
 
 
 def explanations(trials: DataFrame, duplicates: DataFrame, judged: DataFrame) -> DataFrame:
-    """``trial, duplicated, unexplained, compared, differing, named``.
+    """Return ``trial, duplicated, unexplained, compared, differing, named``.
 
-    How many records are duplicated, and how many of them for no reason. ``compared`` is true where
-    the online judgement stored its own set (the rows of ``judged`` of that kind). ``differing`` records are explained
-    by one judgement alone, and ``named[n, online, spark]`` are the first of them with both reasons.
+    ``duplicated`` records of a trial, and those of them that are ``unexplained``. ``compared`` is true if the online
+    judgement stored its own set (the rows of ``judged`` of that kind). ``differing`` records are explained by only one
+    judgement, and ``named[n, online, spark]`` are the first of them with both reasons.
     """
     online = (
         judged.filter(F.col("kind") == UNEXPLAINED)
@@ -79,7 +80,7 @@ def explanations(trials: DataFrame, duplicates: DataFrame, judged: DataFrame) ->
 
 
 def _request() -> Column:
-    """The request behind a copy; the order of its fields is the order of requests."""
+    """Return the request of a copy. The order of its fields determines the order of requests."""
     return F.struct("asked_ns", "frame", "conn", "broker", "failure").alias("request")
 
 

@@ -1,10 +1,10 @@
-"""How long acknowledgements took, told apart by whether a fault was in effect meanwhile.
+"""The latency of acknowledgements, by whether a fault was in effect.
 
-A send that was made before load began is ``warm-up``: it waited for connections and metadata, and says nothing of
-the rest. Any other belongs to ``during`` if a fault was effective at any moment between its invocation and its
-result, to ``before`` if it was over before the first fault began, else to ``after`` (which holds the gaps between
-two faults too); in a trial whose faults never took effect it is ``calm``. Percentiles are exact, of acknowledged
-sends alone; sends that failed or whose fate is unknown are counted beside them, never averaged in.
+A send that was made before load began is ``warm-up``: it waited for connections and metadata, and says nothing about
+the rest. Any other send belongs to ``during`` if a fault was in effect at any moment between its invocation and its
+result, to ``before`` if it ended before the first fault began, else to ``after`` (which includes the gaps between two
+faults). If no fault of the trial took effect, it is ``calm``. Percentiles are exact, and of acknowledged sends only.
+Sends that failed or whose outcome is unknown are counted separately.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ NS_PER_MS = 1_000_000
 
 
 def classified(trials: DataFrame, operations: DataFrame, faults: DataFrame) -> DataFrame:
-    """``trial, phase, outcome, invoke_ns, complete_ns``: each send with the phase it belongs to."""
+    """Return ``trial, phase, outcome, invoke_ns, complete_ns``: each send with its phase."""
     window = F.struct(F.col("effective_start_ns").alias("start"), F.col("effective_end_ns").alias("end"))
     windows = (
         faults.filter(F.col("effective_start_ns").isNotNull())
@@ -34,7 +34,7 @@ def classified(trials: DataFrame, operations: DataFrame, faults: DataFrame) -> D
 
 
 def phases(classified: DataFrame) -> DataFrame:
-    """``trial, phase, acked, failed, unknown, p50_ms, p95_ms, p99_ms, max_ms``."""
+    """Return ``trial, phase, acked, failed, unknown, p50_ms, p95_ms, p99_ms, max_ms``."""
     return (
         classified.groupBy("trial", "phase")
         .agg(*_counts(), *_percentiles())
@@ -43,7 +43,7 @@ def phases(classified: DataFrame) -> DataFrame:
 
 
 def cells(trials: DataFrame, classified: DataFrame) -> DataFrame:
-    """As :func:`phases`, with all trials of a cell together: ``broker, scenario, guarantee, client, phase, ...``."""
+    """Like :func:`phases`, for all trials of a cell: ``broker, scenario, guarantee, client, phase, ...``."""
     return (
         classified.join(trials.select("trial", *CELL), "trial", how="inner")
         .groupBy(*CELL, "phase")
@@ -53,7 +53,7 @@ def cells(trials: DataFrame, classified: DataFrame) -> DataFrame:
 
 
 def windows(trials: DataFrame, operations: DataFrame) -> DataFrame:
-    """``trial, from_ms, acked, p50_ms, p95_ms, max_ms``: by ``WINDOW_MS`` of the invocation's time since load began."""
+    """Return ``trial, from_ms, acked, p50_ms, p95_ms, max_ms`` per ``WINDOW_MS`` of invocation since load began."""
     since_ns = F.col("invoke_ns") - F.col("load_ns")
     from_ms = F.floor(since_ns / (WINDOW_MS * NS_PER_MS)) * WINDOW_MS
     return (
@@ -66,7 +66,7 @@ def windows(trials: DataFrame, operations: DataFrame) -> DataFrame:
 
 
 def recovery(operations: DataFrame, faults: DataFrame) -> DataFrame:
-    """``trial, index, recovered_ms``: from a fault's end to the first acknowledgement after it, null if none came."""
+    """Return ``trial, index, recovered_ms``: from a fault's end to the next acknowledgement, null if there is none."""
     ended = faults.filter(F.col("effective_end_ns").isNotNull()).select("trial", "index", "effective_end_ns")
     acks = operations.filter(F.col("outcome") == "ok").select(F.col("trial").alias("of"), "complete_ns")
     later = (F.col("trial") == F.col("of")) & (F.col("complete_ns") >= F.col("effective_end_ns"))

@@ -1,4 +1,4 @@
-"""Client x scenario x guarantee: the worst verdict of a cell, and the trials it stands for."""
+"""Client x scenario x guarantee: the worst verdict of a cell, and its trials."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from pyspark.sql import functions as F  # noqa: N812
 
 from harness.model.verdicts import SEVERITY, Verdict
 
-#: What a cell of the matrix is: its trials differ in their seeds alone.
+#: The columns of a matrix cell. Its trials differ only in their seeds.
 CELL = ("broker", "scenario", "guarantee", "client")
 
 
 def published(judged: DataFrame, disagreements: DataFrame) -> DataFrame:
-    """``judged`` (rows with ``trial`` and ``verdict``), with the verdicts that may be published.
+    """Return ``judged`` (rows with ``trial`` and ``verdict``) with the verdicts that may be published.
 
-    That is none for a trial on which the two judgements of delivery disagree.
+    A trial on which the two judgements of delivery disagree becomes a harness-error.
     """
     doubted = disagreements.select("trial").distinct().withColumn("doubted", F.lit(True))
     verdict = F.when(F.col("doubted"), Verdict.HARNESS_ERROR.value).otherwise(F.col("verdict"))
@@ -22,7 +22,7 @@ def published(judged: DataFrame, disagreements: DataFrame) -> DataFrame:
 
 
 def matrix(trials: DataFrame) -> DataFrame:
-    """``broker, scenario, guarantee, client, verdict, trials[seed, verdict, trial]``, one row a cell."""
+    """Return ``broker, scenario, guarantee, client, verdict, trials[seed, verdict, trial]``, one row per cell."""
     return (
         trials.groupBy(*CELL)
         .agg(
@@ -34,5 +34,5 @@ def matrix(trials: DataFrame) -> DataFrame:
 
 
 def severity() -> Column:
-    """The rank of the column ``verdict``, the worst first."""
+    """Return the rank of the column ``verdict``, the worst first."""
     return F.array_position(F.array(*(F.lit(verdict.value) for verdict in SEVERITY)), F.col("verdict"))

@@ -1,4 +1,4 @@
-"""What each client did in each cell, beside the verdicts: none of these numbers passes or fails anybody."""
+"""Measurements of each client in each cell. They do not affect any verdict."""
 
 from __future__ import annotations
 
@@ -11,9 +11,11 @@ from reports.spark.transforms.matrix import CELL
 def measurements(
     trials: DataFrame, delivery: DataFrame, traffic: DataFrame, recovery: DataFrame
 ) -> DataFrame:
-    """``broker, scenario, guarantee, client, trials, duplicated, resent_parts, connections, slowest_recovery_ms``.
+    """Return each cell's measurements.
 
-    Sums over the trials of a cell; the slowest recovery is null where no fault ended before an acknowledgement.
+    The columns are ``broker, scenario, guarantee, client, trials, duplicated, resent_parts, connections,
+    slowest_recovery_ms``. The values are sums over the trials of a cell. The slowest recovery is null if no fault ended
+    before an acknowledgement.
     """
     slowest = recovery.groupBy("trial").agg(F.max("recovered_ms").alias("slowest_ms"))
     return (

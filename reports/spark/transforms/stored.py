@@ -1,7 +1,7 @@
-"""The log's records, each joined with what the client said of it: what all judging of delivery begins with.
+"""The log's records, each joined with the client's report on it: the basis for judging delivery.
 
-A *copy* of record n is a log record with n's intact value, by this run, trial and producer. Control records are no
-records.
+A *copy* of record n is a log record with n's intact value, written by this run, trial and producer. Control records are
+not included.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ _AS_THEY_ARE = (
 
 
 def outcome_is(outcome: str) -> Column:
-    """Of the column ``outcome``."""
+    """Return the condition that the column ``outcome`` has this value."""
     return F.col("outcome") == outcome
 
 
 def stored(trials: DataFrame, operations: DataFrame, log_records: DataFrame) -> DataFrame:
-    """``n, outcome`` and columns of ``log_records``, a row a data record.
+    """Return ``n, outcome`` and columns of ``log_records``, one row per data record.
 
-    ``n`` is null for what is no copy of a record of the trial, ``outcome`` for what nobody sent.
+    ``n`` is null for a record that is not a copy of the trial's records, ``outcome`` for a record that was not sent.
     """
     names = trials.select("trial", F.col("run").alias("own_run"), F.col("topic").alias("own_topic"))
     own = (

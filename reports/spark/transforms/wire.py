@@ -1,9 +1,9 @@
-"""What the witness saw of producing: requests, answers, records that were sent again.
+"""The witness's view of producing: requests, responses, and records that were sent again.
 
-A part of a Produce request sends again if one of two things is true. Its very bytes passed the witness before: the
-CRC covers producer id, epoch, sequence and all records, so it names the batch. Or the batch that was stored for it
-holds a further copy of a record that lies in the log already: so retries are seen of clients that build their
-batches anew. (A batch that was built anew and whose first attempt never reached the broker is not seen.)
+A part of a Produce request counts as sent again in two cases. In the first, its exact bytes passed the witness before:
+the CRC covers producer id, epoch, sequence and all records, so it identifies the batch. In the second, the batch that
+was stored for it contains another copy of a record that is already in the log, which detects the retries of clients
+that rebuild their batches. (A rebuilt batch whose first attempt never reached the broker is not detected.)
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ PART = ("trial", "frame", "partition")
 
 
 def resent(produce_parts: DataFrame, stored: DataFrame) -> DataFrame:
-    """``trial, frame, partition``: the parts of Produce requests that send again; ``stored``: see ``delivery``."""
+    """Return ``trial, frame, partition`` of request parts that send again. ``stored``: see ``delivery``."""
     return same_bytes(produce_parts).union(further_copies(produce_parts, stored)).distinct().select(*PART)
 
 
 def same_bytes(produce_parts: DataFrame) -> DataFrame:
-    """``trial, frame, partition``: the parts whose CRC has passed in an earlier request."""
+    """Return ``trial, frame, partition`` of the parts whose CRC has passed in an earlier request."""
     same_batch = Window.partitionBy("trial", "partition", "crc").orderBy("t_ns", "frame")
     return (
         produce_parts.filter((F.col("kind") == "request") & F.col("crc").isNotNull())
@@ -31,7 +31,7 @@ def same_bytes(produce_parts: DataFrame) -> DataFrame:
 
 
 def further_copies(produce_parts: DataFrame, stored: DataFrame) -> DataFrame:
-    """``trial, frame, partition``: the parts that were answered with the place of a batch that repeats a record."""
+    """Return ``trial, frame, partition`` of the parts whose response names a batch that repeats a record."""
     exchange = ("trial", "broker", "conn", "correlation_id", "partition")
     requests = produce_parts.filter(F.col("kind") == "request").select(*exchange, "frame")
     answers = produce_parts.filter((F.col("kind") == "response") & (F.col("base_offset") >= 0))
@@ -51,7 +51,7 @@ def further_copies(produce_parts: DataFrame, stored: DataFrame) -> DataFrame:
 
 
 def traffic(frames: DataFrame, resent: DataFrame) -> DataFrame:
-    """``trial, connections, produce_requests, produce_responses, produce_errors, resent_parts``."""
+    """Return ``trial, connections, produce_requests, produce_responses, produce_errors, resent_parts``."""
     again = resent.groupBy("trial").agg(F.count("*").alias("resent_parts"))
     produce = F.col("api") == "Produce"
     return (

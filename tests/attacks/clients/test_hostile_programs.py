@@ -109,7 +109,7 @@ def left(told: Attacked) -> list[psutil.Process]:
     ("name", "sentence"),
     [
         ("floods_lines", "lines on stdout, got"),
-        ("never_ends_its_line", "expected lines of at most 8,388,608 bytes: it floods"),
+        ("never_ends_its_line", "expected lines of at most 8,388,608 bytes, got a longer one"),
         ("nests_deep", "it is nested more than 32 levels deep"),
         ("names_many_events", "got more than 100 other names"),
         ("names_long_events", "bytes on stdout, got"),

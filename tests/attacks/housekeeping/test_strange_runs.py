@@ -121,7 +121,7 @@ def test_what_is_no_folder_is_no_run(runs_folder, prune) -> None:
         listening.bind(os.path.relpath(runs_folder / "20260104"))
     code, gone, said = prune()
     assert (code, gone) == (0, ["20260101"])
-    assert said.count("it is no folder") == 3
+    assert said.count("it is not a folder") == 3
 
 
 MARKS: dict[str, Callable[[Path, Path], object]] = {
@@ -223,7 +223,7 @@ def test_a_link_that_takes_a_run_s_place_meanwhile_is_not_followed(runs_folder, 
     thing = Found(Kind.RUN, folder, 0)
     folder.rename(runs_folder / "moved")
     folder.symlink_to(outside / "20250101")
-    assert "could not be removed whole" in removal.remove(thing)
+    assert "could not be removed completely" in removal.remove(thing)
     assert folder.is_symlink()
 
 
@@ -238,7 +238,7 @@ def test_nor_one_that_takes_it_while_the_run_is_being_removed(runs_folder, outsi
             yield descriptor
 
     monkeypatch.setitem(removal._WAYS, Kind.RUN, (swapped, removal._remove_run))
-    assert "could not be removed whole" in removal.remove(Found(Kind.RUN, folder, 0))
+    assert "could not be removed completely" in removal.remove(Found(Kind.RUN, folder, 0))
     assert list((runs_folder / "moved").iterdir()) == []
 
 
@@ -310,5 +310,5 @@ def test_one_that_fails_does_not_keep_the_others_and_is_exit_3(runs_folder, monk
     monkeypatch.setattr(os, "unlink", refused)
     code, gone, said = prune()
     assert (code, gone) == (3, ["20260101", "20260103"])
-    assert "20260102: it could not be removed whole: Read-only file system" in said
+    assert "20260102: it could not be removed completely: Read-only file system" in said
     assert (runs_folder / "latest").read_text() == "20260102\n"

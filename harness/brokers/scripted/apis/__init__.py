@@ -1,1 +1,1 @@
-"""One API a file: each has ``handle(state, request)``, which gives an Answer or raises Closed."""
+"""One API per module. Each has ``handle(state, request)``, which returns an Answer or raises Closed."""

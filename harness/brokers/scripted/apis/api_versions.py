@@ -1,4 +1,4 @@
-"""ApiVersions: what the broker offers. A version that it does not know is answered in version 0 (KIP-511)."""
+"""ApiVersions: the versions that the broker supports. An unsupported version is answered in version 0 (KIP-511)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _NAMED_FROM_VERSION: Final = 3
 
 
 def handle(state: ClusterState, request: Request) -> Answer:
-    """INVALID_REQUEST where the client's name or version is not well formed."""
+    """Handle the request. The error is INVALID_REQUEST if the client's software name or version is malformed."""
     code, is_well_named = ErrorCode.none, True
     if request.version >= _NAMED_FROM_VERSION and not _is_well_named(request.body):
         code, is_well_named = ErrorCode.invalid_request, False
@@ -35,7 +35,7 @@ def handle(state: ClusterState, request: Request) -> Answer:
 
 
 def unsupported(state: ClusterState, header: RequestHeader, now_ns: int) -> Answer:
-    """To a version that is not offered: version 0, with the one range that the client needs."""
+    """Answer an unsupported version in version 0, with only the range of ApiVersions."""
     offered = {int(Api.API_VERSIONS): state.release.ranges[Api.API_VERSIONS]}
     message = _message(0, ErrorCode.unsupported_version, offered, 0)
     return Answer(encode_response(message, header.correlation_id), now_ns)
@@ -49,7 +49,7 @@ def _is_well_named(body: Any) -> bool:
 
 @cache
 def _of_release(version: int, code: ErrorCode, release: str, throttle_ms: int) -> Any:
-    """Made once: it is long, and each client asks each broker on each connection."""
+    """Return the response of a release. It is cached because it is long, and requested on every connection."""
     return _message(version, code, RELEASES[release].ranges, throttle_ms)
 
 

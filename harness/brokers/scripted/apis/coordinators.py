@@ -1,4 +1,4 @@
-"""Which broker coordinates a group or a transactional id: a leader of one of its internal topic's partitions."""
+"""Which broker coordinates a group or a transactional id: the leader of a partition of the internal topic."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _PARTITIONS: Final = 50
 
 
 def coordinator(state: ClusterState, key: str) -> int:
-    """The node for a key, NO_NODE where none is to be had. It changes when nodes go and come."""
+    """Return the node for a key, or NO_NODE if none is available. It changes when nodes stop or start."""
     alive = state.alive()
     if not alive or not state.settings.coordinator_available:
         return NO_NODE

@@ -1,4 +1,4 @@
-"""FindCoordinator: who coordinates a group or a transactional id; many keys at once from version 4 on (KIP-699)."""
+"""FindCoordinator: the coordinator of a group or transactional id; of many keys from version 4 on (KIP-699)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _BATCHED_FROM_VERSION: Final = 4
 
 
 def handle(state: ClusterState, request: Request) -> Answer:
-    """COORDINATOR_NOT_AVAILABLE where there is none at the moment."""
+    """Handle the request. The error is COORDINATOR_NOT_AVAILABLE if there is no coordinator at the moment."""
     body, version = request.body, request.version
     error = state.take_error(Api.FIND_COORDINATOR) if state.injected else None
     key_type = int(getattr(body, "key_type", _GROUP))

@@ -1,7 +1,7 @@
-"""InitProducerId: a new producer id each time, or for a transactional id the same one with its epoch bumped.
+"""InitProducerId: a new producer id each time, or a transactional id's producer id with its epoch bumped.
 
-Without a transactional id the ids and epochs that the client sends along are checked for form alone: an idempotent
-producer bumps its own epoch (KIP-360).
+Without a transactional id, the producer id and epoch in the request are only validated: an idempotent producer bumps
+its own epoch (KIP-360).
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from harness.wire.apis import Api
 from harness.wire.messages import encode_response
 from harness.wire.records import NO_PRODUCER_EPOCH, NO_PRODUCER_ID
 
-#: The last epoch that is handed out; ``TransactionMetadata#isEpochExhausted``.
+#: The last epoch that is assigned; ``TransactionMetadata#isEpochExhausted``.
 LAST_EPOCH: Final = 2**15 - 2
 _FENCED_FROM_VERSION: Final = 4
 
 
 def handle(state: ClusterState, request: Request) -> Answer:
-    """The id and epoch, or the error code alone."""
+    """Handle the request: respond with the id and epoch, or with only an error code."""
     producer_id, epoch, code = NO_PRODUCER_ID, NO_PRODUCER_EPOCH, ErrorCode.none
     error = state.take_error(Api.INIT_PRODUCER_ID) if state.injected else None
     if error is not None:
@@ -90,11 +90,11 @@ def _assign_transactional(
 def _bump(
     state: ClusterState, request: Request, known: TransactionalProducer, expected: tuple[int, int] | None
 ) -> tuple[int, int]:
-    """The next epoch, or a new id after the last one; a client that expects another is fenced (KIP-360)."""
+    """Return the next epoch, or a new id after the last epoch. Another expected epoch is fenced (KIP-360)."""
     is_new = known.producer_epoch == NO_PRODUCER_EPOCH
     if expected is not None and not is_new and expected != (known.producer_id, known.producer_epoch):
         if expected == (known.last_producer_id, known.last_producer_epoch):
-            return known.producer_id, known.producer_epoch  # an attempt whose answer was lost
+            return known.producer_id, known.producer_epoch  # a retry of an attempt whose response was lost
         raise Refused(ErrorCode.producer_fenced)
     is_retryable = expected is not None
     known.last_producer_id = known.producer_id if is_retryable else NO_PRODUCER_ID

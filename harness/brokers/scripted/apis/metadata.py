@@ -1,7 +1,7 @@
-"""Metadata: the brokers that are alive, and of the topics asked for who leads which partition in which epoch.
+"""Metadata: the live brokers, and the leader and leader epoch of each partition of the requested topics.
 
-Before version 12 topics are asked for by name; from 12 on by name or by id. Version 0 asks for all with an empty list,
-later ones with a null one.
+Topics are requested by name before version 12, and by name or id from version 12 on. A request for all topics has an
+empty list in version 0 and a null list in later versions.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _NO_CONTROLLER: Final = -1
 
 
 def handle(state: ClusterState, request: Request) -> Answer:
-    """Errors stand at the topic (3, 17, 29, 100) or at the partition (5: it has no leader)."""
+    """Handle the request. Errors belong to a topic (3, 17, 29, 100) or to a partition (5: it has no leader)."""
     version = request.version
     if version < _IDS_FROM_VERSION and _asks_by_id(request.body):
         return _refused(request)
@@ -51,12 +51,12 @@ def handle(state: ClusterState, request: Request) -> Answer:
 
 
 def _asks_by_id(body: Any) -> bool:
-    """Versions 10 and 11 have a field for the id already, and no broker takes it."""
+    """Return whether topics are requested by id. Versions 10 and 11 have the field, but no broker accepts it."""
     return any(each.name is None or getattr(each, "topic_id", None) for each in body.topics or ())
 
 
 def _refused(request: Request) -> Answer:
-    """INVALID_REQUEST for each topic as it was asked for, and nothing else."""
+    """Answer INVALID_REQUEST for each requested topic, without any other content."""
     make = maker(Api.METADATA, request.version, "MetadataResponseTopic")
     topics = tuple(
         make(
@@ -98,7 +98,7 @@ def _topics(state: ClusterState, request: Request, error: InjectedError | None) 
 
 
 def _asked(state: ClusterState, request: Request) -> Iterator[tuple[str | None, UUID, ErrorCode]]:
-    """(name, id, error) of each topic that the answer is about, each once."""
+    """Yield (name, id, error) of each topic in the response, without duplicates."""
     body, denied = request.body, state.settings.denied_topics
     if body.topics is None or (request.version == 0 and not body.topics):
         for topic in state.topics.values():
@@ -129,7 +129,7 @@ def _by_name(state: ClusterState, body: Any, name: str) -> tuple[str, UUID, Erro
         return name, _NO_ID, ErrorCode.invalid_topic_exception
     settings = state.settings
     if settings.auto_create_topics_enable and getattr(body, "allow_auto_topic_creation", True):
-        # The topic is there a moment later: the client is told to ask again.
+        # The topic exists a moment later, and the error makes the client ask again.
         state.add_topic(name, settings.num_partitions, {}, min(3, len(state.nodes)))
     return name, _NO_ID, ErrorCode.unknown_topic_or_partition
 

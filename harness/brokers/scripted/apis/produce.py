@@ -1,7 +1,7 @@
-"""Produce: each partition's batch is appended or refused on its own; the answer waits for all of them.
+"""Produce: each partition's batch is accepted or rejected separately. The response waits for all of them.
 
-A partition that a request names twice is answered once: of what it brings for it the last is appended. With acks=0
-there is no answer, and an error closes the connection: the client has no other way to hear of it.
+If a request lists a partition twice, the response contains it once, and only the last batch for it is appended. With
+acks=0 there is no response, and an error closes the connection, which is the only way to signal it.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _LEADERS_FROM_VERSION: Final = 10
 _RECORD_ERRORS_FROM_VERSION: Final = 8
 _MAGIC_AT: Final = 16
 _ATTRIBUTES_AT: Final = 22
-#: Refusals that the broker reports without the log's start offset.
+#: Errors that the broker reports without the log's start offset.
 _WITHOUT_LOG_START: Final = frozenset(
     {
         ErrorCode.unknown_topic_or_partition,
@@ -44,7 +44,7 @@ _WITHOUT_LOG_START: Final = frozenset(
 
 @dataclass(slots=True)
 class _Brought:
-    """What a request brings for one partition; ``refused`` is answered even where another batch was good."""
+    """A request's data for one partition. ``refused`` is the response even if another batch was valid."""
 
     index: int
     batch: bytes | None = None
@@ -53,7 +53,7 @@ class _Brought:
 
 @dataclass(slots=True)
 class _Outcome:
-    """What became of one partition of a request."""
+    """The result for one partition of a request."""
 
     index: int
     code: ErrorCode = _OK
@@ -67,7 +67,7 @@ class _Outcome:
 
 
 def handle(state: ClusterState, request: Request) -> Answer:
-    """Raises Closed for an error under acks=0."""
+    """Handle the request. Raises Closed for an error with acks=0."""
     body, version = request.body, request.version
     error = state.take_error(Api.PRODUCE, _indexes(body)) if state.injected else None
     topics, whole = _by_topic(body, version)
@@ -96,9 +96,10 @@ _Parts = dict[int, _Brought]
 
 
 def _by_topic(body: Any, version: int) -> tuple[list[tuple[Any, _Parts]], ErrorCode]:
-    """Each topic once, and for it each partition once. A batch of a form that no partition takes is refused already.
+    """Return each topic once with each of its partitions once, and the error that applies to all partitions.
 
-    Then the error of every partition at once: looking for transactional batches ends at what looks like no batch.
+    A batch that no partition would accept is already rejected here. An error for all partitions arises because the
+    broker's search for transactional batches ends at the first malformed batch.
     """
     topics: dict[Any, tuple[Any, _Parts]] = {}
     whole: ErrorCode | None = None
@@ -118,7 +119,7 @@ def _by_topic(body: Any, version: int) -> tuple[list[tuple[Any, _Parts]], ErrorC
 def _bring(
     brought: _Brought, records: bytes | None, version: int, transactional_id: str | None
 ) -> ErrorCode | None:
-    """Take one batch for a partition; what it means for all partitions of the request, None where nothing."""
+    """Add one batch for a partition. Return the error code that it implies for the whole request, or None."""
     try:
         size_bytes = first_batch_bytes(records)
     except Refused as refused:
@@ -128,7 +129,7 @@ def _bring(
         brought.batch = only_batch(records, size_bytes, version)
     except Refused as refused:
         brought.refused = refused
-    # A shorter one has no such bit, nor has one of an older format.
+    # A shorter batch does not have this bit, and neither does one of an older format.
     if not records or size_bytes <= _ATTRIBUTES_AT or records[_MAGIC_AT] != MAGIC:
         return None
     if not records[_ATTRIBUTES_AT] & TRANSACTIONAL:
@@ -141,7 +142,7 @@ def _indexes(body: Any) -> frozenset[int]:
 
 
 def _topic(state: ClusterState, asked: Any, version: int) -> tuple[Topic | None, ErrorCode]:
-    """The topic, or the error code of there being none."""
+    """Return the topic, or the error code for its absence."""
     denied = state.settings.denied_topics
     if version >= _IDS_FROM_VERSION:
         topic = state.topics_by_id.get(asked.topic_id) if asked.topic_id is not None else None
@@ -187,7 +188,7 @@ def _outcome(
 
 
 def _hint(topic: Topic, outcome: _Outcome) -> None:
-    """Who leads instead (KIP-951, MET-09)."""
+    """Set the current leader (KIP-951, MET-09)."""
     if 0 <= outcome.index < len(topic.partitions):
         partition = topic.partitions[outcome.index]
         outcome.leader = (partition.leader, partition.leader_epoch)
@@ -213,7 +214,7 @@ def _append(request: Request, topic: Topic, partition: Partition, batch: bytes, 
 
 
 def _may_append(request: Request, topic: Topic, partition: Partition, data: bytes) -> bool:
-    """True, or raises Refused: what is asked before the log is."""
+    """Return True, or raise Refused: the checks that precede those of the log."""
     acks = request.body.acks
     if acks not in (_ALL, 0, 1):
         raise Refused(ErrorCode.invalid_required_acks)
@@ -229,7 +230,7 @@ def _may_append(request: Request, topic: Topic, partition: Partition, data: byte
 
 
 def _wait(request: Request, outcome: _Outcome) -> None:
-    """Until the ISR has it, or until the request's timeout: then it is in the log all the same."""
+    """Delay the response until the request's timeout. The batch is in the log nevertheless."""
     timeout_ms = max(0, request.body.timeout // milliseconds(1))
     outcome.code = ErrorCode.request_timed_out
     outcome.ready_ns = request.now_ns + timeout_ms * NS_PER_MS
@@ -285,7 +286,7 @@ def _explained(version: int, outcome: _Outcome) -> dict[str, Any]:
 
 
 def _endpoints(state: ClusterState, version: int, leaders: list[int]) -> tuple[Any, ...]:
-    """The addresses of the leaders that are named, each once, of those that are alive."""
+    """Return the addresses of the live nodes among ``leaders``, without duplicates."""
     entry = maker(Api.PRODUCE, version, "NodeEndpoint")
     nodes = [state.nodes[node_id] for node_id in sorted(set(leaders)) if node_id in state.nodes]
     return tuple(

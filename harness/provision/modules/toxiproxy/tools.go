@@ -1,6 +1,6 @@
 //go:build tools
 
-// Package tools has Go know which program go.mod and go.sum are for.
+// Package tools declares which program go.mod and go.sum belong to.
 package tools
 
 import _ "github.com/Shopify/toxiproxy/v2/cmd/server"
