@@ -7,6 +7,7 @@ from typing import Any
 
 from clients.reference.config.producer_config import ProducerConfig
 from clients.reference.producer.producer import Components
+from clients.seeding.mutant import Mutant
 
 
 class Lenient(ProducerConfig):
@@ -20,4 +21,9 @@ class Lenient(ProducerConfig):
         return super().from_mapping(settings, **more)
 
 
-COMPONENTS = Components(config=Lenient)
+MUTANT = Mutant(
+    "takes acks that contradict the idempotence that was asked for",
+    Components(config=Lenient),
+    caught_by=("state_transitions/idempotence_that_was_asked_for_refuses_what_breaks_it",),
+    breaks=("CLI-CFG-01",),
+)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from clients.reference.producer.producer import Components
 from clients.reference.producer.producer_batch import NO_OFFSET, NO_TIMESTAMP, ProducerBatch
 from clients.reference.producer.sender import Sender
+from clients.seeding.mutant import Mutant
+from harness.model.verdicts import Guarantee
 
 
 class HastySender(Sender):
@@ -16,4 +18,16 @@ class HastySender(Sender):
             self._end(batch)
 
 
-COMPONENTS = Components(sender=HastySender)
+MUTANT = Mutant(
+    "reports a record as written as soon as it was sent",
+    Components(sender=HastySender),
+    caught_by=(
+        "lost",
+        "early-ack",
+        "delivery/at_least_once",
+        "timeout_expiry/each_send_ends_once_and_in_time",
+    ),
+    breaks=("E2E-DEL-01",),
+    scenario="produce/disconnect",
+    guarantee=Guarantee.AT_LEAST_ONCE,
+)

@@ -8,6 +8,7 @@ from typing import Any
 
 from clients.reference.config.producer_config import ProducerConfig
 from clients.reference.producer.producer import Components
+from clients.seeding.mutant import Mutant
 
 
 class Modest(ProducerConfig):
@@ -19,4 +20,9 @@ class Modest(ProducerConfig):
         return replace(config, acks=1) if config.acks == -1 else config
 
 
-COMPONENTS = Components(config=Modest)
+MUTANT = Mutant(
+    "asks for acks=1 where all is wanted",
+    Components(config=Modest),
+    caught_by=("delivery/acks_are_what_was_asked_for", "not-as-configured"),
+    breaks=("PRD-SND-16",),
+)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from clients.mutants.rebuilt import rebuilt
 from clients.reference.producer.producer import Components
 from clients.reference.producer.producer_batch import ProducerBatch
+from clients.seeding.mutant import Mutant
+from clients.seeding.rebuilt import rebuilt
+from harness.model.verdicts import Guarantee
 from harness.wire.records import Record
 
 
@@ -23,4 +25,11 @@ def _labelled(records: list[Record]) -> list[Record]:
     return [replace(first, headers=(*first.headers, ("retried", b"1"))), *others]
 
 
-COMPONENTS = Components(batch=Labelled)
+MUTANT = Mutant(
+    "adds a header to a record when it sends a batch again",
+    Components(batch=Labelled),
+    caught_by=("corrupted",),
+    breaks=("PRD-ACC-12",),
+    scenario="produce/dropped-response",
+    guarantee=Guarantee.AT_LEAST_ONCE,
+)

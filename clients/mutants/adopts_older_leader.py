@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from clients.reference.metadata.metadata import Metadata, TopicPartition
 from clients.reference.ports import Node
 from clients.reference.producer.producer import Components
+from clients.seeding.mutant import Mutant
 
 
 class Adopting(Metadata):
@@ -19,4 +20,9 @@ class Adopting(Metadata):
         return super().update_partition_leadership(leaders, nodes, now_ms)
 
 
-COMPONENTS = Components(metadata=Adopting)
+MUTANT = Mutant(
+    "adopts a leader from a refusal even if a newer one is known",
+    Components(metadata=Adopting),
+    caught_by=("state_transitions/NewsOfTheClusterIsBelievedWhenItIsNewer",),
+    breaks=("MET-09",),
+)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from clients.reference.producer.producer import Components
 from clients.reference.producer.transaction_manager import TransactionManager
+from clients.seeding.mutant import Mutant
 
 
 class Sweeping(TransactionManager):
@@ -16,4 +17,9 @@ class Sweeping(TransactionManager):
         super()._bump_epoch(now_ms)
 
 
-COMPONENTS = Components(transaction_manager=Sweeping)
+MUTANT = Mutant(
+    "begins every partition anew when one needs a higher epoch",
+    Components(transaction_manager=Sweeping),
+    caught_by=("state_transitions/EachRecordIsStoredOnceAndInOrder",),
+    breaks=("PRD-IDM-10",),
+)

@@ -6,6 +6,7 @@ from clients.reference.common.requests import ClientRequest
 from clients.reference.network.api_versions import ApiVersions
 from clients.reference.network.network_client import NetworkClient
 from clients.reference.producer.producer import Components
+from clients.seeding.mutant import Mutant
 from harness.wire.messages import client_versions
 
 
@@ -23,4 +24,12 @@ class ModernClient(NetworkClient):
     api_versions = OwnVersions
 
 
-COMPONENTS = Components(network_client=ModernClient)
+MUTANT = Mutant(
+    "speaks its own newest versions, whatever the broker offers",
+    Components(network_client=ModernClient),
+    caught_by=(
+        "delivery/a_request_has_a_version_that_both_know",
+        "delivery/without_a_common_version_nothing_is_written",
+    ),
+    breaks=("NET-CON-04",),
+)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from clients.reference.network.network_client import NetworkClient
 from clients.reference.producer.producer import Components
+from clients.seeding.mutant import Mutant
 from harness.wire.headers import read_response_header
 
 
@@ -18,4 +19,9 @@ class CredulousClient(NetworkClient):
         super()._handle_received(node_id, payload, now_ms)
 
 
-COMPONENTS = Components(network_client=CredulousClient)
+MUTANT = Mutant(
+    "takes the next response of a connection for the answer to its oldest request, unseen",
+    Components(network_client=CredulousClient),
+    caught_by=("delivery/an_answer_to_another_request_is_none",),
+    breaks=("NET-INF-01",),
+)

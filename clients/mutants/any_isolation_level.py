@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from clients.mutants.variant import ForgivingConfig, Variant
+from clients.seeding.mutant import Mutant
+from clients.seeding.variant import ForgivingConfig, Variant
 
 
 class Isolated(ForgivingConfig):
@@ -11,4 +12,9 @@ class Isolated(ForgivingConfig):
     forgives = ("isolation.level",)
 
 
-COMPONENTS = Variant(consumer_config=Isolated)
+MUTANT = Mutant(
+    "passes over an isolation.level that is not listed",
+    Variant(consumer_config=Isolated),
+    caught_by=("state_transitions/isolation_and_reset_take_their_listed_values",),
+    breaks=("CLI-CFG-09",),
+)

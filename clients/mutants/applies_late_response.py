@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from clients.reference.producer.producer import Components
 from clients.reference.producer.producer_batch import BatchResult, ProducerBatch
+from clients.seeding.mutant import Mutant
 
 
 class Reconsidering(ProducerBatch):
@@ -15,4 +16,12 @@ class Reconsidering(ProducerBatch):
         return True
 
 
-COMPONENTS = Components(batch=Reconsidering)
+MUTANT = Mutant(
+    "makes a failed batch a success when its answer comes late",
+    Components(batch=Reconsidering),
+    caught_by=(
+        "state_transitions/a_batch_takes_one_final_state",
+        "timeout_expiry/what_was_given_up_stays_given_up",
+    ),
+    breaks=("PRD-FIN-02",),
+)

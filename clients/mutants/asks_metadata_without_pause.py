@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from clients.reference.metadata.metadata import Metadata
 from clients.reference.producer.producer import Components
+from clients.seeding.mutant import Mutant
 
 
 class RestlessMetadata(Metadata):
@@ -14,4 +15,12 @@ class RestlessMetadata(Metadata):
         self._backoff_until_ms = now_ms
 
 
-COMPONENTS = Components(metadata=RestlessMetadata)
+MUTANT = Mutant(
+    "repeats a Metadata request that failed without a backoff",
+    Components(metadata=RestlessMetadata),
+    caught_by=(
+        "state_transitions/NewsOfTheClusterIsBelievedWhenItIsNewer",
+        "timeout_expiry/failed_questions_are_spaced",
+    ),
+    breaks=("MET-02",),
+)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from clients.reference.producer.blocked_sends import BlockedSend, BlockedSends
 from clients.reference.producer.producer import Components
+from clients.seeding.mutant import Mutant
 
 
 class AskingOnce(BlockedSends):
@@ -13,4 +14,9 @@ class AskingOnce(BlockedSends):
         """The first answer was one."""
 
 
-COMPONENTS = Components(blocked_sends=AskingOnce)
+MUTANT = Mutant(
+    "asks once for a partition that does not exist yet",
+    Components(blocked_sends=AskingOnce),
+    caught_by=("timeout_expiry/a_partition_that_appears_is_found",),
+    breaks=("MET-12",),
+)

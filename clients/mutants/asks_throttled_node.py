@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from clients.reference.network.network_client import NetworkClient
 from clients.reference.producer.producer import Components
+from clients.seeding.mutant import Mutant
 
 
 class IndiscriminateClient(NetworkClient):
@@ -13,4 +14,9 @@ class IndiscriminateClient(NetworkClient):
         return min(self._metadata.nodes, key=self._in_flight.count, default=None)
 
 
-COMPONENTS = Components(network_client=IndiscriminateClient)
+MUTANT = Mutant(
+    "asks the node with the fewest requests, in whatever state it is",
+    Components(network_client=IndiscriminateClient),
+    caught_by=("state_transitions/ConnectionsWalkTheirStates", "delivery/a_throttled_node_is_asked_nothing"),
+    breaks=("NET-CON-13",),
+)

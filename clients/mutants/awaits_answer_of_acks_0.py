@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from clients.reference.network.network_client import NetworkClient
 from clients.reference.producer.producer import Components
+from clients.seeding.mutant import Mutant
 
 
 class WaitingClient(NetworkClient):
@@ -13,4 +14,9 @@ class WaitingClient(NetworkClient):
         self._in_flight.newest(node_id).sent = True
 
 
-COMPONENTS = Components(network_client=WaitingClient)
+MUTANT = Mutant(
+    "waits for the answer to a request without acknowledgement",
+    Components(network_client=WaitingClient),
+    caught_by=("state_transitions/RequestsEndOnceAndInOrder",),
+    breaks=("NET-INF-05",),
+)

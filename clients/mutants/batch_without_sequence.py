@@ -5,6 +5,7 @@ from __future__ import annotations
 from clients.reference.producer.producer import Components
 from clients.reference.producer.producer_batch import NO_PRODUCER_ID, NO_SEQUENCE, ProducerBatch
 from clients.reference.producer.transaction_manager import TransactionManager
+from clients.seeding.mutant import Mutant
 
 
 class Forgetful(TransactionManager):
@@ -16,4 +17,9 @@ class Forgetful(TransactionManager):
             batch.assign_sequence(NO_PRODUCER_ID, NO_SEQUENCE)
 
 
-COMPONENTS = Components(transaction_manager=Forgetful)
+MUTANT = Mutant(
+    "sends every third batch without a producer id and sequence numbers",
+    Components(transaction_manager=Forgetful),
+    caught_by=("state_transitions/EachRecordIsStoredOnceAndInOrder", "sequence", "producer-identity"),
+    breaks=("PRD-IDM-01",),
+)

@@ -6,6 +6,7 @@ from clients.reference.producer.producer import Components
 from clients.reference.producer.producer_batch import ProducerBatch, ProducerId
 from clients.reference.producer.sequences import PartitionSequences
 from clients.reference.producer.transaction_manager import TransactionManager
+from clients.seeding.mutant import Mutant
 
 IDLE_MS = 600_000
 
@@ -28,4 +29,9 @@ class RestedManager(TransactionManager):
     partition_sequences = Rested
 
 
-COMPONENTS = Components(transaction_manager=RestedManager)
+MUTANT = Mutant(
+    "begins a partition at sequence 0 again after ten idle minutes",
+    Components(transaction_manager=RestedManager),
+    caught_by=("delivery/a_forgotten_producer_goes_on",),
+    breaks=("PRD-IDM-15",),
+)

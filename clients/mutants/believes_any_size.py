@@ -5,6 +5,7 @@ from __future__ import annotations
 from clients.reference.network.channel import Channel
 from clients.reference.ports import ChannelState
 from clients.reference.producer.producer import Components
+from clients.seeding.mutant import Mutant
 
 
 class Credulous(Channel):
@@ -15,4 +16,9 @@ class Credulous(Channel):
             super().end(detail, state)
 
 
-COMPONENTS = Components(channel=Credulous)
+MUTANT = Mutant(
+    "waits for a frame of a size that cannot be",
+    Components(channel=Credulous),
+    caught_by=("state_transitions/an_impossible_size_ends_the_connection",),
+    breaks=("NET-INF-10",),
+)

@@ -7,6 +7,7 @@ from uuid import UUID
 from clients.reference.metadata.metadata import Metadata
 from clients.reference.metadata.topic_metadata import LeaderEpochs, TopicPartition
 from clients.reference.producer.producer import Components
+from clients.seeding.mutant import Mutant
 
 
 class NoMemory(LeaderEpochs):
@@ -23,4 +24,9 @@ class GullibleMetadata(Metadata):
     leader_epochs = NoMemory
 
 
-COMPONENTS = Components(metadata=GullibleMetadata)
+MUTANT = Mutant(
+    "believes the last Metadata answer, also one with an older leader epoch",
+    Components(metadata=GullibleMetadata),
+    caught_by=("state_transitions/NewsOfTheClusterIsBelievedWhenItIsNewer",),
+    breaks=("MET-04",),
+)

@@ -8,6 +8,7 @@ from clients.reference.common.requests import PartitionResponse
 from clients.reference.producer.producer import Components
 from clients.reference.producer.producer_batch import ProducerBatch
 from clients.reference.producer.sender import Sender
+from clients.seeding.mutant import Mutant
 from harness.wire.error_table import KafkaError
 
 
@@ -20,4 +21,9 @@ class Blaming(Sender):
         super()._fail_batch(batch, error, replace(answer, record_errors=()), now_ms)
 
 
-COMPONENTS = Components(sender=Blaming)
+MUTANT = Mutant(
+    "blames every record of a batch for the bad ones in it",
+    Components(sender=Blaming),
+    caught_by=("delivery/only_bad_records_are_blamed",),
+    breaks=("PRD-SND-12",),
+)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from clients.reference.producer.producer import Components
 from clients.reference.producer.transaction_manager import TransactionManager
+from clients.seeding.mutant import Mutant
 
 
 class AsJava(TransactionManager):
@@ -15,4 +16,9 @@ class AsJava(TransactionManager):
         )
 
 
-COMPONENTS = Components(transaction_manager=AsJava)
+MUTANT = Mutant(
+    "gives a batch that may be stored a new identity, as Java does",
+    Components(transaction_manager=AsJava),
+    caught_by=("delivery/what_may_be_stored_keeps_its_numbers",),
+    breaks=("PRD-IDM-03",),
+)

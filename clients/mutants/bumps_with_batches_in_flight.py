@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from clients.reference.producer.producer import Components
 from clients.reference.producer.transaction_manager import TransactionManager
+from clients.seeding.mutant import Mutant
 
 
 class Impatient(TransactionManager):
@@ -13,4 +14,9 @@ class Impatient(TransactionManager):
         return False
 
 
-COMPONENTS = Components(transaction_manager=Impatient)
+MUTANT = Mutant(
+    "raises the epoch while batches are on their way, which are sent again under new numbers",
+    Components(transaction_manager=Impatient),
+    caught_by=("state_transitions/EachRecordIsStoredOnceAndInOrder",),
+    breaks=("PRD-IDM-10",),
+)

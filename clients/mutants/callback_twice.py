@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from clients.reference.producer.producer import Components
 from clients.reference.producer.producer_batch import ProducerBatch
+from clients.seeding.mutant import Mutant
 
 
 class Repeating(ProducerBatch):
@@ -17,4 +18,9 @@ class Repeating(ProducerBatch):
         self.callbacks = kept
 
 
-COMPONENTS = Components(batch=Repeating)
+MUTANT = Mutant(
+    "runs the callbacks of a batch as often as it is published",
+    Components(batch=Repeating),
+    caught_by=("state_transitions/a_batch_takes_one_final_state",),
+    breaks=("PRD-FIN-01", "PRD-SND-13"),
+)

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from clients.reference.producer.producer import Components
 from clients.reference.producer.producer_batch import ProducerBatch
+from clients.seeding.mutant import Mutant
 
 
 class LastFirst(ProducerBatch):
@@ -16,4 +17,12 @@ class LastFirst(ProducerBatch):
         super().publish(misbehaved)
 
 
-COMPONENTS = Components(batch=LastFirst)
+MUTANT = Mutant(
+    "runs the callbacks of a batch in reverse",
+    Components(batch=LastFirst),
+    caught_by=(
+        "state_transitions/a_batch_takes_one_final_state",
+        "delivery/what_was_sent_is_stored_and_told",
+    ),
+    breaks=("PRD-SND-13",),
+)

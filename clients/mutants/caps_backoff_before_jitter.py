@@ -10,6 +10,7 @@ from clients.reference.network.node_addresses import Resolve
 from clients.reference.ports import Jitter
 from clients.reference.producer.producer import Components
 from clients.reference.telemetry.trace import Trace
+from clients.seeding.mutant import Mutant
 
 
 class EarlyCapped(ExponentialBackoff):
@@ -34,4 +35,9 @@ class OldClient(NetworkClient):
     connection_states = OldStates
 
 
-COMPONENTS = Components(network_client=OldClient)
+MUTANT = Mutant(
+    "lets a reconnect backoff exceed its maximum by the jitter",
+    Components(network_client=OldClient),
+    caught_by=("timeout_expiry/each_failure_in_a_row_waits_longer",),
+    breaks=("NET-CON-05",),
+)

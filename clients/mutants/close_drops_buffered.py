@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from clients.reference.producer.producer import Components
 from clients.reference.producer.sender import Sender
+from clients.seeding.mutant import Mutant
 
 
 class Departing(Sender):
@@ -13,4 +14,9 @@ class Departing(Sender):
         return bool(self._in_flight)
 
 
-COMPONENTS = Components(sender=Departing)
+MUTANT = Mutant(
+    "drops what is buffered when it is closed",
+    Components(sender=Departing),
+    caught_by=("delivery/a_closed_producer_stays_closed", "timeout_expiry/close_without_limit_finishes_all"),
+    breaks=("PRD-CLS-03",),
+)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from clients.reference.network.network_client import NetworkClient
 from clients.reference.producer.producer import Components
+from clients.seeding.mutant import Mutant
 
 
 class Talkative(NetworkClient):
@@ -14,4 +15,9 @@ class Talkative(NetworkClient):
         super().close_node(node_id, now_ms)
 
 
-COMPONENTS = Components(network_client=Talkative)
+MUTANT = Mutant(
+    "ends the requests of a node that is closed like those of a lost connection",
+    Components(network_client=Talkative),
+    caught_by=("state_transitions/RequestsEndOnceAndInOrder",),
+    breaks=("NET-INF-07",),
+)

@@ -8,6 +8,7 @@ from clients.reference.errors import SendError
 from clients.reference.producer.producer import Components
 from clients.reference.producer.producer_batch import ProducerBatch
 from clients.reference.producer.sender import Sender
+from clients.seeding.mutant import Mutant
 
 
 class Silent(Sender):
@@ -17,4 +18,9 @@ class Silent(Sender):
         """Nobody is told."""
 
 
-COMPONENTS = Components(sender=Silent)
+MUTANT = Mutant(
+    "tells nobody of the records that close() gives up",
+    Components(sender=Silent),
+    caught_by=("timeout_expiry/close_keeps_its_limit",),
+    breaks=("PRD-CLS-04",),
+)

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from clients.reference.errors import SendError
 from clients.reference.producer.blocked_sends import BlockedSends
 from clients.reference.producer.producer import Components
+from clients.seeding.mutant import Mutant
 
 
 class Abandoned(BlockedSends):
@@ -16,4 +17,9 @@ class Abandoned(BlockedSends):
         """Nobody gives up."""
 
 
-COMPONENTS = Components(blocked_sends=Abandoned)
+MUTANT = Mutant(
+    "leaves sends blocked when it is closed",
+    Components(blocked_sends=Abandoned),
+    caught_by=("timeout_expiry/close_releases_blocked_sends",),
+    breaks=("PRD-CLS-07",),
+)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from clients.mutants.variant import Variant
 from clients.reference.transport.kafka_producer import KafkaProducer
+from clients.seeding.mutant import Mutant
+from clients.seeding.variant import Variant
 
 
 class Strict(KafkaProducer):
@@ -14,4 +15,9 @@ class Strict(KafkaProducer):
         super().close(timeout_s)
 
 
-COMPONENTS = Variant(producer=Strict)
+MUTANT = Mutant(
+    "refuses a second close()",
+    Variant(producer=Strict),
+    caught_by=("delivery/flush_in_a_callback_is_refused",),
+    breaks=("PRD-CLS-05",),
+)

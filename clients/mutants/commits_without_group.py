@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from clients.mutants.variant import ForgivingConfig, Variant
+from clients.seeding.mutant import Mutant
+from clients.seeding.variant import ForgivingConfig, Variant
 
 
 class Committed(ForgivingConfig):
@@ -11,4 +12,9 @@ class Committed(ForgivingConfig):
     forgives = ("enable.auto.commit",)
 
 
-COMPONENTS = Variant(consumer_config=Committed)
+MUTANT = Mutant(
+    "passes over auto-commit that was asked for without a group",
+    Variant(consumer_config=Committed),
+    caught_by=("state_transitions/without_a_group_nothing_is_committed",),
+    breaks=("CLI-CFG-05",),
+)

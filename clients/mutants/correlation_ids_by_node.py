@@ -6,6 +6,7 @@ from clients.reference.common.requests import ClientRequest
 from clients.reference.network.network_client import NetworkClient
 from clients.reference.network.request_tracker import Exchanges
 from clients.reference.producer.producer import Components
+from clients.seeding.mutant import Mutant
 
 
 class CountingByNode(Exchanges):
@@ -23,4 +24,9 @@ class CountingByNodeClient(NetworkClient):
     exchanges = CountingByNode
 
 
-COMPONENTS = Components(network_client=CountingByNodeClient)
+MUTANT = Mutant(
+    "counts correlation ids from 0 on each connection",
+    Components(network_client=CountingByNodeClient),
+    caught_by=("state_transitions/RequestsEndOnceAndInOrder", "in-flight"),
+    breaks=("NET-INF-02",),
+)

@@ -6,6 +6,7 @@ from clients.reference.common.requests import PartitionResponse
 from clients.reference.producer.producer import Components
 from clients.reference.producer.producer_batch import ProducerBatch
 from clients.reference.producer.sender import Sender
+from clients.seeding.mutant import Mutant
 from harness.wire.error_table import KafkaError
 
 
@@ -18,4 +19,9 @@ class Offended(Sender):
         return error.name != "CORRUPT_MESSAGE" and super()._can_retry(batch, error, answer, now_ms)
 
 
-COMPONENTS = Components(sender=Offended)
+MUTANT = Mutant(
+    "fails a batch that was damaged on its way",
+    Components(sender=Offended),
+    caught_by=("delivery/what_may_succeed_later_is_sent_again",),
+    breaks=("PRD-SND-08",),
+)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from clients.mutants.rebuilt import rebuilt
 from clients.reference.producer.producer import Components
 from clients.reference.producer.producer_batch import ProducerBatch
+from clients.seeding.mutant import Mutant
+from clients.seeding.rebuilt import rebuilt
+from harness.model.verdicts import Guarantee
 from harness.wire.records import Record
 
 
@@ -24,4 +26,11 @@ def _damaged(records: list[Record]) -> list[Record]:
     return [replace(first, value=value[:-1] + bytes([value[-1] ^ 1])), *others]
 
 
-COMPONENTS = Components(batch=Decaying)
+MUTANT = Mutant(
+    "damages a value when it sends a batch again",
+    Components(batch=Decaying),
+    caught_by=("corrupted", "state_transitions/BatchesGoWhenTheyMayAndInOrder"),
+    breaks=("PRD-ACC-12",),
+    scenario="produce/dropped-response",
+    guarantee=Guarantee.AT_LEAST_ONCE,
+)

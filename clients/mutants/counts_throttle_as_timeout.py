@@ -5,6 +5,7 @@ from __future__ import annotations
 from clients.reference.network.in_flight_requests import InFlightRequests
 from clients.reference.network.network_client import NetworkClient
 from clients.reference.producer.producer import Components
+from clients.seeding.mutant import Mutant
 
 
 class Counting(InFlightRequests):
@@ -20,4 +21,9 @@ class CountingClient(NetworkClient):
     in_flight_requests = Counting
 
 
-COMPONENTS = Components(network_client=CountingClient)
+MUTANT = Mutant(
+    "counts the time of throttling towards the request timeout",
+    Components(network_client=CountingClient),
+    caught_by=("timeout_expiry/throttled_time_is_added_to_the_limit",),
+    breaks=("NET-TMO-04",),
+)

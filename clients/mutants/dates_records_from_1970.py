@@ -7,6 +7,7 @@ from clients.reference.producer.buffer_pool import Grant
 from clients.reference.producer.producer import Components
 from clients.reference.producer.record_accumulator import Appended, RecordAccumulator
 from clients.reference.producer.send_handle import Outgoing
+from clients.seeding.mutant import Mutant
 
 
 class Undated(RecordAccumulator):
@@ -19,4 +20,9 @@ class Undated(RecordAccumulator):
         return super().append(record, partition, now_ms, grant)
 
 
-COMPONENTS = Components(accumulator=Undated)
+MUTANT = Mutant(
+    "gives every record the timestamp 0",
+    Components(accumulator=Undated),
+    caught_by=("not-as-configured",),
+    breaks=("PRD-ISP-09",),
+)

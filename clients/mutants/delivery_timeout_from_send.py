@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from clients.reference.producer.producer import Components
 from clients.reference.producer.producer_batch import ProducerBatch
+from clients.seeding.mutant import Mutant
 
 
 class Restarting(ProducerBatch):
@@ -14,4 +15,9 @@ class Restarting(ProducerBatch):
         super().drained(now_ms)
 
 
-COMPONENTS = Components(batch=Restarting)
+MUTANT = Mutant(
+    "begins delivery.timeout.ms anew with every attempt",
+    Components(batch=Restarting),
+    caught_by=("timeout_expiry/every_record_has_a_result_in_time",),
+    breaks=("PRD-EXP-01",),
+)

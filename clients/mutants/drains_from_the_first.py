@@ -5,6 +5,7 @@ from __future__ import annotations
 from clients.reference.producer.producer import Components
 from clients.reference.producer.producer_batch import ProducerBatch
 from clients.reference.producer.record_accumulator import RecordAccumulator
+from clients.seeding.mutant import Mutant
 
 
 class UnfairAccumulator(RecordAccumulator):
@@ -15,4 +16,9 @@ class UnfairAccumulator(RecordAccumulator):
         return super()._drain_node(node_id, now_ms)
 
 
-COMPONENTS = Components(accumulator=UnfairAccumulator)
+MUTANT = Mutant(
+    "fills every request from the first partition on",
+    Components(accumulator=UnfairAccumulator),
+    caught_by=("state_transitions/no_partition_starves",),
+    breaks=("PRD-ACC-06",),
+)

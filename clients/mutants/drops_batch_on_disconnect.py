@@ -5,6 +5,8 @@ from __future__ import annotations
 from clients.reference.producer.producer import Components
 from clients.reference.producer.producer_batch import ProducerBatch
 from clients.reference.producer.sender import Sender
+from clients.seeding.mutant import Mutant
+from harness.model.verdicts import Guarantee
 from harness.wire.error_table import KafkaError
 
 
@@ -20,4 +22,11 @@ class ForgetfulSender(Sender):
             super()._reenqueue_batch(batch, error, now_ms)
 
 
-COMPONENTS = Components(sender=ForgetfulSender)
+MUTANT = Mutant(
+    "forgets the batches that were in flight on a lost connection",
+    Components(sender=ForgetfulSender),
+    caught_by=("still-pending", "bookkeeping", "state_transitions/EachRecordIsStoredOnceAndInOrder"),
+    breaks=("PRD-FIN-04",),
+    scenario="produce/disconnect",
+    guarantee=Guarantee.AT_LEAST_ONCE,
+)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from clients.reference.common.requests import ClientRequest
 from clients.reference.network.network_client import NetworkClient
 from clients.reference.producer.producer import Components
+from clients.seeding.mutant import Mutant
 
 
 class Silent(NetworkClient):
@@ -14,4 +15,9 @@ class Silent(NetworkClient):
         return self.can_send_request(request.node_id, now_ms) and super().send(request, now_ms)
 
 
-COMPONENTS = Components(network_client=Silent)
+MUTANT = Mutant(
+    "drops a request for a node that is not ready, without an error",
+    Components(network_client=Silent),
+    caught_by=("state_transitions/RequestsEndOnceAndInOrder",),
+    breaks=("NET-INF-04",),
+)

@@ -6,6 +6,7 @@ from clients.reference.common.requests import PartitionResponse
 from clients.reference.producer.producer import Components
 from clients.reference.producer.producer_batch import ProducerBatch
 from clients.reference.producer.sender import Sender
+from clients.seeding.mutant import Mutant
 from harness.wire.error_table import error_for
 
 
@@ -20,4 +21,9 @@ class Literal(Sender):
             super()._complete_batch(batch, answer, now_ms)
 
 
-COMPONENTS = Components(sender=Literal)
+MUTANT = Mutant(
+    "takes a batch that the broker has already for refused",
+    Components(sender=Literal),
+    caught_by=("delivery/a_duplicate_counts_as_stored",),
+    breaks=("PRD-IDM-06",),
+)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from clients.reference.metadata.topic_metadata import TopicMetadata
 from clients.reference.producer.partitioner import Partitioner
 from clients.reference.producer.producer import Components
+from clients.seeding.mutant import Mutant
 
 
 class Truthy(Partitioner):
@@ -20,4 +21,9 @@ class Truthy(Partitioner):
         super().appended(topic, key or None, size_bytes)
 
 
-COMPONENTS = Components(partitioner=Truthy)
+MUTANT = Mutant(
+    "takes an empty key for none",
+    Components(partitioner=Truthy),
+    caught_by=("delivery/a_key_has_the_partition_that_java_gives_it",),
+    breaks=("PRD-ISP-06",),
+)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from clients.reference.producer.producer import Components
 from clients.reference.producer.producer_batch import ProducerBatch
 from clients.reference.telemetry.trace import BatchEnded
+from clients.seeding.mutant import Mutant
 
 
 class Emphatic(ProducerBatch):
@@ -17,4 +18,9 @@ class Emphatic(ProducerBatch):
         return ended
 
 
-COMPONENTS = Components(batch=Emphatic)
+MUTANT = Mutant(
+    "reports a batch twice that was sent again",
+    Components(batch=Emphatic),
+    caught_by=("transition",),
+    breaks=("PRD-FIN-01",),
+)

@@ -7,6 +7,7 @@ from clients.reference.producer.producer import Components
 from clients.reference.producer.producer_batch import ProducerBatch
 from clients.reference.producer.sender import Sender
 from clients.reference.states import BatchState
+from clients.seeding.mutant import Mutant
 from harness.wire.error_table import KafkaError
 
 
@@ -25,4 +26,9 @@ class Restless(Sender):
         super()._reenqueue_batch(batch, error, now_ms)
 
 
-COMPONENTS = Components(sender=Restless)
+MUTANT = Mutant(
+    "sends a batch again that expired and was reported",
+    Components(sender=Restless),
+    caught_by=("state_transitions/EachRecordIsStoredOnceAndInOrder", "bookkeeping"),
+    breaks=("PRD-EXP-03",),
+)

@@ -6,6 +6,7 @@ from clients.reference.errors import SendError, TimeoutError
 from clients.reference.producer.producer import Components
 from clients.reference.producer.producer_batch import ProducerBatch
 from clients.reference.producer.sender import Sender
+from clients.seeding.mutant import Mutant
 from harness.wire.error_table import KafkaError
 
 
@@ -25,4 +26,9 @@ class Curt(Sender):
         super()._finish_badly(batch, error, failure, now_ms, record_errors)
 
 
-COMPONENTS = Components(sender=Curt)
+MUTANT = Mutant(
+    "fails expired batches without saying how many records, where and how long",
+    Components(sender=Curt),
+    caught_by=("timeout_expiry/every_record_has_a_result_in_time",),
+    breaks=("PRD-EXP-02",),
+)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from clients.reference.config.producer_config import ProducerConfig
 from clients.reference.producer.producer import Components
 from clients.reference.producer.producer_plugins import ProducerPlugins
+from clients.seeding.mutant import Mutant
 
 
 class Careless(ProducerPlugins):
@@ -21,4 +22,9 @@ class Careless(ProducerPlugins):
             super().close()
 
 
-COMPONENTS = Components(plugins=Careless)
+MUTANT = Mutant(
+    "leaves plug-ins open where a later one cannot be made",
+    Components(plugins=Careless),
+    caught_by=("delivery/plug_ins_are_configured_first_and_closed_once",),
+    breaks=("PRD-ISP-03",),
+)

@@ -6,6 +6,7 @@ from clients.reference.common.requests import ClientResponse, PartitionResponse
 from clients.reference.metadata.metadata import TopicPartition
 from clients.reference.producer.producer import Components
 from clients.reference.producer.sender import Batches, Sender
+from clients.seeding.mutant import Mutant
 
 
 class Collective(Sender):
@@ -19,4 +20,9 @@ class Collective(Sender):
         return answers if worst is None or not worst.error_code else dict.fromkeys(answers, worst)
 
 
-COMPONENTS = Components(sender=Collective)
+MUTANT = Mutant(
+    "fails a whole request where one partition is refused",
+    Components(sender=Collective),
+    caught_by=("delivery/a_partition_answers_for_itself",),
+    breaks=("PRD-SND-04",),
+)

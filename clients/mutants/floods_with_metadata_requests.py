@@ -5,6 +5,7 @@ from __future__ import annotations
 from clients.reference.common.requests import Message
 from clients.reference.metadata.metadata import Metadata, MetadataQuestion
 from clients.reference.producer.producer import Components
+from clients.seeding.mutant import Mutant
 
 
 class Insatiable(Metadata):
@@ -20,4 +21,9 @@ class Insatiable(Metadata):
         return self.again_ms
 
 
-COMPONENTS = Components(metadata=Insatiable)
+MUTANT = Mutant(
+    "asks for metadata again as soon as it has some",
+    Components(metadata=Insatiable),
+    caught_by=("metadata-storm",),
+    breaks=("MET-03",),
+)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from clients.reference.producer.producer import Components
 from clients.reference.producer.producer_batch import ProducerBatch
+from clients.seeding.mutant import Mutant
 
 
 class Childless(ProducerBatch):
@@ -14,4 +15,12 @@ class Childless(ProducerBatch):
         self.parts, self._is_published = [], True
 
 
-COMPONENTS = Components(batch=Childless)
+MUTANT = Mutant(
+    "returns from flush() before the parts of a split batch have ended",
+    Components(batch=Childless),
+    caught_by=(
+        "delivery/a_batch_too_large_goes_in_parts",
+        "delivery/futures_of_a_split_batch_wait_for_their_parts",
+    ),
+    breaks=("PRD-SPL-06",),
+)

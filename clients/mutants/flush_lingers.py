@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from clients.reference.producer.producer import Components
 from clients.reference.producer.record_accumulator import RecordAccumulator
+from clients.seeding.mutant import Mutant
 
 
 class Leisurely(RecordAccumulator):
@@ -16,4 +17,9 @@ class Leisurely(RecordAccumulator):
         """Nothing began."""
 
 
-COMPONENTS = Components(accumulator=Leisurely)
+MUTANT = Mutant(
+    "lingers in flush()",
+    Components(accumulator=Leisurely),
+    caught_by=("timeout_expiry/each_reason_makes_a_batch_sendable",),
+    breaks=("PRD-ACC-02",),
+)

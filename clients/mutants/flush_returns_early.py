@@ -5,6 +5,7 @@ from __future__ import annotations
 from clients.reference.producer.producer import Components
 from clients.reference.producer.producer_batch import ProducerBatch
 from clients.reference.producer.record_accumulator import RecordAccumulator
+from clients.seeding.mutant import Mutant
 
 
 class Hurried(RecordAccumulator):
@@ -14,4 +15,9 @@ class Hurried(RecordAccumulator):
         return [batch for batch in super().incomplete() if not batch.was_sent]
 
 
-COMPONENTS = Components(accumulator=Hurried)
+MUTANT = Mutant(
+    "does not wait in flush() for what is in flight",
+    Components(accumulator=Hurried),
+    caught_by=("timeout_expiry/flush_waits_for_what_was_sent_before",),
+    breaks=("PRD-CLS-01",),
+)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from clients.mutants.variant import Variant
 from clients.reference.transport.kafka_producer import KafkaProducer
+from clients.seeding.mutant import Mutant
+from clients.seeding.variant import Variant
 
 
 class Trusting(KafkaProducer):
@@ -13,4 +14,9 @@ class Trusting(KafkaProducer):
         pass
 
 
-COMPONENTS = Variant(producer=Trusting)
+MUTANT = Mutant(
+    "lets a callback flush, which waits for itself",
+    Variant(producer=Trusting),
+    caught_by=("delivery/flush_in_a_callback_is_refused",),
+    breaks=("PRD-CLS-02",),
+)

@@ -8,6 +8,7 @@ from clients.reference.common.requests import PartitionResponse
 from clients.reference.producer.producer import Components
 from clients.reference.producer.producer_batch import ProducerBatch
 from clients.reference.producer.sender import Sender
+from clients.seeding.mutant import Mutant
 
 
 class Distrustful(Sender):
@@ -17,4 +18,12 @@ class Distrustful(Sender):
         super()._succeed_batch(batch, replace(answer, base_offset=-1) if batch.attempts else answer, now_ms)
 
 
-COMPONENTS = Components(sender=Distrustful)
+MUTANT = Mutant(
+    "tells no offset for a batch that it had to send again",
+    Components(sender=Distrustful),
+    caught_by=(
+        "state_transitions/EachRecordIsStoredOnceAndInOrder",
+        "delivery/what_was_stored_and_refused_is_stored_once",
+    ),
+    breaks=("PRD-IDM-05",),
+)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from clients.reference.producer.producer import Components
 from clients.reference.producer.producer_batch import ProducerBatch
 from clients.reference.producer.record_accumulator import RecordAccumulator
+from clients.seeding.mutant import Mutant
 
 
 class Impatient(RecordAccumulator):
@@ -14,4 +15,13 @@ class Impatient(RecordAccumulator):
         return 0
 
 
-COMPONENTS = Components(accumulator=Impatient)
+MUTANT = Mutant(
+    "gives a refused batch no backoff",
+    Components(accumulator=Impatient),
+    caught_by=(
+        "timeout_expiry/a_retry_waits_its_backoff",
+        "timeout_expiry/what_must_wait_waits",
+        "retry-spacing",
+    ),
+    breaks=("PRD-ACC-04",),
+)

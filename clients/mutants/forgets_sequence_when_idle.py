@@ -6,6 +6,7 @@ from clients.reference.producer.producer import Components
 from clients.reference.producer.producer_batch import ProducerBatch, ProducerId
 from clients.reference.producer.sequences import PartitionSequences
 from clients.reference.producer.transaction_manager import TransactionManager
+from clients.seeding.mutant import Mutant
 
 
 class Forgetful(PartitionSequences):
@@ -23,4 +24,9 @@ class ForgetfulManager(TransactionManager):
     partition_sequences = Forgetful
 
 
-COMPONENTS = Components(transaction_manager=ForgetfulManager)
+MUTANT = Mutant(
+    "begins at sequence 0 whenever a partition has nothing out",
+    Components(transaction_manager=ForgetfulManager),
+    caught_by=("delivery/a_forgotten_producer_goes_on", "sequence", "lost"),
+    breaks=("PRD-IDM-02",),
+)

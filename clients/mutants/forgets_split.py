@@ -5,6 +5,7 @@ from __future__ import annotations
 from clients.reference.producer.compression_ratio_estimator import CompressionRatioEstimator
 from clients.reference.producer.producer import Components
 from clients.reference.producer.record_accumulator import RecordAccumulator
+from clients.seeding.mutant import Mutant
 
 
 class Unteachable(CompressionRatioEstimator):
@@ -20,4 +21,9 @@ class UnteachableAccumulator(RecordAccumulator):
     ratio_estimator = Unteachable
 
 
-COMPONENTS = Components(accumulator=UnteachableAccumulator)
+MUTANT = Mutant(
+    "makes batches as large as before when one had to be split",
+    Components(accumulator=UnteachableAccumulator),
+    caught_by=("delivery/batches_are_smaller_after_a_split", "delivery/a_split_ends_the_hope_of_compression"),
+    breaks=("PRD-SPL-05",),
+)

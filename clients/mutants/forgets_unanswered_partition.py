@@ -6,6 +6,7 @@ from clients.reference.common.requests import ClientResponse, PartitionResponse
 from clients.reference.metadata.metadata import TopicPartition
 from clients.reference.producer.producer import Components
 from clients.reference.producer.sender import Batches, Sender
+from clients.seeding.mutant import Mutant
 
 
 class Assuming(Sender):
@@ -18,4 +19,9 @@ class Assuming(Sender):
         return {partition: PartitionResponse(*partition, 0) for partition in batches} | answers
 
 
-COMPONENTS = Components(sender=Assuming)
+MUTANT = Mutant(
+    "takes a partition that an answer leaves out for stored",
+    Components(sender=Assuming),
+    caught_by=("delivery/a_partition_without_an_answer_is_not_stored",),
+    breaks=("PRD-SND-05",),
+)

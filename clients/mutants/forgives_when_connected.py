@@ -5,6 +5,7 @@ from __future__ import annotations
 from clients.reference.network.connection_states import ClusterConnectionStates
 from clients.reference.network.network_client import NetworkClient
 from clients.reference.producer.producer import Components
+from clients.seeding.mutant import Mutant
 
 
 class Forgiving(ClusterConnectionStates):
@@ -21,4 +22,12 @@ class ForgivingClient(NetworkClient):
     connection_states = Forgiving
 
 
-COMPONENTS = Components(network_client=ForgivingClient)
+MUTANT = Mutant(
+    "forgets the failures of a node as soon as it accepts a connection",
+    Components(network_client=ForgivingClient),
+    caught_by=(
+        "state_transitions/ConnectionsWalkTheirStates",
+        "timeout_expiry/each_failure_in_a_row_waits_longer",
+    ),
+    breaks=("NET-CON-06",),
+)

@@ -11,6 +11,8 @@ from clients.reference.producer.producer import Components
 from clients.reference.producer.producer_batch import NO_PRODUCER_ID, NO_SEQUENCE, ProducerBatch
 from clients.reference.producer.transaction_manager import TransactionManager
 from clients.reference.telemetry.trace import Trace
+from clients.seeding.mutant import Mutant
+from harness.model.verdicts import Guarantee
 
 
 class Generous(TransactionManager):
@@ -38,4 +40,11 @@ class Generous(TransactionManager):
         return queue[1]
 
 
-COMPONENTS = Components(transaction_manager=Generous)
+MUTANT = Mutant(
+    "gives the sequence numbers of a batch that goes again to the next batch",
+    Components(transaction_manager=Generous),
+    caught_by=("sequence-reused",),
+    breaks=("PRD-IDM-13",),
+    scenario="produce/dropped-response",
+    guarantee=Guarantee.IDEMPOTENT,
+)

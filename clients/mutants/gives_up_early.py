@@ -5,6 +5,7 @@ from __future__ import annotations
 from clients.reference.network.in_flight_requests import InFlightRequest, InFlightRequests
 from clients.reference.network.network_client import NetworkClient
 from clients.reference.producer.producer import Components
+from clients.seeding.mutant import Mutant
 
 
 class HalfTheTime(InFlightRequests):
@@ -21,4 +22,9 @@ class HurriedClient(NetworkClient):
     in_flight_requests = HalfTheTime
 
 
-COMPONENTS = Components(network_client=HurriedClient)
+MUTANT = Mutant(
+    "gives a request up when half of its time is over",
+    Components(network_client=HurriedClient),
+    caught_by=("timeout_expiry/an_answer_counts_until_the_limit",),
+    breaks=("NET-TMO-01",),
+)

@@ -6,6 +6,8 @@ from clients.reference.common.requests import PartitionResponse
 from clients.reference.producer.producer import Components
 from clients.reference.producer.producer_batch import ProducerBatch
 from clients.reference.producer.sender import Sender
+from clients.seeding.mutant import Mutant
+from harness.model.verdicts import Guarantee
 from harness.wire.error_table import KafkaError
 
 
@@ -18,4 +20,11 @@ class ImpatientSender(Sender):
         return error.name != "NETWORK_EXCEPTION" and super()._can_retry(batch, error, answer, now_ms)
 
 
-COMPONENTS = Components(sender=ImpatientSender)
+MUTANT = Mutant(
+    "does not send again what was in flight on a lost connection",
+    Components(sender=ImpatientSender),
+    caught_by=("gave-up",),
+    breaks=("PRD-SND-06",),
+    scenario="produce/disconnect",
+    guarantee=Guarantee.AT_LEAST_ONCE,
+)

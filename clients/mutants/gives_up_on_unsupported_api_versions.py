@@ -6,6 +6,7 @@ from clients.reference.common.requests import Message
 from clients.reference.network.api_versions import refusal
 from clients.reference.network.network_client import NetworkClient
 from clients.reference.producer.producer import Components
+from clients.seeding.mutant import Mutant
 
 
 class ProudClient(NetworkClient):
@@ -19,4 +20,9 @@ class ProudClient(NetworkClient):
             super()._handle_api_versions(node_id, asked, body, now_ms)
 
 
-COMPONENTS = Components(network_client=ProudClient)
+MUTANT = Mutant(
+    "gives a broker up that does not know the newest ApiVersions request",
+    Components(network_client=ProudClient),
+    caught_by=("delivery/an_older_broker_is_asked_again",),
+    breaks=("NET-CON-02",),
+)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from clients.reference.producer.producer import Components
 from clients.reference.producer.producer_batch import ProducerBatch
 from clients.reference.producer.transaction_manager import TransactionManager
+from clients.seeding.mutant import Mutant
 from harness.wire.error_table import KafkaError
 
 
@@ -18,4 +19,12 @@ class Optimist(TransactionManager):
             self._entry(batch.partition).forget(batch, now_ms)
 
 
-COMPONENTS = Components(transaction_manager=Optimist)
+MUTANT = Mutant(
+    "sends new batches behind one whose fate is unknown",
+    Components(transaction_manager=Optimist),
+    caught_by=(
+        "state_transitions/EachRecordIsStoredOnceAndInOrder",
+        "timeout_expiry/unknown_sequences_are_settled_first",
+    ),
+    breaks=("PRD-EXP-06",),
+)

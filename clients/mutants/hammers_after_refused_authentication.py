@@ -6,6 +6,7 @@ from clients.reference.errors import AuthenticationError
 from clients.reference.network.connection_states import ClusterConnectionStates
 from clients.reference.network.network_client import NetworkClient
 from clients.reference.producer.producer import Components
+from clients.seeding.mutant import Mutant
 
 
 class Impatient(ClusterConnectionStates):
@@ -22,4 +23,9 @@ class ImpatientClient(NetworkClient):
     connection_states = Impatient
 
 
-COMPONENTS = Components(network_client=ImpatientClient)
+MUTANT = Mutant(
+    "tries a node at once again that refused its credentials",
+    Components(network_client=ImpatientClient),
+    caught_by=("delivery/a_refused_authentication_is_told_and_backed_off",),
+    breaks=("NET-CON-11",),
+)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from clients.reference.metadata.topic_metadata import TopicMetadata
 from clients.reference.producer.partitioner import Partitioner, murmur2
 from clients.reference.producer.producer import Components
+from clients.seeding.mutant import Mutant
 
 
 class Absolute(Partitioner):
@@ -21,4 +22,9 @@ def _place(key: bytes, known: TopicMetadata) -> int:
     return abs(murmur2(key)) % len(known.partitions)
 
 
-COMPONENTS = Components(partitioner=Absolute)
+MUTANT = Mutant(
+    "drops the sign of a key's hash instead of masking it",
+    Components(partitioner=Absolute),
+    caught_by=("delivery/a_key_has_the_partition_that_java_gives_it",),
+    breaks=("PRD-ISP-06",),
+)

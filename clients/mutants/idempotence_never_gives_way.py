@@ -7,6 +7,7 @@ from typing import Any
 
 from clients.reference.config.producer_config import ProducerConfig
 from clients.reference.producer.producer import Components
+from clients.seeding.mutant import Mutant
 
 
 class Stern(ProducerConfig):
@@ -17,4 +18,9 @@ class Stern(ProducerConfig):
         return super().from_mapping({"enable.idempotence": True} | dict(settings), **more)
 
 
-COMPONENTS = Components(config=Stern)
+MUTANT = Mutant(
+    "refuses acks=1 where idempotence is only the default",
+    Components(config=Stern),
+    caught_by=("state_transitions/idempotence_by_default_gives_way",),
+    breaks=("CLI-CFG-02",),
+)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from clients.reference.network.network_client import NetworkClient
 from clients.reference.producer.producer import Components
+from clients.seeding.mutant import Mutant
 
 
 class InattentiveClient(NetworkClient):
@@ -13,4 +14,9 @@ class InattentiveClient(NetworkClient):
         return False
 
 
-COMPONENTS = Components(network_client=InattentiveClient)
+MUTANT = Mutant(
+    "calls a connection idle on which an answer is awaited",
+    Components(network_client=InattentiveClient),
+    caught_by=("timeout_expiry/an_idle_connection_is_closed",),
+    breaks=("NET-CON-14",),
+)

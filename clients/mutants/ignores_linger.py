@@ -6,6 +6,7 @@ from clients.reference.producer.batch_queues import Queue
 from clients.reference.producer.producer import Components
 from clients.reference.producer.producer_batch import ProducerBatch
 from clients.reference.producer.record_accumulator import RecordAccumulator
+from clients.seeding.mutant import Mutant
 
 
 class Eager(RecordAccumulator):
@@ -15,4 +16,12 @@ class Eager(RecordAccumulator):
         return super()._hurry(batch, queue) or "along"
 
 
-COMPONENTS = Components(accumulator=Eager)
+MUTANT = Mutant(
+    "sends a batch as soon as it has a record",
+    Components(accumulator=Eager),
+    caught_by=(
+        "state_transitions/BatchesGoWhenTheyMayAndInOrder",
+        "timeout_expiry/a_batch_lingers_and_then_goes",
+    ),
+    breaks=("PRD-ACC-03",),
+)

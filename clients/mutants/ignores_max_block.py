@@ -5,6 +5,7 @@ from __future__ import annotations
 from clients.reference.producer.blocked_sends import BlockedSends
 from clients.reference.producer.producer import Components
 from clients.reference.producer.send_handle import Outgoing
+from clients.seeding.mutant import Mutant
 
 
 class Unlimited(BlockedSends):
@@ -15,4 +16,9 @@ class Unlimited(BlockedSends):
         self._blocked[-1].expires_ms = 2**62
 
 
-COMPONENTS = Components(blocked_sends=Unlimited)
+MUTANT = Mutant(
+    "lets a send wait for metadata or memory as long as it takes",
+    Components(blocked_sends=Unlimited),
+    caught_by=("timeout_expiry/no_send_waits_longer_for_metadata",),
+    breaks=("MET-11",),
+)

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from clients.reference.metadata.metadata import Metadata, TopicPartition
 from clients.reference.ports import Node
 from clients.reference.producer.producer import Components
+from clients.seeding.mutant import Mutant
 
 
 class Deaf(Metadata):
@@ -18,4 +19,12 @@ class Deaf(Metadata):
         return set()
 
 
-COMPONENTS = Components(metadata=Deaf)
+MUTANT = Mutant(
+    "does not go to the new leader that a refusal names",
+    Components(metadata=Deaf),
+    caught_by=(
+        "state_transitions/NewsOfTheClusterIsBelievedWhenItIsNewer",
+        "delivery/a_named_leader_is_followed_at_once",
+    ),
+    breaks=("MET-09",),
+)

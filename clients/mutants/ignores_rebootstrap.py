@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from clients.reference.metadata.metadata import Metadata
 from clients.reference.producer.producer import Components
+from clients.seeding.mutant import Mutant
 
 
 class Settled(Metadata):
@@ -16,4 +17,12 @@ class Settled(Metadata):
         """There is no way back."""
 
 
-COMPONENTS = Components(metadata=Settled)
+MUTANT = Mutant(
+    "never goes back to its bootstrap servers",
+    Components(metadata=Settled),
+    caught_by=(
+        "timeout_expiry/nobody_to_ask_begins_anew",
+        "timeout_expiry/no_metadata_for_too_long_begins_anew",
+    ),
+    breaks=("NET-CON-15",),
+)

@@ -6,6 +6,7 @@ from clients.reference.common.requests import PartitionResponse
 from clients.reference.producer.producer import Components
 from clients.reference.producer.producer_batch import ProducerBatch
 from clients.reference.producer.sender import Sender
+from clients.seeding.mutant import Mutant
 from harness.wire.error_table import KafkaError
 
 
@@ -21,4 +22,9 @@ class Counting(Sender):
         return may
 
 
-COMPONENTS = Components(sender=Counting)
+MUTANT = Mutant(
+    "sends again for as long as there is time, whatever retries says",
+    Components(sender=Counting),
+    caught_by=("delivery/after_the_last_retry_it_is_over",),
+    breaks=("PRD-SND-02",),
+)

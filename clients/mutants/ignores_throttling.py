@@ -6,6 +6,7 @@ from clients.reference.common.requests import Message
 from clients.reference.network.in_flight_requests import InFlightRequest
 from clients.reference.network.network_client import NetworkClient
 from clients.reference.producer.producer import Components
+from clients.seeding.mutant import Mutant
 
 
 class PushyClient(NetworkClient):
@@ -15,4 +16,13 @@ class PushyClient(NetworkClient):
         """Nothing."""
 
 
-COMPONENTS = Components(network_client=PushyClient)
+MUTANT = Mutant(
+    "sends on to a broker that asks to be left alone",
+    Components(network_client=PushyClient),
+    caught_by=(
+        "state_transitions/ConnectionsWalkTheirStates",
+        "timeout_expiry/a_throttled_node_is_left_alone",
+        "throttle-ignored",
+    ),
+    breaks=("NET-CON-12",),
+)

@@ -6,6 +6,7 @@ from clients.reference.config.producer_config import ProducerConfig
 from clients.reference.producer.interceptors import Interceptors, ProducerRecord
 from clients.reference.producer.producer import Components
 from clients.reference.producer.producer_plugins import ProducerPlugins
+from clients.seeding.mutant import Mutant
 
 
 class Fragile(Interceptors):
@@ -25,4 +26,9 @@ class FragilePlugins(ProducerPlugins):
         self.interceptors = Fragile(self.interceptors._chain)
 
 
-COMPONENTS = Components(plugins=FragilePlugins)
+MUTANT = Mutant(
+    "lets an interceptor that raises keep the record from those behind it",
+    Components(plugins=FragilePlugins),
+    caught_by=("delivery/interceptors_pass_the_last_good_record_on",),
+    breaks=("PRD-ISP-01",),
+)

@@ -6,6 +6,7 @@ from clients.reference.config.producer_config import ProducerConfig
 from clients.reference.producer.interceptors import Interceptors, ProducerRecord
 from clients.reference.producer.producer import Components
 from clients.reference.producer.producer_plugins import ProducerPlugins
+from clients.seeding.mutant import Mutant
 
 
 class Rosy(Interceptors):
@@ -23,4 +24,9 @@ class RosyPlugins(ProducerPlugins):
         self.interceptors = Rosy(self.interceptors._chain)
 
 
-COMPONENTS = Components(plugins=RosyPlugins)
+MUTANT = Mutant(
+    "does not tell interceptors of records that failed",
+    Components(plugins=RosyPlugins),
+    caught_by=("delivery/interceptors_hear_of_each_end_first",),
+    breaks=("PRD-ISP-02",),
+)

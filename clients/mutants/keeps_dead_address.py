@@ -7,6 +7,7 @@ from clients.reference.network.network_client import NetworkClient
 from clients.reference.network.node_addresses import NodeAddresses
 from clients.reference.ports import Address, Node
 from clients.reference.producer.producer import Components
+from clients.seeding.mutant import Mutant
 
 
 class FirstAddress(NodeAddresses):
@@ -34,4 +35,9 @@ class FaithfulClient(NetworkClient):
     connection_states = Faithful
 
 
-COMPONENTS = Components(network_client=FaithfulClient)
+MUTANT = Mutant(
+    "resolves a name once, and tries its first address for ever",
+    Components(network_client=FaithfulClient),
+    caught_by=("delivery/every_address_gets_its_turn",),
+    breaks=("NET-CON-09",),
+)

@@ -7,6 +7,7 @@ from uuid import UUID
 from clients.reference.metadata.metadata import Metadata
 from clients.reference.metadata.topic_metadata import LeaderEpochs, TopicPartition
 from clients.reference.producer.producer import Components
+from clients.seeding.mutant import Mutant
 
 
 class NameOnly(LeaderEpochs):
@@ -22,4 +23,9 @@ class OldMetadata(Metadata):
     leader_epochs = NameOnly
 
 
-COMPONENTS = Components(metadata=OldMetadata)
+MUTANT = Mutant(
+    "measures a topic that was created anew by the old one's leader epochs",
+    Components(metadata=OldMetadata),
+    caught_by=("state_transitions/NewsOfTheClusterIsBelievedWhenItIsNewer",),
+    breaks=("MET-05",),
+)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from clients.reference.network.network_client import NetworkClient
 from clients.reference.producer.producer import Components
+from clients.seeding.mutant import Mutant
 
 
 class Keeper(NetworkClient):
@@ -13,4 +14,9 @@ class Keeper(NetworkClient):
         return True
 
 
-COMPONENTS = Components(network_client=Keeper)
+MUTANT = Mutant(
+    "keeps idle connections until the broker closes them",
+    Components(network_client=Keeper),
+    caught_by=("timeout_expiry/an_idle_connection_is_closed",),
+    breaks=("NET-CON-14",),
+)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from clients.reference.network.network_client import NetworkClient
 from clients.reference.producer.producer import Components
+from clients.seeding.mutant import Mutant
 
 
 class Tolerant(NetworkClient):
@@ -13,4 +14,9 @@ class Tolerant(NetworkClient):
         pass
 
 
-COMPONENTS = Components(network_client=Tolerant)
+MUTANT = Mutant(
+    "keeps a connection whose question for versions was answered with an error",
+    Components(network_client=Tolerant),
+    caught_by=("state_transitions/ConnectionsWalkTheirStates",),
+    breaks=("NET-CON-03",),
+)

@@ -7,6 +7,7 @@ from uuid import UUID
 
 from clients.reference.metadata.metadata import Metadata
 from clients.reference.producer.producer import Components
+from clients.seeding.mutant import Mutant
 
 
 class FirstImpression(Metadata):
@@ -21,4 +22,9 @@ class FirstImpression(Metadata):
         return None if known is None else self._first.setdefault(topic, known)
 
 
-COMPONENTS = Components(metadata=FirstImpression)
+MUTANT = Mutant(
+    "keeps the first id of a topic that was created anew",
+    Components(metadata=FirstImpression),
+    caught_by=("delivery/a_recreated_topic_is_written_under_its_new_id",),
+    breaks=("PRD-SND-15",),
+)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from clients.reference.metadata.topic_metadata import TopicMetadata
 from clients.reference.producer.partitioner import Partitioner, partition_for_key
 from clients.reference.producer.producer import Components
+from clients.seeding.mutant import Mutant
 
 
 class Wandering(Partitioner):
@@ -25,4 +26,9 @@ def _place(partitioner: Wandering, key: bytes, known: TopicMetadata) -> int:
     return (partition_for_key(key, count) + partitioner.records // 100) % count
 
 
-COMPONENTS = Components(partitioner=Wandering)
+MUTANT = Mutant(
+    "puts the records of a key into another partition after a while",
+    Components(partitioner=Wandering),
+    caught_by=("partition-moved",),
+    breaks=("PRD-ISP-06",),
+)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from clients.reference.producer.producer import Components
 from clients.reference.producer.producer_batch import ProducerBatch
 from clients.reference.producer.record_accumulator import RecordAccumulator
+from clients.seeding.mutant import Mutant
 
 
 class Loyal(RecordAccumulator):
@@ -22,4 +23,9 @@ class Loyal(RecordAccumulator):
         return expired
 
 
-COMPONENTS = Components(accumulator=Loyal)
+MUTANT = Mutant(
+    "lets batches wait for ever where nobody leads their partition",
+    Components(accumulator=Loyal),
+    caught_by=("timeout_expiry/a_batch_without_a_leader_waits_and_ages",),
+    breaks=("PRD-ACC-07",),
+)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from clients.reference.producer.batch_drain import ReadyCheck
 from clients.reference.producer.producer import Components
 from clients.reference.producer.record_accumulator import RecordAccumulator
+from clients.seeding.mutant import Mutant
 
 
 class Resigned(RecordAccumulator):
@@ -16,4 +17,12 @@ class Resigned(RecordAccumulator):
         return found
 
 
-COMPONENTS = Components(accumulator=Resigned)
+MUTANT = Mutant(
+    "does not ask for the topic of batches that have no leader",
+    Components(accumulator=Resigned),
+    caught_by=(
+        "state_transitions/BatchesGoWhenTheyMayAndInOrder",
+        "timeout_expiry/a_leaderless_topic_is_asked_for_until_it_is_led",
+    ),
+    breaks=("PRD-ACC-07",),
+)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from clients.reference.network.network_client import NetworkClient
 from clients.reference.ports import Disconnection, Polled
 from clients.reference.producer.producer import Components
+from clients.seeding.mutant import Mutant
 
 _FIRST_SPARE = 1_000_000
 
@@ -30,4 +31,9 @@ class Leaky(NetworkClient):
             super()._handle_disconnection(node_id, disconnection, now_ms)
 
 
-COMPONENTS = Components(network_client=Leaky)
+MUTANT = Mutant(
+    "opens connections that it has no use for",
+    Components(network_client=Leaky),
+    caught_by=("connections-leaked",),
+    breaks=("NET-CON-05",),
+)

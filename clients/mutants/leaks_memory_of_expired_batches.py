@@ -5,6 +5,7 @@ from __future__ import annotations
 from clients.reference.producer.producer import Components
 from clients.reference.producer.producer_batch import ProducerBatch
 from clients.reference.producer.record_accumulator import RecordAccumulator
+from clients.seeding.mutant import Mutant
 
 
 class LeakyAccumulator(RecordAccumulator):
@@ -17,4 +18,12 @@ class LeakyAccumulator(RecordAccumulator):
             super().release(batch)
 
 
-COMPONENTS = Components(accumulator=LeakyAccumulator)
+MUTANT = Mutant(
+    "never frees the memory of batches that end badly",
+    Components(accumulator=LeakyAccumulator),
+    caught_by=(
+        "state_transitions/BatchesGoWhenTheyMayAndInOrder",
+        "state_transitions/EachRecordIsStoredOnceAndInOrder",
+    ),
+    breaks=("PRD-ACC-11",),
+)

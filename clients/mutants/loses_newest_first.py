@@ -5,6 +5,7 @@ from __future__ import annotations
 from clients.reference.network.in_flight_requests import InFlightRequest, InFlightRequests
 from clients.reference.network.network_client import NetworkClient
 from clients.reference.producer.producer import Components
+from clients.seeding.mutant import Mutant
 
 
 class Stack(InFlightRequests):
@@ -20,4 +21,9 @@ class BackwardClient(NetworkClient):
     in_flight_requests = Stack
 
 
-COMPONENTS = Components(network_client=BackwardClient)
+MUTANT = Mutant(
+    "ends what was in flight on a lost connection in reverse",
+    Components(network_client=BackwardClient),
+    caught_by=("state_transitions/RequestsEndOnceAndInOrder", "in-flight"),
+    breaks=("NET-INF-06",),
+)

@@ -6,6 +6,7 @@ from typing import Any
 
 from clients.reference.network.network_client import NetworkClient
 from clients.reference.producer.producer import Components
+from clients.seeding.mutant import Mutant
 
 
 class Unmoved(NetworkClient):
@@ -17,4 +18,9 @@ class Unmoved(NetworkClient):
         self._metadata._need_full = needed
 
 
-COMPONENTS = Components(network_client=Unmoved)
+MUTANT = Mutant(
+    "does not ask for metadata when a connection is lost",
+    Components(network_client=Unmoved),
+    caught_by=("timeout_expiry/a_lost_connection_makes_metadata_stale",),
+    breaks=("NET-TMO-05",),
+)

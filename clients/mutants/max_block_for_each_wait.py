@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from clients.reference.producer.blocked_sends import BlockedSend, BlockedSends
 from clients.reference.producer.producer import Components
+from clients.seeding.mutant import Mutant
 
 
 class Twofold(BlockedSends):
@@ -14,4 +15,9 @@ class Twofold(BlockedSends):
         blocked.expires_ms = now_ms + self._config.max_block_ms
 
 
-COMPONENTS = Components(blocked_sends=Twofold)
+MUTANT = Mutant(
+    "gives the wait for memory another whole max.block.ms",
+    Components(blocked_sends=Twofold),
+    caught_by=("timeout_expiry/one_limit_covers_both_waits",),
+    breaks=("MET-14",),
+)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from clients.reference.metadata.metadata import Metadata
 from clients.reference.producer.producer import Components
+from clients.seeding.mutant import Mutant
 
 
 class Storming(Metadata):
@@ -13,4 +14,12 @@ class Storming(Metadata):
         """Nothing is spaced."""
 
 
-COMPONENTS = Components(metadata=Storming)
+MUTANT = Mutant(
+    "asks again at once where an answer told nothing new",
+    Components(metadata=Storming),
+    caught_by=(
+        "state_transitions/NewsOfTheClusterIsBelievedWhenItIsNewer",
+        "timeout_expiry/answers_that_tell_nothing_new_are_spaced",
+    ),
+    breaks=("MET-03",),
+)

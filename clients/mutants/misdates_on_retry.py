@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from clients.mutants.rebuilt import rebuilt
 from clients.reference.producer.producer import Components
 from clients.reference.producer.producer_batch import ProducerBatch
+from clients.seeding.mutant import Mutant
+from clients.seeding.rebuilt import rebuilt
+from harness.model.verdicts import Guarantee
 from harness.wire.records import Record
 
 DAY_MS = 86_400_000
@@ -25,4 +27,11 @@ def _a_day_before(records: list[Record]) -> list[Record]:
     return [first, *(replace(record, timestamp_ms=record.timestamp_ms - DAY_MS) for record in others)]
 
 
-COMPONENTS = Components(batch=Misdating)
+MUTANT = Mutant(
+    "dates records a day back when it sends a batch again",
+    Components(batch=Misdating),
+    caught_by=("record-timestamps",),
+    breaks=("PRD-ISP-09",),
+    scenario="produce/dropped-response",
+    guarantee=Guarantee.AT_LEAST_ONCE,
+)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from clients.mutants.variant import ForgivingConfig, Variant
+from clients.seeding.mutant import Mutant
+from clients.seeding.variant import ForgivingConfig, Variant
 
 
 class Mixed(ForgivingConfig):
@@ -16,4 +17,9 @@ class Mixed(ForgivingConfig):
     )
 
 
-COMPONENTS = Variant(consumer_config=Mixed)
+MUTANT = Mutant(
+    "passes over settings that its group.protocol does not have",
+    Variant(consumer_config=Mixed),
+    caught_by=("state_transitions/a_protocol_refuses_the_settings_of_the_other",),
+    breaks=("CLI-CFG-06",),
+)

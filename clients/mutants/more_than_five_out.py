@@ -5,6 +5,7 @@ from __future__ import annotations
 from clients.reference.producer.producer import Components
 from clients.reference.producer.sequences import NONE_ACKED, PartitionSequences
 from clients.reference.producer.transaction_manager import TransactionManager
+from clients.seeding.mutant import Mutant
 
 
 class Unbounded(PartitionSequences):
@@ -21,4 +22,9 @@ class UnboundedManager(TransactionManager):
     partition_sequences = Unbounded
 
 
-COMPONENTS = Components(transaction_manager=UnboundedManager)
+MUTANT = Mutant(
+    "has more than five batches of a partition out",
+    Components(transaction_manager=UnboundedManager),
+    caught_by=("delivery/no_more_than_five_batches_are_out",),
+    breaks=("PRD-IDM-04",),
+)

@@ -7,6 +7,7 @@ from typing import Any
 
 from clients.reference.config.producer_config import ProducerConfig
 from clients.reference.producer.producer import Components
+from clients.seeding.mutant import Mutant
 
 
 class Nameless(ProducerConfig):
@@ -17,4 +18,9 @@ class Nameless(ProducerConfig):
         return super().from_mapping({"client.id": ""} | dict(settings), **more)
 
 
-COMPONENTS = Components(config=Nameless)
+MUTANT = Mutant(
+    "leaves client.id empty where it was not set",
+    Components(config=Nameless),
+    caught_by=("state_transitions/a_producer_has_a_name",),
+    breaks=("CLI-CFG-03",),
+)

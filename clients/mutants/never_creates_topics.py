@@ -7,6 +7,7 @@ from functools import partial
 from clients.reference.common.requests import METADATA_LOWEST, ClientRequest, metadata_request
 from clients.reference.network.metadata_updater import MetadataUpdater
 from clients.reference.producer.producer import Components
+from clients.seeding.mutant import Mutant
 from harness.wire.apis import Api
 
 
@@ -29,4 +30,9 @@ class Cautious(MetadataUpdater):
         )
 
 
-COMPONENTS = Components(metadata_updater=Cautious)
+MUTANT = Mutant(
+    "forbids brokers to create the topics that it uses",
+    Components(metadata_updater=Cautious),
+    caught_by=("delivery/topics_may_be_created_by_being_used",),
+    breaks=("MET-15",),
+)

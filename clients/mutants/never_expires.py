@@ -5,6 +5,8 @@ from __future__ import annotations
 from clients.reference.common.requests import ClientResponse
 from clients.reference.producer.producer import Components
 from clients.reference.producer.sender import Batches, Sender
+from clients.seeding.mutant import Mutant
+from harness.model.verdicts import Guarantee
 
 
 class PatientSender(Sender):
@@ -22,4 +24,11 @@ class PatientSender(Sender):
         return self._accumulator.next_expiry_ms()
 
 
-COMPONENTS = Components(sender=PatientSender)
+MUTANT = Mutant(
+    "waits for ever for an answer whose connection is gone",
+    Components(sender=PatientSender),
+    caught_by=("delivery-timeout", "deadlines"),
+    breaks=("PRD-EXP-01",),
+    scenario="produce/disconnect",
+    guarantee=Guarantee.AT_LEAST_ONCE,
+)

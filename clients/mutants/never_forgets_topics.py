@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from clients.reference.metadata.metadata import Metadata
 from clients.reference.producer.producer import Components
+from clients.seeding.mutant import Mutant
 
 
 class Hoarding(Metadata):
@@ -13,4 +14,12 @@ class Hoarding(Metadata):
         """None is idle."""
 
 
-COMPONENTS = Components(metadata=Hoarding)
+MUTANT = Mutant(
+    "asks for every topic that it ever used",
+    Components(metadata=Hoarding),
+    caught_by=(
+        "state_transitions/NewsOfTheClusterIsBelievedWhenItIsNewer",
+        "timeout_expiry/a_topic_that_nobody_uses_is_forgotten",
+    ),
+    breaks=("MET-10",),
+)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from clients.reference.network.connection_states import ClusterConnectionStates
 from clients.reference.network.network_client import NetworkClient
 from clients.reference.producer.producer import Components
+from clients.seeding.mutant import Mutant
 
 
 class Resentful(ClusterConnectionStates):
@@ -22,4 +23,12 @@ class ResentfulClient(NetworkClient):
     connection_states = Resentful
 
 
-COMPONENTS = Components(network_client=ResentfulClient)
+MUTANT = Mutant(
+    "counts failures on when a connection has become ready",
+    Components(network_client=ResentfulClient),
+    caught_by=(
+        "state_transitions/ConnectionsWalkTheirStates",
+        "timeout_expiry/a_ready_connection_forgets_failures",
+    ),
+    breaks=("NET-CON-07",),
+)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from clients.reference.producer.partitioner import Partitioner
 from clients.reference.producer.producer import Components
+from clients.seeding.mutant import Mutant
 
 
 class Settled(Partitioner):
@@ -13,4 +14,9 @@ class Settled(Partitioner):
         """Nothing is counted."""
 
 
-COMPONENTS = Components(partitioner=Settled)
+MUTANT = Mutant(
+    "sends all records without a key to the partition that was chosen first",
+    Components(partitioner=Settled),
+    caught_by=("delivery/keyless_records_fill_a_batch_before_they_move",),
+    breaks=("PRD-ISP-07",),
+)

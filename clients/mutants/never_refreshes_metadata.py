@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from clients.reference.metadata.metadata import Metadata, MetadataQuestion
 from clients.reference.producer.producer import Components
+from clients.seeding.mutant import Mutant
 
 
 class Ageless(Metadata):
@@ -14,4 +15,9 @@ class Ageless(Metadata):
         self._expires_ms = 2**62
 
 
-COMPONENTS = Components(metadata=Ageless)
+MUTANT = Mutant(
+    "never finds its metadata too old",
+    Components(metadata=Ageless),
+    caught_by=("timeout_expiry/metadata_never_gets_too_old",),
+    breaks=("MET-01",),
+)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from clients.reference.producer.producer import Components
 from clients.reference.producer.producer_batch import ProducerBatch
 from clients.reference.producer.sender import Sender
+from clients.seeding.mutant import Mutant
+from harness.model.verdicts import Guarantee
 from harness.wire.error_table import KafkaError
 
 
@@ -15,4 +17,11 @@ class Unsplitting(Sender):
         return False
 
 
-COMPONENTS = Components(sender=Unsplitting)
+MUTANT = Mutant(
+    "fails a batch that is too large for the broker as a whole",
+    Components(sender=Unsplitting),
+    caught_by=("unsplit", "delivery/a_batch_too_large_goes_in_parts"),
+    breaks=("PRD-SPL-01",),
+    scenario="broker/smaller-batches",
+    guarantee=Guarantee.IDEMPOTENT,
+)

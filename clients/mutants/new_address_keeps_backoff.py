@@ -6,6 +6,7 @@ from clients.reference.network.connection_states import ClusterConnectionStates
 from clients.reference.network.network_client import NetworkClient
 from clients.reference.ports import Node
 from clients.reference.producer.producer import Components
+from clients.seeding.mutant import Mutant
 
 
 class Unforgiving(ClusterConnectionStates):
@@ -22,4 +23,9 @@ class UnforgivingClient(NetworkClient):
     connection_states = Unforgiving
 
 
-COMPONENTS = Components(network_client=UnforgivingClient)
+MUTANT = Mutant(
+    "has a broker that moved wait for the backoff of its old address",
+    Components(network_client=UnforgivingClient),
+    caught_by=("state_transitions/ConnectionsWalkTheirStates",),
+    breaks=("NET-CON-10",),
+)

@@ -6,6 +6,7 @@ from clients.reference.producer.producer import Components
 from clients.reference.producer.producer_batch import ProducerId
 from clients.reference.producer.sequences import PartitionSequences
 from clients.reference.producer.transaction_manager import TransactionManager
+from clients.seeding.mutant import Mutant
 from harness.wire.records import increment_sequence
 
 
@@ -27,4 +28,12 @@ class ContinuingManager(TransactionManager):
     partition_sequences = Continuing
 
 
-COMPONENTS = Components(transaction_manager=ContinuingManager)
+MUTANT = Mutant(
+    "counts on from the old sequences under a new epoch",
+    Components(transaction_manager=ContinuingManager),
+    caught_by=(
+        "delivery/a_broken_chain_begins_anew",
+        "delivery/a_new_epoch_begins_at_0_and_ends_the_old_one",
+    ),
+    breaks=("PRD-IDM-14",),
+)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from clients.reference.producer.producer import Components
 from clients.reference.producer.producer_batch import ProducerBatch
 from clients.reference.producer.transaction_manager import TransactionManager
+from clients.seeding.mutant import Mutant
 
 
 class Restless(TransactionManager):
@@ -15,4 +16,9 @@ class Restless(TransactionManager):
         self.request_restart(batch.partition, now_ms)
 
 
-COMPONENTS = Components(transaction_manager=Restless)
+MUTANT = Mutant(
+    "raises its epoch after every acknowledgement",
+    Components(transaction_manager=Restless),
+    caught_by=("producer-identity",),
+    breaks=("PRD-IDM-01",),
+)

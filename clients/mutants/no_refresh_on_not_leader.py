@@ -6,6 +6,7 @@ from clients.reference.common.requests import PartitionResponse
 from clients.reference.producer.producer import Components
 from clients.reference.producer.producer_batch import ProducerBatch
 from clients.reference.producer.sender import Sender
+from clients.seeding.mutant import Mutant
 
 
 class IncuriousSender(Sender):
@@ -17,4 +18,12 @@ class IncuriousSender(Sender):
         self._metadata._need_full = needed
 
 
-COMPONENTS = Components(sender=IncuriousSender)
+MUTANT = Mutant(
+    "does not ask for metadata when a broker is not the leader any more",
+    Components(sender=IncuriousSender),
+    caught_by=(
+        "delivery/a_leader_error_asks_for_metadata",
+        "timeout_expiry/a_wrong_leader_is_looked_up_at_once",
+    ),
+    breaks=("MET-08", "PRD-SND-10"),
+)

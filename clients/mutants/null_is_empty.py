@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from clients.reference.producer.producer import Components
 from clients.reference.producer.producer_batch import Callback, Headers, ProducerBatch
+from clients.seeding.mutant import Mutant
 
 
 class Filling(ProducerBatch):
@@ -20,4 +21,9 @@ class Filling(ProducerBatch):
         return super().append(timestamp_ms, key, value or b"", headers, callback)
 
 
-COMPONENTS = Components(batch=Filling)
+MUTANT = Mutant(
+    "stores an empty value where there is none",
+    Components(batch=Filling),
+    caught_by=("delivery/what_was_sent_is_stored_and_told",),
+    breaks=("PRD-ISP-08",),
+)

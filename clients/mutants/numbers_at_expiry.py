@@ -5,6 +5,7 @@ from __future__ import annotations
 from clients.reference.producer.producer import Components
 from clients.reference.producer.producer_batch import ProducerBatch
 from clients.reference.producer.record_accumulator import RecordAccumulator
+from clients.seeding.mutant import Mutant
 
 
 class Wasteful(RecordAccumulator):
@@ -18,4 +19,9 @@ class Wasteful(RecordAccumulator):
         return expired
 
 
-COMPONENTS = Components(accumulator=Wasteful)
+MUTANT = Mutant(
+    "uses up sequence numbers for batches that expire unsent",
+    Components(accumulator=Wasteful),
+    caught_by=("timeout_expiry/what_was_never_sent_leaves_no_gap",),
+    breaks=("PRD-EXP-07",),
+)

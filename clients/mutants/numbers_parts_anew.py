@@ -5,6 +5,7 @@ from __future__ import annotations
 from clients.reference.producer.producer import Components
 from clients.reference.producer.producer_batch import ProducerBatch
 from clients.reference.producer.transaction_manager import TransactionManager
+from clients.seeding.mutant import Mutant
 from harness.wire.records import increment_sequence
 
 
@@ -19,4 +20,9 @@ class Renumbering(TransactionManager):
         super().was_split(batch, parts, now_ms)
 
 
-COMPONENTS = Components(transaction_manager=Renumbering)
+MUTANT = Mutant(
+    "gives the parts of a split batch the next sequence numbers",
+    Components(transaction_manager=Renumbering),
+    caught_by=("state_transitions/EachRecordIsStoredOnceAndInOrder",),
+    breaks=("PRD-SPL-04",),
+)

@@ -7,6 +7,7 @@ from typing import Any
 
 from clients.reference.config.producer_config import ProducerConfig
 from clients.reference.producer.producer import Components
+from clients.seeding.mutant import Mutant
 
 
 class Old(ProducerConfig):
@@ -17,4 +18,9 @@ class Old(ProducerConfig):
         return super().from_mapping(settings, **(more | {"defaults_of": "2.0"}))
 
 
-COMPONENTS = Components(config=Old)
+MUTANT = Mutant(
+    "has the defaults of Kafka 2.0 for what is not set",
+    Components(config=Old),
+    caught_by=("state_transitions/defaults_are_those_of_the_release",),
+    breaks=("CLI-CFG-02",),
+)

@@ -9,6 +9,7 @@ from clients.reference.producer.producer import Components
 from clients.reference.producer.producer_batch import ProducerBatch, ProducerId
 from clients.reference.producer.transaction_manager import TransactionManager
 from clients.reference.telemetry.trace import Trace
+from clients.seeding.mutant import Mutant
 from harness.wire.error_table import KafkaError
 from harness.wire.records import read_batches
 
@@ -38,4 +39,9 @@ def _content(batch: ProducerBatch) -> Content:
     return batch.partition, tuple(record.value for record in read.records)
 
 
-COMPONENTS = Components(transaction_manager=Recognizing)
+MUTANT = Mutant(
+    "gives records that the application sends again their old sequence numbers",
+    Components(transaction_manager=Recognizing),
+    caught_by=("delivery/what_the_application_repeats_is_a_new_record",),
+    breaks=("PRD-IDM-16",),
+)

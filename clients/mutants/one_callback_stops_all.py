@@ -5,6 +5,7 @@ from __future__ import annotations
 from clients.reference.network.completions import Completions
 from clients.reference.network.network_client import NetworkClient
 from clients.reference.producer.producer import Components
+from clients.seeding.mutant import Mutant
 
 
 class Fragile(Completions):
@@ -22,4 +23,9 @@ class FragileClient(NetworkClient):
     completions = Fragile
 
 
-COMPONENTS = Components(network_client=FragileClient)
+MUTANT = Mutant(
+    "lets a completion callback that raises stop the others",
+    Components(network_client=FragileClient),
+    caught_by=("state_transitions/RequestsEndOnceAndInOrder",),
+    breaks=("NET-INF-08",),
+)

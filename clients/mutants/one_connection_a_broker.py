@@ -8,6 +8,7 @@ from clients.reference.common.requests import ClientRequest
 from clients.reference.network.network_client import NetworkClient
 from clients.reference.ports import INT32_MAX, Node
 from clients.reference.producer.producer import Components
+from clients.seeding.mutant import Mutant
 
 
 class Sharing(NetworkClient):
@@ -30,4 +31,9 @@ def _broker(node_id: int) -> int:
     return INT32_MAX - node_id if node_id > INT32_MAX // 2 else node_id
 
 
-COMPONENTS = Components(network_client=Sharing)
+MUTANT = Mutant(
+    "speaks to a broker as coordinator over the connection that carries its data",
+    Components(network_client=Sharing),
+    caught_by=("delivery/a_coordinator_has_a_connection_of_its_own",),
+    breaks=("NET-CON-16",),
+)

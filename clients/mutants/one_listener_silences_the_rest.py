@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from clients.reference.producer.producer import Components
 from clients.reference.producer.producer_plugins import ProducerPlugins
+from clients.seeding.mutant import Mutant
 
 
 class Brittle(ProducerPlugins):
@@ -17,4 +18,9 @@ class Brittle(ProducerPlugins):
             return
 
 
-COMPONENTS = Components(plugins=Brittle)
+MUTANT = Mutant(
+    "tells nobody the cluster's id behind a plug-in that raises",
+    Components(plugins=Brittle),
+    caught_by=("delivery/whoever_asks_hears_the_cluster_id",),
+    breaks=("PRD-ISP-05",),
+)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from clients.reference.producer.producer import Components
 from clients.reference.producer.producer_batch import ProducerBatch
+from clients.seeding.mutant import Mutant
 
 
 class Unmoved(ProducerBatch):
@@ -14,4 +15,12 @@ class Unmoved(ProducerBatch):
         self.callbacks = [(0, at_ms, each) for _, at_ms, each in self.callbacks]
 
 
-COMPONENTS = Components(batch=Unmoved)
+MUTANT = Mutant(
+    "tells every record of a batch the offset of the first",
+    Components(batch=Unmoved),
+    caught_by=(
+        "state_transitions/EachRecordIsStoredOnceAndInOrder",
+        "delivery/what_was_sent_is_stored_and_told",
+    ),
+    breaks=("PRD-SND-01",),
+)

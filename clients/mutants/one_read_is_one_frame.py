@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from clients.reference.network.channel import Channel
 from clients.reference.producer.producer import Components
+from clients.seeding.mutant import Mutant
 
 
 class Naive(Channel):
@@ -14,4 +15,9 @@ class Naive(Channel):
         super().feed(data)
 
 
-COMPONENTS = Components(channel=Naive)
+MUTANT = Mutant(
+    "takes what one read brings for one frame",
+    Components(channel=Naive),
+    caught_by=("state_transitions/fragments_make_whole_frames",),
+    breaks=("NET-INF-10",),
+)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from clients.reference.producer.producer import Components
 from clients.reference.producer.producer_batch import ProducerBatch
 from clients.reference.producer.record_accumulator import RecordAccumulator
+from clients.seeding.mutant import Mutant
 
 
 class Wasteful(RecordAccumulator):
@@ -14,4 +15,9 @@ class Wasteful(RecordAccumulator):
         return False
 
 
-COMPONENTS = Components(accumulator=Wasteful)
+MUTANT = Mutant(
+    "opens a batch for every record, whatever room the last one has",
+    Components(accumulator=Wasteful),
+    caught_by=("state_transitions/BatchesGoWhenTheyMayAndInOrder",),
+    breaks=("PRD-ACC-01",),
+)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from clients.reference.producer.producer import Components
 from clients.reference.producer.sender import Sender
+from clients.seeding.mutant import Mutant
 
 
 class AllOrNothing(Sender):
@@ -14,4 +15,9 @@ class AllOrNothing(Sender):
         return (sendable if len(sendable) == len(nodes) else []), later_ms
 
 
-COMPONENTS = Components(sender=AllOrNothing)
+MUTANT = Mutant(
+    "sends nothing to any broker while one cannot take its batches",
+    Components(sender=AllOrNothing),
+    caught_by=("delivery/a_slow_broker_holds_up_its_own_partitions_alone",),
+    breaks=("PRD-ACC-13",),
+)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from clients.reference.network.in_flight_requests import InFlightRequests
 from clients.reference.network.network_client import NetworkClient
 from clients.reference.producer.producer import Components
+from clients.seeding.mutant import Mutant
 
 
 class OneMore(InFlightRequests):
@@ -20,4 +21,9 @@ class GreedyClient(NetworkClient):
     in_flight_requests = OneMore
 
 
-COMPONENTS = Components(network_client=GreedyClient)
+MUTANT = Mutant(
+    "has one request more out than max.in.flight.requests.per.connection allows",
+    Components(network_client=GreedyClient),
+    caught_by=("state_transitions/RequestsEndOnceAndInOrder", "in-flight", "requests-in-flight"),
+    breaks=("NET-INF-03",),
+)

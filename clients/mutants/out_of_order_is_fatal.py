@@ -5,6 +5,7 @@ from __future__ import annotations
 from clients.reference.producer.producer import Components
 from clients.reference.producer.producer_batch import ProducerBatch
 from clients.reference.producer.transaction_manager import TransactionManager
+from clients.seeding.mutant import Mutant
 from harness.wire.error_table import KafkaError
 
 
@@ -17,4 +18,9 @@ class Unbending(TransactionManager):
         return super().can_retry(batch, error, log_start_offset, now_ms)
 
 
-COMPONENTS = Components(transaction_manager=Unbending)
+MUTANT = Mutant(
+    "fails a batch that is refused as out of order",
+    Components(transaction_manager=Unbending),
+    caught_by=("unmended", "delivery/a_broken_chain_begins_anew"),
+    breaks=("PRD-IDM-09",),
+)

@@ -7,6 +7,7 @@ from dataclasses import replace
 from clients.reference.producer.producer import Components
 from clients.reference.producer.producer_batch import ProducerBatch
 from clients.reference.producer.record_accumulator import RecordAccumulator
+from clients.seeding.mutant import Mutant
 
 
 class Overloading(RecordAccumulator):
@@ -19,4 +20,9 @@ class Overloading(RecordAccumulator):
         return drained
 
 
-COMPONENTS = Components(accumulator=Overloading)
+MUTANT = Mutant(
+    "takes a batch of every partition into a request, beyond max.request.size",
+    Components(accumulator=Overloading),
+    caught_by=("state_transitions/BatchesGoWhenTheyMayAndInOrder",),
+    breaks=("PRD-ACC-05",),
+)

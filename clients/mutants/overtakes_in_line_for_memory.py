@@ -5,6 +5,7 @@ from __future__ import annotations
 from clients.reference.producer.buffer_pool import BufferPool, Grant
 from clients.reference.producer.producer import Components
 from clients.reference.producer.record_accumulator import RecordAccumulator
+from clients.seeding.mutant import Mutant
 
 
 class UnfairPool(BufferPool):
@@ -20,4 +21,9 @@ class UnfairAccumulator(RecordAccumulator):
     buffer_pool = UnfairPool
 
 
-COMPONENTS = Components(accumulator=UnfairAccumulator)
+MUTANT = Mutant(
+    "gives memory to whoever it suffices for, past those who wait longer",
+    Components(accumulator=UnfairAccumulator),
+    caught_by=("state_transitions/MemoryIsLentInTurnAndReturnedOnce",),
+    breaks=("PRD-ACC-09",),
+)

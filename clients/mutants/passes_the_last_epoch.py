@@ -5,6 +5,7 @@ from __future__ import annotations
 from clients.reference.producer.producer import Components
 from clients.reference.producer.producer_batch import ProducerId
 from clients.reference.producer.transaction_manager import LAST_EPOCH, TransactionManager
+from clients.seeding.mutant import Mutant
 
 
 class Endless(TransactionManager):
@@ -17,4 +18,9 @@ class Endless(TransactionManager):
             super()._bump_epoch(now_ms)
 
 
-COMPONENTS = Components(transaction_manager=Endless)
+MUTANT = Mutant(
+    "raises its epoch beyond the last one",
+    Components(transaction_manager=Endless),
+    caught_by=("state_transitions/EachRecordIsStoredOnceAndInOrder",),
+    breaks=("PRD-IDM-11",),
+)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from clients.mutants.rebuilt import rebuilt
 from clients.reference.producer.producer import Components
 from clients.reference.producer.producer_batch import ProducerBatch
+from clients.seeding.mutant import Mutant
+from clients.seeding.rebuilt import rebuilt
 
 
 class Rebuilding(ProducerBatch):
@@ -20,4 +21,12 @@ class Rebuilding(ProducerBatch):
         )
 
 
-COMPONENTS = Components(batch=Rebuilding)
+MUTANT = Mutant(
+    "builds a batch anew for each attempt, with later timestamps",
+    Components(batch=Rebuilding),
+    caught_by=(
+        "state_transitions/BatchesGoWhenTheyMayAndInOrder",
+        "delivery/what_was_sent_is_stored_and_told",
+    ),
+    breaks=("PRD-SND-02",),
+)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from clients.reference.network.connection_states import ClusterConnectionStates, NodeConnection
 from clients.reference.network.network_client import NetworkClient
 from clients.reference.producer.producer import Components
+from clients.seeding.mutant import Mutant
 
 
 class Eager(ClusterConnectionStates):
@@ -21,4 +22,14 @@ class EagerClient(NetworkClient):
     connection_states = Eager
 
 
-COMPONENTS = Components(network_client=EagerClient)
+MUTANT = Mutant(
+    "tries a node again at once, however often that has failed",
+    Components(network_client=EagerClient),
+    caught_by=(
+        "state_transitions/ConnectionsWalkTheirStates",
+        "in-flight",
+        "deadlines",
+        "timeout_expiry/silence_makes_no_storm",
+    ),
+    breaks=("NET-CON-05",),
+)

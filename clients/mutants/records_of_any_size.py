@@ -8,6 +8,7 @@ from typing import Any
 
 from clients.reference.config.producer_config import ProducerConfig
 from clients.reference.producer.producer import Components
+from clients.seeding.mutant import Mutant
 
 
 class Unlimited(ProducerConfig):
@@ -18,4 +19,9 @@ class Unlimited(ProducerConfig):
         return replace(super().from_mapping(settings, **more), max_request_size=2**31 - 1)
 
 
-COMPONENTS = Components(config=Unlimited)
+MUTANT = Mutant(
+    "sends records that are larger than max.request.size",
+    Components(config=Unlimited),
+    caught_by=("delivery/a_record_beyond_the_limit_fails_at_once",),
+    breaks=("PRD-ACC-10",),
+)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from clients.reference.errors import SendError
 from clients.reference.metadata.metadata import Metadata
 from clients.reference.producer.producer import Components
+from clients.seeding.mutant import Mutant
 
 
 class Unshaken(Metadata):
@@ -14,4 +15,12 @@ class Unshaken(Metadata):
         """It may get better."""
 
 
-COMPONENTS = Components(metadata=Unshaken)
+MUTANT = Mutant(
+    "lets sends wait where its credentials were refused",
+    Components(metadata=Unshaken),
+    caught_by=(
+        "timeout_expiry/refused_credentials_wake_who_waits",
+        "delivery/a_refused_authentication_is_told_and_backed_off",
+    ),
+    breaks=("MET-16", "NET-CON-11"),
+)

@@ -6,6 +6,7 @@ from clients.reference.common.requests import Message
 from clients.reference.network.api_versions import Offered, offered_by
 from clients.reference.network.network_client import NetworkClient
 from clients.reference.producer.producer import Components
+from clients.seeding.mutant import Mutant
 
 
 class Faithful(NetworkClient):
@@ -30,4 +31,9 @@ def _known(client: NetworkClient) -> dict[int, Offered]:
     return known
 
 
-COMPONENTS = Components(network_client=Faithful)
+MUTANT = Mutant(
+    "asks a broker for its versions once, and not on each connection",
+    Components(network_client=Faithful),
+    caught_by=("api-versions-first",),
+    breaks=("NET-CON-01",),
+)

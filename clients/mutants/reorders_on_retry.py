@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from clients.mutants.rebuilt import rebuilt
 from clients.reference.producer.producer import Components
 from clients.reference.producer.producer_batch import ProducerBatch
+from clients.seeding.mutant import Mutant
+from clients.seeding.rebuilt import rebuilt
+from harness.model.verdicts import Guarantee
 
 
 class Reversing(ProducerBatch):
@@ -18,4 +20,11 @@ class Reversing(ProducerBatch):
             self.callbacks = [(last - index, at_ms, callback) for index, at_ms, callback in self.callbacks]
 
 
-COMPONENTS = Components(batch=Reversing)
+MUTANT = Mutant(
+    "turns the records of a batch round when it sends it again",
+    Components(batch=Reversing),
+    caught_by=("reordered", "state_transitions/EachRecordIsStoredOnceAndInOrder"),
+    breaks=("PRD-SND-14", "E2E-DEL-02"),
+    scenario="produce/disconnect",
+    guarantee=Guarantee.IDEMPOTENT,
+)

@@ -7,6 +7,7 @@ from typing import Any
 
 from clients.reference.config.producer_config import ProducerConfig
 from clients.reference.producer.producer import Components
+from clients.seeding.mutant import Mutant
 from harness.model.errors import UsageError
 
 
@@ -24,4 +25,16 @@ class Forgiving(ProducerConfig):
             return super().from_mapping({"bootstrap.servers": "localhost:9092"} | kept, **more)
 
 
-COMPONENTS = Components(config=Forgiving)
+MUTANT = Mutant(
+    "leaves out a setting that is refused, without a word",
+    Components(config=Forgiving),
+    caught_by=(
+        "state_transitions/a_choice_is_one_of_those_listed",
+        "state_transitions/a_flag_is_true_or_false_or_refused",
+        "state_transitions/a_number_is_in_its_range_or_refused",
+        "state_transitions/an_unknown_setting_is_not_passed_over",
+        "state_transitions/bootstrap_servers_are_read_or_refused",
+        "state_transitions/a_combination_is_refused_by_a_rule_or_in_force",
+    ),
+    breaks=("CLI-CFG-07", "CLI-CFG-09"),
+)

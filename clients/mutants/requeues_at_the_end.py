@@ -5,6 +5,7 @@ from __future__ import annotations
 from clients.reference.producer.producer import Components
 from clients.reference.producer.producer_batch import ProducerBatch
 from clients.reference.producer.record_accumulator import RecordAccumulator
+from clients.seeding.mutant import Mutant
 
 
 class PoliteAccumulator(RecordAccumulator):
@@ -14,4 +15,9 @@ class PoliteAccumulator(RecordAccumulator):
         self._queue(batch.partition).append(batch)
 
 
-COMPONENTS = Components(accumulator=PoliteAccumulator)
+MUTANT = Mutant(
+    "puts a batch that goes again behind younger ones",
+    Components(accumulator=PoliteAccumulator),
+    caught_by=("bookkeeping",),
+    breaks=("PRD-ACC-04",),
+)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from clients.reference.producer.producer import Components
 from clients.reference.producer.producer_batch import ProducerBatch
 from clients.reference.producer.transaction_manager import TransactionManager
+from clients.seeding.mutant import Mutant
 from harness.wire.error_table import KafkaError
 
 
@@ -18,4 +19,9 @@ class Hasty(TransactionManager):
         return super().can_retry(batch, error, log_start_offset, now_ms)
 
 
-COMPONENTS = Components(transaction_manager=Hasty)
+MUTANT = Mutant(
+    "restarts a partition at every refusal as out of order",
+    Components(transaction_manager=Hasty),
+    caught_by=("delivery/a_batch_refused_behind_others_goes_again_as_it_was",),
+    breaks=("PRD-IDM-08",),
+)

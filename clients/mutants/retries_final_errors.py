@@ -6,6 +6,7 @@ from clients.reference.common.requests import PartitionResponse
 from clients.reference.producer.producer import Components
 from clients.reference.producer.producer_batch import ProducerBatch
 from clients.reference.producer.sender import Sender
+from clients.seeding.mutant import Mutant
 from harness.wire.error_table import KafkaError
 
 
@@ -21,4 +22,9 @@ class StubbornSender(Sender):
         )
 
 
-COMPONENTS = Components(sender=StubbornSender)
+MUTANT = Mutant(
+    "sends again what a broker refused for good",
+    Components(sender=StubbornSender),
+    caught_by=("delivery/what_was_refused_for_good_is_over",),
+    breaks=("PRD-SND-03",),
+)

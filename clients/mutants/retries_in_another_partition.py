@@ -5,6 +5,8 @@ from __future__ import annotations
 from clients.reference.producer.producer import Components
 from clients.reference.producer.producer_batch import ProducerBatch
 from clients.reference.producer.record_accumulator import RecordAccumulator
+from clients.seeding.mutant import Mutant
+from harness.model.verdicts import Guarantee
 
 
 class Wandering(RecordAccumulator):
@@ -18,4 +20,11 @@ class Wandering(RecordAccumulator):
         super().reenqueue(batch, now_ms)
 
 
-COMPONENTS = Components(accumulator=Wandering)
+MUTANT = Mutant(
+    "sends a batch that failed to another partition",
+    Components(accumulator=Wandering),
+    caught_by=("partition-moved",),
+    breaks=("PRD-SND-02",),
+    scenario="produce/dropped-response",
+    guarantee=Guarantee.AT_LEAST_ONCE,
+)

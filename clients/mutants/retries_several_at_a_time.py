@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from clients.reference.producer.producer import Components
 from clients.reference.producer.producer_batch import ProducerBatch
 from clients.reference.producer.transaction_manager import TransactionManager
+from clients.seeding.mutant import Mutant
 
 
 class Impatient(TransactionManager):
@@ -16,4 +17,9 @@ class Impatient(TransactionManager):
         return queue[0] if self.producer_id.is_valid else None
 
 
-COMPONENTS = Components(transaction_manager=Impatient)
+MUTANT = Mutant(
+    "lets younger batches go while one goes again",
+    Components(transaction_manager=Impatient),
+    caught_by=("state_transitions/EachRecordIsStoredOnceAndInOrder", "sequence"),
+    breaks=("PRD-IDM-07",),
+)

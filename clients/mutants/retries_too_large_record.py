@@ -6,6 +6,7 @@ from clients.reference.common.requests import PartitionResponse
 from clients.reference.producer.producer import Components
 from clients.reference.producer.producer_batch import ProducerBatch
 from clients.reference.producer.sender import Sender
+from clients.seeding.mutant import Mutant
 from harness.wire.error_table import KafkaError
 
 
@@ -20,4 +21,9 @@ class Insistent(Sender):
         return super()._can_retry(batch, error, answer, now_ms)
 
 
-COMPONENTS = Components(sender=Insistent)
+MUTANT = Mutant(
+    "sends a single record again that is too large",
+    Components(sender=Insistent),
+    caught_by=("delivery/a_record_too_large_fails_alone",),
+    breaks=("PRD-SPL-02",),
+)

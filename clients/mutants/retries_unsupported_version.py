@@ -6,6 +6,7 @@ from clients.reference.common.requests import PartitionResponse
 from clients.reference.producer.producer import Components
 from clients.reference.producer.producer_batch import ProducerBatch
 from clients.reference.producer.sender import Sender
+from clients.seeding.mutant import Mutant
 from harness.wire.error_table import KafkaError
 
 
@@ -20,4 +21,9 @@ class Stubborn(Sender):
         return super()._can_retry(batch, error, answer, now_ms)
 
 
-COMPONENTS = Components(sender=Stubborn)
+MUTANT = Mutant(
+    "tries a batch again that no common version can carry",
+    Components(sender=Stubborn),
+    caught_by=("delivery/without_a_common_version_nothing_is_written",),
+    breaks=("PRD-SND-07",),
+)

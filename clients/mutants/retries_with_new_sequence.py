@@ -5,6 +5,8 @@ from __future__ import annotations
 from clients.reference.producer.producer import Components
 from clients.reference.producer.producer_batch import ProducerBatch
 from clients.reference.producer.transaction_manager import TransactionManager
+from clients.seeding.mutant import Mutant
+from harness.model.verdicts import Guarantee
 from harness.wire.error_table import KafkaError
 from harness.wire.records import increment_sequence
 
@@ -23,4 +25,18 @@ class Renumbering(TransactionManager):
         return may
 
 
-COMPONENTS = Components(transaction_manager=Renumbering)
+MUTANT = Mutant(
+    "gives a batch the next sequence numbers whenever it sends it again",
+    Components(transaction_manager=Renumbering),
+    caught_by=(
+        "duplicate",
+        "sequence",
+        "sequence-chain",
+        "state_transitions/EachRecordIsStoredOnceAndInOrder",
+        "delivery/idempotent",
+        "delivery/what_was_stored_and_refused_is_stored_once",
+    ),
+    breaks=("PRD-IDM-03", "E2E-DEL-02"),
+    scenario="produce/dropped-response",
+    guarantee=Guarantee.IDEMPOTENT,
+)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from clients.reference.producer.producer import Components
 from clients.reference.producer.producer_batch import ProducerBatch
 from clients.reference.producer.record_accumulator import RecordAccumulator
+from clients.seeding.mutant import Mutant
 
 
 class RestlessAccumulator(RecordAccumulator):
@@ -17,4 +18,9 @@ class RestlessAccumulator(RecordAccumulator):
         return self._candidate(queue)
 
 
-COMPONENTS = Components(accumulator=RestlessAccumulator)
+MUTANT = Mutant(
+    "sends a refused batch again at once",
+    Components(accumulator=RestlessAccumulator),
+    caught_by=("bookkeeping",),
+    breaks=("PRD-ACC-04",),
+)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from clients.reference.producer.buffer_pool import BufferPool, Grant
 from clients.reference.producer.producer import Components
 from clients.reference.producer.record_accumulator import RecordAccumulator
+from clients.seeding.mutant import Mutant
 
 
 class Generous(BufferPool):
@@ -21,4 +22,9 @@ class GenerousAccumulator(RecordAccumulator):
     buffer_pool = Generous
 
 
-COMPONENTS = Components(accumulator=GenerousAccumulator)
+MUTANT = Mutant(
+    "counts memory that is returned a second time",
+    Components(accumulator=GenerousAccumulator),
+    caught_by=("state_transitions/MemoryIsLentInTurnAndReturnedOnce",),
+    breaks=("PRD-ACC-11",),
+)

@@ -6,6 +6,7 @@ from clients.reference.producer.producer import Components
 from clients.reference.producer.producer_batch import ProducerBatch
 from clients.reference.producer.sequences import PartitionSequences
 from clients.reference.producer.transaction_manager import TransactionManager
+from clients.seeding.mutant import Mutant
 
 
 class Thrifty(PartitionSequences):
@@ -22,4 +23,9 @@ class ThriftyManager(TransactionManager):
     partition_sequences = Thrifty
 
 
-COMPONENTS = Components(transaction_manager=ThriftyManager)
+MUTANT = Mutant(
+    "gives the numbers of a batch that expired to other records",
+    Components(transaction_manager=ThriftyManager),
+    caught_by=("state_transitions/EachRecordIsStoredOnceAndInOrder",),
+    breaks=("PRD-IDM-13",),
+)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from clients.reference.metadata.topic_metadata import TopicMetadata
 from clients.reference.producer.partitioner import Partitioner
 from clients.reference.producer.producer import Components
+from clients.seeding.mutant import Mutant
 
 
 class InTurn(Partitioner):
@@ -23,4 +24,9 @@ class InTurn(Partitioner):
         return None if key is None else super().at_once(topic, known, key)
 
 
-COMPONENTS = Components(partitioner=InTurn)
+MUTANT = Mutant(
+    "changes the partition with every record without a key",
+    Components(partitioner=InTurn),
+    caught_by=("delivery/keyless_records_fill_a_batch_before_they_move",),
+    breaks=("PRD-ISP-07",),
+)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from clients.reference.producer.producer import Components
 from clients.reference.producer.producer_batch import ProducerBatch
 from clients.reference.states import BatchState
+from clients.seeding.mutant import Mutant
 
 
 class Patient(ProducerBatch):
@@ -16,4 +17,9 @@ class Patient(ProducerBatch):
         return super().succeed(base_offset, log_append_time_ms, now_ms)
 
 
-COMPONENTS = Components(batch=Patient)
+MUTANT = Mutant(
+    "takes a second success of a batch without an error",
+    Components(batch=Patient),
+    caught_by=("state_transitions/a_batch_takes_one_final_state",),
+    breaks=("PRD-FIN-03",),
+)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from clients.reference.network.connection_states import ClusterConnectionStates
 from clients.reference.network.network_client import NetworkClient
 from clients.reference.producer.producer import Components
+from clients.seeding.mutant import Mutant
 
 
 class Hasty(ClusterConnectionStates):
@@ -21,4 +22,9 @@ class HastyClient(NetworkClient):
     connection_states = Hasty
 
 
-COMPONENTS = Components(network_client=HastyClient)
+MUTANT = Mutant(
+    "sends requests before the broker has told its versions",
+    Components(network_client=HastyClient),
+    caught_by=("state_transitions/ConnectionsWalkTheirStates",),
+    breaks=("NET-CON-01",),
+)

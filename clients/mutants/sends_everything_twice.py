@@ -7,6 +7,7 @@ from msgspec.structs import replace
 from clients.reference.common.requests import ClientRequest
 from clients.reference.network.network_client import NetworkClient
 from clients.reference.producer.producer import Components
+from clients.seeding.mutant import Mutant
 from harness.wire.apis import Api
 
 
@@ -21,4 +22,9 @@ class Insistent(NetworkClient):
         return was_sent
 
 
-COMPONENTS = Components(network_client=Insistent)
+MUTANT = Mutant(
+    "writes every Produce request twice",
+    Components(network_client=Insistent),
+    caught_by=("duplicate", "delivery/at_least_once"),
+    breaks=("E2E-DEL-03",),
+)

@@ -9,6 +9,8 @@ from msgspec.structs import replace as changed
 from clients.reference.common.requests import PRODUCE_BY_NAME_HIGHEST, ClientRequest, Message
 from clients.reference.network.network_client import NetworkClient
 from clients.reference.producer.producer import Components
+from clients.seeding.mutant import Mutant
+from harness.model.verdicts import Guarantee
 from harness.wire.apis import Api
 
 EVERY = 3
@@ -36,4 +38,11 @@ def _strayed(request: ClientRequest) -> ClientRequest:
     return changed(request, build=build, highest=PRODUCE_BY_NAME_HIGHEST)
 
 
-COMPONENTS = Components(network_client=Straying)
+MUTANT = Mutant(
+    "names another topic in every third Produce request",
+    Components(network_client=Straying),
+    caught_by=("uninvited-request",),
+    breaks=("E2E-DEL-06",),
+    scenario="produce/calm",
+    guarantee=Guarantee.AT_LEAST_ONCE,
+)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from clients.reference.errors import SendError
 from clients.reference.producer.blocked_sends import BlockedSend, BlockedSends
 from clients.reference.producer.producer import Components
+from clients.seeding.mutant import Mutant
 
 
 class Persistent(BlockedSends):
@@ -18,4 +19,9 @@ class Persistent(BlockedSends):
             self._blocked.append(blocked)
 
 
-COMPONENTS = Components(blocked_sends=Persistent)
+MUTANT = Mutant(
+    "sends a record that gave up waiting for metadata when metadata comes",
+    Components(blocked_sends=Persistent),
+    caught_by=("timeout_expiry/an_answer_after_max_block_harms_nobody",),
+    breaks=("NET-TMO-06",),
+)

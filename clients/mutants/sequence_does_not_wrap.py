@@ -6,6 +6,7 @@ from clients.reference.producer.producer import Components
 from clients.reference.producer.producer_batch import ProducerBatch, ProducerId
 from clients.reference.producer.sequences import PartitionSequences
 from clients.reference.producer.transaction_manager import TransactionManager
+from clients.seeding.mutant import Mutant
 
 
 class Unbounded(PartitionSequences):
@@ -23,4 +24,9 @@ class UnboundedManager(TransactionManager):
     partition_sequences = Unbounded
 
 
-COMPONENTS = Components(transaction_manager=UnboundedManager)
+MUTANT = Mutant(
+    "counts sequence numbers beyond 2147483647",
+    Components(transaction_manager=UnboundedManager),
+    caught_by=("delivery/sequence_numbers_go_round",),
+    breaks=("PRD-IDM-02",),
+)

@@ -7,6 +7,7 @@ from typing import Any
 from clients.reference.producer.interceptors import ProducerRecord
 from clients.reference.producer.producer import Components
 from clients.reference.producer.producer_plugins import ProducerPlugins
+from clients.seeding.mutant import Mutant
 
 
 class Backwards(ProducerPlugins):
@@ -17,4 +18,9 @@ class Backwards(ProducerPlugins):
         return self._bytes(self.key_serializer, "key", record, record.key), value
 
 
-COMPONENTS = Components(plugins=Backwards)
+MUTANT = Mutant(
+    "serializes the value before the key",
+    Components(plugins=Backwards),
+    caught_by=("delivery/the_key_is_serialized_first",),
+    breaks=("PRD-ISP-04",),
+)

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from clients.reference.metadata.metadata import Metadata, MetadataQuestion
 from clients.reference.producer.producer import Components
+from clients.seeding.mutant import Mutant
 
 
 class HastyMetadata(Metadata):
@@ -15,4 +16,9 @@ class HastyMetadata(Metadata):
         super()._answered(replace(question, version=self._request_version), now_ms)
 
 
-COMPONENTS = Components(metadata=HastyMetadata)
+MUTANT = Mutant(
+    "takes an answer to an older question for the answer about a new topic",
+    Components(metadata=HastyMetadata),
+    caught_by=("delivery/an_older_answer_is_none_about_a_newer_topic",),
+    breaks=("MET-07",),
+)

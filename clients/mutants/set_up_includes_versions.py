@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from clients.reference.network.connection_states import ClusterConnectionStates
 from clients.reference.network.network_client import NetworkClient
 from clients.reference.producer.producer import Components
+from clients.seeding.mutant import Mutant
 
 
 class Strict(ClusterConnectionStates):
@@ -24,4 +25,9 @@ class StrictClient(NetworkClient):
     connection_states = Strict
 
 
-COMPONENTS = Components(network_client=StrictClient)
+MUTANT = Mutant(
+    "limits the wait for a broker's versions by the time for making a connection",
+    Components(network_client=StrictClient),
+    caught_by=("timeout_expiry/the_wait_for_versions_is_a_request",),
+    breaks=("NET-CON-08",),
+)

@@ -6,6 +6,7 @@ from clients.reference.network.connection_states import ClusterConnectionStates
 from clients.reference.network.network_client import NetworkClient
 from clients.reference.ports import Address, Node
 from clients.reference.producer.producer import Components
+from clients.seeding.mutant import Mutant
 
 
 class Forgetful(ClusterConnectionStates):
@@ -23,4 +24,9 @@ class Strict(NetworkClient):
     connection_states = Forgetful
 
 
-COMPONENTS = Components(network_client=Strict)
+MUTANT = Mutant(
+    "gives every attempt to connect the same time",
+    Components(network_client=Strict),
+    caught_by=("timeout_expiry/a_set_up_without_an_end_is_given_up",),
+    breaks=("NET-CON-08",),
+)

@@ -8,6 +8,7 @@ from typing import Any
 
 from clients.reference.config.producer_config import ProducerConfig
 from clients.reference.producer.producer import Components
+from clients.seeding.mutant import Mutant
 
 
 class Literal(ProducerConfig):
@@ -21,4 +22,9 @@ class Literal(ProducerConfig):
         return config if wanted is None else replace(config, delivery_timeout_ms=int(wanted))
 
 
-COMPONENTS = Components(config=Literal)
+MUTANT = Mutant(
+    "takes a delivery.timeout.ms that is shorter than one request",
+    Components(config=Literal),
+    caught_by=("state_transitions/a_delivery_timeout_covers_linger_and_one_request",),
+    breaks=("PRD-EXP-04",),
+)

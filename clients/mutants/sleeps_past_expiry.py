@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from clients.reference.producer.producer import Components
 from clients.reference.producer.sender import Sender
+from clients.seeding.mutant import Mutant
 
 
 class Sleeper(Sender):
@@ -13,4 +14,9 @@ class Sleeper(Sender):
         return None
 
 
-COMPONENTS = Components(sender=Sleeper)
+MUTANT = Mutant(
+    "does not wake up for a batch that expires",
+    Components(sender=Sleeper),
+    caught_by=("timeout_expiry/every_record_has_a_result_in_time",),
+    breaks=("PRD-EXP-05",),
+)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from clients.reference.producer.batch_drain import ReadyCheck
 from clients.reference.producer.producer import Components
 from clients.reference.producer.record_accumulator import RecordAccumulator
+from clients.seeding.mutant import Mutant
 
 
 class Dreamer(RecordAccumulator):
@@ -16,4 +17,9 @@ class Dreamer(RecordAccumulator):
         return check
 
 
-COMPONENTS = Components(accumulator=Dreamer)
+MUTANT = Mutant(
+    "does not wake up when linger.ms is over",
+    Components(accumulator=Dreamer),
+    caught_by=("timeout_expiry/a_batch_lingers_and_then_goes",),
+    breaks=("PRD-ACC-03",),
+)

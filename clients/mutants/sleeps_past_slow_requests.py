@@ -5,6 +5,7 @@ from __future__ import annotations
 from clients.reference.network.in_flight_requests import InFlightRequests
 from clients.reference.network.network_client import NetworkClient
 from clients.reference.producer.producer import Components
+from clients.seeding.mutant import Mutant
 
 
 class Unhurried(InFlightRequests):
@@ -26,4 +27,9 @@ class Sleeper(NetworkClient):
             self._in_flight = in_flight
 
 
-COMPONENTS = Components(network_client=Sleeper)
+MUTANT = Mutant(
+    "does not wake up for a request that takes too long",
+    Components(network_client=Sleeper),
+    caught_by=("timeout_expiry/a_slow_request_ends_its_connection",),
+    breaks=("NET-TMO-01",),
+)

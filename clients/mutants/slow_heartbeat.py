@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from clients.mutants.variant import ForgivingConfig, Variant
+from clients.seeding.mutant import Mutant
+from clients.seeding.variant import ForgivingConfig, Variant
 
 
 class Unhurried(ForgivingConfig):
@@ -11,4 +12,9 @@ class Unhurried(ForgivingConfig):
     forgives = ("heartbeat.interval.ms",)
 
 
-COMPONENTS = Variant(consumer_config=Unhurried)
+MUTANT = Mutant(
+    "passes over a heartbeat.interval.ms that is as long as the session",
+    Variant(consumer_config=Unhurried),
+    caught_by=("state_transitions/a_heartbeat_is_more_frequent_than_sessions_end",),
+    breaks=("CLI-CFG-04",),
+)

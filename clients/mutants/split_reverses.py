@@ -5,6 +5,7 @@ from __future__ import annotations
 from clients.reference.producer.producer import Components
 from clients.reference.producer.producer_batch import ProducerBatch
 from clients.reference.producer.record_accumulator import RecordAccumulator
+from clients.seeding.mutant import Mutant
 
 
 class Reversing(RecordAccumulator):
@@ -19,4 +20,9 @@ class Reversing(RecordAccumulator):
         return parts
 
 
-COMPONENTS = Components(accumulator=Reversing)
+MUTANT = Mutant(
+    "sends the parts of a split batch in reverse",
+    Components(accumulator=Reversing),
+    caught_by=("delivery/a_batch_too_large_goes_in_parts",),
+    breaks=("PRD-SPL-01",),
+)

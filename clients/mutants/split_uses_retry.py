@@ -5,6 +5,7 @@ from __future__ import annotations
 from clients.reference.producer.producer import Components
 from clients.reference.producer.producer_batch import ProducerBatch
 from clients.reference.producer.record_accumulator import RecordAccumulator
+from clients.seeding.mutant import Mutant
 
 
 class Charging(RecordAccumulator):
@@ -17,4 +18,9 @@ class Charging(RecordAccumulator):
         return parts
 
 
-COMPONENTS = Components(accumulator=Charging)
+MUTANT = Mutant(
+    "counts a split as a failed attempt",
+    Components(accumulator=Charging),
+    caught_by=("state_transitions/a_split_batch_lives_on_in_its_parts",),
+    breaks=("PRD-SPL-03",),
+)

@@ -6,6 +6,7 @@ from clients.reference.producer.producer import Components
 from clients.reference.producer.producer_batch import ProducerBatch
 from clients.reference.producer.sender import Sender
 from clients.reference.states import BatchState
+from clients.seeding.mutant import Mutant
 from harness.wire.error_table import KafkaError
 
 
@@ -21,4 +22,9 @@ class Tireless(Sender):
         super()._split_batch(batch, now_ms)
 
 
-COMPONENTS = Components(sender=Tireless)
+MUTANT = Mutant(
+    "splits a batch whose time is over",
+    Components(sender=Tireless),
+    caught_by=("timeout_expiry/an_expired_batch_is_not_split",),
+    breaks=("PRD-SPL-03",),
+)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from clients.reference.producer.producer import Components
 from clients.reference.producer.producer_batch import ProducerBatch
 from clients.reference.producer.record_accumulator import RecordAccumulator
+from clients.seeding.mutant import Mutant
 
 
 class GenerousAccumulator(RecordAccumulator):
@@ -17,4 +18,12 @@ class GenerousAccumulator(RecordAccumulator):
         return parts
 
 
-COMPONENTS = Components(accumulator=GenerousAccumulator)
+MUTANT = Mutant(
+    "gives the parts of a split batch the whole delivery.timeout.ms",
+    Components(accumulator=GenerousAccumulator),
+    caught_by=(
+        "state_transitions/a_split_batch_lives_on_in_its_parts",
+        "timeout_expiry/a_split_is_no_retry_and_no_second_life",
+    ),
+    breaks=("PRD-SPL-03",),
+)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from clients.reference.common.requests import ClientResponse
 from clients.reference.producer.producer import Components
 from clients.reference.producer.sender import Batches, Sender
+from clients.seeding.mutant import Mutant
+from harness.model.verdicts import Guarantee
 
 
 class StalledSender(Sender):
@@ -22,4 +24,11 @@ class StalledSender(Sender):
             super()._handle_produce_response(batches, response, now_ms)
 
 
-COMPONENTS = Components(sender=StalledSender)
+MUTANT = Mutant(
+    "does nothing more for any record once a connection is lost with a request in flight",
+    Components(sender=StalledSender),
+    caught_by=("stuck",),
+    breaks=("E2E-LIV-01",),
+    scenario="network/reset",
+    guarantee=Guarantee.AT_LEAST_ONCE,
+)

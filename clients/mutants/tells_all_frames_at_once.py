@@ -5,6 +5,7 @@ from __future__ import annotations
 from clients.reference.network.channel import Channel
 from clients.reference.ports import Polled
 from clients.reference.producer.producer import Components
+from clients.seeding.mutant import Mutant
 
 
 class Greedy(Channel):
@@ -16,4 +17,9 @@ class Greedy(Channel):
             polled.received.append((self.node_id, self._frames.popleft()))
 
 
-COMPONENTS = Components(channel=Greedy)
+MUTANT = Mutant(
+    "tells all frames of a connection in one poll",
+    Components(channel=Greedy),
+    caught_by=("state_transitions/fragments_make_whole_frames",),
+    breaks=("NET-INF-09",),
+)

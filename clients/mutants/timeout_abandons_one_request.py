@@ -5,6 +5,7 @@ from __future__ import annotations
 from clients.reference.common.requests import ClientResponse
 from clients.reference.network.network_client import NetworkClient
 from clients.reference.producer.producer import Components
+from clients.seeding.mutant import Mutant
 
 
 class AbandoningClient(NetworkClient):
@@ -16,4 +17,12 @@ class AbandoningClient(NetworkClient):
             self._completions.add(slow.request, ClientResponse(None, disconnected=True, timed_out=True))
 
 
-COMPONENTS = Components(network_client=AbandoningClient)
+MUTANT = Mutant(
+    "ends a request that takes too long, and keeps its connection",
+    Components(network_client=AbandoningClient),
+    caught_by=(
+        "state_transitions/RequestsEndOnceAndInOrder",
+        "timeout_expiry/a_slow_request_ends_its_connection",
+    ),
+    breaks=("NET-TMO-01", "NET-TMO-02"),
+)

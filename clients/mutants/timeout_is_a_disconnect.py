@@ -5,6 +5,7 @@ from __future__ import annotations
 from clients.reference.common.requests import ClientResponse
 from clients.reference.producer.producer import Components
 from clients.reference.producer.sender import Sender
+from clients.seeding.mutant import Mutant
 from harness.wire.error_table import BY_NAME, KafkaError
 
 
@@ -15,4 +16,9 @@ class Undistinguishing(Sender):
         return BY_NAME["NETWORK_EXCEPTION"]
 
 
-COMPONENTS = Components(sender=Undistinguishing)
+MUTANT = Mutant(
+    "reports a request that timed out like any lost connection",
+    Components(sender=Undistinguishing),
+    caught_by=("timeout_expiry/a_timeout_is_not_a_lost_connection",),
+    breaks=("NET-TMO-03",),
+)

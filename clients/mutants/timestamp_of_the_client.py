@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from clients.reference.producer.producer import Components
 from clients.reference.producer.producer_batch import NO_TIMESTAMP, ProducerBatch
+from clients.seeding.mutant import Mutant
 
 
 class OwnTime(ProducerBatch):
@@ -13,4 +14,9 @@ class OwnTime(ProducerBatch):
         return super().succeed(base_offset, NO_TIMESTAMP, now_ms)
 
 
-COMPONENTS = Components(batch=OwnTime)
+MUTANT = Mutant(
+    "tells a record its own timestamp where the broker's counts",
+    Components(batch=OwnTime),
+    caught_by=("delivery/what_was_sent_is_stored_and_told",),
+    breaks=("PRD-ISP-09",),
+)

@@ -6,6 +6,7 @@ from clients.reference.common.requests import PartitionResponse
 from clients.reference.producer.producer import Components
 from clients.reference.producer.producer_batch import ProducerBatch
 from clients.reference.producer.sender import Sender
+from clients.seeding.mutant import Mutant
 from harness.wire.error_table import KafkaError
 
 
@@ -19,4 +20,9 @@ class Demanding(Sender):
         return waits and super()._can_retry(batch, error, answer, now_ms)
 
 
-COMPONENTS = Components(sender=Demanding)
+MUTANT = Mutant(
+    "fails a batch at once that too few replicas could take, or have taken",
+    Components(sender=Demanding),
+    caught_by=("delivery/too_few_replicas_are_waited_for",),
+    breaks=("PRD-SND-09",),
+)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from clients.reference.network.channel import Channel
 from clients.reference.ports import ChannelState
 from clients.reference.producer.producer import Components
+from clients.seeding.mutant import Mutant
 
 
 class Greedy(Channel):
@@ -26,4 +27,9 @@ class Greedy(Channel):
         super().end(detail, state)
 
 
-COMPONENTS = Components(channel=Greedy)
+MUTANT = Mutant(
+    "takes what there is of a frame at the end of a connection for a whole one",
+    Components(channel=Greedy),
+    caught_by=("state_transitions/a_torn_frame_is_an_end",),
+    breaks=("NET-INF-10",),
+)

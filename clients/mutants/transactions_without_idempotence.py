@@ -7,6 +7,7 @@ from typing import Any
 
 from clients.reference.config.producer_config import ProducerConfig
 from clients.reference.producer.producer import Components
+from clients.seeding.mutant import Mutant
 
 
 class Silent(ProducerConfig):
@@ -18,4 +19,9 @@ class Silent(ProducerConfig):
         return super().from_mapping(kept, **more)
 
 
-COMPONENTS = Components(config=Silent)
+MUTANT = Mutant(
+    "takes a transactional.id and ignores it",
+    Components(config=Silent),
+    caught_by=("state_transitions/transactions_need_idempotence",),
+    breaks=("CLI-CFG-03",),
+)

@@ -6,6 +6,7 @@ from clients.reference.config.producer_config import MAX_IN_FLIGHT_IDEMPOTENT
 from clients.reference.producer.producer import Components
 from clients.reference.producer.sequences import PartitionSequences
 from clients.reference.producer.transaction_manager import TransactionManager
+from clients.seeding.mutant import Mutant
 
 
 class Eager(PartitionSequences):
@@ -22,4 +23,9 @@ class EagerManager(TransactionManager):
     partition_sequences = Eager
 
 
-COMPONENTS = Components(transaction_manager=EagerManager)
+MUTANT = Mutant(
+    "sends the second batch of a chain before the first is acknowledged, as Java does",
+    Components(transaction_manager=EagerManager),
+    caught_by=("delivery/the_first_of_a_chain_goes_alone",),
+    breaks=("PRD-IDM-07",),
+)

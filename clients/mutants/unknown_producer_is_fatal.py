@@ -5,6 +5,7 @@ from __future__ import annotations
 from clients.reference.producer.producer import Components
 from clients.reference.producer.producer_batch import ProducerBatch
 from clients.reference.producer.transaction_manager import TransactionManager
+from clients.seeding.mutant import Mutant
 from harness.wire.error_table import KafkaError
 
 
@@ -16,4 +17,9 @@ class Offended(TransactionManager):
         return may and error.name != "UNKNOWN_PRODUCER_ID"
 
 
-COMPONENTS = Components(transaction_manager=Offended)
+MUTANT = Mutant(
+    "fails a batch whose producer the broker does not know",
+    Components(transaction_manager=Offended),
+    caught_by=("delivery/an_unknown_producer_goes_again",),
+    breaks=("PRD-IDM-12",),
+)

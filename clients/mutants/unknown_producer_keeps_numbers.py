@@ -5,6 +5,7 @@ from __future__ import annotations
 from clients.reference.producer.producer import Components
 from clients.reference.producer.producer_batch import ProducerBatch
 from clients.reference.producer.transaction_manager import TransactionManager
+from clients.seeding.mutant import Mutant
 from harness.wire.error_table import KafkaError
 
 
@@ -17,4 +18,9 @@ class Unmoved(TransactionManager):
         return super().can_retry(batch, error, log_start_offset, now_ms)
 
 
-COMPONENTS = Components(transaction_manager=Unmoved)
+MUTANT = Mutant(
+    "never restarts the sequences of a producer that the broker does not know",
+    Components(transaction_manager=Unmoved),
+    caught_by=("delivery/an_unknown_producer_goes_again",),
+    breaks=("PRD-IDM-12",),
+)

@@ -6,6 +6,7 @@ from clients.reference.common.requests import PartitionResponse
 from clients.reference.producer.producer import Components
 from clients.reference.producer.producer_batch import ProducerBatch
 from clients.reference.producer.sender import Sender
+from clients.seeding.mutant import Mutant
 from harness.wire.error_table import KafkaError
 
 
@@ -19,4 +20,9 @@ class Final(Sender):
         return not unknown and super()._can_retry(batch, error, answer, now_ms)
 
 
-COMPONENTS = Components(sender=Final)
+MUTANT = Mutant(
+    "fails records at once whose topic the broker does not know",
+    Components(sender=Final),
+    caught_by=("delivery/a_deleted_topic_fails_alone",),
+    breaks=("PRD-SND-11",),
+)

@@ -9,6 +9,7 @@ from clients.reference.producer.interceptors import ProducerRecord
 from clients.reference.producer.producer import Components
 from clients.reference.producer.producer_plugins import ProducerPlugins
 from clients.reference.producer.serializers import Serializer
+from clients.seeding.mutant import Mutant
 
 
 class Obliging(ProducerPlugins):
@@ -21,4 +22,9 @@ class Obliging(ProducerPlugins):
             return b""
 
 
-COMPONENTS = Components(plugins=Obliging)
+MUTANT = Mutant(
+    "sends an empty value where the serializer refuses one",
+    Components(plugins=Obliging),
+    caught_by=("delivery/the_key_is_serialized_first",),
+    breaks=("PRD-ISP-04",),
+)

@@ -6,6 +6,7 @@ from clients.reference.network.network_client import NetworkClient
 from clients.reference.network.request_tracker import Exchanges
 from clients.reference.ports import INT32_MAX
 from clients.reference.producer.producer import Components
+from clients.seeding.mutant import Mutant
 
 
 class Unreserved(Exchanges):
@@ -23,4 +24,9 @@ class UnreservedClient(NetworkClient):
     exchanges = Unreserved
 
 
-COMPONENTS = Components(network_client=UnreservedClient)
+MUTANT = Mutant(
+    "gives requests the correlation ids that are kept for SASL",
+    Components(network_client=UnreservedClient),
+    caught_by=("state_transitions/correlation_ids_go_round",),
+    breaks=("NET-INF-02",),
+)

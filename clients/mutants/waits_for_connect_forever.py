@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from clients.reference.network.connection_states import ClusterConnectionStates
 from clients.reference.network.network_client import NetworkClient
 from clients.reference.producer.producer import Components
+from clients.seeding.mutant import Mutant
 
 
 class Patient(ClusterConnectionStates):
@@ -22,4 +23,12 @@ class PatientClient(NetworkClient):
     connection_states = Patient
 
 
-COMPONENTS = Components(network_client=PatientClient)
+MUTANT = Mutant(
+    "sets no limit to the making of a connection",
+    Components(network_client=PatientClient),
+    caught_by=(
+        "state_transitions/ConnectionsWalkTheirStates",
+        "timeout_expiry/a_set_up_without_an_end_is_given_up",
+    ),
+    breaks=("NET-CON-08",),
+)

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from clients.reference.producer.blocked_sends import BlockedSend, BlockedSends
 from clients.reference.producer.producer import Components
+from clients.seeding.mutant import Mutant
 
 
 class Hopeful(BlockedSends):
@@ -18,4 +19,9 @@ class Hopeful(BlockedSends):
         return settled
 
 
-COMPONENTS = Components(blocked_sends=Hopeful)
+MUTANT = Mutant(
+    "waits max.block.ms for topics that can never be had",
+    Components(blocked_sends=Hopeful),
+    caught_by=("timeout_expiry/a_refused_topic_fails_at_once",),
+    breaks=("MET-13",),
+)

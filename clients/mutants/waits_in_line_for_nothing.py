@@ -5,6 +5,7 @@ from __future__ import annotations
 from clients.reference.producer.buffer_pool import BufferPool
 from clients.reference.producer.producer import Components
 from clients.reference.producer.record_accumulator import RecordAccumulator
+from clients.seeding.mutant import Mutant
 
 
 class Sleepy(BufferPool):
@@ -20,4 +21,12 @@ class SleepyAccumulator(RecordAccumulator):
     buffer_pool = Sleepy
 
 
-COMPONENTS = Components(accumulator=SleepyAccumulator)
+MUTANT = Mutant(
+    "wakes nobody when memory is returned",
+    Components(accumulator=SleepyAccumulator),
+    caught_by=(
+        "state_transitions/MemoryIsLentInTurnAndReturnedOnce",
+        "timeout_expiry/memory_is_waited_for_in_turn",
+    ),
+    breaks=("PRD-ACC-09",),
+)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from clients.reference.common.requests import Message
 from clients.reference.metadata.metadata import Metadata, MetadataQuestion
 from clients.reference.producer.producer import Components
+from clients.seeding.mutant import Mutant
 
 
 class TrustingMetadata(Metadata):
@@ -16,4 +17,9 @@ class TrustingMetadata(Metadata):
         super().update(question, body, now_ms)
 
 
-COMPONENTS = Components(metadata=TrustingMetadata)
+MUTANT = Mutant(
+    "forgets everything at a Metadata answer without brokers",
+    Components(metadata=TrustingMetadata),
+    caught_by=("delivery/an_answer_without_brokers_forgets_nothing",),
+    breaks=("MET-06",),
+)

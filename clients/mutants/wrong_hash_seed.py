@@ -5,6 +5,7 @@ from __future__ import annotations
 from clients.reference.metadata.topic_metadata import TopicMetadata
 from clients.reference.producer.partitioner import Partitioner, murmur2
 from clients.reference.producer.producer import Components
+from clients.seeding.mutant import Mutant
 
 
 class OtherSeed(Partitioner):
@@ -21,4 +22,9 @@ def _place(key: bytes, known: TopicMetadata) -> int:
     return (murmur2(b"\0" + key) & 0x7FFFFFFF) % len(known.partitions)
 
 
-COMPONENTS = Components(partitioner=OtherSeed)
+MUTANT = Mutant(
+    "hashes keys from another seed than Java's",
+    Components(partitioner=OtherSeed),
+    caught_by=("delivery/a_key_has_the_partition_that_java_gives_it",),
+    breaks=("PRD-ISP-06",),
+)

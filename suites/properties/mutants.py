@@ -10,10 +10,10 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table
 
-from clients.mutants import MUTANTS
+from clients.seeding.table import mutant
 from harness.cli.console import answer, say
 from harness.cli.output import print_json
-from harness.model.errors import unknown
+from harness.plugins import registry
 from suites.properties.mutation_testing import TRUE, Caught, catch, idle_catchers
 from suites.properties.stand_ins import STAND_INS
 
@@ -38,10 +38,9 @@ def mutants(
     as_json: Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")] = False,
 ) -> int:
     """Run each mutant against what is meant to catch it, and the true client against the same."""
-    chosen = names or list(MUTANTS)
+    chosen = names or registry.names("mutants")
     for name in chosen:
-        if name not in MUTANTS:
-            raise unknown("mutant", name, MUTANTS)
+        mutant(name)
     # Laws set what they like; that a client thinks it odd is no news here.
     logging.getLogger("kafka-trial.reference").addHandler(logging.NullHandler())
     began = time.monotonic()
@@ -72,7 +71,7 @@ def _all(names: Sequence[str], examples: int, seed: int) -> list[Caught]:
     tried: list[Caught] = []
     told = time.monotonic()
     for name in names:
-        tried += [catch(name, by, examples, seed) for by in MUTANTS[name].caught_by]
+        tried += [catch(name, by, examples, seed) for by in mutant(name).caught_by]
         if time.monotonic() - told >= PROGRESS_S:
             told = time.monotonic()
             say(f"[{names.index(name) + 1}/{len(names)}] {name}")
@@ -114,7 +113,7 @@ def _document(
 def _row(caught: Caught) -> dict[str, str | int | None]:
     return {
         "name": caught.name,
-        "defect": MUTANTS[caught.name].defect,
+        "defect": mutant(caught.name).defect,
         "caught_by": None if caught.examples is None else caught.by,
         "examples": caught.examples,
     }
@@ -127,7 +126,7 @@ def _table(tried: Sequence[Caught]) -> Table:
     for each in tried:
         table.add_row(
             each.name,
-            MUTANTS[each.name].defect,
+            mutant(each.name).defect,
             each.by,
             "never" if each.examples is None else str(each.examples),
         )

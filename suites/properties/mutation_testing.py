@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from clients.mutants import MUTANTS, components_of
 from clients.reference.producer.producer import Components
+from clients.seeding.table import components_of, mutants
 from harness.model.errors import unknown
 from harness.model.evidence import Evidence
 from harness.model.spec import ClientRef
@@ -52,7 +52,7 @@ def all_catchers() -> tuple[str, ...]:
 
 def idle_catchers() -> list[str]:
     """The laws and checks that no mutant names."""
-    named = {by for mutant in MUTANTS.values() for by in mutant.caught_by}
+    named = {by for mutant in mutants().values() for by in mutant.caught_by}
     return [by for by in all_catchers() if by not in named]
 
 

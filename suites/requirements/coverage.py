@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
-from clients.mutants import MUTANTS
+from clients.seeding.table import mutants
 from harness.plugins import registry
 from suites.properties.property import by_requirement
 from suites.requirements import GROUPS, Behaviour, Group
@@ -65,11 +65,11 @@ class Tally:
 
 def coverage() -> dict[str, tuple[Group, tuple[Covered, ...]]]:
     """Prefix -> the group and its behaviours with what covers them."""
-    laws, mutants = laws_by_id(), mutants_by_id()
+    laws, seeded = laws_by_id(), mutants_by_id()
     checks, trace_checks = checks_by_id(on_trace=False), checks_by_id(on_trace=True)
 
     def covered(behaviour: Behaviour) -> Covered:
-        by = (each.get(behaviour.id, ()) for each in (checks, trace_checks, laws, mutants))
+        by = (each.get(behaviour.id, ()) for each in (checks, trace_checks, laws, seeded))
         return Covered(behaviour, *by)
 
     return {group.prefix: (group, tuple(map(covered, group.behaviours))) for group in GROUPS}
@@ -105,7 +105,7 @@ def checks_by_id(*, on_trace: bool | None = None) -> Mapping[str, tuple[str, ...
 
 def mutants_by_id() -> Mapping[str, tuple[str, ...]]:
     """Behaviour id -> mutants whose own defect it is."""
-    return _grouped((broken, name) for name, mutant in MUTANTS.items() for broken in mutant.breaks)
+    return _grouped((broken, name) for name, mutant in mutants().items() for broken in mutant.breaks)
 
 
 def _grouped(pairs: Iterable[tuple[str, str]]) -> dict[str, tuple[str, ...]]:

@@ -8,9 +8,10 @@ import pytest
 
 from clients.adapters.confluent_kafka import CLIENT as CONFLUENT
 from clients.adapters.reference import CLIENT as REFERENCE
-from clients.mutants import CLIENTS, MUTANTS, components_of
-from clients.mutants.variant import Variant
+from clients.seeding.table import components_of, mutants
+from clients.seeding.variant import Variant
 from harness.model.errors import UsageError
+from harness.plugins import registry
 from suites.contract import check_contract
 
 
@@ -31,10 +32,10 @@ def test_confluent_kafka_keeps_the_contract(version, tmp_path):
 
 
 @pytest.mark.jvm
-@pytest.mark.parametrize("name", [name for name, mutant in MUTANTS.items() if mutant.scenario])
+@pytest.mark.parametrize("name", [name for name, mutant in mutants().items() if mutant.scenario])
 def test_a_mutant_keeps_the_contract(name, tmp_path):
     """Its defect is Kafka's business; were its manners bad, nothing could be learnt from it."""
-    kind = getattr(CLIENTS, name)
+    kind = registry.client(f"mutant-{name}")
     assert offences(kind.install(kind.default_version), tmp_path) == []
 
 
@@ -49,13 +50,13 @@ def test_a_version_of_confluent_kafka_is_a_number(version):
         CONFLUENT.install(version)
 
 
-@pytest.mark.parametrize("name", MUTANTS)
+@pytest.mark.parametrize("name", registry.names("mutants"))
 def test_a_mutant_has_one_seeded_defect(name):
     swapped = {
         part for part, chosen in vars(components_of(name)).items() if chosen is not getattr(Variant(), part)
     }
     assert len(swapped) == 1
-    kind = getattr(CLIENTS, name)
+    kind = registry.client(f"mutant-{name}")
     assert (kind.name, kind.mutant) == (f"mutant-{name}", True)
     assert kind.install(kind.default_version) != REFERENCE.install(REFERENCE.default_version)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from importlib import import_module
-from importlib.metadata import EntryPoint
 from pathlib import Path
 
 import pytest
@@ -11,17 +10,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import clients.mutants
-from clients.mutants import MUTANTS, components_of
 from clients.mutants.corrupts_on_retry import Decaying
-from clients.mutants.rebuilt import rebuilt
 from clients.mutants.reorders_on_retry import Reversing
-from clients.mutants.variant import Variant
 from clients.reference.producer.buffer_pool import BufferPool
 from clients.reference.producer.producer_batch import ProducerId
 from clients.reference.telemetry.trace import no_trace
-from harness.plugins.registry import names
+from clients.seeding.rebuilt import rebuilt
+from clients.seeding.table import components_of, mutants
+from clients.seeding.variant import Variant
+from harness.plugins import registry
 from harness.wire.records import BatchBuilder, Codec, read_batches
 
+MUTANTS = mutants()
 VALUES = st.lists(st.binary(min_size=1, max_size=30), min_size=1, max_size=8)
 
 
@@ -116,17 +116,11 @@ def test_a_mutant_overrides_methods_that_exist(name):
             assert_overrides(mutated, true)
 
 
-@pytest.mark.parametrize("name", MUTANTS)
-def test_an_entry_point_reaches_the_client_kind(name):
-    point = EntryPoint(f"mutant-{name}", f"clients.mutants:CLIENTS.{name}", "kafka_trial.clients")
-    assert point.load().name == point.name
-
-
-def test_every_mutant_is_registered_and_every_file_is_in_the_table():
-    registered = {name.removeprefix("mutant-") for name in names("clients") if name.startswith("mutant-")}
-    assert registered == set(MUTANTS)
+def test_every_file_is_a_mutant_and_every_mutant_a_client():
     files = {path.stem for path in Path(clients.mutants.__file__).parent.glob("*.py")}
-    assert files - {"__init__", "rebuilt", "variant"} == set(MUTANTS)
+    assert files - {"__init__"} == set(MUTANTS)
+    as_clients = {name for name in registry.names("clients") if name.startswith("mutant-")}
+    assert as_clients == {f"mutant-{name}" for name in MUTANTS}
 
 
 @pytest.mark.parametrize("name", MUTANTS)

@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from faults.disconnect import FAULT as DISCONNECT
-from faults.dropped_response import FAULT as DROPPED_RESPONSE
 from faults.kind import GRACE_NS, each, toxic_name
-from faults.latency import FAULT as LATENCY
-from faults.refuse import FAULT as REFUSE
-from faults.reset import FAULT as RESET
+from faults.kinds.disconnect import FAULT as DISCONNECT
+from faults.kinds.dropped_response import FAULT as DROPPED_RESPONSE
+from faults.kinds.latency import FAULT as LATENCY
+from faults.kinds.refuse import FAULT as REFUSE
+from faults.kinds.reset import FAULT as RESET
 from harness.model.rows import FaultRow, Frame, FrameKind
 from harness.model.spec import Elapsed, FaultSpec
 from harness.plugins.fault import FaultKind

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from faults.coordinator_move import CoordinatorMove
+from faults.kinds.coordinator_move import CoordinatorMove
 from harness.brokers.scripted.apis.coordinators import coordinator
 from harness.brokers.scripted.cluster import ScriptedCluster
 from harness.model.dice import Dice

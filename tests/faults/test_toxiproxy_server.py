@@ -14,7 +14,7 @@ from typing import Any
 import psutil
 import pytest
 
-from faults.dropped_response import FAULT as DROPPED_RESPONSE
+from faults.kinds.dropped_response import FAULT as DROPPED_RESPONSE
 from faults.toxiproxy import TOXIPROXY, Toxiproxy
 from faults.toxiproxy_errors import (
     ControlPlaneWedged,

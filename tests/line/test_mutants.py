@@ -6,14 +6,14 @@ import json
 
 import pytest
 
-from clients.mutants import MUTANTS
+from clients.seeding.table import mutants
 from harness.model.verdicts import Level
 from harness.plugins.registry import checks
 
 pytestmark = pytest.mark.jvm
 
 #: The mutants that are tried with real brokers; the others are caught in virtual time alone.
-LIVE = {name: mutant for name, mutant in MUTANTS.items() if mutant.scenario}
+LIVE = {name: mutant for name, mutant in mutants().items() if mutant.scenario}
 #: A third of the profile's, and still thrice the request's.
 DELIVERY_TIMEOUT_MS = 10_000
 
@@ -61,4 +61,4 @@ def test_the_true_client_passes_them_all(trials):
 
 
 def test_every_check_names_a_mutant_that_exists():
-    assert {check.mutant for check in checks().values()} <= set(MUTANTS)
+    assert {check.mutant for check in checks().values()} <= set(mutants())

@@ -7,8 +7,9 @@ import random
 
 import pytest
 
-from clients.mutants import MUTANTS, components_of
 from clients.reference.producer.producer import Components
+from clients.seeding.table import components_of
+from clients.seeding.table import mutants as all_mutants
 from harness.cli.main import call
 from harness.plugins import registry
 from suites.properties import mutants, mutation_testing
@@ -17,6 +18,8 @@ from suites.properties.property import laws, try_law, walk
 from suites.properties.stand_ins import STAND_INS
 
 pytestmark = pytest.mark.long
+
+MUTANTS = all_mutants()
 
 #: The same one always, and one that nobody has tried.
 SEEDS = (0, random.Random().randrange(2**32))

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from clients.mutants import MUTANTS
+from clients.seeding.table import mutants
 from harness.model.verdicts import Level
 from harness.plugins import registry
 from suites.properties.property import laws
@@ -126,7 +126,7 @@ def test_scenarios_exercise_known_ids():
 def test_a_mutant_counts_only_where_its_own_defect_is():
     for _, rows in coverage.coverage().values():
         for row in rows:
-            own = {name for name, mutant in MUTANTS.items() if row.behaviour.id in mutant.breaks}
+            own = {name for name, mutant in mutants().items() if row.behaviour.id in mutant.breaks}
             assert set(row.mutants) == own
             assert row.laws == laws_by_id().get(row.behaviour.id, ())
 

@@ -37,7 +37,7 @@ class Reference:
         self.name = f"mutant-{mutant}" if mutant else "reference"
         self.summary = f"the reference client, which {defect}" if mutant else "the reference client"
         self.default_version = project_version()
-        self.versions = (self.default_version,)
+        self.versions: tuple[str, ...] = (self.default_version,)
         self._env = {MUTANT: mutant}
 
     def simulated(
@@ -45,7 +45,7 @@ class Reference:
     ) -> SimulatedClient | None:
         """The client inside the simulated world; see :class:`harness.simulated.ports.SimulatedClientKind`."""
         from clients.adapters.reference.simulated import start
-        from clients.mutants import components_of
+        from clients.seeding.table import components_of
 
         mutant = self._env[MUTANT]
         components = components_of(mutant) if mutant else None

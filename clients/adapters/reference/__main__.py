@@ -13,12 +13,12 @@ import msgspec
 
 from clients.adapters.python_lib.verifiable import Adapter, ConfigRefused, Result, run
 from clients.adapters.reference import MUTANT, project_version
-from clients.mutants import components_of
 from clients.reference import KafkaProducer
 from clients.reference.config.producer_config import KEYS
 from clients.reference.errors import SendError
 from clients.reference.producer.producer_batch import RecordMetadata
 from clients.reference.telemetry.trace import Trace, TraceEvent, no_trace
+from clients.seeding.table import components_of
 from harness.model.contract import TRACE_ENV
 from harness.model.errors import UsageError
 

@@ -96,7 +96,7 @@ def _entries(what: str) -> dict[str, Any]:
     if what not in ("clients", "mutants"):
         return registry.table(what)
     wanted = what == "mutants"
-    return {n: kind for n, kind in registry.table("clients").items() if n.startswith("mutant-") == wanted}
+    return {n: registry.client(n) for n in registry.names("clients") if n.startswith("mutant-") == wanted}
 
 
 def _text(value: Any) -> str:

@@ -29,7 +29,7 @@ from kio.schema.errors import ErrorCode
 
 from faults.broker_fault import BrokerFault, errors, live_nodes
 from faults.effects import frames
-from faults.leader_move import move_on
+from faults.kinds.leader_move import move_on
 from harness.model.evidence import Evidence
 from harness.model.rows import FaultRow, Frame
 from harness.model.spec import FaultSpec

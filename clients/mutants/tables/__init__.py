@@ -1,1 +1,0 @@
-"""The table of mutants, a module a part of the client."""

@@ -1,0 +1,32 @@
+"""Where the built-in clients and mutants are found, and how any mutant is a client."""
+
+from __future__ import annotations
+
+from harness.plugins.client import ClientKind
+
+from clients.adapters.reference import Reference
+from clients.seeding.table import mutant
+from harness.plugins import registry
+from harness.plugins.providers import OneFileEach
+
+PREFIX = "mutant-"
+ADAPTERS = OneFileEach("clients.adapters", "CLIENT")
+
+
+class _Clients:
+    """A client is a folder of ``clients/adapters`` that is not the ``_lib`` of a language; each mutant is one more."""
+
+    def names(self) -> list[str]:
+        adapters = [name.replace("_", "-") for name in ADAPTERS.names() if not name.endswith("_lib")]
+        return [*adapters, *(f"{PREFIX}{name}" for name in registry.names("mutants"))]
+
+    def load(self, name: str) -> ClientKind:
+        if name.startswith(PREFIX):
+            seeded = name.removeprefix(PREFIX)
+            return Reference(seeded, mutant(seeded).defect)
+        found: ClientKind = ADAPTERS.load(name.replace("-", "_"))
+        return found
+
+
+CLIENTS = _Clients()
+MUTANTS = OneFileEach("clients.mutants", "MUTANT")

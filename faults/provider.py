@@ -1,0 +1,7 @@
+"""Where the built-in kinds of fault are found."""
+
+from __future__ import annotations
+
+from harness.plugins.providers import OneFileEach
+
+FAULTS = OneFileEach("faults.kinds", "FAULT")

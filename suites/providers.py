@@ -1,0 +1,10 @@
+"""Where the built-in scenarios and checks are found: by the names that they carry, in the modules of their packages."""
+
+from __future__ import annotations
+
+from harness.plugins.check import Check
+from harness.plugins.providers import Collected
+from harness.plugins.scenario import Scenario
+
+SCENARIOS = Collected("suites.scenarios", Scenario)
+CHECKS = Collected("suites.checks", Check)

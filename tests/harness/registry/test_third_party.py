@@ -1,0 +1,134 @@
+"""A distribution of somebody else's adds one part of each kind; what is wrong with it is told with its name."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from harness.model.errors import KafkaTrialError, UsageError
+from harness.plugins import registry
+
+#: Each is a copy of a part of ours under its own name.
+THEIRS = """
+    from dataclasses import replace
+
+    from clients.adapters.reference import Reference
+    from clients.mutants.wrong_hash_seed import MUTANT as OURS
+    from faults.kinds.latency import Latency
+    from harness.brokers.local import LocalKind
+    from suites.checks.history.lost import CHECK as LOST
+    from suites.scenarios.produce import CALM
+
+
+    class Jitter(Latency):
+        name = "theirs_jitter"
+
+
+    class Client(Reference):
+        name = "theirs-client"
+
+
+    class Brokers(LocalKind):
+        name = "theirs-brokers"
+
+
+    FAULT, CLIENT, BROKERS = Jitter(), Client(), Brokers()
+    CHECK = replace(LOST, name="theirs-check")
+    SCENARIO = replace(CALM, name="theirs/scenario")
+    MUTANT = replace(OURS, defect="hashes as they do")
+"""
+PARTS = (
+    ("faults", "fault", "theirs_jitter", "FAULT"),
+    ("checks", "check", "theirs-check", "CHECK"),
+    ("scenarios", "scenario", "theirs/scenario", "SCENARIO"),
+    ("clients", "client", "theirs-client", "CLIENT"),
+    ("brokers", "broker", "theirs-brokers", "BROKERS"),
+    ("mutants", "mutant", "theirs_seed", "MUTANT"),
+)
+POINTS = {group: {name: f"theirs:{attribute}"} for group, _, name, attribute in PARTS}
+
+each_kind = pytest.mark.parametrize(("group", "what", "name", "attribute"), PARTS, ids=[p[0] for p in PARTS])
+
+
+@each_kind
+def test_a_part_is_found_beside_ours(install, group, what, name, attribute):
+    ours = registry.names(group)
+    install("theirs", THEIRS, POINTS)
+    added = {name, "mutant-theirs_seed"} if group == "clients" else {name}
+    assert set(registry.names(group)) == {*ours, *added}
+    assert registry.one(group, what, name) is getattr(sys.modules["theirs"], attribute)
+
+
+def test_a_mutant_is_a_client_too(install):
+    install("theirs", THEIRS, POINTS)
+    kind = registry.client("mutant-theirs_seed")
+    assert (kind.name, kind.summary) == (
+        "mutant-theirs_seed",
+        "the reference client, which hashes as they do",
+    )
+
+
+@each_kind
+def test_who_has_the_broken_part_is_told(install, group, what, name, attribute):
+    install("theirs", "raise OSError('no such horn')", POINTS)
+    assert name in registry.names(group)
+    said = rf"cannot load {group} '{name}' \(theirs:{attribute}, registered by theirs\): no such horn"
+    with pytest.raises(KafkaTrialError, match=said):
+        registry.one(group, what, name)
+
+
+def test_a_broken_mutant_is_told_once(install):
+    install("theirs", "MUTANTS = ()", POINTS)
+    with pytest.raises(KafkaTrialError) as told:
+        registry.client("mutant-theirs_seed")
+    assert str(told.value).startswith(
+        "cannot load mutants 'theirs_seed' (theirs:MUTANT, registered by theirs)"
+    )
+    assert "kafka-trial" not in str(told.value)
+
+
+@pytest.mark.parametrize("group", ["faults", "checks", "scenarios", "clients", "brokers", "mutants"])
+def test_a_name_that_is_there_twice_is_an_error_that_names_both(install, group):
+    name, other, *_ = registry.names(group) * 2
+    install("theirs", "", {group: {name: "theirs:PART"}})
+    with pytest.raises(KafkaTrialError) as told:
+        registry.table(group)
+    assert str(told.value).startswith(
+        f"{group} {name!r} is there more than once: (theirs:PART, registered by theirs)"
+    )
+    assert "registered by kafka-trial)" in str(told.value) and told.value.exit_code == 3
+    if other != name:
+        assert registry.one(group, "part", other)
+
+
+def test_two_third_parties_can_have_the_same_name(install):
+    install("theirs", "", {"faults": {"storm": "theirs:A"}})
+    install("theirs_too", "", {"faults": {"storm": "theirs_too:B"}})
+    said = r"\(theirs_too:B, registered by theirs_too\) and \(theirs:A, registered by theirs\)"
+    with pytest.raises(KafkaTrialError, match=said):
+        registry.fault("storm")
+
+
+@pytest.mark.parametrize(("typed", "meant"), [("theirs_jiter", "theirs_jitter"), ("latncy", "latency")])
+def test_a_mistyped_name_is_looked_for_among_all(install, typed, meant):
+    install("theirs", THEIRS, POINTS)
+    with pytest.raises(UsageError, match=f"unknown fault '{typed}'; did you mean '{meant}'"):
+        registry.fault(typed)
+
+
+@pytest.mark.long
+def test_the_command_line_knows_them(install):
+    folder = install("theirs", THEIRS, POINTS)
+
+    def told(*argv: str) -> dict[str, object] | list[dict[str, object]]:
+        command = [str(Path(sys.executable).with_name("kafka-trial")), *argv, "--json"]
+        env = os.environ | {"PYTHONPATH": str(folder)}
+        return json.loads(subprocess.run(command, env=env, capture_output=True, check=True).stdout)
+
+    assert "mutant-theirs_seed" in [row["name"] for row in told("list", "mutants")]
+    assert told("mutants", "theirs_seed")["escaped"] == []
