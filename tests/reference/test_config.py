@@ -144,7 +144,7 @@ def test_the_client_has_an_id_of_its_own():
 
 
 def test_transactions_are_refused_by_name():
-    with pytest.raises(ConfigException, match="transactions are not there yet"):
+    with pytest.raises(ConfigException, match="transactions are not supported yet"):
         config(transactional_id="t")
 
 

@@ -70,7 +70,7 @@ def settle_backoffs(values: dict[str, Any], given: Mapping[str, Any], release: R
     if release < (3, 7) and "retry.backoff.max.ms" not in given:
         values["retry.backoff.max.ms"] = values["retry.backoff.ms"]  # KIP-580
     if values["retry.backoff.ms"] > values["retry.backoff.max.ms"]:
-        logger.warning("retry.backoff.ms exceeds retry.backoff.max.ms, which alone counts then")
+        logger.warning("retry.backoff.ms exceeds retry.backoff.max.ms, which is used instead")
 
 
 def settle_security(values: Mapping[str, Any]) -> None:

@@ -120,7 +120,7 @@ class ProducerConfig:
         """
         values = read_settings(settings, defaults_of=defaults_of, number=number)
         if values["transactional.id"] is not None:
-            raise ConfigException("transactional.id cannot be set: transactions are not there yet")
+            raise ConfigException("transactional.id cannot be set: transactions are not supported yet")
         renamed = {_attribute(name): value for name, value in values.items()}
         return cls(**{field.name: renamed[field.name] for field in fields(cls)})
 
@@ -188,12 +188,12 @@ CHANGES = (
 
 #: Settings of the Java client that are not supported here, and why.
 ABSENT: Mapping[str, str] = {
-    "ssl.": "the reference client speaks no TLS",
+    "ssl.": "the reference client does not support TLS",
     "sasl.": "the only SASL mechanism is PLAIN, with sasl.jaas.config",
-    "security.providers": "the reference client speaks no TLS",
+    "security.providers": "the reference client does not support TLS",
     "enable.metrics.push": "metrics are not pushed to the broker",
     "metrics.recording.level": "all metrics are recorded",
-    "transaction.two.phase.commit.enable": "transactions are not there yet",
+    "transaction.two.phase.commit.enable": "transactions are not supported yet",
 }
 
 

@@ -151,7 +151,7 @@ class Metadata:
         refusal = error_for(int(getattr(body, "error_code", 0)))
         if refusal.code or not body.brokers:
             self._rebootstrap_required |= refusal.code == _REBOOTSTRAP_REQUIRED.code
-            self.failed(now_ms, refusal.name if refusal.code else "the answer names no broker")
+            self.failed(now_ms, refusal.name if refusal.code else "the response contains no brokers")
             return
         self._answered(question, now_ms)
         self.nodes = {

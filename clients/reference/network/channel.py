@@ -85,7 +85,7 @@ class Channel:
     def send(self, data: bytes) -> None:
         """Start to write one whole frame. Raise ValueError if the previous frame is still being written."""
         if self.outgoing is not None:
-            raise ValueError(f"node {self.node_id} is still writing the frame before")
+            raise ValueError(f"node {self.node_id} is still writing the previous frame")
         self.outgoing = memoryview(data)
 
     def take_sent(self) -> bool:

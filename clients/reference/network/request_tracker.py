@@ -61,7 +61,7 @@ class Exchanges:
         """
         oldest = self._in_flight.oldest(node_id)
         if oldest is None:
-            raise NoAnswerError("a response that nothing was asked for")
+            raise NoAnswerError("a response without a request in flight")
         body = self._read(oldest, payload)
         self._in_flight.complete_oldest(node_id)
         self._trace(
@@ -100,7 +100,7 @@ class Exchanges:
                 return decode_response(payload, api, oldest.api_version)[1]
         except WireError as error:
             raise NoAnswerError(f"unreadable {api_name(api)} response: {error}") from None
-        raise NoAnswerError(f"correlation id {correlation_id} where {oldest.correlation_id} was due")
+        raise NoAnswerError(f"correlation id {correlation_id}, expected {oldest.correlation_id}")
 
     def _take_correlation_id(self) -> int:
         """Return the next id: one int32 counter per client that wraps and skips the reserved ids (NET-INF-02)."""

@@ -94,11 +94,11 @@ class PlainAuthenticator:
             what = f"no {name} response, is this a SASL listener? {unreadable}"
             raise AuthenticationFailedError(what) from None
         if correlation_id != self._correlation_id:
-            what = f"correlation id {correlation_id} where {self._correlation_id} was due"
+            what = f"correlation id {correlation_id}, expected {self._correlation_id}"
             raise AuthenticationFailedError(f"no {name} response: {what}")
         error = error_for(int(body.error_code))
         if error.code == _UNSUPPORTED_SASL_MECHANISM:
             enabled = ", ".join(body.mechanisms)
-            raise AuthenticationFailedError(f"the broker has no mechanism {self._mechanism}, but {enabled}")
+            raise AuthenticationFailedError(f"the broker does not support {self._mechanism}, but {enabled}")
         if error.code:
             raise AuthenticationFailedError(getattr(body, "error_message", None) or error.name)

@@ -52,7 +52,7 @@ def expired(batch: ProducerBatch, now_ms: int) -> TimeoutError:
 def cannot_go_on(error: KafkaError, batch: ProducerBatch | None = None) -> BrokerError:
     """Return the error of a producer that failed. ``batch`` is a batch that failed with it."""
     outcome = _outcome(batch) if batch else Outcome.FAIL
-    return BrokerError(error, f"the producer cannot go on: {error.name}", outcome=outcome)
+    return BrokerError(error, f"the producer failed: {error.name}", outcome=outcome)
 
 
 def closed(batch: ProducerBatch) -> ProducerClosedError:

@@ -80,7 +80,7 @@ class BufferPool:
     def wait(self, size_bytes: int, granted: Granted) -> Waiter:
         """Join the queue. Raise ValueError for more than ``total_bytes``, which could never be granted."""
         if size_bytes > self.total_bytes:
-            raise ValueError(f"{size_bytes} bytes can never be had from {self.total_bytes}")
+            raise ValueError(f"{size_bytes} bytes exceed the pool of {self.total_bytes}")
         waiter = Waiter(size_bytes, granted)
         self._line.append(waiter)
         return waiter

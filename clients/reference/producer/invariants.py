@@ -44,5 +44,5 @@ def not_at_rest(accumulator: RecordAccumulator, sender: Sender, blocked_sends: i
         busy.append(f"{blocked_sends} send(s) wait for metadata or memory")
     pool = accumulator.pool
     if pool.available_bytes != pool.total_bytes:
-        busy.append(f"{pool.total_bytes - pool.available_bytes} bytes of buffer.memory are not back")
+        busy.append(f"{pool.total_bytes - pool.available_bytes} bytes of buffer.memory are not returned")
     return busy

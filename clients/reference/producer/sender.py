@@ -209,7 +209,7 @@ class Sender:
             if (answer.topic, answer.partition) in batches:
                 answers[answer.topic, answer.partition] = answer
             else:
-                what = f"answered for {answer.topic}-{answer.partition}, which was not asked"
+                what = f"it contains {answer.topic}-{answer.partition}, which was not in the request"
                 self._trace(Misbehaved(at_ms=now_ms, who="Produce response", what=what))
         return answers
 

@@ -46,7 +46,7 @@ class Blocking:
         with self._news:
             while True:
                 if not self._core.is_open:
-                    raise ProducerClosedError("the producer was closed while metadata was waited for")
+                    raise ProducerClosedError("the producer was closed while waiting for metadata")
                 known = self._core.topic_metadata(topic, now_ms())
                 left_ms = since_ms + self._max_block_ms - now_ms()
                 if known is not None or left_ms <= 0:

@@ -281,7 +281,7 @@ class KafkaProducer:
         a negative timeout.
         """
         if timeout_s is not None and timeout_s < 0:
-            raise IllegalStateError("close() takes no negative timeout")
+            raise IllegalStateError("the timeout of close() must not be negative")
         in_callback = self._thread.is_current()
         with self._lock:
             timeout_ms = 0 if in_callback else None if timeout_s is None else round(timeout_s * 1000)
@@ -294,9 +294,7 @@ class KafkaProducer:
         if self._thread.is_alive():  # a callback blocks it
             with self._lock:
                 self._core.force_close(now_ms())
-            logger.warning(
-                "the I/O thread of %s is held by a callback; close() goes on", self.config.client_id
-            )
+            logger.warning("a callback blocks the I/O thread of %s; close() returns", self.config.client_id)
 
     def __enter__(self) -> KafkaProducer:
         return self
@@ -314,7 +312,7 @@ def _resolvable(config: ProducerConfig, selector: SocketSelector) -> tuple[Any, 
         if selector.resolve(node.host, node.port):
             found.append(node)
         else:
-            logger.warning("bootstrap.servers: %s:%d has no address, it is passed over", node.host, node.port)
+            logger.warning("bootstrap.servers: %s:%d has no address and is ignored", node.host, node.port)
     if not found:
-        raise ConfigException("bootstrap.servers: not one of the entries has an address")
+        raise ConfigException("bootstrap.servers: none of the entries has an address")
     return tuple(found)
