@@ -21,7 +21,7 @@ var (
 	}
 )
 
-// translate gives the settings to the writer and to its transport.
+// translate passes the settings to the writer and to its transport.
 func translate(config verifiable.Config, a *adapter) verifiable.Told {
 	a.maxBlock = javasMaxBlock
 	writer, transport := a.writer, a.writer.Transport.(*kafka.Transport)
@@ -69,7 +69,7 @@ func linger(writer *kafka.Writer) verifiable.Setter {
 	}
 }
 
-// attempts counts the first try as well, as kafka-go does.
+// attempts also counts the first try, as kafka-go does.
 func attempts(writer *kafka.Writer) verifiable.Setter {
 	return func(value verifiable.Value) (string, any, error) {
 		retries, err := value.Int()
@@ -80,7 +80,7 @@ func attempts(writer *kafka.Writer) verifiable.Setter {
 	}
 }
 
-// placedOr is a balancer that puts messages that name their partition there, and leaves the others to another.
+// placedOr returns a balancer that puts messages with a partition there. The inner one chooses for the others.
 func placedOr(inner kafka.Balancer) kafka.Balancer {
 	return kafka.BalancerFunc(func(message kafka.Message, partitions ...int) int {
 		if chosen := message.WriterData.(sending).partition; chosen != nil {

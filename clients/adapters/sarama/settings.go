@@ -9,8 +9,8 @@ import (
 	"github.com/IBM/sarama"
 )
 
-// mostRetries is how many are asked for at most: sarama has room made for each of them, for each partition. With a
-// tenth of a second between them they last longer than any trial.
+// mostRetries limits the retries, because sarama allocates room for each of them, for each partition. At a tenth of a
+// second each, they last longer than any trial.
 const mostRetries = 10_000
 
 var (
@@ -25,13 +25,13 @@ var (
 	}
 )
 
-// translate makes sarama's configuration of the settings.
+// translate converts the settings to sarama's configuration.
 func translate(config verifiable.Config) (addresses []string, own *sarama.Config, told verifiable.Told) {
 	own = sarama.NewConfig()
 	own.Version = brokerVersion()
 	own.Producer.Return.Successes = true
 	own.Producer.Partitioner = placedOr(sarama.NewHashPartitioner)
-	own.Metadata.Full = false // else it cannot be built while no broker can be reached
+	own.Metadata.Full = false // otherwise the constructor fails if no broker is reachable
 	most := own.Producer.Retry.Backoff
 	told = config.Translate(setters(own, &addresses, &most))
 	own.Producer.Retry.BackoffFunc = func(retries, _ int) time.Duration {
@@ -87,8 +87,8 @@ func retries(own *sarama.Config) verifiable.Setter {
 	}
 }
 
-// brokerVersion is the version of Kafka whose protocol is spoken: the default of today's sarama, or the newest that
-// this version of it knows.
+// brokerVersion returns the Kafka version whose protocol is used: the default of current sarama releases, or the
+// newest that this version supports.
 func brokerVersion() sarama.KafkaVersion {
 	usual, err := sarama.ParseKafkaVersion("2.8.0")
 	if err != nil || !sarama.MaxVersion.IsAtLeast(usual) {
@@ -97,7 +97,7 @@ func brokerVersion() sarama.KafkaVersion {
 	return usual
 }
 
-// placed puts messages that name their partition there, and leaves the others to the partitioner it wraps.
+// placed puts messages with a partition there. The wrapped partitioner chooses for the others.
 type placed struct{ sarama.Partitioner }
 
 func placedOr(inner sarama.PartitionerConstructor) sarama.PartitionerConstructor {
