@@ -22,7 +22,7 @@ var renamed = map[string][]string{
 
 // absent is Java's name -> why librdkafka does not receive it.
 var absent = map[string]string{
-	"max.block.ms": "Produce never blocks; the adapter hands a record over again for this long while the queue is full",
+	"max.block.ms": "Produce never blocks; the adapter retries for this long while the queue is full",
 }
 
 // properties are librdkafka's, by the Java name that requests them. librdkafka itself rejects those that its version

@@ -79,10 +79,10 @@ func translate(config verifiable.Config) ([]kgo.Opt, verifiable.Told) {
 }
 
 func (o *options) setters() map[string]verifiable.Setter {
-	redialled := verifiable.Absent("what could not be dialled is dialled again after RetryBackoffFn")
+	redialled := verifiable.Absent("a failed dial is retried after RetryBackoffFn")
 	return map[string]verifiable.Setter{
 		"acks":       verifiable.OneOf("RequiredAcks", acks, adding(o, kgo.RequiredAcks)),
-		"batch.size": verifiable.Absent("ProducerBatchMaxBytes also refuses what is larger: it is max.request.size"),
+		"batch.size": verifiable.Absent("ProducerBatchMaxBytes also rejects larger records: it is max.request.size"),
 		"bootstrap.servers": verifiable.List("SeedBrokers", func(addresses []string) {
 			o.all = append(o.all, kgo.SeedBrokers(addresses...))
 		}),
@@ -94,7 +94,7 @@ func (o *options) setters() map[string]verifiable.Setter {
 		"delivery.timeout.ms":                   verifiable.Duration("RecordDeliveryTimeout", adding(o, kgo.RecordDeliveryTimeout)),
 		"enable.idempotence":                    o.setIdempotence,
 		"linger.ms":                             verifiable.Duration("ProducerLinger", adding(o, kgo.ProducerLinger)),
-		"max.block.ms":                          verifiable.Absent("Produce waits for room until its context ends, which would end the record"),
+		"max.block.ms":                          verifiable.Absent("Produce waits for room until its context ends, which would fail the record"),
 		"max.in.flight.requests.per.connection": o.inFlight(verifiable.Fixed(1)),
 		"max.request.size":                      o.setMaxBytes,
 		"metadata.max.age.ms":                   verifiable.Duration("MetadataMaxAge", o.setMaxAge),
@@ -138,7 +138,7 @@ func (o *options) setIdempotence(value verifiable.Value) (string, any, error) {
 func (o *options) setMaxBytes(value verifiable.Value) (string, any, error) {
 	bytes, err := value.Int()
 	if err == nil && bytes > math.MaxInt32 {
-		err = fmt.Errorf("%d bytes are more than it can count", bytes)
+		err = fmt.Errorf("%d bytes are more than it supports", bytes)
 	}
 	if err == nil {
 		o.all = append(o.all, kgo.ProducerBatchMaxBytes(int32(bytes)))

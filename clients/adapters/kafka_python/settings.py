@@ -38,10 +38,10 @@ SHARED = (
 #: Java name -> why a version may lack an equivalent.
 WHY_NOT = {
     "buffer.memory": "there is no limit to what is buffered",
-    "delivery.timeout.ms": "a batch may wait for request_timeout_ms, and nothing limits the whole",
+    "delivery.timeout.ms": "a batch may wait for request_timeout_ms, and there is no limit in total",
     "enable.idempotence": "there is no idempotent producer",
     "retry.backoff.max.ms": "the pause between attempts does not grow",
-    "socket.connection.setup.timeout.ms": "the producer does not let it be set",
+    "socket.connection.setup.timeout.ms": "the producer does not accept it",
 }
 
 #: The constructor asks a broker for its version, and blocks like send(). These settings limit that time.
@@ -63,4 +63,4 @@ def give_way(own: Own, not_set: NotSet, version: str) -> None:
     name, asked = own.get(IN_FLIGHT, ("", 1))
     if version.startswith("2.") and idempotent and asked != 1:
         own[IN_FLIGHT] = (name, 1)
-        not_set[IN_FLIGHT] = "1 is set: with more the idempotent producer is refused"
+        not_set[IN_FLIGHT] = "1 is set, since the client rejects more with idempotence"

@@ -29,7 +29,7 @@ const COMPILED = {
 export const ABSENT = new Map([
   ["batch.size", AT_ONCE],
   ["buffer.memory", "kafkajs bounds no memory"],
-  ["delivery.timeout.ms", "kafkajs bounds only the number of retries"],
+  ["delivery.timeout.ms", "kafkajs limits only the number of retries"],
   ["linger.ms", AT_ONCE],
   ["max.block.ms", "send() of kafkajs never blocks"],
   ["max.request.size", "kafkajs bounds no request"],

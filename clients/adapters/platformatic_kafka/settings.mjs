@@ -24,7 +24,7 @@ const ONE_DELAY = "the client waits retryDelay before it connects again";
 export const ABSENT = new Map([
   ["batch.size", AT_ONCE],
   ["buffer.memory", "the client bounds no memory"],
-  ["delivery.timeout.ms", "the client bounds only the number of retries"],
+  ["delivery.timeout.ms", "the client limits only the number of retries"],
   ["linger.ms", AT_ONCE],
   ["max.block.ms", "send() never blocks"],
   ["max.request.size", "the client bounds no request"],
@@ -67,7 +67,7 @@ export function producerOptions(config, algorithms, version) {
   const absent = new Map(ABSENT);
   if (isBefore(version, FIRST_WITH_REQUEST_TIMEOUT)) {
     options.delete("request.timeout.ms");
-    absent.set("request.timeout.ms", `${version} waits for an answer for ever`);
+    absent.set("request.timeout.ms", `${version} waits for a response without a timeout`);
   }
   const { own, applied, notSet } = translate(config, options, absent);
   const { send = {}, ...producer } = own;
@@ -79,10 +79,10 @@ export function producerOptions(config, algorithms, version) {
 function tellWhatIsForced(producer, applied, notSet) {
   if (producer.maxInflights > 1) {
     delete applied[IN_FLIGHT];
-    notSet[IN_FLIGHT] = "maxInflights is 1 where the client is idempotent";
+    notSet[IN_FLIGHT] = "maxInflights is 1 if the client is idempotent";
   }
   if (producer.retries <= 1) {
     delete applied.retries;
-    notSet.retries = "retries are unlimited where the client is idempotent";
+    notSet.retries = "retries are unlimited if the client is idempotent";
   }
 }

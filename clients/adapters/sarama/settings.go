@@ -45,15 +45,15 @@ func translate(config verifiable.Config) (addresses []string, own *sarama.Config
 }
 
 func setters(own *sarama.Config, addresses *[]string, most *time.Duration) map[string]verifiable.Setter {
-	redialled := verifiable.Absent("a dead connection is dialled anew when something is to be sent on it")
+	redialled := verifiable.Absent("a lost connection is dialled again when there is something to send")
 	return map[string]verifiable.Setter{
 		"acks":                verifiable.OneOf("Producer.RequiredAcks", acks, verifiable.Into(&own.Producer.RequiredAcks)),
-		"batch.size":          verifiable.Absent("Producer.Flush.Bytes counts what waits for a broker, not for a partition"),
+		"batch.size":          verifiable.Absent("Producer.Flush.Bytes counts per broker, not per partition"),
 		"bootstrap.servers":   verifiable.List("addrs", verifiable.Into(addresses)),
-		"buffer.memory":       verifiable.Absent("what waits is bounded by the number of records, not by their bytes"),
+		"buffer.memory":       verifiable.Absent("the buffer is limited in records, not in bytes"),
 		"client.id":           verifiable.Text("ClientID", verifiable.Into(&own.ClientID)),
 		"compression.type":    verifiable.OneOf("Producer.Compression", codecs, verifiable.Into(&own.Producer.Compression)),
-		"delivery.timeout.ms": verifiable.Absent("a record is given up after so many retries, not after some time"),
+		"delivery.timeout.ms": verifiable.Absent("a record fails after a number of retries, not after a time"),
 		"enable.idempotence":  verifiable.Bool("Producer.Idempotent", verifiable.Into(&own.Producer.Idempotent)),
 		"linger.ms":           verifiable.Duration("Producer.Flush.Frequency", verifiable.Into(&own.Producer.Flush.Frequency)),
 		"max.block.ms":        verifiable.Absent("Input() blocks as long as it is full"),
@@ -81,7 +81,7 @@ func retries(own *sarama.Config) verifiable.Setter {
 		}
 		own.Producer.Retry.Max = min(asked, mostRetries)
 		if asked > mostRetries {
-			err = fmt.Errorf("sarama makes room for every retry beforehand; Producer.Retry.Max is set to %d", mostRetries)
+			err = fmt.Errorf("sarama allocates room for every retry; Producer.Retry.Max is set to %d", mostRetries)
 		}
 		return "Producer.Retry.Max", asked, err
 	}

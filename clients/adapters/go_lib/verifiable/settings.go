@@ -45,7 +45,7 @@ func (v Value) Bool() (bool, error) {
 func (v Value) Duration() (time.Duration, error) {
 	ms, err := v.Int()
 	if err == nil && (ms < 0 || ms > 1<<40) {
-		err = fmt.Errorf("%d is no time in milliseconds", ms)
+		err = fmt.Errorf("%d is not a time in milliseconds", ms)
 	}
 	return time.Duration(ms) * time.Millisecond, err
 }
@@ -162,7 +162,7 @@ func OneOf[T any](own string, known map[string]T, set func(T)) Setter {
 	return func(value Value) (string, any, error) {
 		choice, ok := known[string(value)]
 		if !ok {
-			return "", nil, fmt.Errorf("the client knows no %q", string(value))
+			return "", nil, fmt.Errorf("the client does not support %q", string(value))
 		}
 		set(choice)
 		return own, string(value), nil

@@ -10,7 +10,7 @@ export const list = (value) => String(value).split(",");
 
 export function whole(value) {
   if (Number.isInteger(value) && value >= 0) return value;
-  throw new CannotSet(`${JSON.stringify(value)} is no whole number`);
+  throw new CannotSet(`${JSON.stringify(value)} is not a whole number`);
 }
 
 export function truth(value) {

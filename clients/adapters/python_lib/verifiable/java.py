@@ -60,11 +60,11 @@ def _value(java: str, value: Any, codecs: Sequence[str]) -> Any:
     if java == "enable.idempotence":
         return _one_of({"true": True, "false": False}, str(value).lower()) == "true"
     if isinstance(value, bool) or not str(value).lstrip("-").isdecimal():
-        raise ValueError(f"{value!r} is no whole number")
+        raise ValueError(f"{value!r} is not a whole number")
     return int(value)
 
 
 def _one_of(known: Mapping[str, Any] | Sequence[str], value: str) -> str:
     if value not in known:
-        raise ValueError(f"{value!r} is none of {', '.join(known)}")
+        raise ValueError(f"{value!r} is not one of {', '.join(known)}")
     return value
