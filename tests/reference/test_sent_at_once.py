@@ -64,7 +64,7 @@ def test_a_channel_that_told_it_tells_it_once():
 
 
 def test_requests_follow_each_other_in_one_round():
-    """NET-INF-03, PRD-ACC-05: as many as max.request.size makes of the ready batches."""
+    """NET-INF-03, PRD-ACC-05: the ready batches need as many requests as max.request.size requires."""
     core, network, events = connected(
         max_request_size=120, max_in_flight_requests_per_connection=PARTITIONS + 1
     )

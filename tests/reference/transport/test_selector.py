@@ -23,7 +23,7 @@ def selector() -> Iterator[SocketSelector]:
 
 
 def heard_until(selector: SocketSelector, reached: Callable[[Any], bool]) -> Any:
-    """Poll until ``reached`` holds, and return that poll."""
+    """Poll until ``reached`` holds for the result, and return that result."""
     while True:
         selector.wait(WAIT_S)
         polled = selector.poll()
