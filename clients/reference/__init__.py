@@ -6,8 +6,8 @@
         future = producer.send("topic", b"value", key=b"key")
         print(future.result(timeout_s=30).offset)
 
-The names below are all that an application needs; each is loaded on first use, so that importing the core imports no
-sockets and threads.
+The names below are all that an application needs. Each one is loaded on first use, so importing the core does not
+import sockets or threads.
 """
 
 from __future__ import annotations

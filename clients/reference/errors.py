@@ -1,8 +1,8 @@
-"""What can go wrong with a send, and what is known about the record afterwards.
+"""The errors of a send, and what is known about the record afterwards.
 
-Names are Kafka's: ``error.name`` is the name in the protocol's error table, also where the client itself gave up
-(a delivery timeout is REQUEST_TIMED_OUT, as in org.apache.kafka.common.protocol.Errors). ``error.outcome`` is the
-three-valued answer of a failed send: FAIL the record is certainly not in the log, INFO nobody knows.
+Names are Kafka's: ``error.name`` is the name in the protocol's error table, even if the client itself gave up (a
+delivery timeout is REQUEST_TIMED_OUT, as in org.apache.kafka.common.protocol.Errors). ``error.outcome`` is the outcome
+of a failed send: FAIL if the record is certainly not in the log, INFO if that is unknown.
 """
 
 from __future__ import annotations
@@ -13,23 +13,23 @@ from harness.wire.error_table import KafkaError
 
 
 class ConfigException(UsageError):
-    """A configuration that no producer can have (CLI-CFG-01, -02, -07, PRD-EXP-04)."""
+    """The configuration is invalid for a producer (CLI-CFG-01, -02, -07, PRD-EXP-04)."""
 
 
 class IllegalStateError(KafkaTrialError):
-    """The application called something that the producer's state forbids, such as send() after close()."""
+    """The application called a method that the producer's state forbids, such as send() after close()."""
 
 
 class PluginError(KafkaTrialError):
-    """A plug-in could not be had, made or configured; the client was not made (PRD-ISP-03)."""
+    """A plug-in could not be found, created or configured, so the client was not created (PRD-ISP-03)."""
 
 
 class SerializationError(KafkaTrialError):
-    """A key or value that the serializer does not take; nothing of the record was buffered (PRD-ISP-04)."""
+    """The serializer rejected a key or value. Nothing of the record was buffered (PRD-ISP-04)."""
 
 
 class InvalidGroupIdError(KafkaTrialError):
-    """A consumer without group.id was asked for what only a member of a group can do (CLI-CFG-05)."""
+    """A consumer without group.id was asked for an operation that needs group membership (CLI-CFG-05)."""
 
     name = "INVALID_GROUP_ID"
 
@@ -45,7 +45,7 @@ class SendError(KafkaTrialError):
 
 
 class BrokerError(SendError):
-    """The broker refused the batch with an error code, or the last of all retries did (PRD-SND-03)."""
+    """The broker rejected the batch with an error code, after all retries if the error allowed any (PRD-SND-03)."""
 
     def __init__(self, error: KafkaError, message: str, *, outcome: Outcome) -> None:
         super().__init__(message, outcome=outcome)
@@ -53,7 +53,7 @@ class BrokerError(SendError):
 
 
 class TimeoutError(SendError):
-    """A limit passed: delivery.timeout.ms for a batch, max.block.ms for metadata (PRD-EXP-02, MET-11)."""
+    """A timeout expired: delivery.timeout.ms for a batch, max.block.ms for metadata (PRD-EXP-02, MET-11)."""
 
     name = "REQUEST_TIMED_OUT"
 
@@ -63,7 +63,7 @@ class BufferExhaustedError(TimeoutError):
 
 
 class AuthenticationError(SendError):
-    """A broker refused the credentials, or their mechanism: trying the same again does not help (NET-CON-11)."""
+    """A broker refused the credentials or their mechanism. Retrying with the same ones does not help (NET-CON-11)."""
 
     name = "SASL_AUTHENTICATION_FAILED"
 

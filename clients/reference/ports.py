@@ -1,8 +1,8 @@
-"""The one door between the core and the network.
+"""The only interface between the core and the network.
 
-The core never waits. ``poll()`` hands over what has happened and returns at once; how long to wait before the next
-call is the driver's affair, who knows the deadline that ``ProducerCore.run_once`` returned and the sockets.
-So the same core runs on real sockets and in virtual time.
+The core never waits. ``poll()`` returns what has happened, without blocking. How long to wait before the next call is
+up to the driver, which knows the sockets and the deadline that ``ProducerCore.run_once`` returned. The same core
+therefore runs on real sockets and in virtual time.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ from typing import Protocol
 import msgspec
 
 Jitter = Callable[[], float]
-"""A number in [-1, 1], a new one at each call: the only dice that the core has, and they are handed in."""
+"""Returns a new number in [-1, 1] at each call. It is the core's only source of randomness, and is injected."""
 
 INT32_MAX = 2**31 - 1
 
 Address = tuple[str, int]
-"""One address that a name stands for, and a port: what can be connected to without asking anybody."""
+"""A resolved IP address and a port, to which a connection needs no further lookup."""
 
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """A broker by name. Bootstrap servers have the ids -1, -2, ... until Metadata tells the true ones."""
+    """A broker by name. Bootstrap servers have the ids -1, -2, ... until Metadata supplies the real ids."""
 
     id: int
     host: str
@@ -33,20 +33,20 @@ class Node:
 
 
 class ChannelState(Enum):
-    """How far a connection had come when it ended (ChannelState in Java): the core reacts to each differently."""
+    """The state of a connection when it ended (ChannelState in Java). The core reacts to each differently."""
 
     NOT_CONNECTED = "NOT_CONNECTED"
     """It could not be established."""
     AUTHENTICATE = "AUTHENTICATE"
-    """It ended during authentication, without a word about why."""
+    """It ended during authentication, without a reason."""
     AUTHENTICATION_FAILED = "AUTHENTICATION_FAILED"
-    """The broker, or the mechanism, refused the credentials."""
+    """The broker or the mechanism refused the credentials."""
     READY = "READY"
     """It was established, and then lost."""
     FAILED_SEND = "FAILED_SEND"
     """A frame could not be written."""
     INVALID_RECEIVE = "INVALID_RECEIVE"
-    """The broker announced a frame of a size that cannot be."""
+    """The broker announced a frame with an invalid size."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,9 +60,9 @@ class Disconnection:
 class Polled(msgspec.Struct):
     """What happened on the network since the last poll, by node id.
 
-    At most one ``received`` frame per node (NET-INF-09), in the order in which they arrived; a frame that was read
-    before its connection ended is handed over in a poll before the one that reports the end. No node is both
-    connected and disconnected in one poll, and after ``close`` nothing of the old connection is reported.
+    ``received`` has at most one frame per node (NET-INF-09), in order of arrival. A frame that was read before its
+    connection ended is returned in an earlier poll than the end. No node is both connected and disconnected in one
+    poll. After ``close``, nothing about the old connection is reported.
     """
 
     connected: list[int] = []
@@ -72,28 +72,28 @@ class Polled(msgspec.Struct):
 
 
 class Selector(Protocol):
-    """Connections by node id. A connection that fails is reported by ``poll``, never by an exception."""
+    """Connections by node id. ``poll`` reports a connection that fails. Methods do not raise for it."""
 
     def resolve(self, host: str, port: int) -> tuple[Address, ...]:
-        """The addresses that a name stands for now, in the resolver's order; none where it is unknown."""
+        """Return the addresses that a name currently resolves to, in the resolver's order. Empty if it is unknown."""
 
     def connect(self, node_id: int, address: Address) -> None:
-        """Begin to connect; the end is reported as connected or disconnected."""
+        """Start to connect. ``poll`` reports the result as connected or disconnected."""
 
     def send(self, node_id: int, data: bytes) -> bool | None:
-        """Write one whole frame. Only one may be under way per node; its end is a completed send.
+        """Start to write one whole frame. Only one frame per node may be in progress.
 
-        True where that end has come already: then ``poll`` does not tell it.
+        Return True if the whole frame has been written already. ``poll`` then does not report it as a completed send.
         """
 
     def poll(self) -> Polled:
-        """Everything that happened since the last call; never waits."""
+        """Return everything that happened since the last call. Never blocks."""
 
     def close(self, node_id: int) -> None:
-        """Drop the connection, if there is one, without a report."""
+        """Close the connection, if there is one. ``poll`` does not report it."""
 
     def mute(self, node_id: int) -> None:
-        """Stop reading: no frame of the connection is handed over until ``unmute``."""
+        """Stop reading: no frame of the connection is returned until ``unmute``."""
 
     def unmute(self, node_id: int) -> None:
-        """Go on reading."""
+        """Resume reading."""

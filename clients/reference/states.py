@@ -1,20 +1,22 @@
 """Every state machine of the producer, as data.
 
-A machine is a table (state, event) -> next state. What is absent is illegal: asking for it raises
-:class:`IllegalTransition` and changes nothing. The tables say *which* moves exist; the component that owns a
-machine says what else happens on the way. Documentation is generated from these tables, and tests enumerate
-every pair.
+A machine is a table (state, event) -> next state. A missing entry is an illegal transition: requesting it raises
+:class:`IllegalTransition` and changes nothing. The tables define *which* transitions exist. The component that owns a
+machine defines what else happens during a transition. Documentation is generated from these tables, and tests
+enumerate every pair.
 
-Five machines:
+There are five machines:
 
-* CONNECTION, one per node (ClusterConnectionStates, KIP-35): a node is usable only after it told its API versions.
-  A refused authentication passes through DISCONNECTED; to forget a node is not to disconnect it (NET-INF-07).
-* BATCH, one per batch (Sender and ProducerBatch.finalState): a batch is queued or in flight until it takes exactly
-  one final state, or is SPLIT: replaced by its parts, which have states of their own. Results that come after a
-  failure are known and ignored; after a success nothing may come.
+* CONNECTION, one per node (ClusterConnectionStates, KIP-35): a node is usable only after it has reported its API
+  versions. A failed authentication passes through DISCONNECTED. Forgetting a node is not the same as disconnecting it
+  (NET-INF-07).
+* BATCH, one per batch (Sender and ProducerBatch.finalState): a batch is queued or in flight until it takes exactly one
+  final state, or is SPLIT: replaced by its parts, which have states of their own. Results that arrive after a failure
+  are expected and ignored. No result may arrive after a success.
 * PRODUCER_ID, one per idempotent producer (the part of TransactionManager.State that needs no transactional id).
-* SEQUENCE, one per partition of an idempotent producer (no enum in Java, but its rules): may new batches go, only the
-  lowest unacknowledged one, or none until it is known whether the chain is whole.
+* SEQUENCE, one per partition of an idempotent producer (not an enum in Java, but the same rules): whether new batches
+  may be sent, only the lowest unacknowledged batch may be sent, or none until it is known whether the sequence is
+  unbroken.
 * LIFE, one per producer: open, closing (draining), closed.
 """
 
@@ -30,16 +32,16 @@ E = TypeVar("E", bound="Named")
 
 
 class IllegalTransition(RuntimeError):
-    """A component asked for a move that its table does not have: a defect of ours, never of the network."""
+    """A component requested a transition that its table lacks: a defect of this client, not of the network."""
 
 
 class Named(Enum):
-    """A state or an event. Each is its own only copy, so that its identity may stand for it in the tables."""
+    """A state or an event. Each member is a singleton, so the tables can hash it by identity."""
 
     __hash__ = object.__hash__
 
     def __init__(self, told: str) -> None:
-        #: The stable name, which the trace tells.
+        #: The stable name that the trace reports.
         self.told = told
 
 
@@ -52,14 +54,14 @@ class Machine(Generic[S, E]):
     transitions: Mapping[tuple[S, E], S]
 
     def after(self, state: S, event: E) -> S:
-        """The next state; raises IllegalTransition where the table has no entry."""
+        """Return the next state. Raise IllegalTransition if the table has no entry."""
         try:
             return self.transitions[state, event]
         except KeyError:
             raise IllegalTransition(f"{self.name}: no {event.told} from {state.told}") from None
 
     def allows(self, state: S, event: E) -> bool:
-        """Would ``after`` give a state? Never raises."""
+        """Return whether ``after`` would give a state. Never raises."""
         return (state, event) in self.transitions
 
 
@@ -74,7 +76,7 @@ class ConnectionState(Named):
 
 
 class ConnectionEvent(Named):
-    """What moves CONNECTION: the network, a broker's answers, and the client's own will."""
+    """The events of CONNECTION: from the network, from a broker's responses, and from the client itself."""
 
     CONNECT = "connect"
     CONNECTED = "connected"
@@ -109,7 +111,7 @@ CONNECTION: Machine[ConnectionState, ConnectionEvent] = Machine(
 
 
 class BatchState(Named):
-    """States of BATCH, one machine per batch; SPLIT is an end, but no result."""
+    """States of BATCH, one machine per batch. SPLIT ends a batch but is not a result."""
 
     OPEN = "OPEN"
     CLOSED = "CLOSED"
@@ -121,12 +123,12 @@ class BatchState(Named):
 
     @property
     def is_final(self) -> bool:
-        """The batch has its one result (PRD-FIN-01); False for SPLIT, whose parts have theirs."""
+        """Whether the batch has its one result (PRD-FIN-01). False for SPLIT: its parts have their own results."""
         return self in (BatchState.SUCCEEDED, BatchState.FAILED, BatchState.ABORTED)
 
 
 class BatchEvent(Named):
-    """What moves BATCH; SUCCEED and FAIL may also come late, and then change nothing (PRD-FIN-02)."""
+    """The events of BATCH. SUCCEED and FAIL may also arrive late, and then change nothing (PRD-FIN-02)."""
 
     CLOSE = "close"
     DRAIN = "drain"
@@ -162,7 +164,7 @@ BATCH: Machine[BatchState, BatchEvent] = Machine(
 
 
 class ProducerIdState(Named):
-    """States of PRODUCER_ID, one machine per idempotent producer; FATAL_ERROR has no way out."""
+    """States of PRODUCER_ID, one machine per idempotent producer. FATAL_ERROR is terminal."""
 
     UNINITIALIZED = "UNINITIALIZED"
     INITIALIZING = "INITIALIZING"
@@ -171,7 +173,7 @@ class ProducerIdState(Named):
 
 
 class ProducerIdEvent(Named):
-    """What moves PRODUCER_ID: the question, its answer, the last epoch (PRD-IDM-11), an error for good."""
+    """The events of PRODUCER_ID: the request, its response, the last epoch (PRD-IDM-11), a permanent error."""
 
     INITIALIZE = "initialize"
     INITIALIZED = "initialized"
@@ -195,7 +197,7 @@ PRODUCER_ID: Machine[ProducerIdState, ProducerIdEvent] = Machine(
 
 
 class SequenceState(Named):
-    """States of SEQUENCE, one machine per partition; only CLEAN lets new batches go freely."""
+    """States of SEQUENCE, one machine per partition. Only CLEAN does not restrict new batches."""
 
     CLEAN = "CLEAN"
     RETRYING = "RETRYING"
@@ -205,7 +207,7 @@ class SequenceState(Named):
 
 
 class SequenceEvent(Named):
-    """What moves SEQUENCE: ends of batches, and epochs raised for this partition or for another."""
+    """The events of SEQUENCE: results of batches, and epoch bumps for this partition or for another one."""
 
     GOES_AGAIN = "goes-again"
     SETTLED = "settled"
@@ -240,7 +242,7 @@ SEQUENCE: Machine[SequenceState, SequenceEvent] = Machine(
 
 
 class LifeState(Named):
-    """States of LIFE, one machine per producer; CLOSING takes no records and still sends."""
+    """States of LIFE, one machine per producer. CLOSING accepts no records but still sends."""
 
     OPEN = "OPEN"
     CLOSING = "CLOSING"
@@ -248,7 +250,7 @@ class LifeState(Named):
 
 
 class LifeEvent(Named):
-    """What moves LIFE: the application's close, and the two ways in which it comes to its end."""
+    """The events of LIFE: the application's close, and the two ways in which closing ends."""
 
     CLOSE = "close"
     DRAINED = "drained"

@@ -216,8 +216,8 @@ def test_what_makes_no_sense_is_not_set(live):
     told = life.until("configured")
     assert told["not_set"] == {
         "absent": "it has none",
-        "choice": 'the client knows no "two"',
-        "duration": "-1 is no time in milliseconds",
+        "choice": 'the client does not support "two"',
+        "duration": "-1 is not a time in milliseconds",
         "fixed": "it is always 5",
         "int": '"1.5" is not a whole number',
         "truth": '"yes" is neither true nor false',

@@ -88,9 +88,9 @@ def test_values_are_as_python_clients_take_them(java, value, given_value):
 @pytest.mark.parametrize(
     ("java", "value", "why"),
     [
-        ("acks", "banana", "'banana' is none of all, -1, 0, 1"),
-        ("compression.type", "zstd", "'zstd' is none of none, gzip, lz4"),
-        ("linger.ms", True, "True is no whole number"),
+        ("acks", "banana", "'banana' is not one of all, -1, 0, 1"),
+        ("compression.type", "zstd", "'zstd' is not one of none, gzip, lz4"),
+        ("linger.ms", True, "True is not a whole number"),
         ("retries.of.mine", 1, "there is no such setting"),
     ],
 )

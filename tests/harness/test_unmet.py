@@ -44,7 +44,7 @@ def test_the_plan_tells_whether_there_are_brokers_enough(scenario: str, broker: 
 
 
 def test_a_scenario_of_several_requests_in_flight_is_not_for_a_client_with_one() -> None:
-    told = {"max.in.flight.requests.per.connection": "one request at a time goes to a node"}
+    told = {"max.in.flight.requests.per.connection": "a node gets one request at a time"}
     assert unavailable.in_flight(spec("frame/swapped-answers", "local:4.3.1x1"), {}) is None
     assert unavailable.in_flight(spec("produce/calm", "local:4.3.1x1"), told) is None
     why = unavailable.in_flight(spec("frame/swapped-answers", "local:4.3.1x1"), told)

@@ -1,6 +1,6 @@
-"""The suites' bench, and a say in what becomes of single requests between its network and the scripted brokers.
+"""The suites' bench, with control over single requests between its network and the scripted brokers.
 
-All else that can be done to brokers and network is done by their own handles: ``w.cluster``, ``w.proxy()``.
+Everything else about brokers and network is controlled by their own objects: ``w.cluster``, ``w.proxy()``.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ from harness.wire.messages import decode_request, decode_response, encode_respon
 from harness.wire.records import BatchHeader, RecordBatch, read_batches, read_headers
 from suites.properties.simulation import TOPIC, Bench
 
-#: What becomes of a request. None: the answer that is due; a number: that error code; bytes: that answer; a function:
-#: the answer's payload, changed. "hold": done, but no answer, nor to what follows on the connection; "lose": it never
-#: arrives, nor does what follows; "late": done two seconds later; "close-after", "close-before": done, or not done, and
-#: the connection ends.
+#: What happens to a request. None: the normal response; a number: that error code; bytes: that response; a function:
+#: the response's payload, changed. "hold": processed, but without a response, also to what follows on the connection;
+#: "lose": it never arrives, nor does what follows; "late": processed two seconds later; "close-after", "close-before":
+#: processed, or not processed, and then the connection ends.
 Fate = str | int | bytes | Callable[[bytes], bytes] | None
 
 
 class Seen(NamedTuple):
-    """One request as a broker saw it."""
+    """One request as a broker received it."""
 
     at_ms: int
     node_id: int
@@ -43,7 +43,7 @@ class Seen(NamedTuple):
 
     @property
     def produced(self) -> list[tuple[int, bytes]]:
-        """(partition, records) of a Produce request."""
+        """The (partition, records) pairs of a Produce request."""
         parts = [part for topic in self.body.topic_data for part in topic.partition_data]
         return [(part.index, bytes(part.records)) for part in parts]
 
@@ -52,7 +52,7 @@ class Seen(NamedTuple):
         return [header for _, data in self.produced for header in read_headers(data)]
 
     def edit(self, change: Callable[[Any], Any]) -> Fate:
-        """A fate: the answer, with its message changed on the way."""
+        """Return a fate: the normal response with a changed message."""
 
         def edited(payload: bytes) -> bytes:
             correlation_id, body = decode_response(payload, self.api, self.version)
@@ -61,7 +61,7 @@ class Seen(NamedTuple):
         return edited
 
     def tell(self, **values: Any) -> Fate:
-        """A fate: the answer to Produce, with these values for its one partition."""
+        """Return a fate: the response to Produce, with these values for its one partition."""
 
         def change(body: Any) -> Any:
             [topic] = body.responses
@@ -73,7 +73,7 @@ class Seen(NamedTuple):
 
 
 class Brokers:
-    """``cluster`` behind a ``script`` that gives each request its fate; ``seen`` are all requests that came."""
+    """A ``cluster`` with a ``script`` that sets each request's fate. ``seen`` are all requests that arrived."""
 
     def __init__(self, cluster: ScriptedCluster) -> None:
         self.cluster, self.accepts = cluster, cluster.accepts
@@ -83,12 +83,12 @@ class Brokers:
         self._late, self._lost, self._unheard = set[int](), set[int](), set[int]()
 
     def fates(self, *fates: Fate, then: Fate = None, api: Api = Api.PRODUCE) -> None:
-        """From now on the requests of ``api`` have these fates, in turn, and all after them that of ``then``."""
+        """Set the fates of the next requests of ``api``, in turn, and ``then`` for all after them."""
         left = iter(fates)
         self.script = lambda seen: next(left, then) if seen.api is api else None
 
     def offer(self, api: Api, lowest: int, highest: int) -> None:
-        """The brokers say that they know these versions of an API and no others."""
+        """Make the brokers offer these versions of an API and no others."""
         self._offered[api] = {"min_version": lowest, "max_version": highest}
 
     def _narrow(self, body: Any) -> Any:
@@ -99,7 +99,7 @@ class Brokers:
         return [seen for seen in self.seen if seen.api is api]
 
     def batches(self, partition: int = 0, topic: str = TOPIC) -> list[RecordBatch]:
-        """What a partition holds."""
+        """Return the batches that a partition holds."""
         return [batch for data in self.cluster.log_batches(topic, partition) for batch in read_batches(data)]
 
     def values(self, partition: int = 0, topic: str = TOPIC) -> list[bytes | None]:
@@ -138,7 +138,7 @@ class Brokers:
 
 
 class World(Bench):
-    """A producer, and brokers with topic "t" of three partitions. Settings by Java's name, with underscores."""
+    """A producer, and brokers with topic "t" of three partitions. Settings have Java's names, with underscores."""
 
     def __init__(self, components: Components | None = None, nodes: int = 1, **given: Any) -> None:
         bench: dict[str, Any] = {"nodes": nodes, "partitions": 3, "replication_factor": 1}
@@ -151,13 +151,13 @@ class World(Bench):
     def send(
         self, value: Any = ..., *, topic: str = TOPIC, key: bytes | None = None, **given: Any
     ) -> Delivery:
-        """A record of partition 0 with a value of its own, unless told otherwise."""
+        """Send a record, by default to partition 0 and with a unique value."""
         own = b"v%d" % next(self._numbers)
         record = {"partition": 0, "timestamp_ms": WALL_MS_AT_ZERO, "now_ms": self.now_ms} | given
         return self.core.send(topic, key, own if value is ... else value, **record)[0]
 
     def run_until(self, seen: Callable[[], bool], limit_ms: int = 600_000) -> bool:
-        self._due_ms = self.now_ms  # a test may have done anything to the core
+        self._due_ms = self.now_ms  # a test may have changed the core in any way
         return super().run_until(seen, limit_ms)
 
     def until(self, seen: Callable[[], bool], limit_ms: int = 3_600_000) -> None:
@@ -167,12 +167,12 @@ class World(Bench):
         self.until(lambda: all(delivery.is_done for delivery in deliveries))
 
     def slow(self, latency_ms: int) -> None:
-        """Answers come that long after their requests from now on."""
+        """Delay all responses from now on by that time."""
         for proxy in self.network.proxies:
             proxy.down.delay("test", latency_ms * NS_PER_MS - 2 * BASE_NS)
 
     def refuse(self, node_id: int = 1) -> None:
-        """The connections to a node are reset, and no other comes about until :meth:`accept`."""
+        """Reset the connections to a node, and reject new ones until :meth:`accept`."""
         self.proxy(node_id).refuse("test")
         self.drop(node_id)
 
@@ -180,12 +180,12 @@ class World(Bench):
         self.proxy(node_id).accept("test")
 
     def drop(self, node_id: int = 1) -> None:
-        """The network resets the connections to a node."""
+        """Reset the connections to a node."""
         self.proxy(node_id).cut(reset=True)
 
     @property
     def closed(self) -> list[tuple[int, int]]:
-        """The connections that ended at the client's side: when, and to which node."""
+        """When, and to which node, each connection ended that the client closed."""
         rows = (row for row in self.network.rows if row.kind is FrameKind.CLOSE)
         return [(row.t_ns // NS_PER_MS, row.broker) for row in rows if row.closed_by == "client"]
 

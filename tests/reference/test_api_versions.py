@@ -1,4 +1,4 @@
-"""ApiVersions answers that make no sense: the next question is lower, and never below 0 (NET-CON-02)."""
+"""Contradictory ApiVersions responses: the next request's version is lower, and never below 0 (NET-CON-02)."""
 
 from __future__ import annotations
 

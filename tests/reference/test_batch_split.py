@@ -1,4 +1,4 @@
-"""Batches that are too large for the broker: smaller ones take their place, and nobody is the wiser."""
+"""Batches that are too large for the broker are replaced by smaller ones, and the application does not notice."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ NOT_ENOUGH = BY_NAME["NOT_ENOUGH_REPLICAS"].code
 
 
 def no_more_than(w, limit_bytes):
-    """The brokers take no larger batches; they look at the size before they look for duplicates."""
+    """Make the brokers reject larger batches. They check the size before they check for duplicates."""
     w.cluster.alter_config("t", {"max.message.bytes": str(limit_bytes)})
 
 
 def sent(w):
-    """(batch, base sequence, records) of every attempt."""
+    """Return (batch, base sequence, records) of every attempt."""
     return [(event.batch, event.base_sequence, event.record_count) for event in w.told(BatchSent)]
 
 
 @pytest.mark.parametrize("idempotent", [True, False])
 def test_a_batch_that_is_too_large_is_split_and_stored_in_order(world, idempotent):
-    """PRD-SPL-01: every callback once, in send order, with the record's own offset."""
+    """PRD-SPL-01: every callback runs once, in send order, with the record's own offset."""
     w = world(batch_size=1_000, linger_ms=50, enable_idempotence=idempotent)
     no_more_than(w, 400)
     told = []
@@ -58,7 +58,7 @@ def test_a_single_record_that_is_too_large_fails_at_once(world):
 
 
 def test_one_large_record_among_small_ones_fails_alone(world):
-    """PRD-SPL-01, -02: the split goes on until it stands by itself."""
+    """PRD-SPL-01, -02: splitting continues until the record is alone in its batch."""
     w = world(batch_size=2_000, linger_ms=50)
     no_more_than(w, 400)
     deliveries = [w.send(value=b"x" * size) for size in (10, 20, 600, 30, 40)]
@@ -70,7 +70,7 @@ def test_one_large_record_among_small_ones_fails_alone(world):
 
 
 def test_a_split_is_no_retry_and_keeps_the_age(world):
-    """PRD-SPL-03: with no retries left the parts are sent, and they expire when the whole would have."""
+    """PRD-SPL-03: with no retries left the parts are sent, and they expire when the whole would have expired."""
     w = world(batch_size=1_000, linger_ms=50, retries=0, enable_idempotence=False)
     no_more_than(w, 300)
     w.settle(*[w.send(value=b"x" * 90) for _ in range(6)])
@@ -91,7 +91,7 @@ def test_a_split_is_no_retry_and_keeps_the_age(world):
 
 
 def test_a_failed_attempt_counts_for_the_parts(world):
-    """PRD-SPL-03: neither more nor fewer attempts than the whole had left."""
+    """PRD-SPL-03: the parts have exactly as many attempts as the whole had left."""
     w = world(batch_size=1_000, linger_ms=50, retries=1, enable_idempotence=False)
     w.brokers.fates(NOT_ENOUGH, TOO_LARGE, NOT_ENOUGH)
     deliveries = [w.send(value=b"x" * 90) for _ in range(2)]
@@ -100,7 +100,7 @@ def test_a_failed_attempt_counts_for_the_parts(world):
 
 
 def test_an_expired_batch_is_not_split(world):
-    """PRD-SPL-03: the answer that asks for it comes when the batch is over."""
+    """PRD-SPL-03: the response that requires a split arrives after the batch has expired."""
     w = world(batch_size=1_000, linger_ms=0, delivery_timeout_ms=2_000, request_timeout_ms=1_900)
     w.settle(w.send())
     w.brokers.fates(NOT_ENOUGH, TOO_LARGE)
@@ -114,7 +114,7 @@ def test_an_expired_batch_is_not_split(world):
 
 
 def test_at_the_very_end_of_its_time_a_batch_is_not_split_either(world):
-    """PRD-SPL-03: the answer comes in the millisecond in which the batch expires, and is its last word."""
+    """PRD-SPL-03: the response arrives in the millisecond in which the batch expires, and is its result."""
     w = world(batch_size=1_000, linger_ms=0, delivery_timeout_ms=2_000, request_timeout_ms=1_900)
     w.settle(w.send())
     w.brokers.fates(NOT_ENOUGH, TOO_LARGE)
@@ -126,7 +126,7 @@ def test_at_the_very_end_of_its_time_a_batch_is_not_split_either(world):
 
 
 def test_the_parts_have_the_numbers_that_their_records_had(world):
-    """PRD-SPL-04: what is behind them follows without a gap, under the same epoch."""
+    """PRD-SPL-04: the following batches have no sequence gap, in the same epoch."""
     w = world(batch_size=1_000, linger_ms=0, max_in_flight_requests_per_connection=5)
     no_more_than(w, 400)
     w.settle(w.send())
@@ -152,9 +152,11 @@ def test_parts_go_one_after_another_before_anything_younger(world):
 
 @pytest.mark.parametrize("younger", ["stored", "waiting"])
 def test_a_part_of_a_batch_in_doubt_never_gets_a_second_identity(world, younger):
-    """The whole is stored, its answer lost, and then the limit is lowered: its parts are not known to the broker, and
-    to restamp them would store them again. They end at once without anybody knowing (Java would store them twice),
-    and what is behind them goes on."""
+    """The whole is stored, its response is lost, and then the size limit is lowered.
+
+    The broker does not recognize the parts, and would store them again if they were restamped. They end at once with
+    an unknown outcome (Java would store them twice), and the following batches continue.
+    """
     w = world(
         batch_size=1_000, linger_ms=20, request_timeout_ms=500, delivery_timeout_ms=9_000, retry_backoff_ms=50
     )
@@ -174,10 +176,10 @@ def test_a_part_of_a_batch_in_doubt_never_gets_a_second_identity(world, younger)
 
 
 def test_after_a_split_batches_are_built_smaller(world):
-    """PRD-SPL-05: the estimate jumps to at least 1, and there are fewer refusals than batches."""
+    """PRD-SPL-05: the estimate rises to at least 1, and there are fewer rejections than batches."""
     w = world(batch_size=1_000, linger_ms=0, compression_type="gzip", buffer_memory=1_000_000)
     estimator = w.core._accumulator.estimator
-    estimator._ratios["t"] = 0.1  # learned from better times
+    estimator._ratios["t"] = 0.1  # learned from batches that compressed well
     values = [bytes((n * 7 + i * i * 31 + i * n) % 256 for i in range(120)) for n in range(60)]
     no_more_than(w, 1_000)
     w.settle(*[w.send(value=value) for value in values])
@@ -221,7 +223,7 @@ def test_a_close_waits_for_all_parts(world):
     st.booleans(),
 )
 def test_whatever_fits_alone_is_stored_once_in_order(world, sizes, limit, batch_size, codec, idempotent):
-    """PRD-SPL-01, -02, PRD-ACC-11: an oversized batch.size converges, whatever the codec."""
+    """PRD-SPL-01, -02, PRD-ACC-11: splitting converges for an oversized batch.size, with any codec."""
     w = world(
         batch_size=batch_size,
         linger_ms=20,

@@ -1,4 +1,4 @@
-"""What the trace tells of a batch: every decision once, with what the producer's metrics are made of."""
+"""The trace of a batch: every decision once, with the data for the producer's metrics."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def test_a_split_and_its_parts_add_up(world):
 
 
 def test_waits_for_metadata_and_memory_begin_and_end(world):
-    """MET-11, PRD-ACC-09: both with their length."""
+    """MET-11, PRD-ACC-09: both waits have their duration."""
     w = world(linger_ms=0, buffer_memory=200, batch_size=0, max_block_ms=5_000)
     w.slow(100)
     first, second = w.send(value=b"x" * 100), w.send(value=b"x" * 100)
@@ -120,7 +120,7 @@ def test_waits_for_metadata_and_memory_begin_and_end(world):
 
 
 def test_a_fatal_error_of_metadata_frees_who_waits_for_it(world):
-    """MET-16: the very error; who waits for memory waits on."""
+    """MET-16: sends that wait for metadata fail with that error. Sends that wait for memory continue to wait."""
     w = world(max_block_ms=60_000, linger_ms=0, buffer_memory=200, batch_size=0)
     w.settle(w.send())
     w.slow(1_000)

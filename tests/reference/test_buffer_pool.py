@@ -1,5 +1,7 @@
-"""The account of buffer.memory (PRD-ACC-09, PRD-ACC-11): never more lent than there is, first come first served,
-returned once."""
+"""The account of buffer.memory (PRD-ACC-09, PRD-ACC-11).
+
+It never lends more than it has, serves in the order of arrival, and takes each grant back once.
+"""
 
 from __future__ import annotations
 
@@ -52,7 +54,7 @@ class Pool(RuleBasedStateMachine):
     @precondition(lambda self: self.lent)
     @rule(data=st.data(), more=st.integers(1, TOTAL))
     def grow(self, data, more):
-        """A batch that will be compressed asks for more, as a newcomer does: it overtakes nobody."""
+        """A batch that will be compressed requests more, like a newcomer: it overtakes no waiter."""
         grant = self.lent[data.draw(st.integers(0, len(self.lent) - 1))]
         before, could = grant.size_bytes, not self.line and more <= self.pool.available_bytes
         assert self.pool.grow(grant, more) is could
@@ -88,7 +90,7 @@ TestPool = Pool.TestCase
 
 
 def test_waiting_for_more_than_there_is_is_refused():
-    with pytest.raises(ValueError, match="never"):
+    with pytest.raises(ValueError, match="exceed the pool"):
         BufferPool(10).wait(11, lambda grant: None)
 
 

@@ -1,4 +1,4 @@
-"""Channel: framing and staging, the same for sockets and for simulated connections."""
+"""Channel: framing and buffering, the same for sockets and for simulated connections."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from harness.wire.frames import frame
 
 
 class Asks:
-    """An authenticator that wants ``answers``, one after the other."""
+    """An authenticator that expects ``answers``, one after the other."""
 
     def __init__(self, *answers):
         self.answers = list(answers)
@@ -28,7 +28,7 @@ class Asks:
 
 
 def reports(channel):
-    """Everything that a channel tells, poll by poll."""
+    """Return everything that a channel reports, poll by poll."""
     told = []
     while channel.has_news:
         polled = Polled()
@@ -64,7 +64,7 @@ def test_any_fragmentation_gives_the_same_frames_one_a_poll_and_the_end_last(pay
 
 @pytest.mark.parametrize("size", [b"\xff\xff\xff\xff", b"\x7f\xff\xff\xff"])
 def test_a_size_that_cannot_be_ends_the_channel(size):
-    """NET-INF-10: what came whole before is handed over first."""
+    """NET-INF-10: complete frames before it are returned first."""
     channel = established()
     channel.feed(frame(b"good") + size + b"xxxx")
     told = reports(channel)
@@ -102,7 +102,7 @@ def test_a_muted_channel_keeps_its_frames():
 
 
 def test_authentication_comes_before_connected():
-    """NET-CON-01: nothing of it is reported, neither frames nor sends."""
+    """NET-CON-01: it reports nothing during authentication, neither frames nor sends."""
     channel = established(authenticator=Asks(b"yes", b"indeed"))
     assert channel.state is ChannelState.AUTHENTICATE
     for answer in (b"yes", b"indeed"):
@@ -124,7 +124,7 @@ def test_authentication_comes_before_connected():
     ],
 )
 def test_how_authentication_can_end_badly(happens, state):
-    """NET-CON-11: a refusal is told from a connection that merely ended."""
+    """NET-CON-11: a rejection is distinct from a connection that merely ended."""
     channel = established(authenticator=Asks(b"yes"))
     happens(channel)
     (told,) = reports(channel)

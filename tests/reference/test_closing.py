@@ -1,4 +1,4 @@
-"""Closing, and what waits for metadata or memory until then."""
+"""Closing, and sends that wait for metadata or memory at that time."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""One overridden method makes another client: the seams hold, and the laws of the other tests can be broken.
+"""One overridden method makes another client. These variants show that the other tests' laws can be broken.
 
-Each variant is a defect that somebody's client has had. Were its law not broken here, the tests that state the law
-would prove nothing.
+Each variant has a defect that some real client has had. If it did not break its law here, the tests of that law would
+prove nothing.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What an open batch is reckoned to become: quick to fear, slow to hope (PRD-SPL-05)."""
+"""The estimated size of an open batch: it rises fast and falls slowly (PRD-SPL-05)."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_the_estimate_is_never_below_what_was_just_seen(observed):
 
 @given(RATIOS)
 def test_a_split_ends_all_hope(ratio):
-    """PRD-SPL-05: at least 1 afterwards."""
+    """PRD-SPL-05: the estimate is at least 1 afterwards."""
     estimator = CompressionRatioEstimator(Codec.GZIP)
     estimator._ratios["t"] = 0.2
     estimator.was_split("t", ratio)
@@ -57,7 +57,7 @@ def test_topics_learn_apart_and_no_codec_learns_nothing():
 
 @pytest.mark.parametrize("codec", ["gzip", "snappy", "lz4", "zstd"])
 def test_batches_of_what_compresses_well_grow_beyond_batch_size_and_hold_the_memory(world, codec):
-    """PRD-ACC-01, PRD-ACC-11: on the wire they stay below batch.size, in memory they are accounted for."""
+    """PRD-ACC-01, PRD-ACC-11: their size on the wire is below batch.size, and their memory is accounted for."""
     w = world(batch_size=2_000, linger_ms=1_000, compression_type=codec, buffer_memory=100_000)
     w.core._accumulator.estimator._ratios["t"] = 0.05
     deliveries = [w.send(value=b"x" * 300) for _ in range(40)]
@@ -68,7 +68,7 @@ def test_batches_of_what_compresses_well_grow_beyond_batch_size_and_hold_the_mem
     in_flight = w.core._sender.in_flight()
     assert [batch.grant.size_bytes for batch in in_flight] == [
         2_000
-    ]  # what was grown is back once it is bytes
+    ]  # encoding returns the additional memory
     w.settle(*deliveries)
     (first, *_) = w.told(BatchSent)
     assert first.record_count > 6
@@ -77,7 +77,7 @@ def test_batches_of_what_compresses_well_grow_beyond_batch_size_and_hold_the_mem
 
 
 def test_what_compresses_ends_its_batch_where_memory_ends(world):
-    """PRD-ACC-09: a batch that would need more than there is takes no more records, and waits for nobody."""
+    """PRD-ACC-09: a batch that would exceed the available memory is closed, and does not wait for memory."""
     w = world(batch_size=1_000, linger_ms=1_000, compression_type="gzip", buffer_memory=3_000)
     w.settle(w.send())
     w.core._accumulator.estimator._ratios["t"] = 0.01

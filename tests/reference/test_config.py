@@ -144,7 +144,7 @@ def test_the_client_has_an_id_of_its_own():
 
 
 def test_transactions_are_refused_by_name():
-    with pytest.raises(ConfigException, match="transactions are not there yet"):
+    with pytest.raises(ConfigException, match="transactions are not supported yet"):
         config(transactional_id="t")
 
 
@@ -207,7 +207,7 @@ def test_a_bad_value_is_one_clear_sentence(name, value):
 
 
 def test_an_unknown_name_gets_a_did_you_mean():
-    """CLI-CFG-07, stricter than Java, which only warns."""
+    """CLI-CFG-07. This is stricter than Java, which only warns."""
     with pytest.raises(UsageError, match=r"did you mean 'linger\.ms'"):
         ProducerConfig.from_mapping({"bootstrap.servers": "b:1", "linger_ms": 5})
 
@@ -250,7 +250,7 @@ SOME = {
     st.sampled_from(["2.0", "2.1", "2.8", "3.0", "3.9", "4.0", "4.3"]),
 )
 def test_any_settings_are_refused_or_satisfy_every_rule(settings, release):
-    """CLI-CFG-01, -02, PRD-EXP-04 as laws; and what was asked for is never silently changed."""
+    """CLI-CFG-01, -02, PRD-EXP-04 as laws. Explicit settings are never silently changed."""
     try:
         made = ProducerConfig.from_mapping({"bootstrap.servers": "b:1", **settings}, defaults_of=release)
     except ConfigException:

@@ -1,4 +1,4 @@
-"""One node's connection: addresses in turn, backoff, throttling, and what forgetting means."""
+"""One node's connection: addresses in turn, backoff, throttling, and the effect of forgetting."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ NODE = Node(1, "b", 9092)
 
 
 class States(ClusterConnectionStates):
-    """With a resolver that a test can change, and what was traced."""
+    """Connection states with a resolver that a test can change, and their trace."""
 
     def __init__(self, addresses=(("ip1", 9092),), jitter=0.0, **settings):
         named = {name.replace("_", "."): value for name, value in settings.items()}
@@ -56,7 +56,7 @@ def test_addresses_are_tried_in_turn_and_resolved_anew_after_the_last(count, rou
 
 
 def test_a_lost_connection_resolves_again_and_skips_the_address_that_was_lost():
-    """NET-CON-09: unless there is no other."""
+    """NET-CON-09: except if it is the only address."""
     states = States(ips("ip1", "ip2", "ip3"))
     states.become_ready()
     states.disconnected(1, 0, "lost")
@@ -69,7 +69,7 @@ def test_a_lost_connection_resolves_again_and_skips_the_address_that_was_lost():
 
 
 def test_a_name_that_is_unknown_is_a_failed_attempt_like_any_other():
-    """NET-CON-05, -09: backed off, and asked for again."""
+    """NET-CON-05, -09: it has a backoff, and the name is resolved again."""
     states = States(())
     assert states.try_and_fail(1_000) is None
     assert states.usable_at_ms(1, 1_000) == 1_050
@@ -80,7 +80,7 @@ def test_a_name_that_is_unknown_is_a_failed_attempt_like_any_other():
 
 @given(st.lists(st.sampled_from(["fail", "ready", "refuse"]), min_size=1, max_size=30), st.floats(-1, 1))
 def test_the_backoff_grows_with_failures_and_only_ready_resets_it(fates, jitter):
-    """NET-CON-05, -06, -07, -11: a refusal counts twice, as disconnected and as refused."""
+    """NET-CON-05, -06, -07, -11: a failed authentication counts twice, as a disconnect and as a failure."""
     states = States(jitter=jitter)
     failures = 0
     for fate in fates:
@@ -120,7 +120,7 @@ def test_the_throttle_deadline_never_moves_back(throttles):
 
 
 def test_a_throttle_outlives_its_connection():
-    """NET-CON-12: losing the connection is no way around it."""
+    """NET-CON-12: a reconnect does not end the throttling."""
     states = States()
     states.become_ready()
     states.throttle(1, 900, 0)
@@ -131,7 +131,7 @@ def test_a_throttle_outlives_its_connection():
 
 
 def test_the_set_up_limit_widens_only_while_connecting_fails():
-    """NET-CON-08: reset as soon as the bytes flow."""
+    """NET-CON-08: it is reset as soon as a connection is established."""
     states = States()
 
     def limit_ms():

@@ -1,4 +1,4 @@
-"""Connections: the walk to ready, how often one is tried, which one is asked, in virtual time."""
+"""Connections in virtual time: the path to READY, how often one is tried, and which one is used."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from harness.wire.messages import make, message_class, nested
 
 
 class Dialling(SimulatedSelector):
-    """``connects`` are the attempts to connect: when, and to which node."""
+    """A World with ``connects``, the attempts to connect: when, and to which node."""
 
     def __init__(self, network, channel):
         super().__init__(network, channel)
@@ -33,7 +33,7 @@ class Dialling(SimulatedSelector):
 
 
 def bootstrapped_ms(w):
-    """When the bootstrap server was dialled."""
+    """Return when the client connected to the bootstrap server."""
     return [at_ms for at_ms, node_id in w.selector.connects if node_id == -1]
 
 
@@ -112,7 +112,7 @@ def test_accepting_and_closing_is_backed_off_like_refusing(world):
 
 
 def test_losing_a_ready_connection_counts_as_a_failure(world):
-    """NET-CON-07: never an immediate reconnect; and the failure is forgotten once READY."""
+    """NET-CON-07: the client never reconnects at once, and forgets the failure once READY."""
     w = world(selector=Dialling)
     for _ in range(3):
         w.settle(w.send())
@@ -162,8 +162,10 @@ def states_only():
 
 
 def test_the_least_loaded_node_is_preferred(world):
-    """NET-CON-13: an idle ready node, else one being connected, else the one tried longest ago; never a backed-off
-    one."""
+    """NET-CON-13: an idle ready node, or else one that is connecting, or else the one tried longest ago.
+
+    A node in its backoff is never used.
+    """
     w = world(nodes=3)
     w.settle(w.send())
     client = w.core._client

@@ -1,4 +1,4 @@
-"""A batch is encoded under the identity that it has if it goes now, and stamped anew only where it gets another."""
+"""A batch is encoded with the identity that it would get now, and restamped only if it gets another one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A batch's time: it ends exactly at its limit, wherever it is by then, and says what is known of its records."""
+"""A batch expires exactly at its limit, wherever it is then, and its error says what is known of its records."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from harness.wire.error_table import BY_NAME
 
 
 def test_a_queued_batch_expires_exactly_at_its_limit(world):
-    """PRD-EXP-01, PRD-EXP-02, PRD-EXP-05: nobody listens; the core wakes by itself."""
+    """PRD-EXP-01, PRD-EXP-02, PRD-EXP-05: no broker is listening, and the core wakes itself."""
     w = world(delivery_timeout_ms=3_000, request_timeout_ms=1_000)
     w.settle(w.send())
     w.refuse()
@@ -22,7 +22,7 @@ def test_a_queued_batch_expires_exactly_at_its_limit(world):
     error = deliveries[0].error
     assert isinstance(error, TimeoutError)
     assert "3 record(s) for t-0" in str(error) and "3000 ms" in str(error)
-    assert error.outcome is Outcome.FAIL  # never handed to a socket
+    assert error.outcome is Outcome.FAIL  # never passed to a socket
     assert len(w.brokers.requests()) == 1
 
 

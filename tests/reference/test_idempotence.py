@@ -1,4 +1,4 @@
-"""Epochs and sequences through failures, against brokers that check them as Kafka's do."""
+"""Epochs and sequences after failures, against brokers that check them like Kafka's."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ NOT_ENOUGH = BY_NAME["NOT_ENOUGH_REPLICAS"].code
 
 
 def attempts(w, partition=0):
-    """(epoch, base sequence) of every attempt for a partition, in order."""
+    """Return (epoch, base sequence) of every attempt for a partition, in order."""
     sent = [event for event in w.told(BatchSent) if event.batch.startswith(f"t-{partition}#")]
     return [(event.producer_epoch, event.base_sequence) for event in sent]
 
 
 def one_by_one(world, **settings):
-    """A producer of one-record batches that has got its first acknowledgement, so that several may be in flight."""
+    """Return a producer of one-record batches with one acknowledged batch, so that several may be in flight."""
     w = world(batch_size=0, linger_ms=0, **settings)
     w.settle(w.send())
     return w
 
 
 def test_sequences_count_records_and_wrap(world):
-    """PRD-IDM-02: 2147483647 is followed by 0."""
+    """PRD-IDM-02: 0 follows 2147483647."""
     w = world(linger_ms=20)
     w.settle(*[w.send() for _ in range(3)])
     entry = w.core._transactions._sequences["t", 0]
@@ -86,7 +86,7 @@ def test_a_forgotten_duplicate_is_a_success_without_offset(world):
 
 @pytest.mark.parametrize("fate", [NOT_ENOUGH, 7, 6, 2, "hold", "lose", "close-after", "close-before"])
 def test_a_failure_in_the_middle_is_repaired_in_order(world, fate):
-    """PRD-IDM-07, -08: the ones behind are refused too, and go again only after the lowest."""
+    """PRD-IDM-07, -08: the following batches are rejected too, and are retried only after the lowest."""
     w = one_by_one(world, request_timeout_ms=500)
     w.brokers.fates(None, fate)
     w.settle(*[w.send() for _ in range(5)])
@@ -106,7 +106,7 @@ def test_a_batch_refused_out_of_order_behind_another_keeps_its_identity(world):
 
 
 def test_the_next_expected_batch_refused_out_of_order_raises_the_epoch(world):
-    """PRD-IDM-09, KIP-360: without asking a broker; the producer lives on."""
+    """PRD-IDM-09, KIP-360: the client bumps the epoch without a broker, and the producer continues."""
     w = one_by_one(world)
     w.brokers.fates(OUT_OF_ORDER)
     delivery = w.send()
@@ -176,7 +176,7 @@ def test_an_unknown_producer_retries_and_restarts_if_the_log_start_is_known(worl
 
 
 def test_a_sent_batch_that_expires_stops_its_partition_until_the_chain_is_whole_again(world):
-    """PRD-EXP-06: stored after all, as the next batch's success shows; same epoch, no gap."""
+    """PRD-EXP-06: the batch was stored, as the next batch's success shows. The epoch is unchanged, without a gap."""
     w = one_by_one(world, request_timeout_ms=2_900, delivery_timeout_ms=3_000)
     w.brokers.fates(then="hold")
     first = w.send()
@@ -224,7 +224,7 @@ def test_a_batch_that_was_never_sent_leaves_no_gap(world):
 
 
 def test_a_batch_refused_for_good_restarts_the_ones_behind_it(world):
-    """PRD-IDM-13: its numbers are missing, so all that follow get new ones, and nobody is stored twice."""
+    """PRD-IDM-13: its numbers are missing, so all following batches get new ones, and no record is stored twice."""
     w = one_by_one(world)
     w.brokers.fates(BY_NAME["MESSAGE_TOO_LARGE"].code)
     refused, *behind = [w.send() for _ in range(4)]
@@ -235,11 +235,14 @@ def test_a_batch_refused_for_good_restarts_the_ones_behind_it(world):
 
 
 def test_a_batch_in_doubt_is_never_given_a_second_identity(world):
-    """The second batch is stored and its answer lost, while the first is refused for good: it must learn its fate
-    under its old identity before the epoch is raised, else it would be stored twice."""
+    """The second batch is stored and its response is lost, while the first one fails permanently.
+
+    The second batch must learn its outcome under its old identity before the epoch is bumped. Otherwise it would be
+    stored twice.
+    """
     w = world(batch_size=0, linger_ms=0, request_timeout_ms=500)
     w.settle(w.send())
-    w.cluster.expire_producers(0)  # as after producer.id.expiration.ms: any sequence is taken
+    w.cluster.expire_producers(0)  # as after producer.id.expiration.ms: any sequence is accepted
     w.brokers.fates(BY_NAME["MESSAGE_TOO_LARGE"].code, "hold")
     refused, stored = w.send(), w.send()
     w.settle(refused, stored)
@@ -263,7 +266,7 @@ def test_an_idle_producer_whose_state_the_broker_dropped_goes_on(world):
 
 
 def test_sending_again_after_a_reported_failure_is_another_record(world):
-    """PRD-IDM-16: idempotence knows batches, not what the application means by them."""
+    """PRD-IDM-16: idempotence applies to batches, not to the application's own retries."""
     w = one_by_one(world, request_timeout_ms=1_000, delivery_timeout_ms=1_500)
     w.brokers.fates(then="hold")
     first = w.send(value=b"order")

@@ -1,4 +1,4 @@
-"""Who leads a partition is what the newest epoch says, whoever tells it (MET-04, MET-05, MET-09)."""
+"""The newest epoch determines a partition's leader, whichever response contains it (MET-04, MET-05, MET-09)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from harness.wire.apis import Api
 
 
 def told(w, leader, epoch):
-    """Every Metadata answer from now on says this of the first partition."""
+    """Make every Metadata response from now on report this for the first partition."""
 
     def of(partition):
         is_first = partition.partition_index == 0
@@ -27,7 +27,7 @@ def told(w, leader, epoch):
 
 
 def test_an_older_leader_epoch_is_not_believed(world):
-    """MET-04, and MET-05: a recreated topic begins anew."""
+    """MET-04, and MET-05: epochs of a recreated topic start again."""
     w = world(nodes=2, metadata_max_age_ms=500)
     for leader in (2, 1, 2, 1, 2, 1, 2):
         w.cluster.move_leader("t", 0, leader, 0)
@@ -45,7 +45,7 @@ def test_an_older_leader_epoch_is_not_believed(world):
 
 
 def test_a_newer_leader_from_another_answer_is_adopted(world):
-    """MET-09, KIP-951: newer epochs only, of partitions and nodes that are known; a later answer may not undo it."""
+    """MET-09, KIP-951: only newer epochs, of known partitions and nodes. A later response may not undo it."""
     w = world(nodes=2, metadata_max_age_ms=500)
     w.cluster.move_leader("t", 1, 1, 0)
     w.cluster.kill(2, 0)
@@ -69,7 +69,7 @@ def test_a_newer_leader_from_another_answer_is_adopted(world):
 
 @given(st.lists(st.tuples(st.sampled_from(["answer", "produce"]), st.integers(1, 3), st.integers(0, 6))))
 def test_the_leader_of_the_newest_epoch_is_believed_whoever_tells(world, news):
-    """MET-04, -09: by answer or by another's error, in any order."""
+    """MET-04, -09: from Metadata or from an error response, in any order."""
     w = world(nodes=3, metadata_max_age_ms=100)
     w.settle(w.send())
     newest = (1, 0)
@@ -86,7 +86,7 @@ def test_the_leader_of_the_newest_epoch_is_believed_whoever_tells(world, news):
 
 
 def test_epochs_of_old_answers_are_not_reliable(world):
-    """MET-04: before Metadata version 9 an epoch says nothing, so the last answer stands."""
+    """MET-04: before Metadata version 9 an epoch is not reliable, so the last response applies."""
     w = world(nodes=2, metadata_max_age_ms=500)
     w.brokers.offer(Api.METADATA, 0, 8)
     for leader in (2, 1, 2, 1, 2, 1, 2):

@@ -1,4 +1,4 @@
-"""A refusal that names the new leader is worth a Metadata round trip, and its retry needs no backoff (MET-09)."""
+"""An error that names the new leader saves a Metadata round trip, and the retry needs no backoff (MET-09)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ FENCED = BY_NAME["FENCED_LEADER_EPOCH"].code
 
 
 def moved(world, *, answer=lambda seen: None, version=13):
-    """A producer whose next batch is refused by broker 1, with ``answer``, for broker 2 leads; Metadata is lost."""
+    """Return a producer whose next batch broker 1 rejects with ``answer``, since broker 2 leads. Metadata is lost."""
     w = world(nodes=2, linger_ms=0, retry_backoff_ms=5_000, retry_backoff_max_ms=5_000)
     w.brokers.offer(Api.PRODUCE, 0, version)
     w.settle(w.send())
@@ -32,7 +32,7 @@ def moved(world, *, answer=lambda seen: None, version=13):
 
 @pytest.mark.parametrize("code", [NOT_LEADER, FENCED])
 def test_the_retry_goes_to_the_new_leader_at_once(world, code):
-    """MET-09, KIP-951: before any Metadata answer, and before the backoff is over."""
+    """MET-09, KIP-951: before any Metadata response, and before the backoff ends."""
     w = moved(world, answer=lambda seen: seen.tell(error_code=ErrorCode(code)))
     start_ms = w.now_ms
     delivery = w.send()
@@ -43,7 +43,7 @@ def test_the_retry_goes_to_the_new_leader_at_once(world, code):
 
 
 def test_an_epoch_that_is_no_news_changes_nothing(world):
-    """MET-09: the same epoch may name whom it likes; the retry waits its backoff."""
+    """MET-09: the same epoch may name any leader. The retry waits for its backoff."""
     stale = LeaderIdAndEpoch(leader_id=2, leader_epoch=0)
     w = moved(world, answer=lambda seen: seen.tell(current_leader=stale))
     w.send()
@@ -60,7 +60,7 @@ def test_before_produce_10_there_is_no_such_news(world):
 
 
 def test_a_newer_leader_from_metadata_skips_the_backoff_too(world):
-    """PRD-ACC-04, PRD-SND-10: what the backoff would wait for has happened."""
+    """PRD-ACC-04, PRD-SND-10: the change that the backoff would wait for has happened."""
     w = world(nodes=2, linger_ms=0, retry_backoff_ms=5_000, retry_backoff_max_ms=5_000)
     w.settle(w.send())
     w.run(6_000)
@@ -72,7 +72,7 @@ def test_a_newer_leader_from_metadata_skips_the_backoff_too(world):
 
 
 def test_the_same_leader_deserves_the_backoff_again(world):
-    """PRD-ACC-04: only the first retry to a new leader skips it."""
+    """PRD-ACC-04: only the first retry to a new leader skips the backoff."""
     w = moved(world)
     inner = w.brokers.script
     w.brokers.script = lambda seen: 19 if seen.api is Api.PRODUCE and seen.node_id == 2 else inner(seen)

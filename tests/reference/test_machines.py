@@ -1,4 +1,4 @@
-"""Every (state, event) pair of every table: legal moves are listed here once more, all else raises."""
+"""Every (state, event) pair of every table: legal transitions are listed again here, and all others raise."""
 
 from __future__ import annotations
 

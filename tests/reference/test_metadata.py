@@ -1,4 +1,4 @@
-"""Metadata: what is asked when, and sends that wait for it."""
+"""Metadata: which requests are sent when, and sends that wait for the response."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def test_it_is_refreshed_before_it_is_too_old(world):
 
 
 def test_failed_refreshes_are_spaced_more_and_more(world):
-    """MET-02, MET-06: also an answer without brokers is a failure, and wipes nothing."""
+    """MET-02, MET-06: a response without brokers is a failure too, and removes nothing."""
     w = world(metadata_max_age_ms=10_000)
     w.settle(w.send())
     start = len(questions(w))
@@ -48,7 +48,7 @@ def test_failed_refreshes_are_spaced_more_and_more(world):
 
 
 def test_answers_that_say_nothing_new_are_spaced_too(world):
-    """MET-03: a leader that refuses while metadata insists on it makes no storm."""
+    """MET-03: a leader that rejects requests while metadata still names it does not cause a storm."""
     w = world(retry_backoff_ms=100, retry_backoff_max_ms=1_000)
     w.settle(w.send())
     start = len(questions(w))
@@ -98,7 +98,7 @@ def test_a_topic_that_is_not_used_is_not_asked_for_any_more(world):
 
 
 def test_a_topic_that_does_not_exist_fails_after_max_block(world):
-    """MET-11: named, with the limit; as a failed delivery with its callback."""
+    """MET-11: the failed delivery, with its callback, names the topic and the limit."""
     w = world(max_block_ms=2_000)
     told = []
     start_ms = w.now_ms
@@ -182,7 +182,7 @@ def test_the_cluster_id_is_told_after_every_answer(world):
 
 
 def test_no_common_version_is_fatal_for_who_waits(world):
-    """MET-16: told once; the wait could never end well."""
+    """MET-16: the error is reported once, since the wait could never succeed."""
     w = world()
     w.brokers.offer(Api.METADATA, 90, 91)
     w.until(lambda: w.core._metadata._failures > 0)
@@ -199,7 +199,7 @@ def test_a_good_answer_forgets_the_fatal_error(world):
 
 
 def test_a_disconnect_while_an_update_is_due_is_a_failed_update(world):
-    """MET-02: with one bootstrap server that refuses, Metadata's own backoff grows too."""
+    """MET-02: with one bootstrap server that refuses connections, Metadata's own backoff grows too."""
     w = world()
     w.refuse()
     w.run(5_000)
@@ -209,7 +209,7 @@ def test_a_disconnect_while_an_update_is_due_is_a_failed_update(world):
 
 
 def test_an_answer_that_comes_after_the_wait_is_still_good(world):
-    """NET-TMO-06: max.block.ms ends the wait, not the request; what it brings serves the next send."""
+    """NET-TMO-06: max.block.ms ends the wait, not the request. The next send uses the response."""
     w = world(max_block_ms=1_000)
     w.brokers.fates(then="late", api=Api.METADATA)
     start_ms = w.now_ms

@@ -1,4 +1,4 @@
-"""Java's metrics as a fold over trace events, and as KafkaProducer.metrics() shows them."""
+"""Java's metrics as a fold over trace events, and as returned by KafkaProducer.metrics()."""
 
 from __future__ import annotations
 
@@ -131,7 +131,7 @@ def test_waiting_and_gauges():
 
 @given(st.lists(st.tuples(st.integers(0, 50_000), st.integers(0, 1_000)), max_size=40))
 def test_a_sensor_is_its_recent_values(recorded):
-    """Averages and maxima are of a suffix of what was recorded, never older than all windows; totals of all."""
+    """Averages and maxima cover recent values, none older than all windows. Totals cover all values."""
     sensor, now_ms, values = Sensor(window_ms=10_000, samples=2), 0, []
     for later_ms, value in recorded:
         now_ms += later_ms
@@ -161,4 +161,4 @@ def test_a_rate_divides_by_the_time_that_the_samples_span():
     assert sensor.read("rate", 0) == 3  # never less than one full window
     sensor.record(30, 15_000)
     assert sensor.read("rate", 15_000) == 4
-    assert sensor.read("rate", 20_000) == 2  # the first sample is over, one full window and 5 s count
+    assert sensor.read("rate", 20_000) == 2  # the first sample has expired, one full window and 5 s count

@@ -17,7 +17,7 @@ from harness.wire.apis import Api
 
 
 def test_a_version_outside_the_brokers_range_is_never_sent(world):
-    """NET-CON-04, PRD-SND-07: a local failure, nothing written, the connection stays."""
+    """NET-CON-04, PRD-SND-07: a local failure. Nothing is written, and the connection remains."""
     w = world(enable_idempotence=False)
     w.brokers.offer(Api.PRODUCE, 14, 15)
     delivery = w.send()
@@ -38,7 +38,7 @@ def test_every_produce_version_is_spoken(world, highest):
 
 @pytest.mark.parametrize("highest", range(4, 14))
 def test_every_metadata_version_is_spoken(world, highest):
-    """Before version 10 there is no topic id, and Produce goes by name."""
+    """Before version 10 there is no topic id, and Produce uses names."""
     w = world()
     w.brokers.offer(Api.METADATA, 0, highest)
     w.settle(w.send())
@@ -72,7 +72,7 @@ def test_an_unreadable_answer_ends_the_connection_and_nothing_else(world, garbag
 
 
 def test_a_slow_request_ends_the_connection_with_all_that_is_on_it(world):
-    """NET-TMO-01, -02: strictly longer than request.timeout.ms; both requests complete, oldest first."""
+    """NET-TMO-01, -02: after strictly more than request.timeout.ms both requests complete, oldest first."""
     w = world(enable_idempotence=False, batch_size=0, request_timeout_ms=500, linger_ms=0)
     w.settle(w.send())
     w.brokers.fates("hold", "hold")

@@ -1,4 +1,4 @@
-"""NetworkClient by itself: whatever the network does, each request ends once and in its order."""
+"""NetworkClient alone: whatever the network does, each request completes once and in order."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from harness.wire.apis import Api
 
 
 class Network:
-    """The port, played by a test: it says what has happened, and sees what was written."""
+    """The selector port, controlled by a test: it reports what the test sets, and records what is written."""
 
     def __init__(self):
         self.polled = Polled()
@@ -58,13 +58,13 @@ class Network:
         self.polled.disconnected[node_id] = Disconnection(state, "lost")
 
     def answer(self, node_id):
-        """The oldest request of a node has its response."""
+        """Deliver the response to a node's oldest request."""
         answered = self.brokers.handle(1, node_id, self.written[node_id].pop(0)[4:], 0)
         self.polled.received.append((node_id, answered.frame[4:]))
 
 
 class Client:
-    """A NetworkClient of brokers 1 and 2, and every end of every request that was sent with ``send``."""
+    """A NetworkClient of brokers 1 and 2, and every completion of the requests that ``send`` sent."""
 
     def __init__(self, **settings):
         named = {name.replace("_", "."): value for name, value in settings.items()}
@@ -74,7 +74,7 @@ class Client:
         self.metadata = Metadata(config, lambda: 0.0, self.events.append)
         self.client = NetworkClient(config, self.network, self.metadata, lambda: 0.0, self.events.append)
         self.metadata.nodes = {node_id: Node(node_id, f"b{node_id}", 9092) for node_id in (1, 2)}
-        self.metadata.is_asking = True  # nobody here asks for metadata, and nobody is to wait for it
+        self.metadata.is_asking = True  # nothing here requests metadata, and no request must wait for it
         self.now_ms = 0
         self.sent = []
         self.ends = []
@@ -121,7 +121,7 @@ STEPS = st.lists(
 
 @given(STEPS)
 def test_every_request_ends_once_and_those_of_a_connection_in_order(steps):
-    """NET-INF-01, -06, NET-TMO-02: whatever ends the connections, and however often."""
+    """NET-INF-01, -06, NET-TMO-02: however often connections end, and for any reason."""
     c = Client(reconnect_backoff_ms=0, reconnect_backoff_max_ms=0, max_in_flight_requests_per_connection=3)
     unwritten = {1: False, 2: False}
     for step, node_id in steps:
@@ -169,7 +169,7 @@ def test_every_request_ends_once_and_those_of_a_connection_in_order(steps):
 
 
 def test_what_was_given_up_between_rounds_is_told_first():
-    """NET-CON-04, NET-INF-07: before anything that the network brought, and never within the call."""
+    """NET-CON-04, NET-INF-07: before any network event, and never within the call."""
     c = Client()
     c.become_ready(1)
     c.send(1)
@@ -202,7 +202,7 @@ def test_disconnecting_tells_and_closing_forgets():
 
 
 def test_closing_a_node_still_ends_the_network_layers_own_requests():
-    """NET-INF-07: else metadata would be waited for for ever."""
+    """NET-INF-07: otherwise the client would wait for metadata for ever."""
     c = Client()
     c.become_ready(1)
     c.send(1, is_internal=True)
@@ -223,7 +223,7 @@ def test_disconnecting_a_disconnected_node_is_nothing():
 
 
 def test_a_coordinator_has_a_connection_of_its_own():
-    """NET-CON-16: one broker, two sockets; what holds one up leaves the other alone."""
+    """NET-CON-16: one broker has two sockets, and a delay on one does not affect the other."""
     c = Client(max_in_flight_requests_per_connection=1)
     coordinator = coordinator_node(c.metadata.nodes[1])
     assert coordinator.id == INT32_MAX - 1
@@ -234,7 +234,9 @@ def test_a_coordinator_has_a_connection_of_its_own():
     assert c.network.addresses[1] == c.network.addresses[coordinator.id] == ("b1", 9092)
     assert c.send(1) and not c.send(1)
     assert c.send(coordinator.id)
-    assert c.client.least_loaded_node(0) == 2  # the data node is full, the coordinator's is not for all
+    assert (
+        c.client.least_loaded_node(0) == 2
+    )  # the data node is full, and the coordinator's is not for all requests
     c.network.lose(1)
     c.poll()
     assert c.client._states.state(coordinator.id) is ConnectionState.READY
@@ -244,7 +246,7 @@ def test_a_coordinator_has_a_connection_of_its_own():
 
 @pytest.mark.parametrize("order", [["idle", "busy"], ["busy", "idle"]])
 def test_the_least_loaded_node_by_rank(order):
-    """NET-CON-13: fewest in flight, then being connected, then tried longest ago, never in its backoff."""
+    """NET-CON-13: the fewest in flight, then connecting, then tried longest ago, never in its backoff."""
     c = Client()
     c.metadata.nodes = {number: Node(number, f"b{number}", 9092) for number, _ in enumerate(order, 1)} | {
         9: Node(9, "b9", 9092)
@@ -269,7 +271,7 @@ def test_the_least_loaded_node_by_rank(order):
 
 
 def test_a_metadata_request_that_is_due_goes_before_all_others():
-    """The gate of isReady: callers wait, the updater does not."""
+    """The check in isReady: callers wait, the updater does not."""
     c = Client()
     c.become_ready(1)
     assert c.client.is_ready(1, 0)

@@ -1,4 +1,4 @@
-"""The choice of a partition: Java's hash on golden vectors, and sticking for keyless records."""
+"""The choice of a partition: Java's hash on golden vectors, and the sticky partition of keyless records."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def known(*leaders: int | None) -> TopicMetadata:
 
 
 class Waiting:
-    """The queues of the accumulator: batches waiting by partition, and which partitions have one with room."""
+    """The queues of the accumulator: waiting batches by partition, and which partitions have a batch with room."""
 
     def __init__(self, load=None, filling=()):
         self.load, self.filling = load, set(filling)
@@ -91,7 +91,7 @@ def rolling(*rolls):
 
 
 def test_keyless_records_stick_for_a_batch():
-    """PRD-ISP-07: on between batches once batch.size is reached, within a batch at twice that."""
+    """PRD-ISP-07: switch between batches after batch.size, and within a batch after twice that."""
     queues = Waiting()
     chooser = partitioner(rolling(-1.0, 1.0, -1.0), queues)
     topic = known(1, 1, 1)
@@ -120,7 +120,7 @@ def test_a_partition_that_lost_its_leader_is_left_and_news_alone_is_no_reason():
 
 @given(st.lists(st.integers(0, 9), min_size=2, max_size=8), st.floats(-1, 1))
 def test_longer_queues_get_less(waiting, dice):
-    """PRD-ISP-07, KIP-794: the frequencies are those of the queues turned round."""
+    """PRD-ISP-07, KIP-794: a queue's weight is the longest length + 1, minus its own length."""
     chooser = partitioner(dice, Waiting(list(enumerate(waiting))))
     weights = [max(waiting) + 1 - each for each in waiting]
     place = min(int((dice + 1) / 2 * sum(weights)), sum(weights) - 1)
@@ -132,7 +132,7 @@ def test_longer_queues_get_less(waiting, dice):
     st.lists(st.tuples(st.none() | st.binary(max_size=9), st.integers(0, 900), st.booleans()), max_size=60)
 )
 def test_what_takes_no_thought_is_what_thought_gives(steps):
-    """The quick answer is None or the same as the slow one."""
+    """The fast choice is None or the same as the slow one."""
     queues = Waiting()
     rolls = (((n * 37) % 100) / 50 - 1 for n in range(1_000))
     chooser = partitioner(rolls.__next__, queues)
@@ -147,7 +147,7 @@ def test_what_takes_no_thought_is_what_thought_gives(steps):
 
 
 def test_a_node_is_slow_from_its_last_drain_on():
-    """PRD-ISP-07: and quick again with the next; without a timeout none is slow."""
+    """PRD-ISP-07: the next drain makes it fast again. Without a timeout no node is slow."""
     latencies, off = NodeLatencies(100), NodeLatencies(0)
     slow = []
     for now_ms, can_drain in [(0, True), (50, False), (100, False), (101, False), (400, True), (450, False)]:
@@ -168,7 +168,7 @@ def spread(world, **settings):
 
 
 def test_the_load_counts_once_every_partition_had_a_batch(world):
-    """PRD-ISP-07: before that the missing ones would never be chosen; equal queues are no load."""
+    """PRD-ISP-07: before that, partitions without a batch would never be chosen. Equal queues have no effect."""
     w = world(batch_size=300, linger_ms=0)
     w.settle(w.send(partition=0), w.send(partition=1))
     accumulator, topic = w.core._accumulator, w.core._metadata.topics["t"]
@@ -189,7 +189,7 @@ def test_the_load_can_be_left_out(world):
 
 
 def test_a_broker_that_takes_nothing_for_too_long_is_avoided(world):
-    """PRD-ISP-07: partitioner.availability.timeout.ms; until it takes something again."""
+    """PRD-ISP-07: partitioner.availability.timeout.ms, until the broker accepts a request again."""
     w = spread(world, nodes=2, partitioner_availability_timeout_ms=200)
     accumulator, topic = w.core._accumulator, w.core._metadata.topics["t"]
     w.refuse(2)
@@ -211,7 +211,7 @@ def test_a_broker_that_takes_nothing_for_too_long_is_avoided(world):
 
 
 def test_the_choice_of_the_application_comes_before_the_keys(world):
-    """PRD-ISP-06: and it is asked with what was there before serialization."""
+    """PRD-ISP-06: the partitioner receives the values before serialization."""
     asked = []
 
     class Last:

@@ -1,4 +1,4 @@
-"""What an answer says of each partition, and of topics that are not what they were."""
+"""The parts of a Produce response, and topics that were deleted or recreated."""
 
 from __future__ import annotations
 
@@ -60,12 +60,12 @@ def test_an_answer_for_a_partition_that_was_not_asked_is_told_and_ignored(world)
     delivery = w.send()
     w.settle(delivery)
     assert delivery.metadata.offset == 0
-    assert [event.what for event in w.told(Misbehaved)] == ["answered for t-2, which was not asked"]
+    assert [event.what for event in w.told(Misbehaved)] == ["it contains t-2, which was not in the request"]
 
 
 @pytest.mark.parametrize("version", [7, 8, 12, 13])
 def test_records_that_the_broker_named_get_their_own_error(world, version):
-    """PRD-SND-12, KIP-467; before Produce 8 there are none."""
+    """PRD-SND-12, KIP-467. Before Produce version 8 there are no such errors."""
     w = world(linger_ms=50)
     w.brokers.offer(Api.PRODUCE, 0, version)
     w.cluster.alter_config("t", {"cleanup.policy": "compact"})
@@ -95,7 +95,7 @@ def test_a_topic_that_was_deleted_fails_in_time_and_hinders_nobody(world):
 
 
 def test_a_recreated_topic_gets_what_metadata_says_is_its_own(world):
-    """PRD-SND-15: the old id is refused, and the answer to it still finds its batch."""
+    """PRD-SND-15: the broker rejects the old id, and its response is still matched to the batch."""
     w = world(linger_ms=0)
     w.settle(w.send())
     old_id = w.core._metadata.topics["t"].topic_id
@@ -121,7 +121,7 @@ def test_the_words_for_a_missing_permission(world):
 
 
 def test_an_answer_under_an_id_that_is_history_still_finds_its_batch(world):
-    """PRD-SND-15: metadata learned the topic's new id while the request was on its way."""
+    """PRD-SND-15: metadata learned the topic's new id while the request was in flight."""
     w = world(linger_ms=0)
     w.settle(w.send())
     delivery = w.send()

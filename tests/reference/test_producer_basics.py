@@ -1,4 +1,4 @@
-"""A producer on a cluster that behaves: what is sent, where it lands, what the application is told."""
+"""A producer on a healthy cluster: what is sent, where it is stored, and what the application receives."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_nothing_but_api_versions_is_written_before_ready(world):
 
 
 def test_acks_zero_completes_without_an_answer(world):
-    """NET-INF-05: the caller is told when the bytes are written, and no slot stays held."""
+    """NET-INF-05: the callback runs once the bytes are written, and the request leaves no slot occupied."""
     w = world(acks=0, enable_idempotence=False, max_in_flight_requests_per_connection=1, linger_ms=0)
     for _ in range(5):
         delivery = w.send()
@@ -173,7 +173,7 @@ def test_callbacks_run_in_send_order_and_one_that_raises_hurts_nobody(world):
     st.sampled_from([0, 100, 400, 16_384]),
 )
 def test_what_is_sent_is_what_is_stored(world, records, codec, batch_size):
-    """PRD-ISP-08: null and empty are different, headers keep order and duplicates."""
+    """PRD-ISP-08: null and empty are different, and headers keep their order and duplicates."""
     w = world(compression_type=codec.name.lower(), batch_size=batch_size)
     deliveries = [w.send(key=key, value=value, headers=headers) for key, value, headers in records]
     w.settle(*deliveries)

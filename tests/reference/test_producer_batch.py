@@ -1,4 +1,4 @@
-"""A batch by itself: one end, the same bytes at each attempt, what its end says about its records."""
+"""A batch alone: one result, the same bytes at each attempt, and what the result says about its records."""
 
 from __future__ import annotations
 

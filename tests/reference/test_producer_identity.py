@@ -1,4 +1,4 @@
-"""Whom a producer is to the brokers: how an identity is obtained, raised and lost."""
+"""The producer's identity: how it is obtained, bumped and lost."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ OUT_OF_ORDER = BY_NAME["OUT_OF_ORDER_SEQUENCE_NUMBER"].code
 
 
 def one_by_one(world, **settings):
-    """A producer of one-record batches that has got its first acknowledgement, so that several may be in flight."""
+    """Return a producer of one-record batches with one acknowledged batch, so that several may be in flight."""
     w = world(batch_size=0, linger_ms=0, **settings)
     w.settle(w.send())
     return w
@@ -96,7 +96,7 @@ def test_the_last_epoch_is_followed_by_a_new_producer_id(world):
 
 
 def produce(w, producer_id, epoch):
-    """Another producer writes under this identity."""
+    """Write as another producer under this identity."""
     builder = BatchBuilder()
     builder.append(0, None, b"another's")
     request_class = message_class(Api.PRODUCE, 12, "request")
@@ -111,7 +111,7 @@ def produce(w, producer_id, epoch):
 
 
 def test_an_old_epoch_is_refused_and_left(world):
-    """PRD-IDM-14: another producer has our id with a higher epoch; the record fails, the next goes under a new one."""
+    """PRD-IDM-14: another producer has the same id with a higher epoch. The record fails, the next uses a new id."""
     w = one_by_one(world)
     produce(w, producer_id=0, epoch=1)
     refused = w.send()
@@ -122,7 +122,7 @@ def test_an_old_epoch_is_refused_and_left(world):
 
 @pytest.mark.parametrize("error", ["CLUSTER_AUTHORIZATION_FAILED", "PRODUCER_FENCED"])
 def test_a_fatal_refusal_takes_everything_with_it(world, error):
-    """What is queued and in flight ends, a batch that may be stored as unknown; nothing is ever sent again."""
+    """All batches end, queued or in flight, those that may be stored as unknown. Nothing is sent again."""
     w = one_by_one(world)
     w.brokers.fates(BY_NAME[error].code)
     deliveries = [w.send(partition=partition) for partition in (0, 0, 1, 2)]

@@ -1,7 +1,7 @@
-"""What must hold whatever the network does: laws over random faults (E2E-DEL-01, -02, PRD-EXP-01, PRD-FIN-01).
+"""Laws that hold whatever the network does, over random faults (E2E-DEL-01, -02, PRD-EXP-01, PRD-FIN-01).
 
-A schedule says for each Produce request in turn what becomes of it. Then the network heals and everything must come
-to rest. The laws are those of the guarantees, not of the implementation.
+A schedule sets the fate of each Produce request in turn. Then the network heals and everything must come to rest. The
+laws follow from the guarantees, not from the implementation.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ SETTINGS = st.fixed_dictionaries(
 
 
 def run(world, schedule, sends, **given_settings):
-    """Send records while the schedule lasts, heal, and wait until everything has a result."""
+    """Send records during the schedule, heal the network, and wait until everything has a result."""
     w = world(max_block_ms=60_000, **given_settings)
     w.brokers.fates(*schedule)
     batches_are_in_their_places(w)
@@ -67,12 +67,12 @@ def run(world, schedule, sends, **given_settings):
         deliveries.append((partition, b"%d/%d" % (partition, number), delivery))
         w.run(pause_ms)
     w.settle(*(delivery for _, _, delivery in deliveries))
-    w.run(10_000)  # late answers too
+    w.run(10_000)  # late responses too
     return w, deliveries, told
 
 
 def batches_are_in_their_places(w):
-    """PRD-FIN-04: after every round a batch without a final state is in its queue or in flight, nowhere twice."""
+    """PRD-FIN-04: after every round, a batch without a final state is in its queue or in flight, but not in both."""
     run_once = w.core.run_once
 
     def watched(now_ms):
@@ -118,7 +118,10 @@ def test_at_least_once_keeps_its_promises(world, schedule, sends, chosen):
 
 
 def acknowledged_in_order(w, deliveries, partition):
-    """By their first copies: of a failed record a late copy may turn up anywhere, and of a retried one a second."""
+    """Check the order of the first copies.
+
+    A late copy of a failed record may appear anywhere, and so may a second copy of a retried one.
+    """
     values = w.brokers.values(partition)
     places = [values.index(value) for p, value, d in deliveries if p == partition and d.error is None]
     assert places == sorted(places), "acknowledged records are out of order"
@@ -143,9 +146,9 @@ def test_idempotence_stores_each_record_at_most_once_and_in_order(world, schedul
 
 
 def sequences_are_sound(w):
-    """PRD-IDM-02, -03, -13, PRD-SPL-04: within an epoch a sequence number names one record, and none is left out.
+    """PRD-IDM-02, -03, -13, PRD-SPL-04: within an epoch a sequence number belongs to one record, without gaps.
 
-    By record, not by batch: the parts of a batch that was split have its numbers, and its records.
+    The check is by record, not by batch: the parts of a split batch have its numbers and its records.
     """
     chains: dict[tuple[int, int, int], dict[int, bytes]] = {}
     for seen in w.brokers.requests():

@@ -1,4 +1,4 @@
-"""What goes together into a request, and whose turn it is."""
+"""Which batches share a request, and in which order partitions are served."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 
 def requests(w):
-    """For each Produce request the partitions and sizes of its batches."""
+    """Return the partitions and sizes of the batches of each Produce request."""
     return [[(partition, len(data)) for partition, data in seen.produced] for seen in w.brokers.requests()]
 
 
@@ -63,7 +63,7 @@ def test_a_node_that_is_down_does_not_delay_the_others(world):
 
 
 def test_memory_pressure_ends_the_linger(world):
-    """PRD-ACC-02: while somebody waits for memory, what is there goes."""
+    """PRD-ACC-02: if a send waits for memory, all batches are sent."""
     w = world(linger_ms=10_000, batch_size=400, buffer_memory=400, delivery_timeout_ms=60_000)
     first, second = w.send(value=b"x" * 300), w.send(value=b"x" * 300)
     start_ms = w.now_ms

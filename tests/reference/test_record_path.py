@@ -1,4 +1,7 @@
-"""The way of a record into its batch: the quick way and the whole way do the same, and what cannot go in time waits."""
+"""The path of a record into its batch: the fast and the slow path have the same result.
+
+Records without metadata or memory wait.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,7 @@ from harness.wire.apis import Api
 
 
 class Forgetful(dict):
-    """Keeps no seat, so that every record goes the whole way."""
+    """Keeps no seat, so that every record takes the slow path."""
 
     def __setitem__(self, key, value):
         pass
@@ -91,7 +94,7 @@ def test_a_closed_producer_refuses_on_the_quick_way_too(world):
 
 
 def test_what_was_never_sent_can_be_given_up_alone(world):
-    """PRD-TXN-18's half that needs no transaction: what is on its way keeps its chance."""
+    """The part of PRD-TXN-18 that needs no transaction: batches that were sent continue to their result."""
     w = world(linger_ms=0, batch_size=0, max_in_flight_requests_per_connection=1)
     w.settle(w.send())
     w.slow(50)
@@ -117,7 +120,7 @@ def test_giving_up_what_was_never_sent_leaves_a_retry_alone(world):
 
 
 def test_a_forced_close_gives_all_memory_back(world):
-    """PRD-ACC-11, PRD-CLS-04: what was on the wire too, for nothing can be written any more."""
+    """PRD-ACC-11, PRD-CLS-04: including batches on the wire, since nothing can be written any more."""
     w = world(linger_ms=0, batch_size=0, max_in_flight_requests_per_connection=2)
     w.settle(w.send())
     w.brokers.fates(then="hold")
@@ -130,7 +133,7 @@ def test_a_forced_close_gives_all_memory_back(world):
 
 
 def test_memory_of_an_expired_batch_is_not_free_while_its_request_is_out(world):
-    """PRD-ACC-12, KAFKA-19012: and its bytes cannot change."""
+    """PRD-ACC-12, KAFKA-19012: its bytes cannot change either."""
     w = world(
         delivery_timeout_ms=1_500, request_timeout_ms=1_500, linger_ms=0, batch_size=0, buffer_memory=250
     )

@@ -1,4 +1,4 @@
-"""Beginning again: rebootstrap, idle connections, addresses that change, a broker that asks for quiet."""
+"""Recovery: rebootstrap, idle connections, changing addresses, and throttling brokers."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from harness.wire.apis import Api
 
 
 def throttling(w, *fates):
-    """Answers to Produce ask for so many milliseconds of quiet, or have another fate, one after the other."""
+    """Give the responses to Produce these throttle times in ms, or other fates, one after the other."""
     left = iter(fates)
 
     def script(seen):
@@ -65,7 +65,7 @@ def test_a_throttled_node_hears_nothing_and_keeps_its_socket(world):
 
 @pytest.mark.parametrize(("highest", "waits"), [(5, False), (6, True)])
 def test_an_old_answer_was_throttled_by_the_broker(world, highest, waits):
-    """NET-CON-12: before Produce version 6 the broker delays the answer itself."""
+    """NET-CON-12: before Produce version 6 the broker delays the response itself."""
     w = world(linger_ms=0)
     w.brokers.offer(Api.PRODUCE, 0, highest)
     throttling(w, 700)
@@ -88,7 +88,7 @@ def test_which_answers_throttle(api, version, told_ms):
 
 
 def test_throttled_time_does_not_count_against_a_request(world):
-    """NET-TMO-04: the second request's answer may come as much later."""
+    """NET-TMO-04: the second request's response may arrive later by the throttle time."""
     w = world(enable_idempotence=False, batch_size=0, linger_ms=0, request_timeout_ms=500)
     w.settle(w.send())
     w.slow(2)
@@ -101,7 +101,7 @@ def test_throttled_time_does_not_count_against_a_request(world):
 
 
 def test_a_throttled_node_is_not_the_least_loaded_one(world):
-    """NET-CON-13; and being throttled is no reason to forget the cluster (NET-CON-15)."""
+    """NET-CON-13. Throttling does not cause a rebootstrap either (NET-CON-15)."""
     w = world(linger_ms=0)
     w.settle(w.send())
     throttling(w, 60_000)
@@ -143,7 +143,7 @@ def test_a_connection_that_waits_for_an_answer_is_not_idle(world):
 
 @given(st.lists(st.tuples(st.sampled_from(["use", "busy", "idle", "look"]), st.integers(1, 4))))
 def test_the_one_that_was_used_longest_ago_goes_first(steps):
-    """NET-CON-14: one a round, strictly later than the limit."""
+    """NET-CON-14: one per round, strictly later than the limit."""
     idle, model, busy = IdleConnections(10), {}, set()
     for now_ms, (step, node_id) in enumerate(steps):
         if step == "use":
@@ -174,7 +174,7 @@ def test_a_negative_limit_keeps_idle_connections(world):
 
 
 def test_where_no_node_is_usable_the_bootstrap_servers_are(world):
-    """NET-CON-15, KIP-899: the cluster moved, and only its bootstrap name was told."""
+    """NET-CON-15, KIP-899: the cluster has moved, and only its bootstrap name was updated."""
     boot = ["broker-1"]
     w = world(nodes=2, names={"boot": boot}, bootstrap_servers="boot:9092")
     w.cluster.kill(2, 0)
@@ -204,7 +204,7 @@ def test_without_the_strategy_the_known_nodes_are_tried_for_ever(world):
 
 
 def test_a_broker_may_ask_for_it(world):
-    """NET-CON-15, KIP-1102: every connection is closed, what was in flight ends as disconnected."""
+    """NET-CON-15, KIP-1102: every connection is closed, and requests in flight complete as disconnected."""
     w = world(linger_ms=0, metadata_max_age_ms=1_000)
     w.settle(w.send())
     w.slow(100)
@@ -218,11 +218,11 @@ def test_a_broker_may_ask_for_it(world):
     assert "REBOOTSTRAP_REQUIRED" in w.told(Rebootstrapped)[0].reason
     assert {state for _, state in ended(w)} == {"REBOOTSTRAP"}
     assert [event.api for event in w.told(RequestLost)] == ["Produce"]
-    assert len(w.brokers.values()) == 2  # stored at the first attempt, known as such at the second
+    assert len(w.brokers.values()) == 2  # stored at the first attempt, recognized at the second
 
 
 def test_no_metadata_for_the_trigger_time(world):
-    """NET-CON-15, KIP-1102: also where connections can be made and nothing is ever answered."""
+    """NET-CON-15, KIP-1102: even if connections can be made but no request is ever answered."""
     w = world(
         metadata_recovery_rebootstrap_trigger_ms=5_000, metadata_max_age_ms=1_000, request_timeout_ms=60_000
     )
@@ -238,7 +238,7 @@ def test_no_metadata_for_the_trigger_time(world):
 
 
 def test_a_storm_of_requests_to_begin_again_is_spaced(world):
-    """NET-CON-15 with NET-CON-05, MET-02: a cluster that says nothing else is not hammered."""
+    """NET-CON-15 with NET-CON-05, MET-02: a cluster that always requires a rebootstrap does not get a request storm."""
     w = world()
     w.brokers.fates(then=129, api=Api.METADATA)
     w.run(30_000)

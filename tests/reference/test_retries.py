@@ -1,4 +1,4 @@
-"""What becomes of a batch whose attempt failed: again, later, in order, the same bytes; or the end."""
+"""What happens to a batch after a failed attempt: a later retry in order, with the same bytes, or the end."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def code(name):
 
 
 RETRIABLE = [error.code for error in ERRORS.values() if error.retriable]
-# What an idempotent producer answers in other ways than by its retriable flag is in test_idempotence.
+# test_idempotence covers the errors that an idempotent producer does not handle by their retriable flag.
 FINAL = [
     error.code
     for error in ERRORS.values()
@@ -29,7 +29,7 @@ FINAL = [
 @pytest.mark.parametrize("error", RETRIABLE)
 @pytest.mark.parametrize("idempotent", [True, False])
 def test_a_retriable_error_sends_the_same_bytes_again(world, error, idempotent):
-    """PRD-SND-02, PRD-SND-08, PRD-SND-09: identical but for the request header."""
+    """PRD-SND-02, PRD-SND-08, PRD-SND-09: identical except for the request header."""
     w = world(enable_idempotence=idempotent)
     w.brokers.fates(error, error)
     delivery = w.send()
@@ -42,7 +42,7 @@ def test_a_retriable_error_sends_the_same_bytes_again(world, error, idempotent):
 
 @pytest.mark.parametrize("error", FINAL)
 def test_any_other_error_is_the_end_at_once(world, error):
-    """PRD-SND-03; the outcome is the error table's."""
+    """PRD-SND-03: the outcome comes from the error table."""
     w = world(enable_idempotence=False)
     w.brokers.fates(error)
     delivery = w.send()
@@ -55,7 +55,7 @@ def test_any_other_error_is_the_end_at_once(world, error):
 
 
 def test_retries_wait_longer_and_longer(world):
-    """PRD-ACC-04: the backoff instead of the linger."""
+    """PRD-ACC-04: the backoff replaces the linger."""
     w = world(linger_ms=3_000)
     w.brokers.fates(*[code("REQUEST_TIMED_OUT")] * 6)
     w.settle(w.send())
@@ -85,7 +85,7 @@ def test_a_definite_end_after_an_unknown_attempt_is_unknown(world):
     ("fate", "name"), [("close-after", "NETWORK_EXCEPTION"), ("hold", "REQUEST_TIMED_OUT")]
 )
 def test_a_lost_answer_is_retried_and_named(world, fate, name):
-    """NET-TMO-03, PRD-SND-06: without idempotence the record is stored twice, with it once."""
+    """NET-TMO-03, PRD-SND-06: the record is stored twice without idempotence, and once with it."""
     for idempotent, copies in ((False, 2), (True, 1)):
         w = world(enable_idempotence=idempotent, request_timeout_ms=500)
         w.brokers.fates(fate)
@@ -98,7 +98,7 @@ def test_a_lost_answer_is_retried_and_named(world, fate, name):
 
 @pytest.mark.parametrize("fate", ["close-after", "close-before", "hold", 7, 19])
 def test_one_request_in_flight_keeps_the_order(world, fate):
-    """PRD-ACC-08, PRD-SND-14: without idempotence, by muting."""
+    """PRD-ACC-08, PRD-SND-14: without idempotence, by muting the partition."""
     w = world(
         enable_idempotence=False,
         max_in_flight_requests_per_connection=1,
@@ -113,7 +113,7 @@ def test_one_request_in_flight_keeps_the_order(world, fate):
 
 
 def test_several_requests_in_flight_may_reorder_without_idempotence(world):
-    """PRD-SND-14: the twin of the tests that say they must not."""
+    """PRD-SND-14: the counterpart of the tests that forbid reordering."""
     w = world(enable_idempotence=False, batch_size=0, linger_ms=0)
     w.brokers.fates(None, code("NOT_ENOUGH_REPLICAS"))
     w.settle(w.send())

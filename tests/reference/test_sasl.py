@@ -1,4 +1,4 @@
-"""SASL/PLAIN, from the login module's line to what a producer does after a refusal."""
+"""SASL/PLAIN, from the login module's line to the producer's behaviour after a rejection."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def answer(api, **values):
 
 
 def serve(data, handshake_error=0, authenticate_error=0):
-    """A broker's answer to a frame, as a payload; and what it was asked."""
+    """Return a broker's response to a frame, as a payload, and the request that it received."""
     header, body = decode_request(data[4:])
     if header.api_key == Api.SASL_HANDSHAKE:
         response = answer(Api.SASL_HANDSHAKE, error_code=handshake_error, mechanisms=("SCRAM-SHA-256",))
@@ -61,7 +61,7 @@ def serve(data, handshake_error=0, authenticate_error=0):
 
 
 def test_the_exchange():
-    """NET-INF-02: two requests with ids of their own range, and the token of RFC 4616."""
+    """NET-INF-02: two requests with ids from a reserved range, and the token of RFC 4616."""
     authenticator = PlainAuthenticator("user", "secret", "me")
     first, handshake, consent = serve(authenticator.start())
     second, authenticate, done = serve(authenticator.answer(consent))
@@ -110,7 +110,7 @@ REFUSED = Disconnection(ChannelState.AUTHENTICATION_FAILED, "bad credentials")
 
 
 def ending(end, until_ms=10**9):
-    """A selector whose connections have this end as soon as they are there, until then."""
+    """Return a selector class whose connections end in this way once they are established, until ``until_ms``."""
 
     class Ending(SimulatedSelector):
         def poll(self):
@@ -126,7 +126,7 @@ def ending(end, until_ms=10**9):
 
 
 def test_a_refused_node_is_left_alone_for_its_backoff_and_remembers_why(world):
-    """NET-CON-11: no tight loop, and the error is kept until the node is READY."""
+    """NET-CON-11: there is no tight loop, and the error is kept until the node is READY."""
     w = world(selector=ending(REFUSED, 4_000), retry_backoff_ms=0, retry_backoff_max_ms=0)
     client = w.core._client
     w.run(2_600)
@@ -150,7 +150,7 @@ def test_the_next_waiter_for_metadata_has_the_error_once(world):
 
 
 def test_an_idempotent_producer_that_is_not_let_in_cannot_go_on(world):
-    """NET-CON-11: asking for a producer id anew would end no differently, so it is fatal, once and for all."""
+    """NET-CON-11: another request for a producer id would fail too, so the error is permanently fatal."""
     w = world(selector=ending(REFUSED))
     w.run(1_000)
     assert w.core._transactions.fatal_error.name == "SASL_AUTHENTICATION_FAILED"
@@ -169,7 +169,7 @@ def test_an_end_during_authentication_is_no_refusal(world):
 
 @pytest.mark.parametrize("password", ["secret", "wrong"])
 def test_on_a_socket(password):
-    """A right password leads to ApiVersions on the same socket, a wrong one to nothing more."""
+    """A correct password leads to ApiVersions on the same socket, and a wrong one to no further request."""
     asked, closed = [], threading.Event()
     listener = socket.create_server(("127.0.0.1", 0))
 

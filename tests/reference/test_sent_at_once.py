@@ -1,4 +1,4 @@
-"""A network that takes a frame at once says so, and no further round is needed to learn it."""
+"""A network that accepts a frame at once reports so, and no further round is needed."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ NODE, PARTITIONS = 1, 3
 
 
 class AtOnce(wire.Wire):
-    """Has each frame as soon as it is given one."""
+    """A network that accepts each frame at once."""
 
     def send(self, node_id: int, data: bytes) -> bool:
         super().send(node_id, data)
@@ -24,7 +24,7 @@ class AtOnce(wire.Wire):
 
 
 def answer(request: wire.Request) -> object:
-    """What a healthy cluster of one broker says."""
+    """Return the response of a healthy cluster of one broker."""
     if request.api is Api.API_VERSIONS:
         return wire.api_versions(request.version)
     topics = {"t": (0, [(index, NODE, 0) for index in range(PARTITIONS)])}
@@ -32,7 +32,7 @@ def answer(request: wire.Request) -> object:
 
 
 def connected(**settings: object) -> tuple[ProducerCore, AtOnce, list[TraceEvent]]:
-    """A producer that has asked all that it asks before it sends."""
+    """Return a producer that has completed all requests that precede the first send."""
     network, events = AtOnce(), []
     config = wire.config(**{"enable_idempotence": False, "linger_ms": 0, "acks": 1} | settings)
     core = ProducerCore(config, network, jitter=float, trace=events.append)
@@ -64,7 +64,7 @@ def test_a_channel_that_told_it_tells_it_once():
 
 
 def test_requests_follow_each_other_in_one_round():
-    """NET-INF-03, PRD-ACC-05: as many as max.request.size makes of what is ready."""
+    """NET-INF-03, PRD-ACC-05: the ready batches need as many requests as max.request.size requires."""
     core, network, events = connected(
         max_request_size=120, max_in_flight_requests_per_connection=PARTITIONS + 1
     )
@@ -87,7 +87,7 @@ def test_no_more_than_the_limit_are_in_flight():
 
 
 def test_without_acknowledgement_a_batch_ends_with_its_write():
-    """NET-INF-05, PRD-SND-01: and the core asks for the round that tells it."""
+    """NET-INF-05, PRD-SND-01: and the core requests the round that publishes it."""
     core, *_ = connected(acks=0)
     delivery, _ = core.send("t", None, b"v", timestamp_ms=0, now_ms=1, partition=0)
     assert core.run_once(1) == 0

@@ -1,4 +1,4 @@
-"""One partition's chain of sequence numbers: its states, and what may be sent in each (section 1.3 c)."""
+"""One partition's sequence: its states, and what may be sent in each (section 1.3 c)."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ NOT_ENOUGH = BY_NAME["NOT_ENOUGH_REPLICAS"].code
 
 
 class Chain(RuleBasedStateMachine):
-    """A partition by itself: batches begin, are refused, acknowledged or lost, the epoch is raised here and elsewhere.
+    """A partition alone: batches start, are rejected, acknowledged or lost, and the epoch is bumped here or elsewhere.
 
-    The model is a list of who is in flight and the five states, from the catalogue.
+    The model is a list of the batches in flight and the five states, from the catalogue.
     """
 
     def __init__(self):
@@ -48,7 +48,7 @@ class Chain(RuleBasedStateMachine):
         self.claim(batch)
 
     def claim(self, batch):
-        """PRD-IDM-13: a number names one batch within an epoch."""
+        """PRD-IDM-13: a number belongs to one batch within an epoch."""
         for number in range(batch.base_sequence, batch.base_sequence + batch.record_count):
             owner = self.used.setdefault((batch.producer_id.epoch, number), batch.name)
             assert owner == batch.name
@@ -92,7 +92,7 @@ class Chain(RuleBasedStateMachine):
 
     @rule()
     def raised(self):
-        """The manager raises the epoch: this partition restarts if it asked for it, else it follows later."""
+        """Bump the epoch: this partition restarts if it requested that, or else follows later."""
         self.identity = ProducerId(7, self.identity.epoch + 1)
         if self.chain.state is SequenceState.BUMPED:
             self.chain.restart(self.identity, 0)
@@ -105,7 +105,7 @@ class Chain(RuleBasedStateMachine):
 
     @invariant()
     def one_chain(self):
-        """PRD-IDM-02, -04, -10: in order, without gaps among those of the chain, five at most."""
+        """PRD-IDM-02, -04, -10: in order, without gaps within the sequence, and at most five."""
         assert self.chain.in_flight == self.flying
         assert len(self.flying) <= 5
         assert len({batch.producer_id for batch in self.flying}) <= 1
@@ -139,7 +139,7 @@ def test_a_refusal_and_its_retry_are_traced(world):
 
 
 def test_while_one_goes_again_nothing_new_goes(world):
-    """PRD-IDM-07: effectively one in flight, until the last that was refused is stored."""
+    """PRD-IDM-07: effectively one in flight, until the last rejected batch is stored."""
     w = one_by_one(world)
     w.slow(20)
     w.brokers.fates(None, NOT_ENOUGH)
@@ -174,7 +174,7 @@ def test_a_broken_chain_and_the_partition_that_follows_are_traced(world):
 
 @pytest.mark.parametrize("fate", ["hold", "lose"])
 def test_an_expired_batch_and_what_follows_are_traced(world, fate):
-    """PRD-EXP-06: stored or not, if nothing behind it tells, the epoch is raised."""
+    """PRD-EXP-06: stored or not, the epoch is bumped if no following batch shows the outcome."""
     w = one_by_one(world, request_timeout_ms=1_500, delivery_timeout_ms=1_500)
     w.brokers.fates(then=fate)
     w.settle(w.send())

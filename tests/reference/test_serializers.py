@@ -1,4 +1,4 @@
-"""Serializers: Java's formats, and what is no value of theirs (PRD-ISP-04)."""
+"""Serializers: Java's formats, and the values that they reject (PRD-ISP-04)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""aiokafka, with what it needs for every codec."""
+"""aiokafka, with the packages for every codec."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from pathlib import Path
 
 from clients.adapters.python_lib.pypi_client import PyPIClient
 
-#: What its extras install, by name: which of these a version wants, and under which extra, has changed.
+#: The packages of its extras. They are listed by name because the extras changed between versions.
 CODECS = ("cramjam==2.11.0", "lz4==4.4.5", "python-snappy==0.7.3", "zstandard==0.25.0")
 
 
 def beside(version: str) -> tuple[str, ...]:
-    """The codecs; and for 0.6 to 0.8 the last kafka-python that they can stand on, which they do not pin themselves."""
+    """Return the codecs, and for 0.6 to 0.8 the last compatible kafka-python, which those versions do not pin."""
     on_kafka_python = version.startswith(("0.6.", "0.7.", "0.8."))
     return (*CODECS, "kafka-python==2.0.2") if on_kafka_python else CODECS
 

@@ -1,8 +1,8 @@
-"""The program that stands for aiokafka; it runs in an environment that holds that client and its codecs.
+"""The program for aiokafka. It runs in an environment with that client and its codecs.
 
-``start()`` talks to a broker, and raises when none answers; then the next record has the producer started again.
-Definite failure is claimed for what ``start()`` or ``send()`` raises: the record is in no batch then. An error that
-comes through the future is ``info``: it is that of the last attempt, and says nothing of those before it.
+``start()`` connects to a broker, and raises if none answers. The next record then starts the producer again. The
+program reports a definite failure for exceptions from ``start()`` or ``send()``, because the record is in no batch
+then. An error from the future is ``info``: it belongs to the last attempt, and says nothing about earlier ones.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ MAX_BLOCK_MS = 60_000  # Java's default
 
 
 def codecs() -> list[str]:
-    """What this version can compress with, where its codecs are installed."""
+    """Return the codecs that this version supports and whose packages are installed."""
     return ["none", *(name for name in ("gzip", "snappy", "lz4", "zstd") if getattr(codec, f"has_{name}")())]
 
 
 class Aiokafka(AsyncAdapter):
-    """An :class:`aiokafka.AIOKafkaProducer`."""
+    """An adapter for :class:`aiokafka.AIOKafkaProducer`."""
 
     client = "aiokafka"
     client_version = aiokafka.__version__
@@ -62,10 +62,10 @@ class Aiokafka(AsyncAdapter):
         return java.applied(own, not_set), not_set
 
     async def _started(self) -> None:
-        """Return when the producer is started; where that failed before, it is tried once more."""
+        """Wait until the producer is started. Start it again if that failed before."""
         if self._starting is None or (self._starting.done() and self._starting.exception()):
             self._starting = asyncio.ensure_future(self._producer.start())
-        # start() waits without end for a producer id
+        # start() waits for a producer id without a timeout
         await asyncio.wait_for(asyncio.shield(self._starting), self._max_block_s)
 
     async def on_send(

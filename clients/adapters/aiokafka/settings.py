@@ -1,7 +1,7 @@
-"""The Java producer's settings in aiokafka's words, and those that it has no word for.
+"""The Java producer's settings translated for aiokafka, and those without an equivalent.
 
-The most important has none: there is no delivery timeout. A batch that is older than ``request_timeout_ms`` is given up
-at the next error, whatever the number of attempts; that of an idempotent producer never is.
+The most important one has none: there is no delivery timeout. A batch older than ``request_timeout_ms`` is given up at
+the next error, whatever the number of attempts. A batch of an idempotent producer is never given up.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from clients.adapters.python_lib.verifiable.adapter import NotSet
     from clients.adapters.python_lib.verifiable.java import Own
 
-#: Java name -> aiokafka's, where both mean the same.
+#: Java name -> aiokafka's, for settings with the same meaning.
 NAMES = {
     "acks": "acks",
     "batch.size": "max_batch_size",
@@ -30,13 +30,13 @@ NAMES = {
 
 #: Java name -> why it has no equivalent.
 WHY_NOT = {
-    "buffer.memory": "one batch a partition is open, and send() waits for room in it",
-    "delivery.timeout.ms": "a batch older than request_timeout_ms is given up at the next error, an idempotent never",
-    "max.block.ms": "send() waits for request_timeout_ms; for start() the adapter waits as long as this",
-    "max.in.flight.requests.per.connection": "one request at a time goes to a node",
+    "buffer.memory": "each partition has one open batch, and send() waits for room in it",
+    "delivery.timeout.ms": "a batch older than request_timeout_ms fails at its next error, except with idempotence",
+    "max.block.ms": "send() waits for request_timeout_ms; the adapter waits this long for start()",
+    "max.in.flight.requests.per.connection": "a node gets one request at a time",
     "reconnect.backoff.max.ms": "the pause before the next connection does not grow",
     "reconnect.backoff.ms": "the pause before the next connection is retry_backoff_ms",
-    "retries": "it goes on until the batch is older than request_timeout_ms, an idempotent producer without end",
+    "retries": "it retries until the batch is older than request_timeout_ms, with idempotence without limit",
     "retry.backoff.max.ms": "the pause between attempts does not grow",
     "socket.connection.setup.timeout.ms": "a connection may take request_timeout_ms",
 }
@@ -45,6 +45,6 @@ LINGER = "linger.ms"
 
 
 def give_way(own: Own, not_set: NotSet, version: str) -> None:
-    """Say of what is set and means something else in this version what it means."""
+    """Report the settings whose meaning differs in this version."""
     if LINGER in own and tuple(map(int, version.split(".")[:2])) < (0, 14):
-        not_set[LINGER] = "it is set, and is the least time between two requests to a node"
+        not_set[LINGER] = "it is set, but is the minimum time between two requests to a node"

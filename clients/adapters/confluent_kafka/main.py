@@ -1,9 +1,9 @@
-"""The program that stands for confluent-kafka; it runs in an environment that holds that client and nothing else.
+"""The program for confluent-kafka. It runs in an environment with only that client.
 
-Definite failure is claimed only where ``produce()`` itself refuses the record, which then never entered
-librdkafka's queue. A delivery report with an error is ``info``, whatever the error: Python is not shown
-``rd_kafka_message_status()``, and a refusal of the last attempt (or a purge from the queue, or a topic that is
-gone) says nothing of an earlier attempt whose response was lost.
+The program reports a definite failure only if ``produce()`` itself rejects the record, which then never entered
+librdkafka's queue. A delivery report with an error is ``info``, whatever the error: ``rd_kafka_message_status()`` is
+not available in Python, and a rejection of the last attempt (or a purge from the queue, or a deleted topic) says
+nothing about an earlier attempt whose response was lost.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ FLUSH_POLL_S = 0.1
 
 
 def first_text(version: Any) -> str:
-    """The text of a version: old releases give a pair of text and number, new ones the text alone."""
+    """Return the text of a version: old releases return a pair of text and number, new ones only the text."""
     return str(version[0] if isinstance(version, tuple) else version)
 
 
 class ConfluentKafka(Adapter):
-    """A :class:`confluent_kafka.Producer`."""
+    """An adapter for :class:`confluent_kafka.Producer`."""
 
     client = "confluent-kafka"
     client_version = first_text(confluent_kafka.version())
@@ -88,8 +88,8 @@ class ConfluentKafka(Adapter):
                 return
 
     def poll(self, timeout_s: float) -> None:
-        # librdkafka tells of a fatal error once, as an exception out of whatever serves callbacks. The producer is
-        # then useless, but what became of its records is still to be heard, and is the evidence.
+        # librdkafka reports a fatal error once, as an exception from any call that serves callbacks. The producer
+        # is unusable then, but the results of its records still arrive, and they are the evidence.
         try:
             self._producer.poll(timeout_s)
         except confluent_kafka.KafkaException as error:
@@ -102,7 +102,7 @@ class ConfluentKafka(Adapter):
         return not len(self._producer)
 
     def close(self, timeout_s: float) -> bool:
-        # No purge(): a record that the client still owes a result must be seen to be owed.
+        # No purge(): a record without a result must remain visible as such.
         return self.flush(timeout_s)
 
 

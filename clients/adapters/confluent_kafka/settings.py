@@ -1,7 +1,7 @@
-"""The Java producer's settings in librdkafka's words (its CONFIGURATION.md), and those that it has no word for.
+"""The Java producer's settings translated for librdkafka (its CONFIGURATION.md), and those without an equivalent.
 
-Names that both share pass through unchanged, and librdkafka itself says which of them it does not know: that
-depends on its version (``retry.backoff.max.ms`` came with 2.3.0).
+Names that both share are passed unchanged, and librdkafka itself rejects those that it does not know. They depend on
+its version (``retry.backoff.max.ms`` was added in 2.3.0).
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 
     Setting = str | int | bool
 
-#: Java name -> librdkafka's. Its ``request.timeout.ms`` is only what the broker is told to wait for
-#: acknowledgements; how long the client waits for an answer is ``socket.timeout.ms``. Its ``metadata.max.age.ms``
-#: is when cached metadata dies, the refresh has another name.
+#: Java name -> librdkafka's. Its ``request.timeout.ms`` is only the time that the broker waits for
+#: acknowledgements. The client waits for a response for ``socket.timeout.ms``. Its ``metadata.max.age.ms``
+#: is when cached metadata expires. The refresh interval has another name.
 RENAMED = {
     "request.timeout.ms": ("socket.timeout.ms", "request.timeout.ms"),
     "metadata.max.age.ms": ("topic.metadata.refresh.interval.ms",),
@@ -24,7 +24,7 @@ RENAMED = {
     "buffer.memory": ("queue.buffering.max.kbytes",),
 }
 
-#: Java name -> why it is not given to librdkafka.
+#: Java name -> why librdkafka does not receive it.
 ABSENT = {
     "max.block.ms": "produce() of librdkafka never blocks; the adapter retries a full local queue for this long",
 }
@@ -33,7 +33,7 @@ _UNKNOWN = re.compile(r'No such configuration property: "([^"]+)"')
 
 
 def translate(config: Mapping[str, Setting]) -> tuple[dict[str, dict[str, str]], dict[str, str]]:
-    """Settings in Java names -> (Java name -> librdkafka's properties, Java name -> why it has none)."""
+    """Translate settings in Java names to (Java name -> librdkafka's properties, Java name -> why it has none)."""
     applied = {}
     for name, value in config.items():
         if name not in ABSENT:
@@ -42,7 +42,7 @@ def translate(config: Mapping[str, Setting]) -> tuple[dict[str, dict[str, str]],
 
 
 def unknown_property(message: str) -> str | None:
-    """The property that librdkafka refused because its version has none of that name; None if that is not why."""
+    """Return the property that librdkafka rejected as unknown in its version. None if the error is another one."""
     found = _UNKNOWN.search(message)
     return found.group(1) if found else None
 

@@ -1,4 +1,4 @@
-"""confluent-kafka-go, which wraps librdkafka: any published version, built into a program of its own."""
+"""confluent-kafka-go, which wraps librdkafka: any published version, built into a separate program."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-// The program that stands for confluent-kafka-go.
+// The program for confluent-kafka-go.
 //
-// Definite failure is claimed only where Produce itself refuses the record, which then never entered librdkafka's
-// queue. A delivery report with an error is info, whatever the error: it says nothing of an earlier attempt whose
-// answer was lost.
+// It reports a definite failure only if Produce itself rejects the record, which then never entered librdkafka's
+// queue. A delivery report with an error is info, whatever the error: it says nothing about an earlier attempt whose
+// response was lost.
 package main
 
 import (
@@ -25,7 +25,7 @@ const (
 
 func main() { verifiable.Run(&adapter{}) }
 
-// adapter is a kafka.Producer.
+// adapter wraps a kafka.Producer.
 type adapter struct {
 	producer *kafka.Producer
 	maxBlock time.Duration
@@ -85,8 +85,8 @@ func (a *adapter) Send(record verifiable.Record, result *verifiable.Result) {
 	}
 }
 
-// serve gives results as delivery reports come in. What else librdkafka tells is for the log: after a fatal error
-// the producer is useless, but what became of its records is still to be heard.
+// serve records results from delivery reports. Other events of librdkafka are logged: after a fatal error the
+// producer is unusable, but the results of its records still arrive.
 func (a *adapter) serve(events <-chan kafka.Event) {
 	for event := range events {
 		report, ok := event.(*kafka.Message)
@@ -113,7 +113,7 @@ func (a *adapter) Flush(ctx context.Context) bool {
 	return false
 }
 
-// Close leaves a producer that still owes results as it is: closed, it would forget them, and that must be seen.
+// Close does not close a producer that lacks results: it would drop the records, and they must remain visible.
 func (a *adapter) Close(ctx context.Context) bool {
 	if !a.Flush(ctx) {
 		return false

@@ -10,9 +10,9 @@ import (
 	"github.com/confluentinc/confluent-kafka-go/v2/kafka"
 )
 
-// renamed is Java's name -> librdkafka's, where they differ. Its request.timeout.ms is only what the broker is told to
-// wait for acknowledgements, how long the client waits for an answer is socket.timeout.ms. Its metadata.max.age.ms is
-// when cached metadata dies, the refresh has another name.
+// renamed is Java's name -> librdkafka's, if they differ. Its request.timeout.ms is only the time that the broker
+// waits for acknowledgements. The client waits for a response for socket.timeout.ms. Its metadata.max.age.ms is when
+// cached metadata expires. The refresh interval has another name.
 var renamed = map[string][]string{
 	"request.timeout.ms":  {"socket.timeout.ms", "request.timeout.ms"},
 	"metadata.max.age.ms": {"topic.metadata.refresh.interval.ms"},
@@ -20,13 +20,13 @@ var renamed = map[string][]string{
 	"buffer.memory":       {"queue.buffering.max.kbytes"},
 }
 
-// absent is Java's name -> why it is not given to librdkafka.
+// absent is Java's name -> why librdkafka does not receive it.
 var absent = map[string]string{
-	"max.block.ms": "Produce never blocks; the adapter hands a record over again for this long while the queue is full",
+	"max.block.ms": "Produce never blocks; the adapter retries for this long while the queue is full",
 }
 
-// properties are librdkafka's, by the Java name that asks for them. Which of them it has depends on its version, and it
-// says so itself.
+// properties are librdkafka's, by the Java name that requests them. librdkafka itself rejects those that its version
+// does not have.
 type properties map[string]kafka.ConfigMap
 
 func (p properties) translate(config verifiable.Config) verifiable.Told {
@@ -70,7 +70,7 @@ func (p properties) all() *kafka.ConfigMap {
 	return &every
 }
 
-// unknown is the Java name of the property that librdkafka says it does not have, and that property.
+// unknown returns the property that librdkafka rejected as unknown, and its Java name.
 func (p properties) unknown(refusal error) (java, own string, ok bool) {
 	var told kafka.Error
 	if !errors.As(refusal, &told) {

@@ -1,4 +1,4 @@
-"""franz-go, the client in pure Go: any published version, built into a program of its own."""
+"""franz-go, a client in pure Go: any published version, built into a separate program."""
 
 from __future__ import annotations
 

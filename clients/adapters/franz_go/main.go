@@ -1,7 +1,7 @@
-// The program that stands for franz-go.
+// The program for franz-go.
 //
-// Every error that a promise is given is info: franz-go gives the same errors to records that it refuses and to
-// records that a broker refused after an attempt whose answer was lost.
+// Every error that a promise receives is info: franz-go reports the same errors for records that it rejects and for
+// records that a broker rejected after an attempt whose response was lost.
 package main
 
 import (
@@ -18,13 +18,13 @@ import (
 const (
 	unknownOffset = -1
 
-	// closeReserve is what a close keeps of its time for failing what could not be flushed.
+	// closeReserve is the part of a close's time that is reserved for failing what could not be flushed.
 	closeReserve = 200 * time.Millisecond
 )
 
 func main() { verifiable.Run(&franzGo{}) }
 
-// franzGo is a kgo.Client that produces.
+// franzGo wraps a kgo.Client that produces.
 type franzGo struct {
 	client      *kgo.Client
 	withoutAcks bool
@@ -74,7 +74,7 @@ func (f *franzGo) Close(ctx context.Context) bool {
 	flushing, cancel := context.WithDeadline(ctx, deadline.Add(-closeReserve))
 	defer cancel()
 	flushed := f.Flush(flushing)
-	f.client.Close() // what is still buffered gets kgo.ErrClientClosed
+	f.client.Close() // what is still buffered fails with kgo.ErrClientClosed
 	return flushed
 }
 

@@ -2,13 +2,13 @@ package main
 
 import "github.com/twmb/franz-go/pkg/kgo"
 
-// anyPartition is the partition of a record that leaves it to the client.
+// anyPartition is the partition of a record for which the client chooses.
 const anyPartition = -1
 
-// defaultPartitioner is the one that kgo takes where it is told of none.
+// defaultPartitioner returns the partitioner that kgo uses by default.
 var defaultPartitioner = func() kgo.Partitioner { return kgo.StickyKeyPartitioner(nil) }
 
-// placed puts records that name their partition there, and leaves the others to the partitioner it wraps.
+// placed puts records with a partition there. The wrapped partitioner chooses for the others.
 type placed struct{ kgo.Partitioner }
 
 func (p placed) ForTopic(topic string) kgo.TopicPartitioner {

@@ -14,12 +14,12 @@ import (
 )
 
 const (
-	// What every version takes at least as RequestTimeoutOverhead and as ProduceRequestTimeout, and the lowest that
-	// any has as its own MetadataMinAge.
+	// The minimum of RequestTimeoutOverhead and ProduceRequestTimeout in every version, and the lowest default of
+	// MetadataMinAge in any version.
 	leastTimeout = time.Second
 	leastMinAge  = 2500 * time.Millisecond
 
-	backoffJitter = 0.2 // Java's
+	backoffJitter = 0.2 // as in Java
 )
 
 var (
@@ -35,19 +35,19 @@ var (
 	}
 )
 
-// What came with later versions, in the files since_*.go.
+// Features of later versions, which the files since_*.go set.
 var (
 	// later has settings, by Java's name.
 	later = map[string]func(*options) verifiable.Setter{}
 
-	// always has options that no setting asks for.
+	// always has options that no setting requests.
 	always []kgo.Opt
 
-	// tries is what RecordRetries is told for a number of retries: it counted the first try among them.
+	// tries converts a number of retries for RecordRetries, which counted the first try too.
 	tries = func(retries int) int { return retries + 1 }
 )
 
-// options are those of one client, as the settings ask for them.
+// options are the options of one client, from the settings.
 type options struct {
 	all             []kgo.Opt
 	idempotent      bool
@@ -55,7 +55,7 @@ type options struct {
 	retryBackoffMax time.Duration
 }
 
-// adding is what adds the option that one of kgo's functions makes of a value.
+// adding returns a function that adds the option that one of kgo's functions makes of a value.
 func adding[V any, O kgo.Opt](o *options, option func(V) O) func(V) {
 	return func(value V) { o.all = append(o.all, option(value)) }
 }
@@ -79,10 +79,10 @@ func translate(config verifiable.Config) ([]kgo.Opt, verifiable.Told) {
 }
 
 func (o *options) setters() map[string]verifiable.Setter {
-	redialled := verifiable.Absent("what could not be dialled is dialled again after RetryBackoffFn")
+	redialled := verifiable.Absent("a failed dial is retried after RetryBackoffFn")
 	return map[string]verifiable.Setter{
 		"acks":       verifiable.OneOf("RequiredAcks", acks, adding(o, kgo.RequiredAcks)),
-		"batch.size": verifiable.Absent("ProducerBatchMaxBytes also refuses what is larger: it is max.request.size"),
+		"batch.size": verifiable.Absent("ProducerBatchMaxBytes also rejects larger records: it is max.request.size"),
 		"bootstrap.servers": verifiable.List("SeedBrokers", func(addresses []string) {
 			o.all = append(o.all, kgo.SeedBrokers(addresses...))
 		}),
@@ -94,7 +94,7 @@ func (o *options) setters() map[string]verifiable.Setter {
 		"delivery.timeout.ms":                   verifiable.Duration("RecordDeliveryTimeout", adding(o, kgo.RecordDeliveryTimeout)),
 		"enable.idempotence":                    o.setIdempotence,
 		"linger.ms":                             verifiable.Duration("ProducerLinger", adding(o, kgo.ProducerLinger)),
-		"max.block.ms":                          verifiable.Absent("Produce waits for room until its context ends, which would end the record"),
+		"max.block.ms":                          verifiable.Absent("Produce waits for room until its context ends, which would fail the record"),
 		"max.in.flight.requests.per.connection": o.inFlight(verifiable.Fixed(1)),
 		"max.request.size":                      o.setMaxBytes,
 		"metadata.max.age.ms":                   verifiable.Duration("MetadataMaxAge", o.setMaxAge),
@@ -108,7 +108,7 @@ func (o *options) setters() map[string]verifiable.Setter {
 	}
 }
 
-// toldOfIdempotence says what idempotence does not let franz-go do as asked.
+// toldOfIdempotence reports the settings that idempotence overrides.
 func toldOfIdempotence(config verifiable.Config, told verifiable.Told) {
 	const beyond = "%s %v is set, but with idempotence it does not end records whose outcome is unknown"
 	if applied, ok := told.Applied["delivery.timeout.ms"]; ok {
@@ -119,7 +119,7 @@ func toldOfIdempotence(config verifiable.Config, told verifiable.Told) {
 	}
 }
 
-// inFlight is 5 with idempotence, and else as the setter has it.
+// inFlight is 5 with idempotence, and otherwise up to the setter.
 func (o *options) inFlight(otherwise verifiable.Setter) verifiable.Setter {
 	if o.idempotent {
 		return verifiable.Fixed(5)
@@ -138,7 +138,7 @@ func (o *options) setIdempotence(value verifiable.Value) (string, any, error) {
 func (o *options) setMaxBytes(value verifiable.Value) (string, any, error) {
 	bytes, err := value.Int()
 	if err == nil && bytes > math.MaxInt32 {
-		err = fmt.Errorf("%d bytes are more than it can count", bytes)
+		err = fmt.Errorf("%d bytes are more than it supports", bytes)
 	}
 	if err == nil {
 		o.all = append(o.all, kgo.ProducerBatchMaxBytes(int32(bytes)))
@@ -153,8 +153,8 @@ func (o *options) setMaxAge(age time.Duration) {
 	}
 }
 
-// setRequestTimeout divides the time for a Produce request between what the broker may take and what the network may
-// take on top: that is how franz-go counts. All other requests have the second part only.
+// setRequestTimeout divides the time for a Produce request into a part for the broker and a part for the network, as
+// franz-go does. All other requests have only the second part.
 func (o *options) setRequestTimeout(value verifiable.Value) (string, any, error) {
 	asked, err := value.Duration()
 	if err != nil {
@@ -182,7 +182,7 @@ func (o *options) setDialTimeout(timeout time.Duration) {
 	o.all = append(o.all, kgo.Dialer((&net.Dialer{Timeout: timeout}).DialContext))
 }
 
-// backoff is Java's: it doubles from retry.backoff.ms to retry.backoff.max.ms.
+// backoff is the same as Java's: it doubles from retry.backoff.ms to retry.backoff.max.ms.
 func (o *options) backoff(failures int) time.Duration {
 	doubled := float64(o.retryBackoff) * math.Pow(2, float64(max(failures-1, 0)))
 	bounded := min(doubled, float64(o.retryBackoffMax))

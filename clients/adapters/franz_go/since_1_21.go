@@ -5,6 +5,6 @@ package main
 import "github.com/twmb/franz-go/pkg/kgo"
 
 func init() {
-	// An EOF as the first thing on a connection is taken for a wrong configuration unless it is known to be right.
+	// Without this option, an EOF as the first event on a connection counts as a configuration error.
 	always = append(always, kgo.AlwaysRetryEOF())
 }

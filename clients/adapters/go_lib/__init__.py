@@ -1,4 +1,4 @@
-"""What Go clients share: how they are installed here, and ``verifiable``, their side of the contract in Go."""
+"""The parts that Go clients share: their installation, and ``verifiable``, the contract library in Go."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from harness.provision.versions import plain_version
 
 VERIFIABLE = Path(__file__).parent / "verifiable"
 
-#: Go would choose the newest patch of 1.18 by itself.
+#: Go would resolve an incomplete version such as 1.18 to its newest patch.
 _WHOLE = re.compile(r"\d+\.\d+\.\d+(-(alpha|beta|rc)[.\d]*)?")
 
 
 @dataclass(frozen=True)
 class GoClient:
-    """A client kind in Go; its program is the ``.go`` files in ``folder``.
+    """A client kind in Go. Its program is the ``.go`` files in ``folder``.
 
     ``modules`` are the paths that its module has had, each with the first version under it, oldest first. ``since``
-    are the versions that brought something which the program makes use of: where it has ``"1.21"``, files with the
-    build tag ``since_1_21`` are part of the program from that version on.
+    lists the versions that added something that the program uses: with ``"1.21"``, files with the build tag
+    ``since_1_21`` are part of the program from that version on.
     """
 
     name: str
@@ -40,12 +40,12 @@ class GoClient:
     language: str = "go"
 
     def install(self, version: str) -> Launch:
-        """The program, built with that version of the client; see :class:`harness.plugins.client.ClientKind`."""
+        """Return the program, built with that version of the client. See :class:`harness.plugins.client.ClientKind`."""
         return Launch(argv=(str(built(self.program(version))),), env={})
 
     @property
     def locks(self) -> Path:
-        """Where its committed locks are."""
+        """The folder of its committed locks."""
         return self.folder / "locks"
 
     def lock(self, version: str, folder: Path) -> None:
@@ -53,11 +53,11 @@ class GoClient:
         write_lock(self.program(version), folder)
 
     def published(self) -> list[str]:
-        """Every version that is listed; see :class:`harness.plugins.client.ClientKind`."""
+        """Return every version that is listed. See :class:`harness.plugins.client.ClientKind`."""
         return published(*(module for module, _ in self.modules))
 
     def program(self, version: str) -> GoProgram:
-        """What is built for a version. UsageError for what is none."""
+        """Return the program to build for a version. Raise UsageError if it is not a version."""
         if not _WHOLE.fullmatch(plain_version(self.name, version, self.default_version)):
             raise UsageError(
                 f"{version!r} is not a version of {self.name}; an example is {self.default_version}"

@@ -1,6 +1,6 @@
-"""Apache Kafka's own producer, kafka-clients: any published version, compiled with the program beside it.
+"""Apache Kafka's own producer, kafka-clients: any published version, compiled with the program in this folder.
 
-Tried from 2.1 on: brokers since 4.0 do not speak with what is older (which does, with older brokers).
+It was tried from version 2.1 on. Older versions do not work with brokers since 4.0 (but do with older brokers).
 """
 
 from __future__ import annotations
@@ -18,20 +18,20 @@ SOURCES = (HERE.parent / "java_lib", HERE)
 
 LOCK = "jars.sha256"
 ORGANISATION, MODULE = "org.apache.kafka", "kafka-clients"
-#: JSON for the contract, from the family that Kafka's own tools use; and a logging binding, which writes to stderr.
+#: JSON for the contract, from the project that Kafka's own tools use, and a logging binding that writes to stderr.
 COMPANIONS = (
     ("com.fasterxml.jackson.core", "jackson-core", "2.21.2"),
     ("org.slf4j", "slf4j-simple", "1.7.36"),
 )
 
-#: A small process that starts soon: a trial is short, and a machine runs several.
+#: Options for a small process that starts fast: a trial is short, and a machine runs several at once.
 JVM_OPTIONS = (
     "-XX:TieredStopAtLevel=1",
     "-XX:+UseSerialGC",
     "-XX:-UsePerfData",
     "-XX:+ExitOnOutOfMemoryError",
     "-Xmx256m",
-    "-Xlog:disable",  # what the JVM itself has to say would go to stdout
+    "-Xlog:disable",  # otherwise the JVM's own log goes to stdout
     "-Xlog:all=warning:stderr",
     "-Dorg.slf4j.simpleLogger.showDateTime=true",
     "-Dorg.slf4j.simpleLogger.dateTimeFormat=HH:mm:ss.SSS",
@@ -39,7 +39,7 @@ JVM_OPTIONS = (
 
 
 class KafkaClients:
-    """The client kind ``java``; its program is in ``kafkaclients`` beside this file."""
+    """The client kind ``java``. Its program is in ``kafkaclients`` in this folder."""
 
     name = "java"
     summary = "Apache Kafka's own client for Java, kafka-clients"
@@ -49,7 +49,7 @@ class KafkaClients:
     versions = ("2.1.1", "2.8.2", "3.4.1", "3.9.2", "4.3.1")
 
     def install(self, version: str) -> Launch:
-        """The program, compiled against that version; see :class:`harness.plugins.client.ClientKind`."""
+        """Return the program, compiled against that version. See :class:`harness.plugins.client.ClientKind`."""
         modules, named = self._modules(version), f"{self.name}@{version}"
         program = java_program(modules, SOURCES, name=named, lock=lock_of(self.locks, version, LOCK))
         argv = (str(program.java), *JVM_OPTIONS, "-cp", program.classpath, "kafkaclients.KafkaClients")
@@ -60,7 +60,7 @@ class KafkaClients:
         write_lock(self._modules(version), folder / LOCK)
 
     def published(self) -> list[str]:
-        """Every version that Maven's central repository lists; see :class:`harness.plugins.client.ClientKind`."""
+        """Return every version that Maven Central lists. See :class:`harness.plugins.client.ClientKind`."""
         return published(ORGANISATION, MODULE)
 
     def _modules(self, version: str) -> tuple[Module, ...]:

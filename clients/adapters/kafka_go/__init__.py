@@ -1,4 +1,4 @@
-"""kafka-go, segmentio's client in pure Go: any published version since 0.4, built into a program of its own."""
+"""kafka-go, segmentio's client in pure Go: any published version since 0.4, built into a separate program."""
 
 from __future__ import annotations
 

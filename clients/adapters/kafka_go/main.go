@@ -1,7 +1,7 @@
-// The program that stands for kafka-go.
+// The program for kafka-go.
 //
-// Definite failure is claimed where WriteMessages itself refuses a record: it is asynchronous, so what it refuses was
-// never handed to a partition's writer. An error that comes by Completion is info.
+// It reports a definite failure if WriteMessages itself rejects a record: it is asynchronous, so a rejected record was
+// never passed to a partition's writer. An error from Completion is info.
 package main
 
 import (
@@ -20,13 +20,13 @@ const unknownOffset = -1
 
 func main() { verifiable.Run(&adapter{}) }
 
-// adapter is a kafka.Writer that is asynchronous and tells of each message by its Completion.
+// adapter wraps an asynchronous kafka.Writer that reports each message's result through its Completion.
 type adapter struct {
 	writer   *kafka.Writer
 	maxBlock time.Duration
 }
 
-// sending is what a message carries through the writer.
+// sending is the data that a message carries through the writer.
 type sending struct {
 	result    *verifiable.Result
 	partition *int32
@@ -53,7 +53,7 @@ func (a *adapter) Configure(config verifiable.Config) (verifiable.Told, error) {
 }
 
 func (a *adapter) Send(record verifiable.Record, result *verifiable.Result) {
-	// The writer waits for metadata only, and for no longer than its ReadTimeout: the rest happens behind its back.
+	// The writer waits only for metadata, at most for its ReadTimeout. It does the rest asynchronously.
 	ctx, cancel := context.WithTimeout(context.Background(), a.maxBlock)
 	defer cancel()
 	err := a.writer.WriteMessages(ctx, kafka.Message{
@@ -81,7 +81,7 @@ func (a *adapter) complete(messages []kafka.Message, err error) {
 	}
 }
 
-// Close waits until everything is written or given up, however long that takes: who called it has a clock.
+// Close waits until everything is written or given up, without a timeout. The caller has its own.
 func (a *adapter) Close(context.Context) bool { return a.writer.Close() == nil }
 
 func errorName(err error) string {

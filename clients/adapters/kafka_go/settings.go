@@ -21,23 +21,23 @@ var (
 	}
 )
 
-// translate gives the settings to the writer and to its transport.
+// translate passes the settings to the writer and to its transport.
 func translate(config verifiable.Config, a *adapter) verifiable.Told {
 	a.maxBlock = javasMaxBlock
 	writer, transport := a.writer, a.writer.Transport.(*kafka.Transport)
-	redialled := verifiable.Absent("a dead connection is dialled anew when something is to be sent on it")
+	redialled := verifiable.Absent("a lost connection is dialled again when there is something to send")
 	return config.Translate(map[string]verifiable.Setter{
 		"acks":       verifiable.OneOf("Writer.RequiredAcks", acks, verifiable.Into(&writer.RequiredAcks)),
-		"batch.size": verifiable.Absent("Writer.BatchBytes also refuses what is larger: it is max.request.size"),
+		"batch.size": verifiable.Absent("Writer.BatchBytes also rejects larger records: it is max.request.size"),
 		"bootstrap.servers": verifiable.List("Writer.Addr", func(addresses []string) {
 			writer.Addr = kafka.TCP(addresses...)
 		}),
-		"buffer.memory":      verifiable.Absent("what waits is not bounded"),
+		"buffer.memory":      verifiable.Absent("the buffer is not limited"),
 		"client.id":          verifiable.Text("Transport.ClientID", verifiable.Into(&transport.ClientID)),
 		"compression.type":   verifiable.OneOf("Writer.Compression", codecs, verifiable.Into(&writer.Compression)),
 		"enable.idempotence": verifiable.Absent("kafka-go has no idempotent producer"),
 		"delivery.timeout.ms": verifiable.Absent(
-			"a record is given up after so many attempts, not after some time"),
+			"a record fails after a number of attempts, not after a time"),
 		"linger.ms":                             linger(writer),
 		"max.block.ms":                          verifiable.Duration("WriteMessages(ctx)", verifiable.Into(&a.maxBlock)),
 		"max.in.flight.requests.per.connection": verifiable.Fixed(1),
@@ -63,13 +63,13 @@ func linger(writer *kafka.Writer) verifiable.Setter {
 		asked, err := value.Duration()
 		writer.BatchTimeout = max(asked, time.Microsecond)
 		if err == nil && asked == 0 {
-			err = fmt.Errorf("0 stands for a second there; Writer.BatchTimeout is set to %v", writer.BatchTimeout)
+			err = fmt.Errorf("0 would mean one second; Writer.BatchTimeout is set to %v", writer.BatchTimeout)
 		}
 		return "Writer.BatchTimeout", writer.BatchTimeout.String(), err
 	}
 }
 
-// attempts counts the first try as well, as kafka-go does.
+// attempts also counts the first try, as kafka-go does.
 func attempts(writer *kafka.Writer) verifiable.Setter {
 	return func(value verifiable.Value) (string, any, error) {
 		retries, err := value.Int()
@@ -80,7 +80,7 @@ func attempts(writer *kafka.Writer) verifiable.Setter {
 	}
 }
 
-// placedOr is a balancer that puts messages that name their partition there, and leaves the others to another.
+// placedOr returns a balancer that puts messages with a partition there. The inner one chooses for the others.
 func placedOr(inner kafka.Balancer) kafka.Balancer {
 	return kafka.BalancerFunc(func(message kafka.Message, partitions ...int) int {
 		if chosen := message.WriterData.(sending).partition; chosen != nil {

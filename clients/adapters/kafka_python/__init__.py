@@ -1,4 +1,4 @@
-"""kafka-python, with what it needs for every codec."""
+"""kafka-python, with the packages for every codec."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pathlib import Path
 
 from clients.adapters.python_lib.pypi_client import PyPIClient
 
-#: Its extras, by name: the older versions have the codecs, but no extras.
+#: The packages of its extras. They are listed by name because older versions support the codecs without extras.
 EXTRAS = ("crc32c==2.8", "lz4==4.4.5", "python-snappy==0.7.3", "zstandard==0.25.0")
 
 CLIENT = PyPIClient(

@@ -1,9 +1,9 @@
-"""The program that stands for kafka-python; it runs in an environment that holds that client and its codecs.
+"""The program for kafka-python. It runs in an environment with that client and its codecs.
 
-The constructor of KafkaProducer already talks to a broker, and raises when none answers; then the next record asks for
-one again. Definite failure is claimed for what the constructor raises, and ``send()`` before the record is in a batch.
-An error that comes through the future is ``info``, whatever it is: it is that of the last attempt, and says nothing of
-those before it.
+The constructor of KafkaProducer already connects to a broker, and raises if none answers. The next record then calls
+it again. The program reports a definite failure for exceptions from the constructor, and from ``send()`` before the
+record is in a batch. An error from the future is ``info``, whatever it is: it belongs to the last attempt, and says
+nothing about earlier ones.
 """
 
 from __future__ import annotations
@@ -33,15 +33,15 @@ UNKNOWN_OFFSET = -1
 
 
 def codecs() -> list[str]:
-    """What this version can compress with, where its codecs are installed; zstd came with 2.0.0."""
+    """Return the codecs that this version supports and whose packages are installed. zstd was added in 2.0.0."""
     has = {name: getattr(codec, f"has_{name}", None) for name in ("gzip", "snappy", "lz4", "zstd")}
     return ["none", *(name for name, there in has.items() if there is not None and there())]
 
 
 def never_in_a_batch(error: Exception) -> bool:
-    """True if ``send()`` raised it before the record was in a batch.
+    """Return whether ``send()`` raised the error before the record was in a batch.
 
-    Behind that it only wakes the sender's thread, which can fail with an OSError or a bare KafkaTimeoutError.
+    Afterwards, send() only wakes the sender's thread, which can fail with an OSError or a bare KafkaTimeoutError.
     """
     if isinstance(error, errors.KafkaTimeoutError):
         return "Failed to" in str(error)  # update metadata, allocate memory, assign a partition
@@ -49,12 +49,15 @@ def never_in_a_batch(error: Exception) -> bool:
 
 
 def refused_its_size(error: Exception) -> bool:
-    """True for the client's own refusal, which older versions put into the future; a broker's has the same class."""
+    """Return whether the client itself rejected the record's size. A broker's rejection has the same class.
+
+    Older versions set this error on the future.
+    """
     return isinstance(error, errors.MessageSizeTooLargeError) and "max_request_size" in str(error)
 
 
 class KafkaPython(Adapter):
-    """A :class:`kafka.KafkaProducer`."""
+    """An adapter for :class:`kafka.KafkaProducer`."""
 
     client = "kafka-python"
     client_version = kafka.__version__
@@ -111,7 +114,7 @@ class KafkaPython(Adapter):
         return True
 
     def close(self, timeout_s: float) -> bool:
-        # It waits for its timeout more than once, and then gives up what is left: done is what needs less than that.
+        # It waits for its timeout more than once, and then gives up the rest. It is done only if it returned in time.
         deadline = time.monotonic() + timeout_s
         done = threading.Event()
         closing = threading.Thread(target=self._close, args=(timeout_s, done), daemon=True)
@@ -133,6 +136,6 @@ if __name__ == "__main__":
     try:
         run(KafkaPython)
     except SystemExit as end:
-        # At the interpreter's end a producer that is not closed would wait again, on threads that are no more.
+        # At interpreter exit, an unclosed producer would wait again, for threads that have ended.
         sys.stderr.flush()
         os._exit(int(end.code or 0))

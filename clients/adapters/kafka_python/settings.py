@@ -1,4 +1,4 @@
-"""The Java producer's settings in kafka-python's words: the same with underscores, as far as a version has them."""
+"""The Java producer's settings translated for kafka-python: the same names with underscores, if a version has them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from clients.adapters.python_lib.verifiable.adapter import NotSet
     from clients.adapters.python_lib.verifiable.java import Own
 
-#: What means the same in both.
+#: The settings with the same meaning in both.
 SHARED = (
     "acks",
     "batch.size",
@@ -35,22 +35,22 @@ SHARED = (
     "send.buffer.bytes",
 )
 
-#: Java name -> why a version may have none.
+#: Java name -> why a version may lack an equivalent.
 WHY_NOT = {
     "buffer.memory": "there is no limit to what is buffered",
-    "delivery.timeout.ms": "a batch may wait for request_timeout_ms, and nothing limits the whole",
+    "delivery.timeout.ms": "a batch may wait for request_timeout_ms, and there is no limit in total",
     "enable.idempotence": "there is no idempotent producer",
     "retry.backoff.max.ms": "the pause between attempts does not grow",
-    "socket.connection.setup.timeout.ms": "the producer does not let it be set",
+    "socket.connection.setup.timeout.ms": "the producer does not accept it",
 }
 
-#: The constructor asks a broker what it speaks, and blocks as send() does; this is how long it may.
+#: The constructor asks a broker for its version, and blocks like send(). These settings limit that time.
 CONSTRUCTOR_BLOCKS = ("bootstrap_timeout_ms", "api_version_auto_timeout_ms")
 IN_FLIGHT = "max.in.flight.requests.per.connection"
 
 
 def names(defaults: Mapping[str, Any]) -> dict[str, str]:
-    """Java name -> kafka-python's, for what a version has: its own table of ``defaults`` says so."""
+    """Return Java name -> kafka-python's name, for those in ``defaults``, the version's own table."""
     own = {java: java.replace(".", "_") for java in SHARED}
     also = [name for name in CONSTRUCTOR_BLOCKS if name in defaults]
     there = {java: name for java, name in own.items() if name in defaults}
@@ -58,9 +58,9 @@ def names(defaults: Mapping[str, Any]) -> dict[str, str]:
 
 
 def give_way(own: Own, not_set: NotSet, version: str) -> None:
-    """Set what is nearest to what was asked, where that would be refused, and say so."""
+    """Replace values that the client would reject with the nearest valid ones, and report that."""
     _, idempotent = own.get("enable.idempotence", ("", False))
     name, asked = own.get(IN_FLIGHT, ("", 1))
     if version.startswith("2.") and idempotent and asked != 1:
         own[IN_FLIGHT] = (name, 1)
-        not_set[IN_FLIGHT] = "1 is set: with more the idempotent producer is refused"
+        not_set[IN_FLIGHT] = "1 is set, since the client rejects more with idempotence"

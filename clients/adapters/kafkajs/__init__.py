@@ -1,4 +1,4 @@
-"""kafkajs for Node: any published version, with the one plug-in codec that needs no compiler."""
+"""kafkajs for Node: any published version, with the one codec plug-in that needs no compiler."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from harness.provision.npm_packages import LOCK, exact_version, node_program, wr
 
 HERE = Path(__file__).parent
 SOURCES = (HERE / "main.mjs", HERE / "settings.mjs", HERE.parent / "node_lib" / "verifiable")
-#: What the contract's library asks for; kafkajs itself would do with less.
+#: The minimum of the contract library. kafkajs itself supports older versions.
 OLDEST_NODE = (20, 0, 0)
 SNAPPY = "kafkajs-snappy@1.1.0"
 
 
 class KafkaJs:
-    """The client kind ``kafkajs``; its program is ``main.mjs`` beside this file."""
+    """The client kind ``kafkajs``. Its program is ``main.mjs`` in this folder."""
 
     name = "kafkajs"
     summary = "kafkajs for Node, in JavaScript"
@@ -28,11 +28,11 @@ class KafkaJs:
     versions = ("1.15.0", "1.16.0", "2.0.2", "2.2.4")
 
     def install(self, version: str) -> Launch:
-        """The program in a cached folder that holds that version; see :class:`harness.plugins.client.ClientKind`."""
+        """Return the program, in a cached folder with that version. See :class:`harness.plugins.client.ClientKind`."""
         runtime, packages = node_runtime(OLDEST_NODE), self._packages(version)
         named, lock = f"{self.name}@{version}", lock_of(self.locks, version, *LOCK)
         folder = node_program(runtime, packages, SOURCES, name=named, lock=lock)
-        # kafkajs tries again sooner in what it takes for its own tests; what somebody has Node load is not ours
+        # With NODE_ENV=test kafkajs uses shorter retry delays. NODE_OPTIONS of the user must not have an effect.
         env = {"NODE_ENV": "production", "NODE_OPTIONS": "", "KAFKAJS_NO_PARTITIONER_WARNING": "1"}
         return Launch(argv=(str(runtime.path), str(folder / "main.mjs")), env=env)
 
@@ -41,7 +41,7 @@ class KafkaJs:
         write_lock(node_runtime(OLDEST_NODE), self._packages(version), folder)
 
     def published(self) -> list[str]:
-        """Every version that npm's registry lists, oldest first."""
+        """Return every version that npm's registry lists, oldest first."""
         return npm_packages.published(node_runtime(OLDEST_NODE), "kafkajs")
 
     def _packages(self, version: str) -> tuple[str, ...]:

@@ -1,13 +1,13 @@
 /**
- * The program that stands for kafkajs; it runs in a folder that holds that client and nothing else.
+ * The program for kafkajs. It runs in a folder with only that client.
  *
- * One `send()` a command, none waited for: that is how its users send many records. Its promise names the first offset
- * of each partition, so where a record went is asked of the partitioner, which is kafkajs's own default with an ear to
- * it. kafkajs asks it again with every retry, and may then be told otherwise (a record without key): where one record
- * of a call moved, no place of that call is certain, and none is given.
+ * It makes one `send()` call per command, without waiting for it, as users do that send many records. The promise
+ * returns the first offset of each partition. The partition of each record is observed through kafkajs's own default
+ * partitioner. kafkajs calls the partitioner again for every retry, and the choice may change then (for a record
+ * without a key). If one record of a call moved, no offset of that call is certain, and none is reported.
  *
- * Definite failure is claimed only of a record for which the partitioner was never asked: it cannot have left. After
- * that any error is `info`, for a rejected promise may hide partitions that were written.
+ * It reports a definite failure only for a record for which the partitioner was never called, so that it cannot have
+ * been sent. After that any error is `info`, because a rejected promise may hide partitions that were written.
  */
 
 import {
@@ -27,7 +27,7 @@ const require = createRequire(import.meta.url);
 
 CompressionCodecs[CompressionTypes.Snappy] = SnappyCodec;
 
-/** One record on its way, and what the partitioner said of it: nothing yet, a partition, or one after another. */
+/** One record, and its partition as the partitioner chose it: none yet, one, or UNKNOWN after a change. */
 class Sent {
   /** @type {number | null} */
   partition = null;
@@ -60,7 +60,7 @@ class KafkaJs extends PromisingAdapter {
       CompressionTypes,
     );
     try {
-      // without the first, a request has no timeout before 2.0
+      // before 2.0, requests have a timeout only with enforceRequestTimeout
       const kafka = new Kafka({ enforceRequestTimeout: true, ...client });
       const createPartitioner = () => this.#listeningPartitioner();
       this.#producer = kafka.producer({ ...producer, createPartitioner });
@@ -69,7 +69,7 @@ class KafkaJs extends PromisingAdapter {
     }
     this.#sendOptions = send;
     this.#connected = this.#producer.connect();
-    this.#connected.catch((error) => console.error(error)); // and each send is told
+    this.#connected.catch((error) => console.error(error)); // each send reports it too
     return { applied, notSet };
   }
 

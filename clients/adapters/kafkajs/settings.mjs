@@ -1,8 +1,8 @@
 /**
- * The Java producer's settings in kafkajs's words, and those that it has no word for.
+ * The Java producer's settings translated for kafkajs, and those without an equivalent.
  *
- * kafkajs has one policy for trying again, connections included; it has no batches beyond a call of `send()`, no
- * buffer, and no limit to how long a record may take but its retries.
+ * kafkajs has one retry policy, which includes connections. It has no batches beyond one `send()` call, no buffer, and
+ * no limit on the time of a record except its retries.
  */
 
 import {
@@ -19,17 +19,17 @@ const IN_FLIGHT = "max.in.flight.requests.per.connection";
 const AT_ONCE = "kafkajs sends the records of a send() at once, however many";
 const ONE_POLICY = "kafkajs waits before it connects as before any retry";
 
-/** Why a codec is not had: its plug-in has to be compiled where it is installed. */
+/** Why a codec is not available: its plug-in must be compiled where it is installed. */
 const COMPILED = {
   lz4: "kafkajs has lz4 from kafkajs-lz4 only, which has to be compiled",
   zstd: "kafkajs has zstd from @kafkajs/zstd only, which has to be compiled",
 };
 
-/** Java name -> why kafkajs has nothing of the kind. */
+/** Java name -> why kafkajs has no equivalent. */
 export const ABSENT = new Map([
   ["batch.size", AT_ONCE],
   ["buffer.memory", "kafkajs bounds no memory"],
-  ["delivery.timeout.ms", "kafkajs bounds only the number of retries"],
+  ["delivery.timeout.ms", "kafkajs limits only the number of retries"],
   ["linger.ms", AT_ONCE],
   ["max.block.ms", "send() of kafkajs never blocks"],
   ["max.request.size", "kafkajs bounds no request"],
@@ -38,7 +38,7 @@ export const ABSENT = new Map([
 ]);
 
 /**
- * The options for `new Kafka()`, with those for `producer()` and `send()` as groups; what is applied, what is not.
+ * Return the options for `new Kafka()`, with those for `producer()` and `send()` as groups, and what is applied or not.
  *
  * @param {Record<string, string | number | boolean>} config
  * @param {Record<string, number>} compressionTypes kafkajs's own numbers
@@ -72,7 +72,7 @@ export function kafkajsOptions(config, compressionTypes) {
   return { client, producer, send, applied, notSet };
 }
 
-/** Its documentation asks for one request in flight where each record is to be written exactly once. */
+/** Its documentation requires one request in flight if each record is to be written exactly once. */
 function limitInFlight(producer, applied, notSet) {
   if (!(producer.maxInFlightRequests > 1)) return;
   producer.maxInFlightRequests = 1;

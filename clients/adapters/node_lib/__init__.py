@@ -1,1 +1,1 @@
-"""What Node clients share on their side of the contract; ``verifiable/`` is copied beside their programs."""
+"""The contract library for Node clients. ``verifiable/`` is copied into their programs' folders."""

@@ -13,12 +13,12 @@ from harness.provision.npm_packages import LOCK, exact_version, node_program, wr
 HERE = Path(__file__).parent
 SOURCES = (HERE / "main.mjs", HERE / "settings.mjs", HERE.parent / "node_lib" / "verifiable")
 PACKAGE = "@platformatic/kafka"
-#: What its version 2 asks for, and dependencies of the later 1.x; zstd is in the same Nodes.
+#: The minimum of its version 2, and of dependencies of the later 1.x. These Node versions include zstd.
 OLDEST_NODE = (22, 22, 0)
 
 
 class PlatformaticKafka:
-    """The client kind ``platformatic-kafka``; its program is ``main.mjs`` beside this file."""
+    """The client kind ``platformatic-kafka``. Its program is ``main.mjs`` in this folder."""
 
     name = "platformatic-kafka"
     summary = "@platformatic/kafka for Node, in TypeScript"
@@ -28,11 +28,11 @@ class PlatformaticKafka:
     versions = ("1.16.0", "1.22.0", "1.35.0", "2.4.0", "2.12.1")
 
     def install(self, version: str) -> Launch:
-        """The program in a cached folder that holds that version; see :class:`harness.plugins.client.ClientKind`."""
+        """Return the program, in a cached folder with that version. See :class:`harness.plugins.client.ClientKind`."""
         runtime, packages = node_runtime(OLDEST_NODE), self._packages(version)
         named, lock = f"{self.name}@{version}", lock_of(self.locks, version, *LOCK)
         folder = node_program(runtime, packages, SOURCES, name=named, lock=lock)
-        # what somebody has his Node load is none of the client's
+        # NODE_OPTIONS of the user must not have an effect
         env = {"NODE_ENV": "production", "NODE_OPTIONS": ""}
         return Launch(argv=(str(runtime.path), str(folder / "main.mjs")), env=env)
 
@@ -41,7 +41,7 @@ class PlatformaticKafka:
         write_lock(node_runtime(OLDEST_NODE), self._packages(version), folder)
 
     def published(self) -> list[str]:
-        """Every version that npm's registry lists, oldest first."""
+        """Return every version that npm's registry lists, oldest first."""
         return npm_packages.published(node_runtime(OLDEST_NODE), PACKAGE)
 
     def _packages(self, version: str) -> tuple[str, ...]:

@@ -1,13 +1,13 @@
 /**
- * The program that stands for @platformatic/kafka; it runs in a folder that holds that client and nothing else.
+ * The program for @platformatic/kafka. It runs in a folder with only that client.
  *
- * One `send()` a command, none waited for. Its result names the first offset of each partition, so where a record went
- * follows from the client's own hash of its key and the number of partitions that the client knew. Where that number
- * changed meanwhile or was not known yet, or where a record without a key was given any partition, no place of the call
- * is certain, and none is given.
+ * It makes one `send()` call per command, without waiting for it. The result has the first offset of each partition.
+ * The partition of each record follows from the client's own hash of its key and the number of partitions that the
+ * client knew. If that number changed meanwhile or was not known yet, or if the client chose the partition of a record
+ * without a key, no offset of the call is certain, and none is reported.
  *
- * Definite failure is claimed only where `send()` itself refuses the records: a UserError by itself, for the errors
- * of requests come wrapped in another. Otherwise a record is `info`, but for those that the error names as produced.
+ * It reports a definite failure only if `send()` itself rejects the records: a UserError that is not wrapped, because
+ * errors of requests are wrapped in another. Otherwise a record is `info`, unless the error lists it as produced.
  */
 
 import {
@@ -85,7 +85,7 @@ class PlatformaticKafka extends PromisingAdapter {
     });
   }
 
-  /** Old versions show what they know to those who ask, and then ask no broker unless they know nothing. */
+  /** Return the known partition count. In old versions, the call queries a broker only if nothing is known. */
   async #count(topic) {
     const asked = { topics: [topic], metadataMaxAge: Number.MAX_SAFE_INTEGER };
     const known =
@@ -101,7 +101,7 @@ class PlatformaticKafka extends PromisingAdapter {
   }
 }
 
-/** The partition that the client gives a record, by its own rule. */
+/** Return the partition that the client chooses for a record, by its own rule. */
 function partitionOf({ key, partition }, count) {
   if (count === undefined || (key === null && partition === null))
     return UNKNOWN;
@@ -109,7 +109,7 @@ function partitionOf({ key, partition }, count) {
   const hash =
     partition ??
     platformatic.defaultPartitioner?.({}, bytes) ??
-    platformatic.murmur2(bytes) >>> 0; // what old versions do
+    platformatic.murmur2(bytes) >>> 0; // as in old versions
   return hash % count;
 }
 
@@ -117,7 +117,7 @@ function firstOffsets(told = []) {
   return new Map(told.map(({ partition, offset }) => [partition, offset]));
 }
 
-/** What the last of the errors that an error stands for calls itself. */
+/** Return the name of the last of the errors that an error contains. */
 function nameOf(error) {
   const last = error.errors?.filter(Boolean).at(-1);
   return last ? nameOf(last) : (error.apiId ?? error.code ?? error.name);

@@ -1,8 +1,8 @@
 /**
- * The Java producer's settings in the words of @platformatic/kafka, and those that it has no word for.
+ * The Java producer's settings translated for @platformatic/kafka, and those without an equivalent.
  *
- * It waits the same time before every retry, connections included; a call of `send()` is a request a broker, without
- * a buffer before it, and a record may take as long as its retries.
+ * It waits the same time before every retry, including connections. One `send()` call is one request per broker,
+ * without a buffer before it, and a record may take as long as its retries.
  */
 
 import {
@@ -20,11 +20,11 @@ const IN_FLIGHT = "max.in.flight.requests.per.connection";
 const AT_ONCE = "send() sends all its records at once, however many";
 const ONE_DELAY = "the client waits retryDelay before it connects again";
 
-/** Java name -> why it has nothing of the kind. */
+/** Java name -> why it has no equivalent. */
 export const ABSENT = new Map([
   ["batch.size", AT_ONCE],
   ["buffer.memory", "the client bounds no memory"],
-  ["delivery.timeout.ms", "the client bounds only the number of retries"],
+  ["delivery.timeout.ms", "the client limits only the number of retries"],
   ["linger.ms", AT_ONCE],
   ["max.block.ms", "send() never blocks"],
   ["max.request.size", "the client bounds no request"],
@@ -33,15 +33,15 @@ export const ABSENT = new Map([
   ["retry.backoff.max.ms", "retryDelay is the same before every retry"],
 ]);
 
-/** Before this version a request waits for its answer for ever. */
+/** Before this version a request waits for its response without a timeout. */
 const FIRST_WITH_REQUEST_TIMEOUT = [1, 23];
 
 /**
- * The options for `new Producer()`, with those for `send()` as a group; what is applied, what is not.
+ * Return the options for `new Producer()`, with those for `send()` as a group, and what is applied or not.
  *
  * @param {Record<string, string | number | boolean>} config
  * @param {Record<string, { available?: boolean }>} algorithms its codecs
- * @param {string} version its own
+ * @param {string} version its version
  */
 export function producerOptions(config, algorithms, version) {
   const codec = (value) => {
@@ -67,7 +67,7 @@ export function producerOptions(config, algorithms, version) {
   const absent = new Map(ABSENT);
   if (isBefore(version, FIRST_WITH_REQUEST_TIMEOUT)) {
     options.delete("request.timeout.ms");
-    absent.set("request.timeout.ms", `${version} waits for an answer for ever`);
+    absent.set("request.timeout.ms", `${version} waits for a response without a timeout`);
   }
   const { own, applied, notSet } = translate(config, options, absent);
   const { send = {}, ...producer } = own;
@@ -75,14 +75,14 @@ export function producerOptions(config, algorithms, version) {
   return { producer, send, applied, notSet };
 }
 
-/** What the constructor makes of settings with which it could not be idempotent. */
+/** Report the settings that the constructor overrides because they conflict with idempotence. */
 function tellWhatIsForced(producer, applied, notSet) {
   if (producer.maxInflights > 1) {
     delete applied[IN_FLIGHT];
-    notSet[IN_FLIGHT] = "maxInflights is 1 where the client is idempotent";
+    notSet[IN_FLIGHT] = "maxInflights is 1 if the client is idempotent";
   }
   if (producer.retries <= 1) {
     delete applied.retries;
-    notSet.retries = "retries are unlimited where the client is idempotent";
+    notSet.retries = "retries are unlimited if the client is idempotent";
   }
 }

@@ -1,1 +1,1 @@
-"""What Python clients share on their side of the contract; its folder is put on their path, not this package."""
+"""The contract library for Python clients. Its folder is added to their path, not this package."""

@@ -1,4 +1,4 @@
-"""Client kinds whose client is a package of PyPI: any published version, in an environment of its own."""
+"""Client kinds whose client is a PyPI package: any published version, each in a separate environment."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ def _alone(_version: str) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class PyPIClient:
-    """A :class:`harness.plugins.client.ClientKind`, named as its package is; ``program`` speaks the contract for it.
+    """A :class:`harness.plugins.client.ClientKind` with the name of its package. ``program`` implements the contract.
 
-    ``beside`` says what else is installed with a version, as its users do: codecs, mostly.
+    ``beside`` returns what else is installed with a version, as its users do: mostly codecs.
     """
 
     name: str
@@ -36,15 +36,15 @@ class PyPIClient:
     beside: Callable[[str], tuple[str, ...]] = _alone
 
     def install(self, version: str) -> Launch:
-        """The program, in a cached environment that holds that version."""
+        """Return the program, in a cached environment with that version."""
         plain_version(self.name, version, self.default_version)
         python = python_env(*self._requirements(version), lock=lock_of(self.locks, version, LOCK))
-        # No user site, and nobody's PYTHONPATH but the contract's library.
+        # No user site-packages, and only the contract's library in PYTHONPATH.
         return Launch(argv=(str(python), "-s", str(self.program)), env={"PYTHONPATH": str(LIBRARY)})
 
     @property
     def locks(self) -> Path:
-        """Where its committed locks are."""
+        """The folder of its committed locks."""
         return self.program.parent / "locks"
 
     def lock(self, version: str, folder: Path) -> None:
@@ -52,7 +52,7 @@ class PyPIClient:
         write_lock(self._requirements(version), folder / LOCK)
 
     def published(self) -> list[str]:
-        """Every release that PyPI lists for this Python, oldest first."""
+        """Return every release that PyPI lists for this Python, oldest first."""
         return pypi.published(self.name)
 
     def _requirements(self, version: str) -> tuple[str, ...]:

@@ -1,6 +1,6 @@
-"""rdkafka, the Rust crate that wraps librdkafka: any version since 0.26, built into a program of its own.
+"""rdkafka, the Rust crate that wraps librdkafka: any version since 0.26, built into a separate program.
 
-Each stands on the librdkafka that it was published with. All codecs are built in; TLS and SASL are not.
+Each version uses the librdkafka with which it was published. All codecs are built in, but not TLS and SASL.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ HERE = Path(__file__).parent
 
 
 class Rdkafka:
-    """The client kind ``rdkafka``; its program is the package beside this file."""
+    """The client kind ``rdkafka``. Its program is the package in this folder."""
 
     name = "rdkafka"
     summary = "rdkafka for Rust, on librdkafka"
@@ -27,7 +27,7 @@ class Rdkafka:
     versions = ("0.26.0", "0.29.0", "0.36.2", "0.39.0")
 
     def install(self, version: str) -> Launch:
-        """The program built with that version, in the cache; see :class:`harness.plugins.client.ClientKind`."""
+        """Return the program, built with that version, in the cache. See :class:`harness.plugins.client.ClientKind`."""
         return Launch(argv=(str(built(self._program(version))),), env={})
 
     def lock(self, version: str, folder: Path) -> None:
@@ -35,7 +35,7 @@ class Rdkafka:
         write_lock(self._program(version), folder)
 
     def published(self) -> list[str]:
-        """Every version that cargo's registry lists, oldest first."""
+        """Return every version that cargo's registry lists, oldest first."""
         return cargo_programs.published("rdkafka")
 
     def _program(self, version: str) -> CargoProgram:

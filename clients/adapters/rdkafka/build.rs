@@ -1,4 +1,4 @@
-//! Tells the program which rdkafka it is linked with: what Cargo.lock says, not what anybody asked for.
+//! Passes the version of the linked rdkafka to the program: the one in Cargo.lock, whatever was requested.
 
 use std::fs;
 

@@ -1,4 +1,4 @@
-"""The reference client as a client under test: a process like any other, at the one version that is installed."""
+"""The reference client as a client under test: an ordinary process, only at the installed version."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ if TYPE_CHECKING:
     from harness.simulated.network import Network
     from harness.simulated.ports import Clock, SimulatedClient, Tell
 
-#: Names the seeded defect with which the program runs; for the mutants' own client kinds only.
+#: The name of the seeded defect with which the program runs. Only the mutants' client kinds set it.
 MUTANT = "KAFKA_TRIAL_MUTANT"
 
 
 def project_version() -> str:
-    """The version of this project, which is the reference client's."""
+    """Return the version of this project, which is also that of the reference client."""
     try:
         return version("kafka-trial")
     except PackageNotFoundError:
-        return "0.1.0"  # a source tree that is on the path without being installed
+        return "0.1.0"  # a source tree on the path that is not installed
 
 
 class Reference:
-    """The client kind ``reference``, and with a ``mutant`` the kind ``mutant-<name>``, which no default list shows."""
+    """The client kind ``reference``, or ``mutant-<name>`` with a ``mutant``. Default lists do not include mutants."""
 
     language = "python"
 
@@ -43,7 +43,7 @@ class Reference:
     def simulated(
         self, settings: Configure, network: Network, clock: Clock, dice: Dice, tell: Tell
     ) -> SimulatedClient | None:
-        """The client inside the simulated world; see :class:`harness.simulated.ports.SimulatedClientKind`."""
+        """Return the client in the simulated world. See :class:`harness.simulated.ports.SimulatedClientKind`."""
         from clients.adapters.reference.simulated import start
         from clients.seeding.table import components_of
 
@@ -52,14 +52,17 @@ class Reference:
         return start(self.name, self.default_version, components, settings, network, clock, dice, tell)
 
     def install(self, version: str) -> Launch:
-        """Nothing to install; see :class:`harness.plugins.client.ClientKind`."""
+        """Return how to start the program, which needs no installation.
+
+        See :class:`harness.plugins.client.ClientKind`.
+        """
         if version != self.default_version:
             raise UsageError(f"{self.name} exists only at version {self.default_version}, not at {version}")
-        # -P: no folder that happens to be the current one can stand in for ours.
+        # -P: modules in the current directory must not shadow the project's.
         return Launch(argv=(sys.executable, "-P", "-m", "clients.adapters.reference"), env=self._env)
 
     def published(self) -> list[str]:
-        """The project's own version: the client is published with it, and in it."""
+        """Return the project's own version: the client is published with it."""
         return [self.default_version]
 
 

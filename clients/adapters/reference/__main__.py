@@ -1,4 +1,4 @@
-"""The program that stands for the reference client, whole or with one seeded defect."""
+"""The program of the reference client, with or without one seeded defect."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ from harness.model.errors import UsageError
 if TYPE_CHECKING:
     from clients.adapters.python_lib.verifiable.adapter import Applied, NotSet
 
-#: The exit code of a program that could not write its trace.
+#: The exit code if the trace cannot be written.
 UNTOLD = 74
 
 
 class ReferenceClient(Adapter):
-    """A :class:`clients.reference.KafkaProducer`."""
+    """An adapter for :class:`clients.reference.KafkaProducer`."""
 
     client_version = project_version()
     features = ("producer", "idempotence", "trace")
@@ -72,9 +72,10 @@ class ReferenceClient(Adapter):
 
 
 def main(mutant: str, trace_file: str | None) -> None:
-    """Live as that client; what it decides is written to ``trace_file``, if there is one.
+    """Run the program of that client, and write its decisions to ``trace_file``, if there is one.
 
-    It is written at once, before it is acted on: a process that is killed has told what the witness saw of it.
+    Each decision is written at once, before it takes effect. The trace of a killed process is therefore complete for
+    everything that the witness saw.
     """
     if trace_file is None:
         run(lambda: ReferenceClient(mutant, no_trace))
@@ -84,7 +85,7 @@ def main(mutant: str, trace_file: str | None) -> None:
 
 
 def _write(file: FileIO, event: TraceEvent) -> None:
-    """A trace that cannot be written is none: the program ends at once, rather than act on what it did not tell."""
+    """Write one event. If that fails, exit at once, before the client does something that the trace lacks."""
     line = msgspec.json.encode(event) + b"\n"
     try:
         told = file.write(line)

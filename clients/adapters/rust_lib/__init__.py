@@ -1,1 +1,1 @@
-"""The contract library for programs in Rust: the package ``verifiable`` beside this file."""
+"""The contract library for Rust programs: the package ``verifiable`` in this folder."""

@@ -1,4 +1,4 @@
-"""sarama, Shopify's and since 1.40 IBM's client in pure Go: any published version since 1.22."""
+"""sarama, a client in pure Go (Shopify's, and IBM's since 1.40): any published version since 1.22."""
 
 from __future__ import annotations
 

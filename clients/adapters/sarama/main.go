@@ -1,9 +1,8 @@
-// The program that stands for sarama.
+// The program for sarama.
 //
-// Definite failure is claimed where the dispatcher refuses a record before anything is sent (a ConfigurationError, a
-// partition that there is not), and for everything that is sent to a producer that could not be built: unlike other
-// clients, sarama asks for a producer id while it is built, and gives up where nobody answers. All other errors are
-// info.
+// It reports a definite failure if the dispatcher rejects a record before anything is sent (a ConfigurationError, a
+// partition that does not exist), and for all records of a producer that could not be created: unlike other clients,
+// sarama requests a producer id in its constructor, and fails if no broker answers. All other errors are info.
 package main
 
 import (
@@ -25,15 +24,15 @@ func main() {
 	verifiable.Run(&adapter{})
 }
 
-// adapter is a sarama.AsyncProducer.
+// adapter wraps a sarama.AsyncProducer.
 type adapter struct {
 	producer    sarama.AsyncProducer
 	unbuilt     error // why there is no producer
 	withoutAcks bool
-	drained     chan struct{} // closed when the producer has closed both of its channels
+	drained     chan struct{} // closed once the producer has closed both of its channels
 }
 
-// sending is what a message carries through the producer.
+// sending is the metadata that a message carries through the producer.
 type sending struct {
 	result    *verifiable.Result
 	partition *int32
@@ -62,7 +61,7 @@ func (a *adapter) Configure(config verifiable.Config) (verifiable.Told, error) {
 	return told, nil
 }
 
-// build makes the producer. Old versions panic where an idempotent one finds no broker that answers.
+// build creates the producer. Old versions panic if an idempotent producer finds no broker that answers.
 func build(addresses []string, own *sarama.Config) (producer sarama.AsyncProducer, err error) {
 	defer func() {
 		if reason := recover(); reason != nil {
@@ -88,7 +87,7 @@ func (a *adapter) Send(record verifiable.Record, result *verifiable.Result) {
 	a.producer.Input() <- message
 }
 
-// drain gives results until the producer is closed. Both channels must be read all the time, or it stands still.
+// drain records results until the producer is closed. If either channel is not read, the producer blocks.
 func (a *adapter) drain() {
 	defer close(a.drained)
 	successes, failures := a.producer.Successes(), a.producer.Errors()
@@ -128,7 +127,7 @@ func failed(failure *sarama.ProducerError) {
 	result.Info(errorName(failure.Err))
 }
 
-// Close lets the producer send what it has; the end of both channels says that every record has a result.
+// Close lets the producer send what it has. Once both channels are closed, every record has a result.
 func (a *adapter) Close(ctx context.Context) bool {
 	if a.producer == nil {
 		return true
@@ -142,7 +141,7 @@ func (a *adapter) Close(ctx context.Context) bool {
 	}
 }
 
-// errorName is sarama's own name where it wraps what the network said, of each broker in turn.
+// errorName returns sarama's own name for an error that wraps the network errors of all brokers.
 func errorName(err error) string {
 	if errors.Is(err, sarama.ErrOutOfBrokers) {
 		return sarama.ErrOutOfBrokers.Error()

@@ -9,8 +9,8 @@ import (
 	"github.com/IBM/sarama"
 )
 
-// mostRetries is how many are asked for at most: sarama has room made for each of them, for each partition. With a
-// tenth of a second between them they last longer than any trial.
+// mostRetries limits the retries, because sarama allocates room for each of them, for each partition. At a tenth of a
+// second each, they last longer than any trial.
 const mostRetries = 10_000
 
 var (
@@ -25,13 +25,13 @@ var (
 	}
 )
 
-// translate makes sarama's configuration of the settings.
+// translate converts the settings to sarama's configuration.
 func translate(config verifiable.Config) (addresses []string, own *sarama.Config, told verifiable.Told) {
 	own = sarama.NewConfig()
 	own.Version = brokerVersion()
 	own.Producer.Return.Successes = true
 	own.Producer.Partitioner = placedOr(sarama.NewHashPartitioner)
-	own.Metadata.Full = false // else it cannot be built while no broker can be reached
+	own.Metadata.Full = false // otherwise the constructor fails if no broker is reachable
 	most := own.Producer.Retry.Backoff
 	told = config.Translate(setters(own, &addresses, &most))
 	own.Producer.Retry.BackoffFunc = func(retries, _ int) time.Duration {
@@ -45,15 +45,15 @@ func translate(config verifiable.Config) (addresses []string, own *sarama.Config
 }
 
 func setters(own *sarama.Config, addresses *[]string, most *time.Duration) map[string]verifiable.Setter {
-	redialled := verifiable.Absent("a dead connection is dialled anew when something is to be sent on it")
+	redialled := verifiable.Absent("a lost connection is dialled again when there is something to send")
 	return map[string]verifiable.Setter{
 		"acks":                verifiable.OneOf("Producer.RequiredAcks", acks, verifiable.Into(&own.Producer.RequiredAcks)),
-		"batch.size":          verifiable.Absent("Producer.Flush.Bytes counts what waits for a broker, not for a partition"),
+		"batch.size":          verifiable.Absent("Producer.Flush.Bytes counts per broker, not per partition"),
 		"bootstrap.servers":   verifiable.List("addrs", verifiable.Into(addresses)),
-		"buffer.memory":       verifiable.Absent("what waits is bounded by the number of records, not by their bytes"),
+		"buffer.memory":       verifiable.Absent("the buffer is limited in records, not in bytes"),
 		"client.id":           verifiable.Text("ClientID", verifiable.Into(&own.ClientID)),
 		"compression.type":    verifiable.OneOf("Producer.Compression", codecs, verifiable.Into(&own.Producer.Compression)),
-		"delivery.timeout.ms": verifiable.Absent("a record is given up after so many retries, not after some time"),
+		"delivery.timeout.ms": verifiable.Absent("a record fails after a number of retries, not after a time"),
 		"enable.idempotence":  verifiable.Bool("Producer.Idempotent", verifiable.Into(&own.Producer.Idempotent)),
 		"linger.ms":           verifiable.Duration("Producer.Flush.Frequency", verifiable.Into(&own.Producer.Flush.Frequency)),
 		"max.block.ms":        verifiable.Absent("Input() blocks as long as it is full"),
@@ -81,14 +81,14 @@ func retries(own *sarama.Config) verifiable.Setter {
 		}
 		own.Producer.Retry.Max = min(asked, mostRetries)
 		if asked > mostRetries {
-			err = fmt.Errorf("sarama makes room for every retry beforehand; Producer.Retry.Max is set to %d", mostRetries)
+			err = fmt.Errorf("sarama allocates room for every retry; Producer.Retry.Max is set to %d", mostRetries)
 		}
 		return "Producer.Retry.Max", asked, err
 	}
 }
 
-// brokerVersion is the version of Kafka whose protocol is spoken: the default of today's sarama, or the newest that
-// this version of it knows.
+// brokerVersion returns the Kafka version whose protocol is used: the default of current sarama releases, or the
+// newest that this version supports.
 func brokerVersion() sarama.KafkaVersion {
 	usual, err := sarama.ParseKafkaVersion("2.8.0")
 	if err != nil || !sarama.MaxVersion.IsAtLeast(usual) {
@@ -97,7 +97,7 @@ func brokerVersion() sarama.KafkaVersion {
 	return usual
 }
 
-// placed puts messages that name their partition there, and leaves the others to the partitioner it wraps.
+// placed puts messages with a partition there. The wrapped partitioner chooses for the others.
 type placed struct{ sarama.Partitioner }
 
 func placedOr(inner sarama.PartitionerConstructor) sarama.PartitionerConstructor {

@@ -4,5 +4,5 @@ package main
 
 import "github.com/IBM/sarama"
 
-// Before, zstd needed cgo, without which this program is built.
+// Earlier versions need cgo for zstd, and this program is built without it.
 func init() { codecs["zstd"] = sarama.CompressionZSTD }

@@ -1,1 +1,1 @@
-"""What network, metadata and producer share."""
+"""Code that network, metadata and producer share."""

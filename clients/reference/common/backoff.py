@@ -13,7 +13,7 @@ JITTER = 0.2
 class ExponentialBackoff:
     """initial_ms * 2^n, plus or minus 20 %, never above max_ms (capped after the jitter, as since Kafka 3.8).
 
-    A max_ms that is not above initial_ms is the constant wait, whatever initial_ms says.
+    If max_ms is not above initial_ms, the delay is always max_ms.
     """
 
     initial_ms: int
@@ -21,7 +21,7 @@ class ExponentialBackoff:
     jitter: Jitter
 
     def delay_ms(self, earlier_failures: int) -> int:
-        """How long to wait after ``earlier_failures`` + 1 failures in a row; constant where it cannot grow."""
+        """Return the delay after ``earlier_failures`` + 1 consecutive failures, without jitter if it is constant."""
         if self.max_ms <= self.initial_ms:
             return self.max_ms
         doublings = min(max(earlier_failures, 0), 31)

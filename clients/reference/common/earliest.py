@@ -1,10 +1,10 @@
-"""The first of several moments, some of which may never come."""
+"""The minimum of several times, each of which may be None."""
 
 from __future__ import annotations
 
 
 def earliest(*moments: int | None) -> int | None:
-    """The smallest; None stands for "never", and is the answer where all of them are."""
+    """Return the smallest time. None means "never", and is the result if all of them are None."""
     first: int | None = None
     for moment in moments:
         if moment is not None and (first is None or moment < first):

@@ -1,7 +1,7 @@
-"""What the client asks for: requests by value, and how each becomes a message of the negotiated version.
+"""The client's requests as values, and how each becomes a message of the negotiated version.
 
-A :class:`ClientRequest` is decided before its version is known; ``build(version)`` makes the message. Fields that a
-version does not have are left out by :func:`message_of`, so that each builder is written once.
+A :class:`ClientRequest` is created before its version is known. ``build(version)`` makes the message.
+:func:`message_of` omits fields that a version does not have, so each builder is written once.
 """
 
 from __future__ import annotations
@@ -23,7 +23,10 @@ Message = Any
 
 
 class ClientResponse(msgspec.Struct, frozen=True):
-    """How a request ended: exactly one of a ``body``, a lost connection, or no version in common."""
+    """The result of a request: exactly one of a ``body``, a lost connection, or no version in common.
+
+    ``body`` is also None for a request that expects no response.
+    """
 
     body: Message | None
     disconnected: bool = False
@@ -32,9 +35,10 @@ class ClientResponse(msgspec.Struct, frozen=True):
 
 
 class ClientRequest(msgspec.Struct, frozen=True):
-    """A request before its version is chosen; ``lowest`` and ``highest`` narrow kio's range.
+    """A request before its version is chosen. ``lowest`` and ``highest`` narrow kio's range.
 
-    An internal one is the network layer's own: it is told of its end even where callers are not (NET-INF-07).
+    ``is_internal`` marks the network layer's own requests: they complete even if other requests are dropped
+    (NET-INF-07).
     """
 
     node_id: int
@@ -49,18 +53,18 @@ class ClientRequest(msgspec.Struct, frozen=True):
 
 
 def message_of(api: Api, version: int, **values: Any) -> Message:
-    """The request message of a version, with those of ``values`` that it has a field for."""
+    """Return the request message of a version. Those of ``values`` that it has no field for are omitted."""
     return make(message_class(api, version, "request"), **values)
 
 
 def api_versions_request(version: int) -> Message:
-    """Names the client's software where the version has fields for it (KIP-511)."""
+    """Return an ApiVersions request. It names the client's software if the version has the fields (KIP-511)."""
     return message_of(
         Api.API_VERSIONS, version, client_software_name="kafka-trial", client_software_version="0.1.0"
     )
 
 
-METADATA_LOWEST = 4  # the first version that says whether a topic may be created (KIP-361)
+METADATA_LOWEST = 4  # the first version with allow_auto_topic_creation (KIP-361)
 
 
 @cache
@@ -70,7 +74,7 @@ def _metadata_makers(version: int) -> tuple[Callable[..., Message], Callable[...
 
 
 def metadata_request(topics: Sequence[str], *, allow_auto_topic_creation: bool) -> Callable[[int], Message]:
-    """Metadata of these topics; none of them asks for the brokers alone."""
+    """Return a builder of Metadata requests. Without topics, the request asks for the brokers only."""
 
     def build(version: int) -> Message:
         make_message, make_topic = _metadata_makers(version)
@@ -88,7 +92,7 @@ INIT_PRODUCER_ID_HIGHEST = 5  # 6 belongs to two-phase commit (KIP-939)
 
 
 def init_producer_id_request(version: int) -> Message:
-    """A producer id for a producer without transactions: no transactional id, no time limit (PRD-IDM-01)."""
+    """Request an id for a producer without transactions: no transactional id, the maximum timeout (PRD-IDM-01)."""
     return message_of(
         Api.INIT_PRODUCER_ID,
         version,
@@ -100,11 +104,11 @@ def init_producer_id_request(version: int) -> Message:
 
 
 PRODUCE_LOWEST = 3  # record batch v2
-PRODUCE_BY_NAME_HIGHEST = 12  # from 13 on a topic is named by its id (KIP-516)
+PRODUCE_BY_NAME_HIGHEST = 12  # from version 13 on, topics are identified by id (KIP-516)
 
 
 class PartitionData(msgspec.Struct, frozen=True):
-    """One batch on its way: a Produce request holds at most one a partition (PRD-ACC-05)."""
+    """One batch of a Produce request, which has at most one batch per partition (PRD-ACC-05)."""
 
     topic: str
     topic_id: UUID | None
@@ -120,7 +124,7 @@ def _produce_makers(version: int) -> tuple[Callable[..., Message], Callable[...,
 
 
 def produce_request(data: Sequence[PartitionData], *, acks: int, timeout_ms: int) -> Callable[[int], Message]:
-    """The batches of one request, grouped by topic."""
+    """Return a builder of Produce requests with these batches, grouped by topic."""
     topics: dict[str, list[PartitionData]] = {}
     for item in data:
         topics.setdefault(item.topic, []).append(item)
@@ -148,9 +152,9 @@ def produce_request(data: Sequence[PartitionData], *, acks: int, timeout_ms: int
 
 
 class PartitionResponse(msgspec.Struct, frozen=True):
-    """A partition's part of a Produce response; ``log_append_time_ms`` is -1 where the topic uses CreateTime.
+    """A partition's part of a Produce response. ``log_append_time_ms`` is -1 if the topic uses CreateTime.
 
-    ``leader_id`` and ``leader_epoch`` are -1 where the broker did not name another leader (KIP-951).
+    ``leader_id`` and ``leader_epoch`` are -1 if the broker did not name another leader (KIP-951).
     """
 
     topic: str
@@ -166,7 +170,7 @@ class PartitionResponse(msgspec.Struct, frozen=True):
 
 
 def partition_responses(body: Message, topic_names: dict[UUID, str]) -> list[PartitionResponse]:
-    """Every partition of a Produce response, whatever its version; topics by id are named by ``topic_names``."""
+    """Return every partition of a Produce response of any version. ``topic_names`` maps topic ids to names."""
     answers = []
     for topic in body.responses:
         named = hasattr(topic, "name")

@@ -1,1 +1,1 @@
-"""Settings under their Java names, parsed and checked."""
+"""Configuration: settings under their Java names, parsed and validated."""

@@ -1,4 +1,4 @@
-"""What producer and consumer have in common in their configuration: settings, what releases changed, and two rules."""
+"""The configuration that producer and consumer share: settings, changed defaults, and two rules."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ CLIENT_KEYS: Final[Mapping[str, Key]] = {
     "send.buffer.bytes": Key(131_072, integer(-1)),
 }
 
-#: What a release changed: (setting, since, default).
+#: Changed defaults: (setting, since, default).
 CLIENT_CHANGES: Final = (
     Change("socket.connection.setup.timeout.max.ms", (2, 7), 127_000),  # KIP-601
     Change("socket.connection.setup.timeout.max.ms", (2, 8), 30_000),
@@ -60,16 +60,20 @@ CLIENT_CHANGES: Final = (
 
 
 def settle_backoffs(values: dict[str, Any], given: Mapping[str, Any], release: Release) -> None:
-    """A backoff that is set without its maximum: reconnects then back off constantly, and so did retries before 3.7."""
+    """Set the maximum of each backoff that is set without one.
+
+    The reconnect backoff is then constant. Before 3.7, the retry backoff is always constant without an explicit
+    maximum.
+    """
     if "reconnect.backoff.ms" in given and "reconnect.backoff.max.ms" not in given:
         values["reconnect.backoff.max.ms"] = values["reconnect.backoff.ms"]
     if release < (3, 7) and "retry.backoff.max.ms" not in given:
         values["retry.backoff.max.ms"] = values["retry.backoff.ms"]  # KIP-580
     if values["retry.backoff.ms"] > values["retry.backoff.max.ms"]:
-        logger.warning("retry.backoff.ms exceeds retry.backoff.max.ms, which alone counts then")
+        logger.warning("retry.backoff.ms exceeds retry.backoff.max.ms, which is used instead")
 
 
 def settle_security(values: Mapping[str, Any]) -> None:
-    """SASL needs credentials."""
+    """Raise ConfigException if SASL is selected without credentials."""
     if values["security.protocol"].startswith("SASL") and values["sasl.jaas.config"] is None:
         raise ConfigException("security.protocol=SASL_PLAINTEXT requires sasl.jaas.config")

@@ -1,8 +1,8 @@
 """How settings are read: a table of keys, each with a parser and a default, and the history of the defaults.
 
-Values may be given as Python values or as the strings of a properties file. Unknown names are refused with a
-did-you-mean, unlike Java, which only logs them: a fault harness must not run with a setting that was never applied.
-Shared by the producer's table (config.py) and the consumer's (consumer_config.py).
+Values may be Python values or the strings of a properties file. Unknown names are rejected with a suggestion, unlike
+in Java, which only logs them: a fault harness must not run with a setting that was never applied. The producer's table
+(producer_config.py) and the consumer's (consumer_config.py) share this code.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ Release = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """How one setting is read: its newest default, and a parser that raises ValueError with what was expected."""
+    """How one setting is read: its newest default, and a parser that raises ValueError with what it expected."""
 
     default: Any
     parse: Callable[[Any], Any]
 
     def read(self, name: str, value: Any) -> Any:
-        """The parsed value; raises ConfigException with name, value and what was expected."""
+        """Return the parsed value. Raise ConfigException with the name, the value and what was expected."""
         try:
             return self.parse(value)
         except (ValueError, TypeError) as error:
@@ -47,7 +47,7 @@ class Change:
 
 
 def release_of(version: str) -> Release:
-    """``4.3`` or ``4.3.1`` as a pair; raises ConfigException for what is no release, or too old a one."""
+    """Return ``4.3`` or ``4.3.1`` as a pair. Raise ConfigException if it is not a release, or is too old."""
     found = re.fullmatch(r"(\d+)\.(\d+)(\.\d+)*", version)
     release = (int(found[1]), int(found[2])) if found else (0, 0)
     if release < OLDEST:
@@ -65,10 +65,10 @@ def read_keys(
     release: Release,
     absent: Mapping[str, str] | None = None,
 ) -> dict[str, Any]:
-    """Every key's value: the given one, else the default of that release.
+    """Return every key's value: the given one, or else the default of that release.
 
-    Raises UsageError for an unknown name, ConfigException for a bad value and for a name in ``absent``, whose value
-    there is why the setting is not to be had; a name in ``absent`` that ends in a dot stands for all that begin so.
+    Raise UsageError for an unknown name, and ConfigException for a bad value or a name in ``absent``. ``absent`` maps
+    unsupported settings to the reason. A name in it that ends in a dot matches every setting with that prefix.
     """
     for name in given:
         if name not in keys:
@@ -87,7 +87,7 @@ def read_keys(
 
 
 def refuse_repeated(given: Mapping[str, Any], lists: Iterable[str], release: Release) -> None:
-    """CLI-CFG-07: since 4.2 (KIP-1161) a list holds neither the same entry twice nor an empty one."""
+    """CLI-CFG-07: since 4.2 (KIP-1161) a list must not contain duplicate or empty entries."""
     if release < (4, 2):
         return
     for name in lists:
@@ -97,17 +97,17 @@ def refuse_repeated(given: Mapping[str, Any], lists: Iterable[str], release: Rel
 
 
 def split(value: Any) -> list[Any]:
-    """The entries of a list setting: a list as it is, text at its commas; empty text is no entry."""
+    """Return the entries of a list setting: a list unchanged, text split at commas. Empty text has no entries."""
     if isinstance(value, str):
         return [entry.strip() for entry in value.split(",")] if value.strip() else []
     return [entry.strip() if isinstance(entry, str) else entry for entry in value]
 
 
-# parsers
+# Parsers
 
 
 def integer(low: int, high: int = INT32_MAX) -> Callable[[Any], int]:
-    """A whole number from ``low`` to ``high``, or its text."""
+    """Parse a whole number from ``low`` to ``high``, or its text."""
 
     def parse(value: Any) -> int:
         if isinstance(value, bool) or not isinstance(value, int | str):
@@ -124,12 +124,12 @@ def integer(low: int, high: int = INT32_MAX) -> Callable[[Any], int]:
 
 
 def long(low: int) -> Callable[[Any], int]:
-    """A whole number of 64 bits, as Java's long."""
+    """Parse a 64-bit whole number, like Java's long."""
     return integer(low, INT64_MAX)
 
 
 def gzip_level(value: Any) -> int:
-    """1 to 9, or -1 for zlib's own choice."""
+    """Parse 1 to 9, or -1 for zlib's default."""
     level = integer(-1, 9)(value)
     if level == 0:
         raise ValueError("expected a number from 1 to 9, or -1")
@@ -137,7 +137,7 @@ def gzip_level(value: Any) -> int:
 
 
 def boolean(value: Any) -> bool:
-    """A bool, or "true" or "false" in any case."""
+    """Parse a bool, or "true" or "false" in any case."""
     if isinstance(value, bool):
         return value
     if isinstance(value, str) and value.strip().lower() in ("true", "false"):
@@ -146,14 +146,14 @@ def boolean(value: Any) -> bool:
 
 
 def text(value: Any) -> str:
-    """Any text."""
+    """Parse any text."""
     if not isinstance(value, str):
         raise ValueError("expected text")
     return value
 
 
 def optional_text(value: Any) -> str | None:
-    """Any text but an empty one; or None."""
+    """Parse any text that is not blank, or None."""
     if value is None:
         return None
     if not text(value).strip():
@@ -162,7 +162,7 @@ def optional_text(value: Any) -> str | None:
 
 
 def one_of(choices: Mapping[str, Any] | Iterable[str], *, any_case: bool = False) -> Callable[[Any], Any]:
-    """One of the listed texts, or what the mapping says that it stands for."""
+    """Parse one of the listed texts, or return the value that the mapping has for it."""
     meaning = choices if isinstance(choices, Mapping) else {name: name for name in choices}
 
     def parse(value: Any) -> Any:
@@ -176,19 +176,19 @@ def one_of(choices: Mapping[str, Any] | Iterable[str], *, any_case: bool = False
 
 
 def plugin(value: Any) -> Any:
-    """An object, a class, or "module:Class"; None where there is none (see plugins.py, which makes it)."""
+    """Parse an object, a class, or "module:Class". None means no plug-in (plugins.py creates it)."""
     if isinstance(value, str) and not re.fullmatch(r"[\w.]+:[\w.]+", value):
         raise ValueError('expected an object, a class or "module:Class"')
     return value
 
 
 def plugins(value: Any) -> tuple[Any, ...]:
-    """Several plug-ins: a list, or text with commas."""
+    """Parse several plug-ins: a list, or text with commas."""
     return tuple(plugin(entry) for entry in split(value))
 
 
 def bootstrap_servers(value: Any) -> tuple[Node, ...]:
-    """``host:port`` entries, as "a:1,b:2" or a list; IPv6 hosts in brackets. Ids count down from -1."""
+    """Parse ``host:port`` entries, as "a:1,b:2" or a list. IPv6 hosts are in brackets. Ids count down from -1."""
     nodes: list[Node] = []
     for entry in (str(entry) for entry in split(value or ())):
         if not entry:

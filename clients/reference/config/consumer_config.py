@@ -1,7 +1,7 @@
 """The consumer's configuration: a table of settings and small rules between them (CLI-CFG-04, -05, -06, -09).
 
-The machinery is the producer's (config_keys.py). What only a broker can refuse is not here: a session timeout beyond
-its bounds, a transaction timeout above its maximum (CLI-CFG-08).
+It uses the same code as the producer's (config_keys.py). It excludes what only a broker can reject: a session timeout
+outside its bounds, and a transaction timeout above its maximum (CLI-CFG-08).
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ _MS = {"days": 86_400_000, "hours": 3_600_000, "minutes": 60_000, "seconds": 1_0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConsumerConfig:
-    """Validated settings by Java name (``values``), and the ones that others build on; times in milliseconds."""
+    """Validated settings by Java name (``values``), and as attributes those that other code uses. Times are in ms."""
 
     bootstrap: tuple[Node, ...]
     client_id: str
@@ -69,9 +69,9 @@ class ConsumerConfig:
     def from_mapping(
         cls, settings: Mapping[str, Any], *, defaults_of: str = NEWEST, number: int = 1
     ) -> ConsumerConfig:
-        """Validate settings by Java name; ``number`` is this consumer's, for a client.id of its own.
+        """Validate settings by Java name. ``number`` makes a generated client.id unique.
 
-        Raises ConfigException, or UsageError for an unknown name, with one sentence.
+        Raise ConfigException, or UsageError for an unknown name, with one sentence.
         """
         release = release_of(defaults_of)
         values = read_keys("consumer", KEYS, CHANGES, settings, release)
@@ -88,19 +88,19 @@ class ConsumerConfig:
         return cls(**{field.name: renamed[field.name] for field in fields(cls)})
 
     def require_group(self, what: str) -> str:
-        """The group.id for subscribe() and commits; raises InvalidGroupIdError where there is none (CLI-CFG-05)."""
+        """Return the group.id for subscribe() and commits. Raise InvalidGroupIdError without one (CLI-CFG-05)."""
         if not self.group_id:
             raise InvalidGroupIdError(f"{what} needs a group.id, and none was configured")
         return self.group_id
 
     @property
     def reset_back_ms(self) -> int | None:
-        """How far before now auto.offset.reset=by_duration goes back; None for the other strategies (KIP-1106)."""
+        """How far auto.offset.reset=by_duration goes back, in ms. None for the other strategies (KIP-1106)."""
         return duration_ms(self.auto_offset_reset)
 
 
 def duration_ms(strategy: str) -> int | None:
-    """``by_duration:P1DT2H`` in whole milliseconds; None for anything else."""
+    """Return ``by_duration:P1DT2H`` in whole milliseconds, or None for any other strategy."""
     found = BY_DURATION.fullmatch(strategy)
     if found is None:
         return None
@@ -160,18 +160,18 @@ CHANGES = (
 
 _LISTS = ("bootstrap.servers", "interceptor.classes", "metric.reporters", "partition.assignment.strategy")
 
-#: group.protocol -> the settings that the other protocol alone understands (CLI-CFG-06, KIP-848).
+#: group.protocol -> the settings that only the other protocol supports (CLI-CFG-06, KIP-848).
 FORBIDDEN: Mapping[str, tuple[str, ...]] = {
     "classic": ("group.remote.assignor",),
     "consumer": ("partition.assignment.strategy", "heartbeat.interval.ms", "session.timeout.ms"),
 }
 
 
-# rules
+# Rules
 
 
 def _settle_group_protocol(values: dict[str, Any], given: Mapping[str, Any], release: Release) -> None:
-    """CLI-CFG-06: what the chosen protocol leaves to the broker cannot be set, whatever its value."""
+    """CLI-CFG-06: settings that the chosen protocol leaves to the broker cannot be set, whatever their value."""
     protocol = values["group.protocol"]
     for name in FORBIDDEN[protocol]:
         if given.get(name) is not None:
@@ -181,7 +181,7 @@ def _settle_group_protocol(values: dict[str, Any], given: Mapping[str, Any], rel
 
 
 def _settle_heartbeat(values: Mapping[str, Any]) -> None:
-    """CLI-CFG-04, where the client decides about both."""
+    """CLI-CFG-04, for the protocol in which the client sets both values."""
     heartbeat, session = values["heartbeat.interval.ms"], values["session.timeout.ms"]
     if values["group.protocol"] == "classic" and heartbeat >= session:
         raise ConfigException(
@@ -190,7 +190,7 @@ def _settle_heartbeat(values: Mapping[str, Any]) -> None:
 
 
 def _settle_auto_commit(values: dict[str, Any], given: Mapping[str, Any], release: Release) -> None:
-    """CLI-CFG-05: without a group there is nothing to commit to (KIP-289)."""
+    """CLI-CFG-05: auto-commit is off without a group (KIP-289)."""
     if values["group.id"] is not None:
         return
     if "enable.auto.commit" in given and values["enable.auto.commit"]:
@@ -199,7 +199,7 @@ def _settle_auto_commit(values: dict[str, Any], given: Mapping[str, Any], releas
 
 
 def _settle_offset_reset(values: Mapping[str, Any], given: Mapping[str, Any], release: Release) -> None:
-    """CLI-CFG-09: by_duration came with 4.0."""
+    """CLI-CFG-09: by_duration requires release 4.0."""
     if release < (4, 0) and duration_ms(values["auto.offset.reset"]) is not None:
         raise ConfigException("auto.offset.reset=by_duration needs release 4.0")
 

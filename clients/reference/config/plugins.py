@@ -1,9 +1,9 @@
-"""The life of what the application plugs in: made, configured, used, closed (PRD-ISP-03).
+"""The lifecycle of plug-ins: created, configured, used, closed (PRD-ISP-03).
 
-A setting names a plug-in as an object, a class (called without arguments), or "module:Class". ``configure(settings)``
-is called, where there is one, before first use, with every setting by Java name, the generated client.id among them;
-``close()`` with the client. If making or configuring one fails, those before it are closed and the client is not
-made.
+A setting names a plug-in as an object, a class (called without arguments), or "module:Class". Its
+``configure(settings)`` method, if it has one, is called before first use, with every setting by Java name, including
+the generated client.id. Its ``close()`` method is called when the client closes. If a plug-in cannot be created or
+configured, those created before it are closed and the client is not created.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ logger = logging.getLogger("kafka-trial.reference")
 
 
 class Plugins:
-    """All plug-ins of one client, in the order in which they were made; closed in that order, each once."""
+    """All plug-ins of one client, in the order of their creation. Each is closed once, in that order."""
 
     def __init__(self, settings: Mapping[str, Any]) -> None:
         self._settings = settings
         self._made: list[tuple[str, Any]] = []
 
     def make(self, setting: str, given: Any, *methods: str, **more: Any) -> Any:
-        """The plug-in of one setting, configured; ``more`` goes to ``configure`` beside the settings.
+        """Return the plug-in of one setting, configured. ``more`` is passed to ``configure`` with the settings.
 
-        Raises PluginError where it cannot be had, lacks one of ``methods``, or raises itself.
+        Raise PluginError if it cannot be created, lacks one of ``methods``, or raises an exception.
         """
         try:
             plugin = _instance(given)
@@ -43,7 +43,7 @@ class Plugins:
         return plugin
 
     def close(self) -> None:
-        """Close all; what one of them raises is logged and stops nobody else."""
+        """Close all plug-ins. An exception from one is logged and does not prevent the others."""
         made, self._made = self._made, []
         for setting, plugin in made:
             try:
@@ -53,7 +53,7 @@ class Plugins:
                 logger.warning("closing the plug-in of %s failed", setting, exc_info=True)
 
     def wanting(self, method: str) -> list[Any]:
-        """The plug-ins that have an optional method."""
+        """Return the plug-ins that have an optional method."""
         return [plugin for _, plugin in self._made if callable(getattr(plugin, method, None))]
 
 

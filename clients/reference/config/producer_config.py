@@ -1,8 +1,9 @@
 """The producer's configuration: the Java client's names, ranges, defaults and the rules between settings.
 
-The defaults are those of the newest release, or of any since 2.0 (``defaults_of``): what changed is the table
-CHANGES. Rules that changed with a release (what becomes of idempotence that was never asked for) follow the same
-switch. A rule is a small function over all values that completes them or raises ConfigException.
+The defaults are those of the newest release, or of any release since 2.0 (``defaults_of``). CHANGES is the table of
+changed defaults. Rules that changed with a release (such as whether default idempotence is an error or is switched
+off) depend on ``defaults_of`` too. A rule is a small function over all values that completes them or raises
+ConfigException.
 """
 
 from __future__ import annotations
@@ -48,9 +49,9 @@ MAX_IN_FLIGHT_IDEMPOTENT = 5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProducerConfig:
-    """Validated settings; times in milliseconds, sizes in bytes, ``acks`` as on the wire (-1 is "all").
+    """Validated settings. Times are in milliseconds, sizes in bytes, ``acks`` as on the wire (-1 is "all").
 
-    Plug-ins are as they were given: an object, a class, "module:Class", or None.
+    Plug-ins are as given: an object, a class, "module:Class", or None.
     """
 
     bootstrap: tuple[Node, ...]
@@ -102,24 +103,24 @@ class ProducerConfig:
 
     @property
     def guarantee_message_order(self) -> bool:
-        """One request in flight: a partition is muted while a batch of it is out (PRD-ACC-08)."""
+        """Whether only one request may be in flight: a partition with a batch in flight is muted (PRD-ACC-08)."""
         return self.max_in_flight_requests_per_connection == 1
 
     def as_mapping(self) -> dict[str, Any]:
-        """The settled values by Java name: what plug-ins are configured with."""
+        """Return the final values by Java name, as passed to the plug-ins' ``configure``."""
         return {name: getattr(self, _attribute(name)) for name in KEYS}
 
     @classmethod
     def from_mapping(
         cls, settings: Mapping[str, Any], *, defaults_of: str = NEWEST, number: int = 1
     ) -> ProducerConfig:
-        """Validate settings by Java name; ``number`` is this producer's, for a client.id of its own.
+        """Validate settings by Java name. ``number`` makes a generated client.id unique.
 
-        Raises ConfigException, or UsageError for an unknown name, with one sentence.
+        Raise ConfigException, or UsageError for an unknown name, with one sentence.
         """
         values = read_settings(settings, defaults_of=defaults_of, number=number)
         if values["transactional.id"] is not None:
-            raise ConfigException("transactional.id cannot be set: transactions are not there yet")
+            raise ConfigException("transactional.id cannot be set: transactions are not supported yet")
         renamed = {_attribute(name): value for name, value in values.items()}
         return cls(**{field.name: renamed[field.name] for field in fields(cls)})
 
@@ -129,7 +130,7 @@ def _attribute(name: str) -> str:
 
 
 def read_settings(given: Mapping[str, Any], *, defaults_of: str = NEWEST, number: int = 1) -> dict[str, Any]:
-    """All values by Java name, with every rule between them settled; errors: as ``ProducerConfig.from_mapping``."""
+    """Return all values by Java name, after all rules. Raises the same errors as ``ProducerConfig.from_mapping``."""
     release = release_of(defaults_of)
     values = read_keys("producer", KEYS, CHANGES, given, release, ABSENT)
     refuse_repeated(given, ("bootstrap.servers", "interceptor.classes", "metric.reporters"), release)
@@ -170,7 +171,7 @@ KEYS: Mapping[str, Key] = {
     "transaction.timeout.ms": Key(60_000, integer(0)),
 }
 
-#: What a release changed: (setting, since, default). What is not here never changed since 2.0.
+#: Changed defaults: (setting, since, default). The other defaults have not changed since 2.0.
 CHANGES = (
     *CLIENT_CHANGES,
     Change("retries", (2, 0), 0),
@@ -185,25 +186,26 @@ CHANGES = (
     Change("partitioner.adaptive.partitioning.enable", (3, 3), True),  # KIP-794
 )
 
-#: Settings of the Java client that have no meaning here, and why.
+#: Settings of the Java client that are not supported here, and why.
 ABSENT: Mapping[str, str] = {
-    "ssl.": "the reference client speaks no TLS",
+    "ssl.": "the reference client does not support TLS",
     "sasl.": "the only SASL mechanism is PLAIN, with sasl.jaas.config",
-    "security.providers": "the reference client speaks no TLS",
+    "security.providers": "the reference client does not support TLS",
     "enable.metrics.push": "metrics are not pushed to the broker",
     "metrics.recording.level": "all metrics are recorded",
-    "transaction.two.phase.commit.enable": "transactions are not there yet",
+    "transaction.two.phase.commit.enable": "transactions are not supported yet",
 }
 
 
-# rules
+# Rules
 
 
 def _settle_idempotence(values: dict[str, Any], given: Mapping[str, Any], release: Release) -> None:
-    """CLI-CFG-01, -02: what was asked for and is contradicted is an error, a default gives way.
+    """CLI-CFG-01, -02: a conflict is an error if idempotence is explicit, and switches off default idempotence.
 
-    2.x: idempotence is off unless asked for (or needed by transactions), and then completes acks and retries itself.
-    3.x: a default gives way to all three. 4.x: too many requests in flight are an error even for the default.
+    * 2.x: idempotence is off unless set explicitly (or needed by transactions). It then sets acks and retries itself.
+    * 3.x: any of the three conflicts switches default idempotence off.
+    * 4.x: too many requests in flight are an error even with default idempotence.
     """
     if release < (3, 0):
         if "enable.idempotence" not in given and values["transactional.id"] is not None:
@@ -241,20 +243,20 @@ def _idempotence_conflicts(values: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _settle_transactions(values: Mapping[str, Any]) -> None:
-    """CLI-CFG-03: also where idempotence had to give way."""
+    """CLI-CFG-03: transactions need idempotence, even if a conflict switched it off."""
     if values["transactional.id"] is not None and not values["enable.idempotence"]:
         raise ConfigException("transactional.id requires enable.idempotence")
 
 
 def _settle_client_id(values: dict[str, Any], given: Mapping[str, Any], number: int) -> None:
-    """CLI-CFG-03: a name of its own for a producer that was given none."""
+    """CLI-CFG-03: generate a unique client.id if none is given."""
     if "client.id" not in given:
         transactional_id = values["transactional.id"]
         values["client.id"] = f"producer-{number if transactional_id is None else transactional_id}"
 
 
 def _settle_delivery_timeout(values: dict[str, Any], given: Mapping[str, Any]) -> None:
-    """PRD-EXP-04: an explicit delivery.timeout.ms that is too short is an error, the default is raised."""
+    """PRD-EXP-04: an explicit delivery.timeout.ms that is too short is an error. The default is raised."""
     least = min(values["linger.ms"] + values["request.timeout.ms"], INT32_MAX)
     if values["delivery.timeout.ms"] >= least:
         return

@@ -1,1 +1,1 @@
-"""What the client knows of topics, partitions and leaders."""
+"""The client's metadata: topics, partitions and leaders."""

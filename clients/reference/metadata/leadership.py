@@ -1,4 +1,4 @@
-"""What a Produce response says about leaders: a refusal may name the new one (KIP-951, MET-09)."""
+"""Leader changes in Produce responses: an error response may name the new leader (KIP-951, MET-09)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _TELL_THE_LEADER = ("NOT_LEADER_OR_FOLLOWER", "FENCED_LEADER_EPOCH")
 
 
 class Leadership:
-    """Hands on to ``metadata`` what the brokers tell beside the result."""
+    """Passes the leaders that brokers report in Produce responses on to ``metadata``."""
 
     def __init__(self, metadata: Metadata) -> None:
         self._metadata = metadata
@@ -21,7 +21,7 @@ class Leadership:
     def learn(
         self, answers: Mapping[TopicPartition, PartitionResponse], body: Message | None, now_ms: int
     ) -> None:
-        """The leaders that the refused partitions have now, and where they are; from Produce 10 on."""
+        """Adopt the new leaders of the rejected partitions, and their addresses. Brokers send them since Produce 10."""
         leaders = {
             partition: (answer.leader_id, answer.leader_epoch)
             for partition, answer in answers.items()

@@ -1,9 +1,9 @@
-"""Metadata: which topics are wanted, what is known of the cluster, and when to ask again.
+"""Metadata: which topics are needed, the known state of the cluster, and when to send the next request.
 
-Two version numbers keep requests and answers apart: a topic that is added after a request left cannot be served by
-that request's answer (MET-07). Three things space the questions: the age of the answer, failures in a row, and
-answers that told nothing new although an update was asked for (MET-01, -02, -03). Where nothing was learned for too
-long, or a broker says so, all is forgotten but the bootstrap servers (KIP-899, KIP-1102).
+Two version numbers match responses to topics: a topic that is added after a request was sent cannot be served by that
+request's response (MET-07). Three things determine the time between requests: the age of the metadata, consecutive
+failures, and responses without changes although an update was requested (MET-01, -02, -03). If no response arrives for
+too long, or a broker requires it, everything except the bootstrap servers is forgotten (KIP-899, KIP-1102).
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ from harness.wire.error_table import BY_NAME, KafkaError, error_for
 
 __all__ = ["Metadata", "MetadataQuestion", "PartitionMetadata", "TopicMetadata", "TopicPartition"]
 
-RELIABLE_EPOCHS_VERSION = 9  # older answers may name epochs of a reassignment that is not over (KAFKA-9212)
+RELIABLE_EPOCHS_VERSION = 9  # older responses may contain epochs of an unfinished reassignment (KAFKA-9212)
 _REBOOTSTRAP_REQUIRED = BY_NAME["REBOOTSTRAP_REQUIRED"]
 
 
 @dataclass(frozen=True, slots=True)
 class MetadataQuestion:
-    """What one Metadata request asks, and which wishes its answer may satisfy."""
+    """What one Metadata request asks for, and the request version that its response satisfies."""
 
     topics: tuple[str, ...]
     partial: bool
@@ -52,10 +52,10 @@ class MetadataQuestion:
 class Metadata:
     """The producer's view of the cluster (Metadata and ProducerMetadata in Java).
 
-    ``on_cluster_id`` is called after every answer with the cluster's id (KIP-78).
+    ``on_cluster_id`` is called with the cluster's id after every successful response (KIP-78).
     """
 
-    leader_epochs: type[LeaderEpochs] = LeaderEpochs  # a variant of the client swaps it
+    leader_epochs: type[LeaderEpochs] = LeaderEpochs  # a variant of the client replaces it
 
     def __init__(self, config: ProducerConfig, jitter: Jitter, trace: Trace) -> None:
         self._config = config
@@ -71,7 +71,7 @@ class Metadata:
         self.on_cluster_id: Callable[[str | None], None] = lambda cluster_id: None
         self.update_version = 0
         self.is_asking = False
-        self._idle_at_ms: dict[str, int] = {}  # every wanted topic, and when it will have been idle too long
+        self._idle_at_ms: dict[str, int] = {}  # every topic in use, and when it expires without use
         self._new_topics: set[str] = set()
         self._epochs = self.leader_epochs()
         self._led_by: dict[int, list[TopicPartition]] = {}
@@ -87,10 +87,10 @@ class Metadata:
         self._attempt_began_ms: int | None = None
         self._rebootstrap_required = False
 
-    # what is wanted
+    # Requested topics and updates
 
     def add(self, topic: str, now_ms: int) -> None:
-        """The application uses a topic; a new one is asked for at once, whatever the backoff."""
+        """Record that the application uses a topic. A new topic is requested at once, regardless of the backoff."""
         if topic not in self._idle_at_ms:
             self._new_topics.add(topic)
             self._request_version += 1
@@ -100,16 +100,16 @@ class Metadata:
         self._idle_at_ms[topic] = now_ms + self._config.metadata_max_idle_ms
 
     def request_update(self) -> None:
-        """Ask for everything again as soon as the backoff allows (MET-08)."""
+        """Request a full update as soon as the backoff allows (MET-08)."""
         self._need_full = True
 
     def request_update_for(self, topic: str) -> None:
-        """Somebody waits for a topic that the last answer did not have (MET-11, -12)."""
+        """Request an update for a topic that the last response lacked and a caller waits for (MET-11, -12)."""
         if topic not in self._new_topics:
             self.request_update()
 
     def next_update_ms(self) -> int:
-        """When the next question is due. That the answer is too old ends the wait for news (MET-03)."""
+        """Return when the next request is due. Expired metadata ends the delay after unchanged responses (MET-03)."""
         expires_ms, news_ms, due_ms = self._expires_ms, self._equivalent_until_ms, self._backoff_until_ms
         wanted_ms = 0 if self._need_full or self._need_partial else expires_ms
         if expires_ms < news_ms:
@@ -119,11 +119,11 @@ class Metadata:
         return news_ms if news_ms > due_ms else due_ms
 
     def is_update_due(self, now_ms: int) -> bool:
-        """Should a question leave before anything else does?"""
+        """Return whether a Metadata request should be sent before any other request."""
         return not self.is_asking and self.next_update_ms() <= now_ms
 
     def next_question(self, now_ms: int) -> MetadataQuestion:
-        """New topics alone while nothing else is due (KIP-526), else everything that is still in use (MET-10)."""
+        """Return the next request: new topics only, if nothing else is due (KIP-526), or all topics in use (MET-10)."""
         partial = self._need_partial and not self._need_full and now_ms < self._expires_ms
         if not partial:
             self._forget_idle_topics(now_ms)
@@ -136,10 +136,10 @@ class Metadata:
             if topic not in self._new_topics:
                 del self._idle_at_ms[topic]
 
-    # what came back
+    # Responses
 
     def failed(self, now_ms: int, reason: str) -> None:
-        """A question without an answer: the next one waits longer (MET-02)."""
+        """Record a failed request. The next one waits longer (MET-02)."""
         self.is_asking = False
         self._backoff_until_ms = now_ms + self._backoff.delay_ms(self._failures)
         self._equivalent_answers = self._equivalent_until_ms = 0
@@ -147,11 +147,11 @@ class Metadata:
         self._trace(MetadataFailed(at_ms=now_ms, attempts=self._failures, reason=reason))
 
     def update(self, question: MetadataQuestion, body: Message, now_ms: int) -> None:
-        """Take an answer over; one without brokers is a failure and wipes nothing (MET-06)."""
+        """Apply a response. One without brokers counts as a failure and removes nothing (MET-06)."""
         refusal = error_for(int(getattr(body, "error_code", 0)))
         if refusal.code or not body.brokers:
             self._rebootstrap_required |= refusal.code == _REBOOTSTRAP_REQUIRED.code
-            self.failed(now_ms, refusal.name if refusal.code else "the answer names no broker")
+            self.failed(now_ms, refusal.name if refusal.code else "the response contains no brokers")
             return
         self._answered(question, now_ms)
         self.nodes = {
@@ -179,7 +179,7 @@ class Metadata:
         self._fatal_error = self._attempt_began_ms = None
 
     def _space_questions(self, changed: bool, now_ms: int) -> None:
-        """The next wish for all waits a little; longer and longer where answers tell nothing new (MET-03)."""
+        """Delay the next requested update, increasingly if responses bring no changes (MET-03)."""
         self._equivalent_answers = 0 if changed else self._equivalent_answers + 1
         if not self._need_partial:
             self._backoff_until_ms = now_ms + self._backoff.delay_ms(0)
@@ -187,7 +187,7 @@ class Metadata:
                 self._equivalent_until_ms = now_ms + self._backoff.delay_ms(self._equivalent_answers - 1)
 
     def _update_topics(self, question: MetadataQuestion, body: Message) -> bool:
-        """Replace (or, for a partial answer, add) topics; tells whether any leadership is news."""
+        """Replace the topics (or add them, for a partial response). Return whether any topic has changed."""
         before = self.topics
         topics = dict(before) if question.partial else {}
         errors = dict(self.topic_errors) if question.partial else {}
@@ -228,10 +228,10 @@ class Metadata:
     def update_partition_leadership(
         self, leaders: Mapping[TopicPartition, tuple[int, int]], nodes: Iterable[Node], now_ms: int
     ) -> set[TopicPartition]:
-        """Adopt newer leaders, as (node id, epoch), that another answer told; gives the partitions that moved.
+        """Adopt newer leaders from another kind of response, and return the partitions whose leader changed.
 
-        ``nodes`` are the brokers that came along. Ignored are partitions that are not known, epochs that are not
-        newer, and leaders without an address (MET-09, KIP-951).
+        ``leaders`` are (node id, epoch) pairs. ``nodes`` are the brokers in the same response. Unknown partitions,
+        epochs that are not newer, and leaders without an address are ignored (MET-09, KIP-951).
         """
         told = self.nodes | {node.id: node for node in nodes}
         moved: dict[TopicPartition, PartitionMetadata] = {}
@@ -252,35 +252,35 @@ class Metadata:
             self._led_by = self._by_leader()
         return set(moved)
 
-    # what cannot be repaired by asking again
+    # Fatal errors
 
     def fail(self, error: SendError) -> None:
-        """A fatal error: the next who waits for metadata is to have it (MET-16)."""
+        """Store a fatal error for the next caller that waits for metadata (MET-16)."""
         self._fatal_error = error
 
     def take_fatal_error(self) -> SendError | None:
-        """The fatal error, once: who takes it must raise it. A good answer forgets it."""
+        """Return and clear the fatal error. The caller must raise it. A successful response clears it too."""
         error, self._fatal_error = self._fatal_error, None
         return error
 
-    # beginning again
+    # Rebootstrap
 
     def bootstrap(self, nodes: Iterable[Node]) -> None:
-        """Replace the bootstrap servers, and begin from them."""
+        """Replace the bootstrap servers, and start from them."""
         self._bootstrap = self.nodes = {node.id: node for node in nodes}
 
     @property
     def is_bootstrap(self) -> bool:
-        """Is nothing known but the bootstrap servers?"""
+        """Whether only the bootstrap servers are known."""
         return self.nodes is self._bootstrap
 
     def attempt_begins(self, now_ms: int) -> None:
-        """An update is due and being tried; from the first such moment the rebootstrap trigger counts."""
+        """Record an attempt to update. The rebootstrap trigger counts from the first one since the last success."""
         if self._attempt_began_ms is None:
             self._attempt_began_ms = now_ms
 
     def rebootstrap_at_ms(self) -> int | None:
-        """The first millisecond at which to begin again from the bootstrap servers, if any (NET-CON-15)."""
+        """Return the first millisecond at which to rebootstrap, or None if none is scheduled (NET-CON-15)."""
         if self._config.metadata_recovery_strategy != "rebootstrap":
             return None
         if self._rebootstrap_required:
@@ -290,7 +290,7 @@ class Metadata:
         return None if began_ms is None else began_ms + trigger_ms + 1
 
     def rebootstrap(self, now_ms: int, reason: str) -> None:
-        """Forget the cluster: only the bootstrap servers are known, and everything is to be asked."""
+        """Forget the cluster. Only the bootstrap servers remain known, and a full update is due."""
         self.nodes = self._bootstrap
         self.topics, self.topic_errors, self._led_by = {}, {}, {}
         self.cluster_id = self.controller_id = None
@@ -302,12 +302,12 @@ class Metadata:
         self._trace(Rebootstrapped(at_ms=now_ms, reason=reason))
 
     def rebootstrap_reason(self) -> str:
-        """Why ``rebootstrap`` is due, for the trace (KIP-899, KIP-1102)."""
+        """Return why ``rebootstrap`` is due, for the trace (KIP-899, KIP-1102)."""
         if self._rebootstrap_required:
             return f"a broker answered {_REBOOTSTRAP_REQUIRED.name}"
         return f"no metadata for {self._config.metadata_recovery_rebootstrap_trigger_ms} ms"
 
-    # what is known
+    # Queries
 
     def _by_leader(self) -> dict[int, list[TopicPartition]]:
         led_by: dict[int, list[TopicPartition]] = {}
@@ -320,7 +320,7 @@ class Metadata:
         return led_by
 
     def current_leader(self, partition: TopicPartition) -> PartitionMetadata:
-        """Leader and epoch as far as known; a leader without an address is none."""
+        """Return the known leader and epoch. The leader is None if it is unknown or has no address."""
         known = self.topics.get(partition[0])
         found = known.partitions.get(partition[1]) if known else None
         if found is None:
@@ -328,16 +328,16 @@ class Metadata:
         return found if found.leader in self.nodes else PartitionMetadata(None, found.epoch)
 
     def leader_of(self, partition: TopicPartition) -> int | None:
-        """The node id of a partition's leader, if the node's address is known too."""
+        """Return the node id of a partition's leader, or None if the leader or its address is unknown."""
         known = self.topics.get(partition[0])
         found = known.partitions.get(partition[1]) if known else None
         return found.leader if found and found.leader in self.nodes else None
 
     def partitions_led_by(self, node_id: int) -> list[TopicPartition]:
-        """Sorted; empty where the node leads nothing or is not known. Not the caller's to change."""
+        """Return a node's partitions, sorted. Empty if the node leads none or is unknown. Do not modify the list."""
         return self._led_by.get(node_id, [])
 
     def topic_id(self, topic: str) -> UUID | None:
-        """None where the topic is not known, or its cluster told no id."""
+        """Return a topic's id, or None if the topic is unknown or the cluster did not report an id."""
         known = self.topics.get(topic)
         return known.topic_id if known else None

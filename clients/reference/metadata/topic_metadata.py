@@ -1,4 +1,4 @@
-"""What is known of topics, and which news about a partition's leader is believed."""
+"""The metadata of topics, and which reports of a partition's leader are accepted."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ NO_EPOCH = -1
 
 @dataclass(frozen=True, slots=True)
 class PartitionMetadata:
-    """Who leads a partition since which epoch; ``leader`` is None while nobody is known to, ``epoch`` -1 if unknown."""
+    """The leader of a partition and its epoch. ``leader`` is None and ``epoch`` is -1 if unknown."""
 
     leader: int | None
     epoch: int
@@ -22,7 +22,7 @@ class PartitionMetadata:
 
 @dataclass(frozen=True, slots=True)
 class TopicMetadata:
-    """A topic's partitions by index; ``available`` are those with a leader, in order."""
+    """A topic's partitions by index. ``available`` are those with a leader, in order."""
 
     topic_id: UUID | None
     partitions: Mapping[int, PartitionMetadata]
@@ -30,21 +30,22 @@ class TopicMetadata:
 
     @classmethod
     def of(cls, topic_id: UUID | None, partitions: Mapping[int, PartitionMetadata]) -> TopicMetadata:
-        """With ``available`` worked out from the leaders."""
+        """Return a TopicMetadata whose ``available`` is derived from the leaders."""
         available = sorted(index for index, known in partitions.items() if known.leader is not None)
         return cls(topic_id, partitions, tuple(available))
 
 
 class LeaderEpochs:
-    """The newest leader epoch seen of every partition, whoever told it (lastSeenLeaderEpochs in Java)."""
+    """The newest leader epoch seen for every partition, from any response (lastSeenLeaderEpochs in Java)."""
 
     def __init__(self) -> None:
         self._seen: dict[TopicPartition, tuple[UUID | None, int]] = {}
 
     def believes(self, partition: TopicPartition, topic_id: UUID | None, epoch: int) -> bool:
-        """Take an epoch over, unless it is older: a broker may lag behind another (MET-04).
+        """Store an epoch unless it is older than the known one (MET-04). Return whether it was stored.
 
-        A topic that was created anew begins anew (MET-05), and without an epoch there is nothing to compare.
+        An older epoch comes from a broker that lags. Epochs of a recreated topic start again (MET-05). Without an
+        epoch there is nothing to compare.
         """
         seen = self._seen.get(partition)
         if seen and seen[0] == topic_id and NO_EPOCH < epoch < seen[1]:
@@ -53,7 +54,7 @@ class LeaderEpochs:
         return True
 
     def newest(self, partition: TopicPartition) -> int:
-        """NO_EPOCH where none was told."""
+        """Return the newest epoch, or NO_EPOCH if none is known."""
         return self._seen.get(partition, (None, NO_EPOCH))[1]
 
     def retain(self, topics: Mapping[str, object]) -> None:

@@ -1,4 +1,4 @@
-"""What each node offers, and what follows from it: the walk from "connected" to "ready" (KIP-35, KIP-511)."""
+"""The API versions that each node offers, and how they are negotiated on a new connection (KIP-35, KIP-511)."""
 
 from __future__ import annotations
 
@@ -14,35 +14,35 @@ _UNSUPPORTED_VERSION = BY_NAME["UNSUPPORTED_VERSION"].code
 
 
 class ApiVersions:
-    """The versions that the nodes offer, by node id; a lost connection forgets them."""
+    """The versions that the nodes offer, by node id. They are forgotten when a connection is lost."""
 
     def __init__(self) -> None:
         self._offered: dict[int, Offered] = {}
 
     def learn(self, node_id: int, offered: Offered) -> None:
-        """Take over what a connection's ApiVersions response offers, in place of what the one before did."""
+        """Store what a connection's ApiVersions response offers. It replaces what the previous connection's did."""
         self._offered[node_id] = offered
 
     def forget(self, node_id: int) -> None:
-        """The node may come back as another version; one that offered nothing is fine too."""
+        """Forget the node's versions, as it may return with another release. A node without versions is allowed."""
         self._offered.pop(node_id, None)
 
     def version_for(self, request: ClientRequest) -> int:
-        """The version to speak; raises UnsupportedVersion where there is none in common (NET-CON-04)."""
+        """Return the version to use for a request. Raise UnsupportedVersion if there is none in common (NET-CON-04)."""
         offered = self._offered[request.node_id]
         return negotiate(request.api, offered, request.lowest, request.highest)
 
 
 def offered_by(body: Message) -> Offered:
-    """API key to the lowest and the highest version of an ApiVersions response."""
+    """Return the lowest and the highest version per API key of an ApiVersions response."""
     return {api.api_key: (api.min_version, api.max_version) for api in body.api_keys}
 
 
 def version_to_ask_instead(asked: int, body: Message) -> int | None:
-    """The lower version at which to ask once more, None where the answer stands (NET-CON-02).
+    """Return the lower version for another ApiVersions request, or None if the response is final (NET-CON-02).
 
-    A broker that does not know the version asked for may name its highest; the next question is always lower, so
-    that a broker that contradicts itself ends the walk too.
+    A broker that does not support the requested version may name its highest. The next request always has a lower
+    version, so the exchange also ends with a broker that contradicts itself.
     """
     if int(body.error_code) != _UNSUPPORTED_VERSION or asked == 0:
         return None
@@ -50,6 +50,6 @@ def version_to_ask_instead(asked: int, body: Message) -> int | None:
 
 
 def refusal(body: Message) -> str | None:
-    """The error of an answer that cannot be used (NET-CON-03)."""
+    """Describe the error of an unusable response, or return None if there is no error (NET-CON-03)."""
     error = error_for(int(body.error_code))
     return f"ApiVersions answered with {error.name}" if error.code else None

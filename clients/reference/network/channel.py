@@ -1,8 +1,9 @@
-"""Channel: one connection without its socket, the framing and staging that every transport shares.
+"""Channel: one connection without its socket. Every transport shares its framing and buffering.
 
-A transport tells a channel what its bytes do (``established``, ``feed``, ``wrote``, ``end``), writes what ``outgoing``
-holds, and lets it ``report`` once a poll. With an authenticator the channel first lets that speak; only then is it
-connected, so that nobody above can tell a slow handshake from a slow connect (NET-CON-01).
+A transport reports what happens to a channel's bytes (``established``, ``feed``, ``wrote``, ``end``), writes what
+``outgoing`` holds, and calls ``report`` once per poll. With an authenticator, the channel completes authentication
+first and counts as connected only then. The layers above cannot distinguish a slow handshake from a slow connect
+(NET-CON-01).
 """
 
 from __future__ import annotations
@@ -16,24 +17,24 @@ from harness.wire.frames import FrameReader
 
 
 class AuthenticationFailedError(Exception):
-    """The credentials, or the mechanism, were refused: one sentence for the application."""
+    """The broker refused the credentials or the mechanism. The message is one sentence for the application."""
 
 
 class Authenticator(Protocol):
-    """An exchange of frames before the connection is anybody's."""
+    """An exchange of frames that precedes all requests of a connection."""
 
     def start(self) -> bytes:
-        """The first frame to write."""
+        """Return the first frame to write."""
 
     def answer(self, payload: bytes) -> bytes | None:
-        """The next frame, or None once it is done.
+        """Return the next frame, or None if authentication is complete.
 
-        Raises AuthenticationFailedError for a refusal, and for what is no answer.
+        Raise AuthenticationFailedError if the broker refuses or the response is invalid.
         """
 
 
 class Channel:
-    """One connection of ``node_id``; ``outgoing`` is what is left of the frame that is being written."""
+    """One connection of ``node_id``. ``outgoing`` is the unwritten rest of the current frame."""
 
     def __init__(self, node_id: int, authenticator: Authenticator | None = None) -> None:
         self.node_id = node_id
@@ -47,10 +48,10 @@ class Channel:
         self._tell_connected = False
         self._tell_sent = False
 
-    # what the transport tells
+    # Called by the transport
 
     def established(self) -> None:
-        """The bytes can flow: connected, or the first word of the authenticator."""
+        """Record that the transport is connected: the channel is ready, or authentication starts."""
         if self._authenticator is None:
             self._ready()
         else:
@@ -58,13 +59,13 @@ class Channel:
             self.outgoing = memoryview(self._authenticator.start())
 
     def wrote(self, count_bytes: int) -> None:
-        """That many bytes of ``outgoing`` are with the network."""
+        """Record that ``count_bytes`` bytes of ``outgoing`` were passed to the network."""
         assert self.outgoing is not None
         self.outgoing = self.outgoing[count_bytes:] or None
         self._tell_sent |= self.outgoing is None and self.state is ChannelState.READY
 
     def feed(self, data: bytes) -> None:
-        """Bytes were read, in whatever pieces; a size that cannot be ends the channel (NET-INF-10)."""
+        """Process bytes that were read, in pieces of any size. An invalid frame size ends the channel (NET-INF-10)."""
         self._reader.feed(data)
         try:
             while not self.ended and (frame := self._reader.next_frame()) is not None:
@@ -76,36 +77,36 @@ class Channel:
             self.end(str(error), ChannelState.INVALID_RECEIVE)
 
     def end(self, detail: str, state: ChannelState | None = None) -> None:
-        """Nothing more will be read or written; ``state`` where it is not simply how far the channel had come."""
+        """End the channel: no more reads or writes. ``state`` defaults to the channel's current state."""
         self.ended = self.ended or Disconnection(state or self.state, detail)
 
-    # what the client asks
+    # Called by the client
 
     def send(self, data: bytes) -> None:
-        """Begin to write one whole frame; raises ValueError while the one before is under way."""
+        """Start to write one whole frame. Raise ValueError if the previous frame is still being written."""
         if self.outgoing is not None:
-            raise ValueError(f"node {self.node_id} is still writing the frame before")
+            raise ValueError(f"node {self.node_id} is still writing the previous frame")
         self.outgoing = memoryview(data)
 
     def take_sent(self) -> bool:
-        """Is the frame written whole, and nobody was told? Then ``report`` will not tell it."""
+        """Return whether a whole frame was written and not yet reported. ``report`` then does not report it."""
         sent, self._tell_sent = self._tell_sent, False
         return sent
 
     @property
     def wants_to_read(self) -> bool:
-        """False while muted, and for good once it has ended."""
+        """Whether the transport should read. False while muted, and after the channel has ended."""
         return not self.is_muted and self.ended is None
 
     @property
     def has_news(self) -> bool:
-        """Has ``report`` something to say?"""
+        """Whether ``report`` has something to report."""
         if self._tell_sent or self._tell_connected:
             return True
         return not self.is_muted if self._frames else self.ended is not None
 
     def report(self, polled: Polled) -> None:
-        """What a poll tells: at most one frame, and the end only behind the last one (NET-INF-09)."""
+        """Add the channel's events to ``polled``: at most one frame, and the end only after the last (NET-INF-09)."""
         if self._tell_sent:
             polled.completed_sends.append(self.node_id)
         if self._tell_connected:

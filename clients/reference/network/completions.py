@@ -1,4 +1,4 @@
-"""Ends of requests that are still to be told, each once (NET-INF-06, -08)."""
+"""Completed requests whose callbacks have yet to run, once each (NET-INF-06, -08)."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from harness.wire.apis import api_name
 
 
 class Completions:
-    """A ``queue`` of ends; callers are told by ``run``, never in the midst of what brought the end about."""
+    """A ``queue`` of completed requests. ``run`` calls the callbacks, never the code that completed the request."""
 
     def __init__(self, trace: Trace) -> None:
         self._trace = trace
         self.queue: deque[tuple[ClientRequest, ClientResponse]] = deque()
 
     def add(self, request: ClientRequest, response: ClientResponse) -> None:
-        """Queue an end; nobody is told before the next ``run``."""
+        """Queue a completed request. Its callback runs at the next ``run``."""
         self.queue.append((request, response))
 
     def run(self, now_ms: int) -> None:
-        """Tell the callers; one that raises is told of and stops nobody else (NET-INF-08)."""
+        """Call the callbacks. One that raises is traced and does not prevent the others (NET-INF-08)."""
         while self.queue:
             request, response = self.queue.popleft()
             try:

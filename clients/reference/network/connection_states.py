@@ -1,8 +1,9 @@
-"""ClusterConnectionStates: for each node, where its connection stands and when it may be used or tried again.
+"""ClusterConnectionStates: the state of each node's connection, and when it may be used or retried.
 
-The walk is DISCONNECTED -> CONNECTING -> CHECKING_API_VERSIONS -> READY (NET-CON-01). Two counters grow with
-failures: one spaces the attempts (KIP-144; only READY resets it, so a listener that accepts and closes is
-backed off like one that refuses, NET-CON-06), one widens the time that a connection may take to be made (KIP-601).
+The normal path is DISCONNECTED -> CONNECTING -> CHECKING_API_VERSIONS -> READY (NET-CON-01). Two counters grow with
+failures. One determines the reconnect backoff (KIP-144). Only READY resets it, so a listener that accepts and then
+closes is backed off like one that refuses (NET-CON-06). The other one determines the connection setup timeout
+(KIP-601).
 """
 
 from __future__ import annotations
@@ -29,9 +30,9 @@ from clients.reference.telemetry.trace import (
 class NodeConnection:
     """One node's connection.
 
-    ``can_connect_ms`` is the end of its backoff, ``setup_expires_ms`` the first millisecond at which its set-up took
-    too long, ``throttled_until_ms`` the end of the broker's throttling; ``failures`` spaces the attempts,
-    ``setup_failures`` widens the set-up.
+    ``can_connect_ms`` is the end of its backoff. ``setup_expires_ms`` is the first millisecond after its setup
+    timeout. ``throttled_until_ms`` is the end of the broker's throttling. ``failures`` determines the reconnect
+    backoff, ``setup_failures`` the setup timeout.
     """
 
     node: Node
@@ -47,19 +48,19 @@ class NodeConnection:
 
     @property
     def is_disconnected(self) -> bool:
-        """No connection and none on its way, be it after a refused authentication."""
+        """Whether the node is neither connected nor connecting. Includes a failed authentication."""
         state = self.state
         return state is ConnectionState.DISCONNECTED or state is ConnectionState.AUTHENTICATION_FAILED
 
     @property
     def is_connected(self) -> bool:
-        """Bytes can be exchanged: API versions are being asked for, or known."""
+        """Whether bytes can be exchanged: API versions have been requested, or are known."""
         state = self.state
         return state is ConnectionState.READY or state is ConnectionState.CHECKING_API_VERSIONS
 
 
 class ClusterConnectionStates:
-    """The connections by node id; every move goes through the CONNECTION table and is traced."""
+    """The connections by node id. Every transition goes through the CONNECTION table and is traced."""
 
     def __init__(self, config: ProducerConfig, resolve: Resolve, jitter: Jitter, trace: Trace) -> None:
         self._reconnect = ExponentialBackoff(
@@ -72,19 +73,19 @@ class ClusterConnectionStates:
         self._trace = trace
         self._nodes: dict[int, NodeConnection] = {}
 
-    # asking
+    # Queries
 
     def state(self, node_id: int) -> ConnectionState:
-        """DISCONNECTED too for a node that was never tried."""
+        """Return the node's state. DISCONNECTED if it was never tried."""
         connection = self._nodes.get(node_id)
         return connection.state if connection else CONNECTION.initial
 
     def known(self) -> list[int]:
-        """The ids of all nodes that were tried and not forgotten, whatever their state."""
+        """Return the ids of all nodes that were tried and not forgotten, whatever their state."""
         return list(self._nodes)
 
     def is_ready(self, node_id: int, now_ms: int) -> bool:
-        """READY, and not throttled (NET-CON-12)."""
+        """Return whether the node is READY and not throttled (NET-CON-12)."""
         connection = self._nodes.get(node_id)
         return (
             connection is not None
@@ -93,22 +94,22 @@ class ClusterConnectionStates:
         )
 
     def is_disconnected(self, node_id: int) -> bool:
-        """True too for a node that was never tried."""
+        """Return whether the node is disconnected. True if it was never tried."""
         connection = self._nodes.get(node_id)
         return connection is None or connection.is_disconnected
 
     def is_preparing(self, node_id: int) -> bool:
-        """On the way to READY."""
+        """Return whether the node is connecting or checking API versions."""
         state = self.state(node_id)
         return state is ConnectionState.CONNECTING or state is ConnectionState.CHECKING_API_VERSIONS
 
     def authentication_error(self, node_id: int) -> AuthenticationError | None:
-        """Why the node refused the credentials; kept until it is READY (NET-CON-11)."""
+        """Return why the node refused the credentials. The error is kept until the node is READY (NET-CON-11)."""
         connection = self._nodes.get(node_id)
         return connection.authentication_error if connection else None
 
     def can_connect(self, node: Node, now_ms: int) -> bool:
-        """May an attempt begin? A node at a new address need not wait for the old one's backoff (NET-CON-10)."""
+        """Return whether an attempt may start. A node at a new address ignores the old backoff (NET-CON-10)."""
         connection = self._nodes.get(node.id)
         if connection is None:
             return True
@@ -116,9 +117,10 @@ class ClusterConnectionStates:
         return connection.is_disconnected and (moved or now_ms >= connection.can_connect_ms)
 
     def usable_at_ms(self, node_id: int, now_ms: int) -> int | None:
-        """When time alone will change what can be done with a node: the end of its backoff or of its throttling.
+        """Return when the node's backoff or throttling ends, or None if only a network event can change its state.
 
-        None where only the network can: while it is connected, or being connected.
+        None applies while the node is connecting, or connected and not throttled. The result is 0 for a node that was
+        never tried.
         """
         connection = self._nodes.get(node_id)
         if connection is None:
@@ -129,22 +131,22 @@ class ClusterConnectionStates:
         return connection.throttled_until_ms if throttled else None
 
     def last_attempt_ms(self, node_id: int) -> int:
-        """When its last attempt began, or its connection ended if that was later; -1 if it was never tried."""
+        """Return when its last attempt started, or its connection ended if that was later. -1 if it was never tried."""
         connection = self._nodes.get(node_id)
         return connection.last_attempt_ms if connection else -1
 
     def setup_expiries(self) -> Iterator[tuple[int, int]]:
-        """(node id, first millisecond at which its set-up took too long) of all nodes being connected."""
+        """Yield (node id, first millisecond after the setup timeout) for each node in CONNECTING."""
         for node_id, connection in self._nodes.items():
             if connection.state is ConnectionState.CONNECTING:
                 yield node_id, connection.setup_expires_ms
 
-    # moving
+    # Transitions
 
     def connecting(self, node: Node, now_ms: int) -> Address | None:
-        """An attempt begins, at the address that is given back; None where the host's name is unknown.
+        """Start a connection attempt and return its address, or None if the host's name is unknown.
 
-        A node at a new address has no past (NET-CON-10).
+        A node at a new address starts without the old one's failures (NET-CON-10).
         """
         connection = self._nodes.get(node.id)
         if connection is None or connection.node != node:
@@ -167,24 +169,24 @@ class ClusterConnectionStates:
         return address
 
     def checking_api_versions(self, node_id: int, now_ms: int) -> None:
-        """The connection is made: its set-up limit is no longer widened, but the backoff stays (NET-CON-06)."""
+        """Record that the connection is established. Reset the setup timeout, but not the backoff (NET-CON-06)."""
         connection = self._nodes[node_id]
         self._move(connection, ConnectionEvent.CONNECTED, now_ms)
         connection.setup_failures = 0
 
     def lower_api_versions(self, node_id: int, now_ms: int) -> None:
-        """The API versions are asked for once more, at a lower version (NET-CON-02)."""
+        """Record that the API versions are requested again, at a lower version (NET-CON-02)."""
         self._move(self._nodes[node_id], ConnectionEvent.LOWER_API_VERSIONS, now_ms)
 
     def ready(self, node_id: int, now_ms: int) -> None:
-        """The API versions are known: failures and a refused authentication are forgotten (NET-CON-06, -11)."""
+        """Record that the API versions are known. Reset failures and the authentication error (NET-CON-06, -11)."""
         connection = self._nodes[node_id]
         self._move(connection, ConnectionEvent.API_VERSIONS, now_ms)
         connection.failures = 0
         connection.authentication_error = None
 
     def throttle(self, node_id: int, throttle_ms: int, now_ms: int) -> None:
-        """The broker wants to be left alone; an earlier, longer wish stands (NET-CON-12)."""
+        """Throttle the node. A longer throttling that is already in effect still applies (NET-CON-12)."""
         connection = self._nodes[node_id]
         connection.throttled_until_ms = max(connection.throttled_until_ms, now_ms + throttle_ms)
         self._trace(
@@ -194,7 +196,7 @@ class ClusterConnectionStates:
         )
 
     def disconnected(self, node_id: int, now_ms: int, why: str) -> None:
-        """A connection ended, in whatever state: the next attempt waits (NET-CON-05, -07)."""
+        """Record that a connection ended, in any connected or connecting state. Start its backoff (NET-CON-05, -07)."""
         connection = self._nodes[node_id]
         if connection.is_connected:
             connection.addresses.forget()
@@ -206,14 +208,17 @@ class ClusterConnectionStates:
         self._back_off(connection, now_ms)
 
     def authentication_failed(self, node_id: int, error: AuthenticationError, now_ms: int) -> None:
-        """The connection that just ended was refused: one more failure, and what to tell callers (NET-CON-11)."""
+        """Record that authentication failed on the connection that just ended: one more failure (NET-CON-11).
+
+        ``error`` is kept for the callers.
+        """
         connection = self._nodes[node_id]
         self._move(connection, ConnectionEvent.AUTHENTICATION_FAILED, now_ms, str(error))
         connection.authentication_error = error
         self._back_off(connection, now_ms)
 
     def forget(self, node_id: int, now_ms: int) -> None:
-        """As if the node had never been known (NET-INF-07)."""
+        """Forget the node, as if it had never been known (NET-INF-07)."""
         connection = self._nodes.pop(node_id, None)
         if connection is not None:
             self._move(connection, ConnectionEvent.FORGET, now_ms)

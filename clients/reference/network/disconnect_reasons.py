@@ -1,4 +1,4 @@
-"""Why connections end, in words: those that end by themselves and those that the client ends."""
+"""The reasons for the end of a connection, in words: for connections that fail and those that the client closes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from clients.reference.ports import ChannelState, Disconnection
 
 
 class LocalEnd(Enum):
-    """Why the client itself ended a connection, beside the ChannelStates of those that ended by themselves."""
+    """Why the client itself closed a connection. ChannelState covers the connections that it did not close."""
 
     LOCAL_CLOSE = "LOCAL_CLOSE"
     EXPIRED = "EXPIRED"
@@ -26,6 +26,6 @@ _HINTS: Mapping[ChannelState, str] = {
 
 
 def explained(disconnection: Disconnection) -> str:
-    """The transport's sentence, behind what it usually means."""
+    """Return the transport's sentence, preceded by its usual meaning."""
     hint = _HINTS.get(disconnection.state)
     return f"{hint}: {disconnection.detail}" if hint else disconnection.detail

@@ -1,7 +1,7 @@
-"""Connections that nothing happens on are closed by the client before the broker does it (NET-CON-14).
+"""The client closes idle connections before the broker does (NET-CON-14).
 
-Java's Selector does this with its own clock; here it belongs to the core, which alone knows the time and what is
-still awaited: a connection with a request in flight is not idle, however long the answer takes.
+Java's Selector does this with its own clock. Here it belongs to the core, because only the core knows the time and the
+outstanding requests. A connection with a request in flight is not idle, however long the response takes.
 """
 
 from __future__ import annotations
@@ -10,28 +10,28 @@ from collections.abc import Callable
 
 
 class IdleConnections:
-    """Which connection was used longest ago; a negative ``max_idle_ms`` keeps all for ever."""
+    """When each connection was last used. A negative ``max_idle_ms`` disables the limit."""
 
     def __init__(self, max_idle_ms: int) -> None:
         self._max_idle_ms = max_idle_ms
-        self._last_used_ms: dict[int, int] = {}  # oldest first
+        self._last_used_ms: dict[int, int] = {}  # least recently used first
 
     def used(self, node_id: int, now_ms: int) -> None:
-        """Something happened on the connection: it is the youngest now."""
+        """Record that the connection was used: it is now the most recently used one."""
         self._last_used_ms.pop(node_id, None)
         self._last_used_ms[node_id] = now_ms
 
     def forget(self, node_id: int) -> None:
-        """The connection is gone; there may have been none."""
+        """Forget a connection that was closed. Does nothing if there was none."""
         self._last_used_ms.pop(node_id, None)
 
     def expired(self, now_ms: int, is_busy: Callable[[int], bool]) -> int | None:
-        """The one to close now, the oldest: one a round, like Java."""
+        """Return the connection to close now, the least recently used one: one per round, as in Java."""
         node_id = self._oldest(is_busy)
         return node_id if node_id is not None and now_ms >= self._expires_ms(node_id) else None
 
     def next_expiry_ms(self, is_busy: Callable[[int], bool]) -> int | None:
-        """When ``expired`` will have one; None where all are busy or kept for ever."""
+        """Return when ``expired`` will next have one. None if all are busy or the limit is disabled."""
         node_id = self._oldest(is_busy)
         return None if node_id is None else self._expires_ms(node_id)
 

@@ -1,4 +1,4 @@
-"""Which broker to ask what any of them can answer (NET-CON-13)."""
+"""Selection of the broker for a request that any broker can answer (NET-CON-13)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from clients.reference.ports import Jitter, Node
 
 
 def starting_anywhere(nodes: Sequence[Node], jitter: Jitter) -> list[Node]:
-    """The nodes in their order, beginning with any of them: ties are not always the same node's."""
+    """Rotate the nodes by a random amount, so that ties do not always go to the same node."""
     if not nodes:
         return []
     start = int((jitter() + 1) / 2 * len(nodes)) % len(nodes)
@@ -20,9 +20,10 @@ def starting_anywhere(nodes: Sequence[Node], jitter: Jitter) -> list[Node]:
 def least_loaded(
     nodes: Sequence[Node], states: ClusterConnectionStates, in_flight: InFlightRequests, now_ms: int
 ) -> int | None:
-    """The ready node with the fewest requests in flight, else one being connected, else the one tried longest ago.
+    """Return the ready node with the fewest requests in flight, or else the best one to wait for or to connect to.
 
-    None where all are throttled, full, or in their backoff.
+    Without a ready node, it is a node that is connecting, or else the one tried longest ago. None if all are
+    throttled, full, or in their backoff.
     """
     sendable = [
         node.id for node in nodes if states.is_ready(node.id, now_ms) and in_flight.can_send_more(node.id)

@@ -1,4 +1,4 @@
-"""Who asks for Metadata, and when: one question at a time, to the least loaded node.
+"""When to send Metadata requests, and to which node: one at a time, to the least loaded node.
 
 ``NetworkClient.DefaultMetadataUpdater`` in Java.
 """
@@ -18,7 +18,7 @@ from harness.wire.error_table import BY_NAME
 
 
 class MetadataUpdater:
-    """Turns the wishes of ``metadata`` into requests of ``client``."""
+    """Sends the requests that ``metadata`` needs through ``client``."""
 
     def __init__(self, config: ProducerConfig, client: NetworkClient, metadata: Metadata) -> None:
         self._config = config
@@ -26,7 +26,10 @@ class MetadataUpdater:
         self._metadata = metadata
 
     def maybe_update(self, now_ms: int) -> int | None:
-        """Ask if it is time; gives the time to look again, None where only the network can bring news."""
+        """Send a Metadata request if one is due.
+
+        Return the time of the next check, or None if only a network event can change anything.
+        """
         if self._metadata.is_asking:
             return None
         due_ms = self._metadata.next_update_ms()
@@ -43,9 +46,9 @@ class MetadataUpdater:
         return None
 
     def _usable_node(self, now_ms: int) -> int | None:
-        """The least loaded node; if none can be used, begin again from the bootstrap servers (NET-CON-15).
+        """Return the least loaded node. If no node is usable, start again from the bootstrap servers (NET-CON-15).
 
-        A node that is connected and merely busy or throttled is no reason to forget the cluster.
+        A node that is connected and merely busy or throttled does not cause a rebootstrap.
         """
         node_id = self._client.least_loaded_node(now_ms)
         lost = node_id is None and not self._metadata.is_bootstrap and not self._client.has_ready_node()
@@ -70,12 +73,12 @@ class MetadataUpdater:
         )
 
     def _answered(self, question: MetadataQuestion, response: ClientResponse, now_ms: int) -> None:
-        """A version mismatch is fatal: no question will ever be answered (MET-16)."""
+        """Apply the response. A version mismatch is fatal, since no later request can succeed either (MET-16)."""
         if response.body is not None:
             self._metadata.update(question, response.body, now_ms)
             return
         if response.version_mismatch:
             error = BY_NAME["UNSUPPORTED_VERSION"]
-            what = f"no metadata can be had: {response.version_mismatch}"
+            what = f"metadata is unavailable: {response.version_mismatch}"
             self._metadata.fail(BrokerError(error, what, outcome=Outcome.FAIL))
         self._metadata.failed(now_ms, response.version_mismatch or "the connection was lost")

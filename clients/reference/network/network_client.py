@@ -1,10 +1,10 @@
-"""NetworkClient: requests to nodes, over connections that come and go.
+"""NetworkClient: sends requests to nodes, and establishes and replaces their connections.
 
-One ``poll`` is one round, always in the same order: requests that were given up between rounds, finished writes,
-responses, lost connections, an idle one, new connections, set-ups and requests that took too long, a new beginning
-from the bootstrap servers; the completion callbacks come last. A request that was accepted completes exactly once:
-with a body, as disconnected, or as unsupported by the broker. What arrives after the client gave up is never applied,
-because giving up closes the connection (NET-TMO-05).
+One ``poll`` is one round, always in the same order: requests that were aborted between rounds, finished writes,
+responses, lost connections, an idle connection, new connections, setups and requests that timed out, a rebootstrap.
+The completion callbacks run last. A request that was accepted completes exactly once: with a body, as disconnected, or
+as unsupported by the broker. A response that arrives after a timeout is never applied, because the timeout closes the
+connection (NET-TMO-05).
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ from harness.wire.versions import UnsupportedVersion
 
 
 def coordinator_node(node: Node) -> Node:
-    """``node`` under an id of its own, for a connection that is not shared with data (NET-CON-16)."""
+    """Return ``node`` under a separate id, for a connection that carries no data requests (NET-CON-16)."""
     return Node(INT32_MAX - node.id, node.host, node.port)
 
 
 class NetworkClient:
-    """Sends requests to nodes by id; ``metadata`` says where the nodes are, ``add_node`` where further ones are."""
+    """Sends requests to nodes by id. Nodes are known from ``metadata``, and from ``add_node``."""
 
-    # What a client is made of; a variant of it swaps one.
+    # The components of a client. A variant of the client replaces one.
     api_versions: type[ApiVersions] = ApiVersions
     completions: type[Completions] = Completions
     connection_states: type[ClusterConnectionStates] = ClusterConnectionStates
@@ -64,23 +64,23 @@ class NetworkClient:
         self._exchanges = self.exchanges(config, selector, self._in_flight, trace)
         self._aborted = self.completions(trace)
         self._completions = self.completions(trace)
-        # Before this moment nothing can have taken too long, so a round need not look; 0 where that is not known.
+        # No timeout can have expired before this time, so a round need not check. 0 if it is unknown.
         self._too_late_ms: int | None = 0
         if config.client_dns_lookup == "resolve_canonical_bootstrap_servers_only":
             metadata.bootstrap(every_address(config.bootstrap, selector.resolve))
 
-    # asking and sending
+    # Queries and sending
 
     def add_node(self, node: Node) -> None:
-        """Know a node that metadata does not, such as a second connection to a broker (NET-CON-16)."""
+        """Add a node that metadata does not know, such as a second connection to a broker (NET-CON-16)."""
         self._added_nodes[node.id] = node
 
     def node(self, node_id: int) -> Node | None:
-        """None where neither metadata nor ``add_node`` told of it; the added one goes before."""
+        """Return the node from ``add_node``, or else from metadata. None if neither has it."""
         return self._added_nodes.get(node_id) or self._metadata.nodes.get(node_id)
 
     def ready(self, node_id: int, now_ms: int) -> bool:
-        """Is the node ready for a request? If not, begin to connect where that is allowed."""
+        """Return whether the node is ready for a request. If not, start to connect if that is allowed."""
         if self.is_ready(node_id, now_ms):
             return True
         node = self.node(node_id)
@@ -89,39 +89,39 @@ class NetworkClient:
         return False
 
     def is_ready(self, node_id: int, now_ms: int) -> bool:
-        """May a caller send now? A Metadata request that is due goes first."""
+        """Return whether a caller may send now. A Metadata request that is due takes precedence."""
         return not self._metadata.is_update_due(now_ms) and self.can_send_request(node_id, now_ms)
 
     def can_send_request(self, node_id: int, now_ms: int) -> bool:
-        """READY, not throttled, and with room for one more request (NET-CON-12, NET-INF-03)."""
+        """Return whether the node is READY, not throttled, and has room for a request (NET-CON-12, NET-INF-03)."""
         return self._states.is_ready(node_id, now_ms) and self._in_flight.can_send_more(node_id)
 
     def has_ready_node(self) -> bool:
-        """Is any node of metadata connected and READY, be it busy or throttled?"""
+        """Return whether any node of metadata is READY, even if it is busy or throttled."""
         return any(self._states.state(node_id) is ConnectionState.READY for node_id in self._metadata.nodes)
 
     def connection_failed(self, node_id: int) -> bool:
-        """Was there a connection, or an attempt, that is over? (Java's connectionFailed)"""
+        """Return whether a connection or an attempt existed and has ended (connectionFailed in Java)."""
         return node_id in self._states.known() and self._states.is_disconnected(node_id)
 
     def authentication_error(self, node_id: int) -> AuthenticationError | None:
-        """Why the node refused the credentials; callers with a request for it fail with this (NET-CON-11)."""
+        """Return why the node refused the credentials. Requests that need this node fail with it (NET-CON-11)."""
         return self._states.authentication_error(node_id)
 
     def usable_at_ms(self, node_id: int, now_ms: int) -> int | None:
-        """When time alone will change what can be done with a node; None where only the network can."""
+        """Return when the node's backoff or throttling ends, or None if only a network event can change its state."""
         return self._states.usable_at_ms(node_id, now_ms)
 
     def next_usable_ms(self, now_ms: int) -> int | None:
-        """The first of all nodes' ``usable_at_ms``."""
+        """Return the earliest ``usable_at_ms`` of all nodes in metadata."""
         times = [self._states.usable_at_ms(node_id, now_ms) for node_id in self._metadata.nodes]
         return min((time for time in times if time is not None), default=None)
 
     def send(self, request: ClientRequest, now_ms: int) -> bool:
-        """Write a request to a ready node; False where broker and client have no version in common.
+        """Write a request to a ready node. Return False if broker and client have no version in common.
 
-        A node that is not ready is a defect of the caller (NET-INF-04). In either case the request completes
-        in a later round.
+        Sending to a node that is not ready raises IllegalStateError: it is a defect of the caller (NET-INF-04). In
+        either other case the request completes in a later round.
         """
         if not self.can_send_request(request.node_id, now_ms):
             raise IllegalStateError(f"node {request.node_id} is not ready for {api_name(request.api)}")
@@ -140,14 +140,14 @@ class NetworkClient:
             self._handle_completed_send(request.node_id)
 
     def least_loaded_node(self, now_ms: int) -> int | None:
-        """The best node for a request that any broker can answer; None where none can be used (NET-CON-13)."""
+        """Return the best node for a request that any broker can answer. None if no node is usable (NET-CON-13)."""
         nodes = starting_anywhere(list(self._metadata.nodes.values()), self._jitter)
         return least_loaded(nodes, self._states, self._in_flight, now_ms)
 
-    # the round
+    # The round
 
     def poll(self, now_ms: int) -> None:
-        """One round over what happened on the network and what took too long."""
+        """Run one round: process network events, then expired timeouts, then the completion callbacks."""
         if self._aborted.queue:
             self._aborted.run(now_ms)
         polled = self._selector.poll()
@@ -172,7 +172,7 @@ class NetworkClient:
             self._completions.run(now_ms)
 
     def next_deadline_ms(self) -> int | None:
-        """When the first thing will have taken too long; at once if a completion waits to be told."""
+        """Return when the first timeout expires, or 0 if a completion is waiting."""
         self._too_late_ms = earliest(
             self._in_flight.next_expiry_ms(),
             self._idle.next_expiry_ms(self._is_busy),
@@ -182,16 +182,16 @@ class NetworkClient:
         return 0 if self._aborted.queue or self._completions.queue else self._too_late_ms
 
     def disconnect(self, node_id: int, now_ms: int, why: str) -> None:
-        """Close a connection; its requests complete as disconnected, in the next round (NET-INF-07)."""
+        """Close a connection. Its requests complete as disconnected in the next round (NET-INF-07)."""
         if self._states.is_disconnected(node_id):
             return
         self._end_connection(node_id, now_ms, LocalEnd.LOCAL_CLOSE.value, why)
         self._cancel_in_flight(node_id, now_ms, self._aborted)
 
     def close_node(self, node_id: int, now_ms: int) -> None:
-        """Close a connection and forget the node; its requests are dropped without an answer (NET-INF-07).
+        """Close a connection and forget the node. Its requests are dropped without a completion (NET-INF-07).
 
-        Requests of the network layer itself still end as disconnected: whoever made them goes on.
+        The network layer's own requests still complete as disconnected, so that their senders can continue.
         """
         self._selector.close(node_id)
         self._api_versions.forget(node_id)
@@ -203,12 +203,12 @@ class NetworkClient:
                 self._aborted.add(lost.request, ClientResponse(None, disconnected=True))
 
     def close(self) -> None:
-        """Close every connection; what is in flight is dropped without an answer."""
+        """Close every connection. Requests in flight are dropped without a completion."""
         for node_id in self._states.known():
             self._selector.close(node_id)
             self._in_flight.clear(node_id)
 
-    # what a round is made of
+    # The parts of a round
 
     def _note_use(self, polled: Polled, now_ms: int) -> None:
         used = self._idle.used
@@ -227,7 +227,7 @@ class NetworkClient:
             self._completions.add(newest.request, ClientResponse(None))
 
     def _handle_received(self, node_id: int, payload: bytes, now_ms: int) -> None:
-        """A response, of the oldest request; one that does not fit ends the connection (NET-INF-01)."""
+        """Process the response to the oldest request. One that does not match ends the connection (NET-INF-01)."""
         try:
             answered, body = self._exchanges.answered(node_id, payload, now_ms)
         except NoAnswerError as error:
@@ -237,7 +237,7 @@ class NetworkClient:
         self._completions.add(answered.request, ClientResponse(body))
 
     def _maybe_throttle(self, answered: InFlightRequest, body: Message, now_ms: int) -> None:
-        """Leave the node alone if it asks for that, and give its other requests as much longer (NET-TMO-04)."""
+        """Throttle the node if its response requests it, and extend its other requests' timeouts (NET-TMO-04)."""
         throttle_ms = client_throttle_ms(answered.request.api, answered.api_version, body)
         if throttle_ms:
             self._in_flight.throttled(answered.node_id, throttle_ms)
@@ -248,7 +248,7 @@ class NetworkClient:
         self._drop(node_id, now_ms, LocalEnd.LOCAL_CLOSE, what)
 
     def _handle_disconnection(self, node_id: int, disconnection: Disconnection, now_ms: int) -> None:
-        """What the end means depends on how far the connection had come (processDisconnection in Java)."""
+        """Process a lost connection. The effect depends on its state (processDisconnection in Java)."""
         why = explained(disconnection)
         failed = disconnection.state is ChannelState.AUTHENTICATION_FAILED
         error = AuthenticationError(f"node {node_id} {why}") if failed else None
@@ -269,7 +269,7 @@ class NetworkClient:
         self._ask_api_versions(node_id, client_versions(Api.API_VERSIONS)[1], now_ms)
 
     def _ask_api_versions(self, node_id: int, version: int, now_ms: int) -> None:
-        """The first request of a connection; it alone is written before the node is ready (NET-CON-01)."""
+        """Send the first request of a connection, the only one that is written before READY (NET-CON-01)."""
 
         def answered(response: ClientResponse, at_ms: int) -> None:
             if response.body is not None:
@@ -286,7 +286,7 @@ class NetworkClient:
         self._write(request, version, now_ms)
 
     def _handle_api_versions(self, node_id: int, asked: int, body: Message, now_ms: int) -> None:
-        """READY, or once more at a lower version, or the end of the connection (NET-CON-02, -03)."""
+        """Make the node READY, ask again at a lower version, or end the connection (NET-CON-02, -03)."""
         if self._states.state(node_id) is not ConnectionState.CHECKING_API_VERSIONS:
             return
         lower = version_to_ask_instead(asked, body)
@@ -309,12 +309,12 @@ class NetworkClient:
                 self._drop(node_id, now_ms, LocalEnd.SETUP_TIMEOUT, why)
 
     def _handle_slow_requests(self, now_ms: int) -> None:
-        """One slow request ends the whole connection, with all that is in flight on it (NET-TMO-01, -02)."""
+        """Close each connection with an expired request. All its requests in flight are lost (NET-TMO-01, -02)."""
         for node_id in self._in_flight.nodes_with_expired_requests(now_ms):
             self._drop(node_id, now_ms, LocalEnd.REQUEST_TIMEOUT, "a request was not answered in time")
 
     def _handle_rebootstrap(self, now_ms: int) -> None:
-        """Close everything and begin again from the bootstrap servers, if it is time (NET-CON-15)."""
+        """Close all connections and start again from the bootstrap servers, if that is due (NET-CON-15)."""
         due_ms = self._metadata.rebootstrap_at_ms()
         if due_ms is None or due_ms > now_ms:
             return
@@ -324,7 +324,7 @@ class NetworkClient:
                 self._drop(node_id, now_ms, LocalEnd.REBOOTSTRAP, reason)
         self._metadata.rebootstrap(now_ms, reason)
 
-    # the ends of connections and requests
+    # The ends of connections and requests
 
     def _drop(self, node_id: int, now_ms: int, end: LocalEnd, why: str) -> None:
         self._selector.close(node_id)
@@ -341,7 +341,7 @@ class NetworkClient:
         timed_out: bool = False,
         authentication_error: AuthenticationError | None = None,
     ) -> None:
-        """A connection ended in the course of a round: maybe because what is known of the cluster is old."""
+        """Process the end of a connection during a round. Request metadata, since the cluster may have changed."""
         self._end_connection(node_id, now_ms, state, why)
         if authentication_error:
             self._states.authentication_failed(node_id, authentication_error, now_ms)
@@ -361,7 +361,7 @@ class NetworkClient:
     def _cancel_in_flight(
         self, node_id: int, now_ms: int, completions: Completions, *, timed_out: bool = False
     ) -> None:
-        """Each completes as disconnected, oldest first (NET-INF-06)."""
+        """Complete each request of the node as disconnected, oldest first (NET-INF-06)."""
         for request in self._exchanges.lost(node_id, now_ms, timed_out=timed_out):
             completions.add(request, ClientResponse(None, disconnected=True, timed_out=timed_out))
 

@@ -1,8 +1,8 @@
-"""The addresses that one broker's name stands for, tried in turn (KIP-302, KIP-602, NET-CON-09).
+"""The addresses that one broker's name resolves to, tried in turn (KIP-302, KIP-602, NET-CON-09).
 
-The name is resolved again when every address was tried, and after an established connection was lost, for by then
-it may stand for others. The address that was tried last is then not the first again, if there is another one: it may
-be the reason for the loss.
+The name is resolved again after every address was tried, and after an established connection was lost, because it may
+resolve to other addresses by then. The address that was tried last is not tried first again if there is another one,
+because it may be the cause of the loss.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ Resolve = Callable[[str, int], tuple[Address, ...]]
 
 
 class NodeAddresses:
-    """The walk through the addresses of ``host``; resolves only when asked for an address."""
+    """Iterates over the addresses of ``host``. Resolves the name only when an address is requested."""
 
     def __init__(self, host: str, port: int, resolve: Resolve) -> None:
         self._host = host
@@ -25,7 +25,7 @@ class NodeAddresses:
         self._last_tried: Address | None = None
 
     def next(self) -> Address | None:
-        """The next address to try; None where the name is unknown now."""
+        """Return the next address to try, or None if the name is currently unknown."""
         if not self._left:
             self._left = list(self._resolve(self._host, self._port))
             if len(self._left) > 1 and self._left[0] == self._last_tried:
@@ -36,12 +36,12 @@ class NodeAddresses:
         return self._last_tried
 
     def forget(self) -> None:
-        """Resolve again before the next attempt."""
+        """Resolve the name again before the next attempt."""
         self._left = []
 
 
 def every_address(nodes: Sequence[Node], resolve: Resolve) -> list[Node]:
-    """Each address of each bootstrap server as a server of its own; a name that is unknown stays a name (KIP-235)."""
+    """Return each address of each bootstrap server as a separate server. A name without addresses is kept (KIP-235)."""
     addresses = [
         address for node in nodes for address in resolve(node.host, node.port) or ((node.host, node.port),)
     ]

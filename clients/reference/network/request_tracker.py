@@ -1,7 +1,7 @@
-"""Exchanges: requests become frames, and frames become the answers to requests.
+"""Exchanges: encodes requests as frames, and decodes frames as responses to requests.
 
-What is written gets a correlation id; what comes back must answer the oldest request of its connection, in the
-version in which that was asked. Anything else is no answer to anybody (NET-INF-01, -10).
+A request gets a correlation id when it is written. A response must answer the oldest request of its connection, in
+that request's version. Any other frame is invalid (NET-INF-01, -10).
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from harness.wire.messages import WireError, decode_response, encode_request
 
 
 class NoAnswerError(Exception):
-    """A frame that answers nothing: one sentence. Its connection cannot be trusted any more."""
+    """A frame does not answer a request. The message is one sentence. The connection cannot be trusted any more."""
 
 
 class Exchanges:
-    """Writes to ``selector`` and keeps ``in_flight``; traces every request, its answer, or its loss."""
+    """Writes to ``selector`` and maintains ``in_flight``. Traces every request, and its response or its loss."""
 
     def __init__(
         self, config: ProducerConfig, selector: Selector, in_flight: InFlightRequests, trace: Trace
@@ -35,9 +35,9 @@ class Exchanges:
         self.next_correlation_id = 0
 
     def write(self, request: ClientRequest, version: int, now_ms: int) -> bool | None:
-        """Hand one request to the selector, in flight from ``now_ms`` on; its node must have room for one more.
+        """Pass one request to the selector, in flight from ``now_ms`` on. Its node must have room for one more.
 
-        True where all of it is written already.
+        Return True if the whole request has been written already.
         """
         correlation_id = self._take_correlation_id()
         data = encode_request(request.build(version), correlation_id, self._client_id)
@@ -55,10 +55,13 @@ class Exchanges:
         return self._selector.send(request.node_id, data)
 
     def answered(self, node_id: int, payload: bytes, now_ms: int) -> tuple[InFlightRequest, Message]:
-        """The request that a frame answers, no longer in flight, and the message; raises NoAnswerError."""
+        """Return the request that a frame answers, and the decoded response. Raise NoAnswerError if it answers none.
+
+        The request is no longer in flight.
+        """
         oldest = self._in_flight.oldest(node_id)
         if oldest is None:
-            raise NoAnswerError("a response that nothing was asked for")
+            raise NoAnswerError("a response without a request in flight")
         body = self._read(oldest, payload)
         self._in_flight.complete_oldest(node_id)
         self._trace(
@@ -75,7 +78,7 @@ class Exchanges:
         return oldest, body
 
     def lost(self, node_id: int, now_ms: int, *, timed_out: bool) -> list[ClientRequest]:
-        """All requests of a node, oldest first: their answers will never be applied (NET-INF-06)."""
+        """Remove and return a node's requests, oldest first. Their responses will never be applied (NET-INF-06)."""
         lost = self._in_flight.clear(node_id)
         for each in lost:
             self._trace(
@@ -97,10 +100,10 @@ class Exchanges:
                 return decode_response(payload, api, oldest.api_version)[1]
         except WireError as error:
             raise NoAnswerError(f"unreadable {api_name(api)} response: {error}") from None
-        raise NoAnswerError(f"correlation id {correlation_id} where {oldest.correlation_id} was due")
+        raise NoAnswerError(f"correlation id {correlation_id}, expected {oldest.correlation_id}")
 
     def _take_correlation_id(self) -> int:
-        """One counter a client, over all connections; int32, wrapping, without the reserved ids (NET-INF-02)."""
+        """Return the next id: one int32 counter per client that wraps and skips the reserved ids (NET-INF-02)."""
         taken = self.next_correlation_id
         following = taken + 1
         if following in RESERVED_CORRELATION_IDS:

@@ -1,8 +1,8 @@
-"""SASL/PLAIN, the exchange between "TCP is up" and "connected" (KIP-43, KIP-152).
+"""SASL/PLAIN: the exchange between an established TCP connection and "connected" (KIP-43, KIP-152).
 
-SaslHandshake names the mechanism, SaslAuthenticate carries its token. Neither ever shares a connection's time with
-other requests, and their correlation ids come from a range that nobody else uses, so that an answer cannot be taken
-for another's (NET-INF-02).
+SaslHandshake names the mechanism, and SaslAuthenticate carries its token. Both precede all other requests of a
+connection. Their correlation ids are from a reserved range, so that a response cannot be mistaken for that of another
+request (NET-INF-02).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from harness.wire.errors import WireError
 from harness.wire.messages import decode_response, encode_request
 
 RESERVED_CORRELATION_IDS = range(INT32_MAX - 7, INT32_MAX + 1)
-HANDSHAKE_VERSION = 1  # from this version on tokens go in SaslAuthenticate requests
+HANDSHAKE_VERSION = 1  # from this version on, SaslAuthenticate requests carry the tokens
 AUTHENTICATE_VERSION = 1
 _UNSUPPORTED_SASL_MECHANISM = BY_NAME["UNSUPPORTED_SASL_MECHANISM"].code
 _LOGIN_MODULE = re.compile(
@@ -31,7 +31,7 @@ _OPTION = re.compile(r"""(\w+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|'((?:[^'\\]|\\.)*)'|
 
 
 def plain_credentials(jaas_config: str | None) -> tuple[str, str]:
-    """(username, password) of a sasl.jaas.config; raises ConfigException where they are not there."""
+    """Return (username, password) from a sasl.jaas.config. Raise ConfigException if they are missing."""
     module = _LOGIN_MODULE.fullmatch(jaas_config or "")
     if module is None:
         raise ConfigException(
@@ -48,9 +48,9 @@ def plain_credentials(jaas_config: str | None) -> tuple[str, str]:
 
 
 def authenticators(config: ProducerConfig) -> Callable[[], Authenticator | None]:
-    """Makes an authenticator for each connection; None where the protocol has no authentication.
+    """Return a factory that makes an authenticator per connection, or None if the protocol has no authentication.
 
-    Raises ConfigException where the credentials are not there.
+    Raise ConfigException if the credentials are missing.
     """
     if config.security_protocol == "PLAINTEXT":
         return lambda: None
@@ -59,7 +59,7 @@ def authenticators(config: ProducerConfig) -> Callable[[], Authenticator | None]
 
 
 class PlainAuthenticator:
-    """See channel.Authenticator; one for each connection."""
+    """The Authenticator (see channel) for SASL/PLAIN, one per connection."""
 
     def __init__(self, username: str, password: str, client_id: str, mechanism: str = "PLAIN") -> None:
         self._token = b"\0".join((b"", username.encode(), password.encode()))
@@ -69,11 +69,11 @@ class PlainAuthenticator:
         self._asked = Api.SASL_HANDSHAKE
 
     def start(self) -> bytes:
-        """The SaslHandshake request, which names the mechanism."""
+        """Return the SaslHandshake request, which names the mechanism."""
         return self._request(Api.SASL_HANDSHAKE, HANDSHAKE_VERSION, mechanism=self._mechanism)
 
     def answer(self, payload: bytes) -> bytes | None:
-        """The SaslAuthenticate request with the token, then None; raises AuthenticationFailedError."""
+        """Return the SaslAuthenticate request with the token, then None. Raise AuthenticationFailedError on failure."""
         if self._asked is Api.SASL_HANDSHAKE:
             self._read(payload, HANDSHAKE_VERSION)
             return self._request(Api.SASL_AUTHENTICATE, AUTHENTICATE_VERSION, auth_bytes=self._token)
@@ -86,7 +86,7 @@ class PlainAuthenticator:
         return encode_request(message_of(api, version, **values), self._correlation_id, self._client_id)
 
     def _read(self, payload: bytes, version: int) -> None:
-        """Raises AuthenticationFailedError for whatever is no consent."""
+        """Raise AuthenticationFailedError if the response does not accept the request."""
         name = api_name(self._asked)
         try:
             correlation_id, body = decode_response(payload, self._asked, version)
@@ -94,11 +94,11 @@ class PlainAuthenticator:
             what = f"no {name} response, is this a SASL listener? {unreadable}"
             raise AuthenticationFailedError(what) from None
         if correlation_id != self._correlation_id:
-            what = f"correlation id {correlation_id} where {self._correlation_id} was due"
+            what = f"correlation id {correlation_id}, expected {self._correlation_id}"
             raise AuthenticationFailedError(f"no {name} response: {what}")
         error = error_for(int(body.error_code))
         if error.code == _UNSUPPORTED_SASL_MECHANISM:
             enabled = ", ".join(body.mechanisms)
-            raise AuthenticationFailedError(f"the broker has no mechanism {self._mechanism}, but {enabled}")
+            raise AuthenticationFailedError(f"the broker does not support {self._mechanism}, but {enabled}")
         if error.code:
             raise AuthenticationFailedError(getattr(body, "error_message", None) or error.name)

@@ -1,7 +1,8 @@
-"""Which answers ask the client to pause, and for how long (KIP-219, NET-CON-12).
+"""Which responses throttle the client, and for how long (KIP-219, NET-CON-12).
 
-Since KIP-219 a broker answers first and then ignores the connection for a while; a client that goes on sending only
-fills its own queue. Older versions of an API answer late instead: their throttle time is over when it is read.
+Since KIP-219 a broker responds first and then ignores the connection for the throttle time. A client that continues to
+send only fills its own queue. In older versions of an API the broker delays the response instead, so the throttle time
+is already over when the response is read.
 """
 
 from __future__ import annotations
@@ -23,19 +24,19 @@ FIRST_THROTTLING_VERSION: Mapping[int, int] = {
     Api.END_TXN: 1,
     Api.TXN_OFFSET_COMMIT: 1,
 }
-"""The first version of each API after whose answer the client must pause by itself."""
+"""The first version of each API for which the client itself must wait out the throttle time."""
 
 _MILLISECOND = timedelta(milliseconds=1)
 
 
 def throttle_time_ms(body: Message) -> int:
-    """What the answer says, whoever has to wait; 0 in versions without the field."""
+    """Return the throttle time in the response, whichever side applies it. 0 in versions without the field."""
     told: timedelta = getattr(body, "throttle_time", timedelta(0))
     return told // _MILLISECOND
 
 
 def client_throttle_ms(api: Api, version: int, body: Message) -> int:
-    """How long the client must leave the node alone; 0 where it need not."""
+    """Return how long the client must not send to the node. 0 if it may send at once."""
     first = FIRST_THROTTLING_VERSION.get(api)
     if first is None or version < first:
         return 0

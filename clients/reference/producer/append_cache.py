@@ -1,9 +1,9 @@
-"""Seats: the quick way of a record into its batch.
+"""Seats: the fast path of a record into its batch.
 
-Nearly every record is like the one before it: a plain one, for a batch that is open, of a topic that is known. What
-was found out for the one before is its seat, and the next one takes it without asking again. A seat is good until
-there is news of the topics, or until its batch is closed or as good as full; what it cannot take goes the whole way
-(producer.py), which decides exactly and leaves a new seat. Both ways must come to the same batches (PRD-ACC-01).
+Nearly every record resembles the previous one: it is plain, its batch is open, and its topic is known. A seat caches
+what was determined for the previous record, so that the next one needs no checks. It is valid until the topic metadata
+changes, or until its batch is closed or nearly full. A record that it cannot take goes the slow path (producer.py),
+which decides exactly and leaves a new seat. Both paths must produce the same batches (PRD-ACC-01).
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from harness.wire.records import BATCH_OVERHEAD_BYTES, BatchBuilder
 
 _OPEN = BatchState.OPEN
 Key = str | tuple[str, int | None]
-"""A topic for its records without key and partition, else a topic and a partition."""
+"""A topic for its records without key and partition, or a topic and a partition for others."""
 
 
 @dataclass(slots=True, eq=False)
 class Seat:
-    """A batch with room: its records and ``weight`` times the next one must stay below ``end_bytes``.
+    """A batch with room: its records plus ``weight`` times the next one must stay below ``end_bytes``.
 
     ``builder`` is the batch's, and ``append`` the builder's.
     """
@@ -35,17 +35,16 @@ class Seat:
     batch: ProducerBatch
     append: Callable[[int, bytes | None, bytes | None], int]
     builder: BatchBuilder
-    weight: float  # 1 as an int is quicker than 1.0
+    weight: float  # 1 as an int is faster than 1.0
     end_bytes: float
     used_at_ms: int
 
 
 class Seats:
-    """The seats of one producer, found out from ``topics``; they must be cleared where metadata has others.
+    """The seats of one producer, derived from ``topics``. They must be cleared if metadata has other topics.
 
-    Where ``partitioner`` does not choose, the application's own does.
-
-    ``most_bytes`` is what a batch with one record may take; ``new_delivery`` takes a Delivery's fields, ``owner`` last.
+    ``chooses`` is False if the application's own partitioner chooses instead of ``partitioner``. ``most_bytes`` is the
+    most that a batch with one record may take. ``new_delivery`` takes a Delivery's fields, ``owner`` last.
     """
 
     def __init__(
@@ -77,7 +76,10 @@ class Seats:
         callback: Callback | None = None,
         partition: int | None = None,
     ) -> Delivery | None:
-        """The delivery of a record without headers, whose timestamp is in range; None where it has no seat."""
+        """Append a record without headers and with a valid timestamp.
+
+        Return its delivery, or None if it has no seat.
+        """
         plain = partition is None and key is None
         seat = self._seats.get(topic) if plain else self._seat_of(topic, key, partition)
         if seat is None:
@@ -102,7 +104,7 @@ class Seats:
         return self._new_delivery(timestamp_ms, batch, index, None, self._owner)
 
     def _seat_of(self, topic: str, key: bytes | None, partition: int | None) -> Seat | None:
-        """The seat in a named partition, or in the one of a key."""
+        """Return the seat for a given partition, or for a key's partition."""
         if not (key is None or type(key) is bytes):
             return None
         if partition is None:
@@ -113,11 +115,11 @@ class Seats:
         return self._seats.get((topic, partition))
 
     def leave(self, batch: ProducerBatch, now_ms: int, *, keyless: bool) -> None:
-        """A record went the whole way into ``batch``; ``keyless``: it had neither key nor partition."""
+        """Leave a seat in ``batch`` after a record took the slow path. ``keyless``: without key and partition."""
         topic, partition = batch.partition
         if batch.grant is None:
             return
-        # On the wire the new record weighs more than those before it; to let it weigh more in all is the safe side.
+        # The new record weighs more on the wire than the earlier ones. Weighting it in every bound is conservative.
         bounds = [batch.limit_bytes / batch.growth, batch.grant.size_bytes + 1, self._most_bytes + 1]
         if keyless:
             known = self._metadata.topics[topic]
@@ -134,13 +136,13 @@ class Seats:
         )
 
     def vacate(self, batch: ProducerBatch) -> None:
-        """A batch has ended: nobody sits there any more."""
+        """Remove the seats of a batch that has ended."""
         for key in (batch.partition, batch.partition[0]):
             seat = self._seats.get(key)
             if seat is not None and seat.batch is batch:
                 del self._seats[key]
 
     def clear(self) -> None:
-        """Anything may be different now."""
+        """Remove all seats, as anything may have changed."""
         self.topics = self._metadata.topics
         self._seats.clear()

@@ -1,9 +1,10 @@
-"""BatchDrain: which batches may go now, and in what order they are taken.
+"""BatchDrain: which batches may be sent now, and in which order they are taken.
 
-``ready`` says which nodes there is something for, ``drain`` takes it. Linger, batch.size, memory pressure, flush and
-close decide when a batch may go; a failed batch waits its backoff instead (PRD-ACC-02, -04).
+``ready`` returns the nodes with batches to send, and ``drain`` takes the batches. Linger, batch.size, memory pressure,
+flush and close decide when a batch may be sent. A failed batch waits for its backoff instead (PRD-ACC-02, -04).
 
-When transactions come, "the transaction is being completed" joins the reasons in ``_hurry``, and nothing else changes.
+Support for transactions needs one more reason in ``_hurry`` ("the transaction is being completed"), and no other
+change.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from clients.reference.producer.transaction_manager import TransactionManager
 
 
 class ReadyCheck(msgspec.Struct):
-    """Nodes with something to send, topics whose leader nobody knows, and when the next batch comes of age."""
+    """Nodes with batches to send, topics with an unknown leader, and when the next batch becomes ready."""
 
     nodes: set[int] = set()
     unknown_leader_topics: set[str] = set()
@@ -31,7 +32,7 @@ class ReadyCheck(msgspec.Struct):
 
 
 class BatchDrain(BatchQueues):
-    """The way out of the queues; ``pool`` is the account of buffer.memory, ``estimator`` what records compress to."""
+    """Takes batches out of the queues. ``pool`` accounts for buffer.memory, ``estimator`` estimates compression."""
 
     def __init__(
         self,
@@ -45,7 +46,7 @@ class BatchDrain(BatchQueues):
         self._config = config
         self._metadata = metadata
         self._transactions = transactions
-        #: The batch of a queue that is next to go, if any may: the oldest, unless sequences forbid.
+        #: Returns the next batch of a queue to send, if any: the oldest, unless the sequences forbid it.
         self._candidate: Callable[[Queue], ProducerBatch | None] = (
             transactions.pick if transactions else itemgetter(0)
         )
@@ -56,10 +57,10 @@ class BatchDrain(BatchQueues):
         self.estimator = estimator
         self.pool = pool
 
-    # what may go
+    # Which batches are ready
 
     def ready(self, now_ms: int) -> ReadyCheck:
-        """Look at the oldest batch of each partition (PRD-ACC-02)."""
+        """Check the oldest batch of each partition (PRD-ACC-02)."""
         nodes: set[int] = set()
         unknown_leader_topics: set[str] = set()
         next_check_ms: int | None = None
@@ -85,7 +86,7 @@ class BatchDrain(BatchQueues):
         return now_ms if self._hurry(batch, queue) else batch.created_ms + self._config.linger_ms
 
     def _hurry(self, batch: ProducerBatch, queue: Queue) -> str:
-        """Why a batch may go before its linger is over, if it may."""
+        """Return why a batch may be sent before its linger ends, or an empty string if it may not."""
         if batch.is_full:
             return "full"
         if len(queue) > 1:
@@ -99,10 +100,10 @@ class BatchDrain(BatchQueues):
     def _leader_epoch(self, partition: TopicPartition) -> int:
         return self._metadata.current_leader(partition).epoch
 
-    # what goes
+    # Draining
 
     def drain(self, nodes: Iterable[int], now_ms: int) -> dict[int, list[ProducerBatch]]:
-        """For each node at most one batch a partition, together at most max.request.size (PRD-ACC-05)."""
+        """Return at most one batch per partition for each node, of at most max.request.size in all (PRD-ACC-05)."""
         drained = {}
         for node_id in sorted(nodes):
             batches = self._drain_node(node_id, now_ms)
@@ -111,7 +112,7 @@ class BatchDrain(BatchQueues):
         return drained
 
     def _drain_node(self, node_id: int, now_ms: int) -> list[ProducerBatch]:
-        """Begin where the last request to this node ended, so that no partition starves (PRD-ACC-06)."""
+        """Start where the last request to this node ended, so that no partition starves (PRD-ACC-06)."""
         partitions = self._metadata.partitions_led_by(node_id)
         batches: list[ProducerBatch] = []
         size_bytes = 0
@@ -143,7 +144,7 @@ class BatchDrain(BatchQueues):
         return batch if backoff_ms is None or backoff_ms <= now_ms else None
 
     def _seal(self, batch: ProducerBatch, now_ms: int) -> None:
-        """Make an open batch bytes, so that its true size is known; what it compressed to is a lesson."""
+        """Encode an open batch, so that its real size is known, and update the compression estimate."""
         if self.open.get(batch.partition) is batch:
             over = now_ms >= batch.created_ms + self._config.linger_ms
             hurry = self._hurry(batch, self._waiting[batch.partition])
@@ -163,30 +164,30 @@ class BatchDrain(BatchQueues):
         batch.close(now_ms, reason)
 
     def _prepare(self, batch: ProducerBatch, now_ms: int) -> None:
-        """The producer id, epoch and sequence are settled here, once (PRD-IDM-03)."""
+        """Assign the producer id, epoch and sequence, once (PRD-IDM-03)."""
         if self._transactions is not None and not batch.has_sequence:
             self._transactions.assign_sequence(batch, now_ms)
         batch.leader_epoch = self._leader_epoch(batch.partition)
         batch.drained(now_ms)
 
-    # what holds back, and what urges
+    # Muting, flush and close
 
     def mute(self, partition: TopicPartition) -> None:
-        """Nothing of this partition goes out until it is unmuted (PRD-ACC-08)."""
+        """Send nothing for this partition until it is unmuted (PRD-ACC-08)."""
         self._muted.add(partition)
 
     def unmute(self, partition: TopicPartition) -> None:
-        """Undo ``mute``; a partition that is not muted may be named."""
+        """Undo ``mute``. The partition need not be muted."""
         self._muted.discard(partition)
 
     def begin_flush(self) -> None:
-        """Everything is ready to be sent, until ``end_flush`` (PRD-CLS-01)."""
+        """Make everything ready to be sent, until ``end_flush`` (PRD-CLS-01)."""
         self._flushes += 1
 
     def end_flush(self) -> None:
-        """Once for each ``begin_flush``: they nest."""
+        """Undo one ``begin_flush``. They nest."""
         self._flushes -= 1
 
     def close(self) -> None:
-        """From now on everything is ready to be sent, without linger (PRD-CLS-03)."""
+        """Make everything ready to be sent from now on, without linger (PRD-CLS-03)."""
         self._is_closed = True

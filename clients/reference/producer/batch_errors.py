@@ -1,4 +1,4 @@
-"""What the application is told when a batch ends badly: one sentence, and what is known of its records."""
+"""The errors that the application receives for failed batches: one sentence, and what is known of the records."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _WHAT_IT_MEANS = {
 
 
 def refused(batch: ProducerBatch, error: KafkaError, answer: PartitionResponse) -> BrokerError:
-    """The broker's last word, or that of the connection, with no retry to follow (PRD-SND-03)."""
+    """Return the error of the last attempt, from the broker or the connection, if no retry follows (PRD-SND-03)."""
     said = answer.error_message or _WHAT_IT_MEANS.get(error.name)
     detail = f": {said}" if said else ""
     outcome = batch.outcome_of(error)
@@ -25,7 +25,10 @@ def refused(batch: ProducerBatch, error: KafkaError, answer: PartitionResponse) 
 def by_record(
     batch: ProducerBatch, failure: BrokerError, answer: PartitionResponse
 ) -> dict[int, SendError] | None:
-    """The records that the broker named; the others of their batch failed because of them (PRD-SND-12)."""
+    """Return each record's error if the broker named invalid records.
+
+    The others failed because of them (PRD-SND-12).
+    """
     if not answer.record_errors:
         return None
     named = dict(answer.record_errors)
@@ -38,7 +41,7 @@ def by_record(
 
 
 def expired(batch: ProducerBatch, now_ms: int) -> TimeoutError:
-    """PRD-EXP-02: how many records, where, and how long they had."""
+    """Return the error of an expired batch: how many records, where, and how long they had (PRD-EXP-02)."""
     return TimeoutError(
         f"{_records(batch)} expired: {now_ms - batch.created_ms} ms have passed since their batch was created, "
         f"delivery.timeout.ms is {batch.expires_ms - batch.created_ms}",
@@ -47,13 +50,13 @@ def expired(batch: ProducerBatch, now_ms: int) -> TimeoutError:
 
 
 def cannot_go_on(error: KafkaError, batch: ProducerBatch | None = None) -> BrokerError:
-    """The whole producer failed; ``batch`` is one that it took with it."""
+    """Return the error of a producer that failed. ``batch`` is a batch that failed with it."""
     outcome = _outcome(batch) if batch else Outcome.FAIL
-    return BrokerError(error, f"the producer cannot go on: {error.name}", outcome=outcome)
+    return BrokerError(error, f"the producer failed: {error.name}", outcome=outcome)
 
 
 def closed(batch: ProducerBatch) -> ProducerClosedError:
-    """PRD-CLS-04: close() came first."""
+    """Return the error of a batch that close() ended (PRD-CLS-04)."""
     return ProducerClosedError(
         f"the producer was closed before {_records(batch)} had a result", outcome=_outcome(batch)
     )

@@ -1,8 +1,7 @@
-"""BatchQueues: per partition the batches that wait, oldest first, and the one of them that still takes records.
+"""BatchQueues: each partition's queue of waiting batches, oldest first, and its batch that still accepts records.
 
-A batch that is sent again goes back to where its records belong: in front of everything younger (PRD-IDM-07). Only
-partitions with batches are looked at in a round; the queue of one that has none is kept, for it tells that there was
-one (RecordAccumulator.load_of).
+A batch that is retried returns to its position: before every newer batch (PRD-IDM-07). A round only visits partitions
+with batches. An empty queue is kept, because it records that the partition had a batch (RecordAccumulator.load_of).
 """
 
 from __future__ import annotations
@@ -16,17 +15,20 @@ Queue = deque[ProducerBatch]
 
 
 class BatchQueues:
-    """``open`` has the batch of each partition that takes records; it is the youngest of its queue."""
+    """The queues of all partitions.
+
+    ``open`` maps a partition to the newest batch of its queue, if that accepts records.
+    """
 
     def __init__(self) -> None:
         self.open: dict[TopicPartition, ProducerBatch] = {}
         self._queues: dict[TopicPartition, Queue] = {}
         self._waiting: dict[TopicPartition, Queue] = {}
 
-    # in
+    # Insertion
 
     def _queue(self, partition: TopicPartition) -> Queue:
-        """The queue to put a batch into."""
+        """Return the queue for a new batch."""
         queue = self._queues.get(partition)
         if queue is None:
             queue = self._queues[partition] = deque()
@@ -34,12 +36,12 @@ class BatchQueues:
         return queue
 
     def insert_in_sequence_order(self, batch: ProducerBatch) -> None:
-        """Into its queue by ``order``, in front of everything younger (PRD-IDM-07)."""
+        """Insert a batch into its queue by ``order``, before every newer batch (PRD-IDM-07)."""
         queue = self._queue(batch.partition)
         position = next((i for i, other in enumerate(queue) if other.order > batch.order), len(queue))
         queue.insert(position, batch)
 
-    # out
+    # Removal
 
     def _remove(self, batch: ProducerBatch) -> None:
         queue = self._waiting[batch.partition]
@@ -48,13 +50,13 @@ class BatchQueues:
             del self._waiting[batch.partition]
 
     def _take_out(self, batch: ProducerBatch) -> None:
-        """A queued batch ends where it is."""
+        """Remove a queued batch that has ended."""
         if self.open.get(batch.partition) is batch:
             del self.open[batch.partition]
         self._remove(batch)
 
     def take_expired(self, now_ms: int) -> list[ProducerBatch]:
-        """Remove and give the queued batches whose delivery timeout is over, by partition, oldest first."""
+        """Remove and return the queued batches whose delivery timeout has expired, by partition, oldest first."""
         expired = []
         for queue in self._waiting.values():
             for batch in queue:
@@ -65,10 +67,10 @@ class BatchQueues:
             self._take_out(batch)
         return expired
 
-    # asking
+    # Queries
 
     def next_expiry_ms(self) -> int | None:
-        """When the first queued batch expires (PRD-EXP-05)."""
+        """Return when the first queued batch expires (PRD-EXP-05)."""
         first_ms: int | None = None
         for queue in self._waiting.values():
             expires_ms = queue[0].expires_ms
@@ -77,14 +79,14 @@ class BatchQueues:
         return first_ms
 
     def is_filling(self, partition: TopicPartition) -> bool:
-        """Is there a batch with room?"""
+        """Return whether the partition has a batch with room."""
         batch = self.open.get(partition)
         return batch is not None and not batch.is_full
 
     def has_queued(self) -> bool:
-        """Does any batch wait in a queue? Those in flight do not count."""
+        """Return whether any batch waits in a queue. Batches in flight do not count."""
         return bool(self._waiting)
 
     def queued(self) -> list[ProducerBatch]:
-        """The batches that wait in queues, by partition, oldest first."""
+        """Return the batches that wait in queues, by partition, oldest first."""
         return [batch for queue in self._waiting.values() for batch in queue]

@@ -1,7 +1,8 @@
-"""A batch that is too large for the broker becomes several smaller ones (PRD-SPL, KIP-126).
+"""Splits a batch that is too large for the broker into several smaller ones (PRD-SPL, KIP-126).
 
-The parts are complete batches from the start: closed, with the whole's age and failed attempts, and with idempotence
-under the very sequence numbers that their records had in the whole, so that the batches behind them stay right.
+The parts are complete batches from the start: they are closed and have the whole's age and failed attempts. With
+idempotence they have the sequence numbers that their records had in the whole, so that the following batches stay
+valid.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ def split(
     make_part: Callable[[BatchBuilder], ProducerBatch],
     now_ms: int,
 ) -> list[ProducerBatch]:
-    """The parts of a batch of several records, in order; ``new_builder`` takes the base timestamp in ms."""
+    """Return the parts of a batch of several records, in order. ``new_builder`` takes the base timestamp in ms."""
     [batch] = read_batches(whole.payload())
     parts: list[ProducerBatch] = []
     done = 0
@@ -37,9 +38,9 @@ def split(
 
 
 def _target_bytes(whole: ProducerBatch, records: tuple[Record, ...], batch_size: int) -> int:
-    """How large a part may be: batch.size, and where that is no progress, half of what was too large.
+    """Return the maximum size of a part: batch.size, or half of the whole's size if batch.size is no reduction.
 
-    Java tries batch.size first in any case, which costs it one more refusal where batch.size itself is too large.
+    Java always tries batch.size first, which costs one more rejection if batch.size itself is too large.
     """
     size_bytes = min(whole.size_bytes, whole.uncompressed_bytes)
     if batch_size < size_bytes and len(whole.order) == 1:
@@ -49,7 +50,7 @@ def _target_bytes(whole: ProducerBatch, records: tuple[Record, ...], batch_size:
 
 
 def _groups(records: tuple[Record, ...], target_bytes: int) -> list[list[Record]]:
-    """Neighbours that fit the target together, by a bound of their size without compression; at least two groups."""
+    """Group adjacent records that fit the target, by their maximum uncompressed size. Return at least two groups."""
     groups: list[list[Record]] = []
     size_bytes = 0
     for record in records:
@@ -66,7 +67,7 @@ def _groups(records: tuple[Record, ...], target_bytes: int) -> list[list[Record]
 
 
 def _inherit(part: ProducerBatch, whole: ProducerBatch, place: int, records_before: int, now_ms: int) -> None:
-    """PRD-SPL-03, -04: age, attempts, doubts and numbers are the whole's."""
+    """Copy age, attempts, doubts and sequence numbers from the whole (PRD-SPL-03, -04)."""
     part.order = (*whole.order, place)
     part.name = f"{whole.name}.{place}"
     part.created_ms, part.expires_ms = whole.created_ms, whole.expires_ms

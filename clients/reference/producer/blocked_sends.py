@@ -1,7 +1,7 @@
-"""Sends that must wait: for a topic's metadata, or for memory. The waiting is a value here, never a sleep.
+"""Sends that wait for a topic's metadata or for memory. A wait is a value here, never a sleep.
 
-One limit, max.block.ms, covers both waits (MET-14). A driver with threads blocks the caller until the send is settled;
-a driver in virtual time looks at the delivery when it likes. Sends are looked at first come, first served.
+One limit, max.block.ms, covers both waits (MET-14). A driver with threads blocks the caller until the send is settled.
+A driver in virtual time checks the delivery when it likes. Sends are processed in the order of their arrival.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from harness.model.verdicts import Outcome
 
 @dataclass(slots=True, eq=False)
 class BlockedSend:
-    """A record that found no metadata or no memory; ``waiter`` is its place in the line for memory."""
+    """A record without metadata or memory. ``waiter`` is its place in the queue for memory."""
 
     outgoing: Outgoing
     expires_ms: int
@@ -32,12 +32,12 @@ class BlockedSend:
     grant: Grant | None = None
 
     def granted(self, grant: Grant) -> None:
-        """Its turn has come; the record is appended in the next round, not within the pool's."""
+        """Store the granted memory. The record is appended in the next round, not within the pool's call."""
         self.waiter, self.grant = None, grant
 
 
 class BlockedSends:
-    """``append`` puts a record into a batch if it can, with memory that was waited for; ``fail`` ends it."""
+    """The blocked sends. ``append`` adds a record to a batch if possible, with granted memory. ``fail`` ends it."""
 
     def __init__(
         self,
@@ -58,7 +58,7 @@ class BlockedSends:
         self._count = 0
 
     def add(self, outgoing: Outgoing, memory_bytes: int, now_ms: int) -> None:
-        """A record found no metadata, or no memory: ``memory_bytes`` is what it would take."""
+        """Block a record without metadata or memory. ``memory_bytes`` is the memory that it needs."""
         self._count += 1
         expires_ms = now_ms + self._config.max_block_ms
         blocked = BlockedSend(outgoing, expires_ms, self._metadata.update_version, self._count)
@@ -70,7 +70,7 @@ class BlockedSends:
             self._wait_for("metadata", blocked, now_ms)
 
     def progress(self, memory_for: Callable[[int], int], now_ms: int) -> None:
-        """Let each go as far as it can, first come, first served."""
+        """Advance each send as far as possible, in the order of their arrival."""
         if not self._blocked:
             return
         fatal = self._metadata.take_fatal_error()
@@ -82,24 +82,24 @@ class BlockedSends:
                 self._blocked.append(blocked)
 
     def next_ms(self, now_ms: int) -> int | None:
-        """When to look again: now, where memory was granted meanwhile, else at the first limit."""
+        """Return when to check again: now if memory was granted, or else at the first timeout."""
         if not self._blocked:
             return None
         return min(now_ms if each.grant else each.expires_ms for each in self._blocked)
 
     @property
     def count(self) -> int:
-        """How many sends still wait, for whichever of the two."""
+        """The number of blocked sends, for either reason."""
         return len(self._blocked)
 
     def give_up(self, error: Callable[[], SendError], now_ms: int) -> None:
-        """End all of them."""
+        """Fail all blocked sends."""
         for blocked in self._blocked:
             self._end(blocked, error(), now_ms)
         self._blocked = []
 
     def _settle(self, blocked: BlockedSend, memory_for: Callable[[int], int], now_ms: int) -> bool:
-        """True where the wait is over, for better or worse."""
+        """Try to end the wait. Return True if it ended, with or without success."""
         outgoing = blocked.outgoing
         if blocked.waiter is None:
             refusal = self._metadata.topic_errors.get(outgoing.topic)
@@ -149,7 +149,7 @@ class BlockedSends:
             blocked.waiting_for = ""
 
     def _ask_again(self, blocked: BlockedSend, now_ms: int) -> None:
-        """Metadata came without what is waited for: once more, after its backoff (MET-11, -12)."""
+        """Request metadata again, after its backoff, if the last response lacked the partition (MET-11, -12)."""
         if blocked.seen_update != self._metadata.update_version:
             blocked.seen_update = self._metadata.update_version
             self._metadata.add(blocked.outgoing.topic, now_ms)
@@ -169,7 +169,7 @@ class BlockedSends:
         )
 
     def _take_back(self, blocked: BlockedSend) -> None:
-        """What it held of the pool, its place in line included."""
+        """Return the send's memory to the pool, and remove it from the queue for memory."""
         if blocked.waiter:
             self._pool.give_up(blocked.waiter)
         if blocked.grant:
@@ -182,7 +182,7 @@ class BlockedSends:
 
 
 def topic_with_partition(metadata: Metadata, outgoing: Outgoing) -> TopicMetadata | None:
-    """The topic's metadata, if it has partitions, and the one that the record wants (MET-12)."""
+    """Return the topic's metadata if it has partitions, including the record's own one (MET-12). None otherwise."""
     known = metadata.topics.get(outgoing.topic)
     if known is None or not known.partitions:
         return None

@@ -1,11 +1,11 @@
-"""BufferPool: how many bytes all batches together may hold (buffer.memory), and who is next when they are held.
+"""BufferPool: how many bytes all batches together may hold (buffer.memory), and who gets freed memory next.
 
-Python owns the bytes themselves; the pool is the account of them. Who finds no room waits in line, and nobody
-overtakes: while somebody waits, newcomers wait behind (PRD-ACC-09). Every grant is given back exactly once
-(PRD-ACC-11).
+Python owns the bytes themselves. The pool only accounts for them. A send without room waits in a FIFO queue: while one
+waits, later ones queue after it (PRD-ACC-09). Every grant is returned exactly once (PRD-ACC-11).
 
-A grant may grow: Java compresses records as they come and holds what is left of them, this client holds them as they
-are until the batch is closed. So a batch that is to be compressed holds more than batch.size for a while, and says so.
+A grant may grow. Java compresses each record as it is appended and holds the result. This client holds records
+uncompressed until the batch is closed. A batch that will be compressed therefore temporarily holds more than
+batch.size, and accounts for it.
 """
 
 from __future__ import annotations
@@ -27,28 +27,28 @@ class Grant:
 
 @dataclass(slots=True, eq=False)
 class Waiter:
-    """A place in line; ``granted`` is called with the grant when its turn has come."""
+    """A place in the queue. ``granted`` is called with the grant once memory is available."""
 
     size_bytes: int
     granted: Granted
 
 
 class BufferPool:
-    """``total_bytes`` to lend."""
+    """An account of ``total_bytes`` to lend."""
 
     def __init__(self, total_bytes: int) -> None:
         self.total_bytes = total_bytes
         self.available_bytes = total_bytes
-        self.peak_bytes = 0  # the most that was lent at one time
+        self.peak_bytes = 0  # the maximum that was lent at one time
         self._line: deque[Waiter] = deque()
 
     @property
     def waiting(self) -> int:
-        """How many are in line; while anybody is, batches are sent without linger (PRD-ACC-02)."""
+        """The number of waiters. If there are any, batches are sent without linger (PRD-ACC-02)."""
         return len(self._line)
 
     def take(self, size_bytes: int) -> Grant | None:
-        """A grant at once, or None where others wait or too little is free."""
+        """Return a grant at once, or None if others wait or too little is free."""
         if self._line or size_bytes > self.available_bytes:
             return None
         return self._lend(size_bytes)
@@ -59,7 +59,7 @@ class BufferPool:
         return Grant(size_bytes)
 
     def grow(self, grant: Grant, more_bytes: int) -> bool:
-        """Lend a grant more, as if it were a newcomer; False where there is none."""
+        """Enlarge a grant. Return False if others wait or too little is free."""
         if grant.returned:
             raise ValueError("a grant that was returned cannot grow")
         if self._line or more_bytes > self.available_bytes:
@@ -78,20 +78,20 @@ class BufferPool:
             self._serve()
 
     def wait(self, size_bytes: int, granted: Granted) -> Waiter:
-        """Get in line. What could never be granted must not wait: callers check ``total_bytes``."""
+        """Join the queue. Raise ValueError for more than ``total_bytes``, which could never be granted."""
         if size_bytes > self.total_bytes:
-            raise ValueError(f"{size_bytes} bytes can never be had from {self.total_bytes}")
+            raise ValueError(f"{size_bytes} bytes exceed the pool of {self.total_bytes}")
         waiter = Waiter(size_bytes, granted)
         self._line.append(waiter)
         return waiter
 
     def give_up(self, waiter: Waiter) -> None:
-        """Leave the line; whoever was behind may be next now."""
+        """Leave the queue. The waiters after this one may then be served."""
         self._line.remove(waiter)
         self._serve()
 
     def give_back(self, grant: Grant) -> None:
-        """Return a grant; a second time is a defect of the caller."""
+        """Return a grant. Raise ValueError if it was returned already, which is a defect of the caller."""
         if grant.returned:
             raise ValueError(f"{grant.size_bytes} bytes were returned twice")
         grant.returned = True

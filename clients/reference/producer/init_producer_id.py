@@ -1,5 +1,7 @@
-"""Who asks for a producer id, and when: the least loaded node, until one answers (TransactionManager's
-InitProducerIdHandler and Sender.maybeSendAndPollTransactionalRequest in Java)."""
+"""When to request a producer id, and from which node: the least loaded one, until one answers.
+
+TransactionManager's InitProducerIdHandler and Sender.maybeSendAndPollTransactionalRequest in Java.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,7 @@ from harness.wire.error_table import BY_NAME
 
 
 class InitProducerIdHandler:
-    """Turns the wish of ``transactions`` for an identity into requests of ``client`` (PRD-IDM-01)."""
+    """Sends the InitProducerId requests that ``transactions`` needs through ``client`` (PRD-IDM-01)."""
 
     def __init__(
         self, config: ProducerConfig, client: NetworkClient, transactions: TransactionManager
@@ -27,7 +29,10 @@ class InitProducerIdHandler:
         self._connecting_to: int | None = None
 
     def maybe_ask(self, now_ms: int) -> int | None:
-        """Ask if it is time; gives the time to look again, None where only the network can bring news."""
+        """Send an InitProducerId request if one is due.
+
+        Return the time of the next check, or None if only a network event can change anything.
+        """
         due_ms = self._transactions.init_at_ms()
         if due_ms is None or due_ms > now_ms:
             return due_ms
@@ -44,7 +49,7 @@ class InitProducerIdHandler:
         return None
 
     def _was_not_let_in(self) -> bool:
-        """The node that was to be asked refused who we are: no other try would end differently (NET-CON-11)."""
+        """Return whether the chosen node refused the credentials. Another attempt would fail too (NET-CON-11)."""
         node_id = self._connecting_to
         return node_id is not None and self._client.authentication_error(node_id) is not None
 

@@ -1,8 +1,9 @@
-"""Interceptors: they see every record before it is sent, and its end (KIP-42; PRD-ISP-01, -02).
+"""Interceptors: they see every record before it is sent, and its result (KIP-42; PRD-ISP-01, -02).
 
-``on_send`` runs in the caller's thread, before serialization and before anything waits; each interceptor gets what
-the one before it returned. ``on_acknowledgement`` runs on the I/O thread before the record's own callback, once a
-record, also for one that never came into a batch. What an interceptor raises is logged and changes nothing.
+``on_send`` runs in the caller's thread, before serialization and any wait. Each interceptor receives the record that
+the previous one returned. ``on_acknowledgement`` runs on the I/O thread before the record's own callback, once per
+record, even if the record was never added to a batch. Exceptions from interceptors are logged and have no other
+effect.
 """
 
 from __future__ import annotations
@@ -28,9 +29,9 @@ NO_PARTITION = -1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProducerRecord:
-    """A record as the application gave it; an interceptor returns it, or ``dataclasses.replace`` of it.
+    """A record as the application passed it. An interceptor returns it, or a ``dataclasses.replace`` of it.
 
-    ``timestamp_ms`` is Unix time, None for the time of sending; ``partition`` None leaves the choice to the client.
+    ``timestamp_ms`` is Unix time, None for the time of sending. With ``partition`` None the client chooses.
     """
 
     topic: str
@@ -42,19 +43,19 @@ class ProducerRecord:
 
 
 class ProducerInterceptor(Protocol):
-    """The port; ``configure`` and ``close`` are optional (plugins.py)."""
+    """The interface of an interceptor. ``configure`` and ``close`` are optional (plugins.py)."""
 
     def on_send(self, record: ProducerRecord) -> ProducerRecord:
-        """The record to go on with."""
+        """Return the record to send."""
 
     def on_acknowledgement(self, metadata: RecordMetadata, error: Exception | None, headers: Headers) -> None:
-        """The record's end. For a failed record the offset is -1, and the partition where none was chosen."""
+        """Receive the record's result. A failed record has offset -1, and partition -1 if none was chosen."""
 
 
 class Acknowledgement:
-    """The callback of a record that passed interceptors: theirs first, then the application's.
+    """The callback of a record with interceptors. It calls theirs first, then the application's.
 
-    ``delivery`` is set when the record has one: from it comes the partition of a record that failed.
+    ``delivery`` is set if the record has one. It supplies the partition of a failed record.
     """
 
     __slots__ = ("_callback", "_interceptors", "_record", "delivery")
@@ -64,7 +65,7 @@ class Acknowledgement:
         self.delivery: Delivery | None = None
 
     def __call__(self, metadata: RecordMetadata | None, error: SendError | None) -> None:
-        """Called once, by the I/O thread."""
+        """Report the result. Called once, by the I/O thread."""
         if metadata is not None:
             self._interceptors.on_acknowledgement(metadata, None, self._record.headers)
         elif error is not None:
@@ -75,7 +76,7 @@ class Acknowledgement:
 
 
 class Interceptors:
-    """The chain, in the order of the setting."""
+    """The chain of interceptors, in the order of the setting."""
 
     def __init__(self, chain: Sequence[ProducerInterceptor]) -> None:
         self._chain = tuple(chain)
@@ -84,7 +85,7 @@ class Interceptors:
         return bool(self._chain)
 
     def on_send(self, record: ProducerRecord) -> ProducerRecord:
-        """What the last interceptor made of it; one that fails, or returns no record, is passed over."""
+        """Return the last interceptor's record. Skip one that raises or does not return a record."""
         for interceptor in self._chain:
             try:
                 returned = interceptor.on_send(record)
@@ -96,7 +97,7 @@ class Interceptors:
         return record
 
     def on_acknowledgement(self, metadata: RecordMetadata, error: Exception | None, headers: Headers) -> None:
-        """Tell all."""
+        """Notify all interceptors."""
         for interceptor in self._chain:
             try:
                 interceptor.on_acknowledgement(metadata, error, headers)
@@ -104,7 +105,7 @@ class Interceptors:
                 logger.warning("an interceptor's on_acknowledgement failed", exc_info=True)
 
     def on_send_error(self, record: ProducerRecord, error: Exception, partition: int | None = None) -> None:
-        """The end of a record that has no place in any log."""
+        """Notify all interceptors of a record that was not stored."""
         known = next((each for each in (record.partition, partition) if each is not None), NO_PARTITION)
         self.on_acknowledgement(
             RecordMetadata(record.topic, known, NO_OFFSET, NO_TIMESTAMP), error, record.headers

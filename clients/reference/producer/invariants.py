@@ -1,7 +1,7 @@
-"""Where every batch is, and whether a producer is at rest: invariants that tests and suites ask for.
+"""The location of every batch, and whether a producer is at rest: invariants that tests and suites check.
 
-A batch without a final state is in exactly one place: its partition's queue, or in flight; a batch that was split has
-been replaced by its parts (PRD-FIN-04). At rest nothing is in any place and all memory is back (PRD-ACC-11).
+A batch without a final state is in exactly one place: its partition's queue, or in flight. A split batch has been
+replaced by its parts (PRD-FIN-04). At rest, both places are empty and all memory is returned (PRD-ACC-11).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _STATES = {
 
 
 def misplaced(accumulator: RecordAccumulator, sender: Sender) -> list[str]:
-    """What is wrong with the places of the batches, one sentence each; nothing at any time between two rounds."""
+    """Return one sentence per misplaced batch. The list is empty at any time between two rounds."""
     places = [(batch, "queue") for batch in accumulator.queued()]
     places += [(batch, "in-flight") for batch in sender.in_flight()]
     wrong = [
@@ -35,7 +35,7 @@ def misplaced(accumulator: RecordAccumulator, sender: Sender) -> list[str]:
 
 
 def not_at_rest(accumulator: RecordAccumulator, sender: Sender, blocked_sends: int) -> list[str]:
-    """What keeps a producer from being at rest, one sentence each."""
+    """Return what keeps a producer from being at rest, one sentence each."""
     busy = misplaced(accumulator, sender)
     busy += [f"{batch.name} is queued" for batch in accumulator.queued()]
     busy += [f"{batch.name} is in flight" for batch in sender.in_flight()]
@@ -44,5 +44,5 @@ def not_at_rest(accumulator: RecordAccumulator, sender: Sender, blocked_sends: i
         busy.append(f"{blocked_sends} send(s) wait for metadata or memory")
     pool = accumulator.pool
     if pool.available_bytes != pool.total_bytes:
-        busy.append(f"{pool.total_bytes - pool.available_bytes} bytes of buffer.memory are not back")
+        busy.append(f"{pool.total_bytes - pool.available_bytes} bytes of buffer.memory are not returned")
     return busy

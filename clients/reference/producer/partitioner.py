@@ -1,8 +1,8 @@
-"""Which partition a record goes to (PRD-ISP-06, -07).
+"""The choice of a record's partition (PRD-ISP-06, -07).
 
-A key is hashed with murmur2, as in Java's Utils.murmur2 (seed 0x9747b28c), so that every client puts a key into the
-same partition. A record without a key sticks to one partition until about batch.size bytes went there, then moves
-(KIP-480, KIP-794): fewer, fuller batches.
+A key is hashed with murmur2, as in Java's Utils.murmur2 (seed 0x9747b28c), so that every client maps a key to the same
+partition. Records without a key stick to one partition until it has received about batch.size bytes, and then switch
+(KIP-480, KIP-794). This gives fewer, fuller batches.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _words = struct.Struct("<I").iter_unpack
 
 @lru_cache(maxsize=65_536)
 def murmur2(data: bytes) -> int:
-    """The 32-bit hash, signed as Java's int."""
+    """Return the 32-bit hash, signed like Java's int."""
     length = len(data)
     h = _SEED ^ length
     whole = length & ~3
@@ -44,44 +44,47 @@ def murmur2(data: bytes) -> int:
 
 
 def partition_for_key(key: bytes, partition_count: int) -> int:
-    """The same for every client that counts as many partitions, with a leader or not (PRD-ISP-06)."""
+    """Return the key's partition, the same for every client that sees this many partitions (PRD-ISP-06).
+
+    Partitions without a leader count too.
+    """
     return (murmur2(key) & 0x7FFFFFFF) % partition_count
 
 
 class Queues(Protocol):
-    """What the choice depends on: the queues of batches (RecordAccumulator has them)."""
+    """The queues of batches that the choice depends on (RecordAccumulator implements this)."""
 
     def load_of(self, topic: str, known: TopicMetadata) -> Sequence[tuple[int, int]] | None:
-        """(partition, batches waiting) of those that may be chosen; None where the load shall not matter."""
+        """Return (partition, waiting batches) of the eligible partitions. None if the load should not matter."""
 
     def is_filling(self, partition: TopicPartition) -> bool:
-        """Is there a batch with room? To move on now would leave it half full."""
+        """Return whether there is a batch with room. Switching partitions now would leave it half full."""
 
 
 class ClusterView:
-    """What a partitioner of the application may know of the cluster."""
+    """What an application's partitioner may know of the cluster."""
 
     def __init__(self, metadata: Metadata) -> None:
         self._metadata = metadata
 
     def partition_count(self, topic: str) -> int:
-        """How many partitions the topic has; 0 where it is not known."""
+        """Return the topic's number of partitions. 0 if the topic is unknown."""
         known = self._metadata.topics.get(topic)
         return len(known.partitions) if known else 0
 
     def available_partitions(self, topic: str) -> tuple[int, ...]:
-        """Those with a leader, in order."""
+        """Return the partitions that have a leader, in order."""
         known = self._metadata.topics.get(topic)
         return known.available if known else ()
 
     def leader_of(self, topic: str, partition: int) -> Node | None:
-        """None where nobody leads, or the leader's address is not known."""
+        """Return the partition's leader, or None if the leader or its address is unknown."""
         leader = self._metadata.leader_of((topic, partition))
         return None if leader is None else self._metadata.nodes[leader]
 
 
 class CustomPartitioner(Protocol):
-    """A partitioner of the application's own (partitioner.class)."""
+    """The interface of an application's partitioner (partitioner.class)."""
 
     def partition(
         self,
@@ -92,11 +95,11 @@ class CustomPartitioner(Protocol):
         value_bytes: bytes | None,
         cluster: ClusterView,
     ) -> int:
-        """The partition for a record that names none. Must be one that the topic has."""
+        """Return the partition for a record that names none. The topic must have it."""
 
 
 class RoundRobinPartitioner:
-    """Every partition in turn, whatever the key (org.apache.kafka.clients.producer.RoundRobinPartitioner)."""
+    """Uses each partition in turn, whatever the key (org.apache.kafka.clients.producer.RoundRobinPartitioner)."""
 
     def __init__(self) -> None:
         self._turns: dict[str, int] = {}
@@ -110,7 +113,7 @@ class RoundRobinPartitioner:
         value_bytes: bytes | None,
         cluster: ClusterView,
     ) -> int:
-        """The next partition with a leader; where none has one, the next of all."""
+        """Return the next partition that has a leader, or the next of all partitions if none has one."""
         turn = self._turns.get(topic, 0)
         self._turns[topic] = turn + 1
         choices = cluster.available_partitions(topic) or range(cluster.partition_count(topic))
@@ -119,7 +122,7 @@ class RoundRobinPartitioner:
 
 @dataclass(slots=True)
 class Sticky:
-    """Where a topic's keyless records go at present, and how many bytes went there."""
+    """The current partition of a topic's keyless records, and how many bytes it has received."""
 
     partition: int
     known: TopicMetadata
@@ -127,17 +130,17 @@ class Sticky:
 
 
 class Partitioner:
-    """The choice for every topic of one producer."""
+    """Chooses the partitions for all topics of one producer."""
 
     def __init__(self, config: ProducerConfig, dice: Jitter, queues: Queues) -> None:
         self.ignores_keys = config.partitioner_ignore_keys
-        self.most_bytes = 2 * max(config.batch_size, 1)  # no topic sticks longer, however its batches fall
+        self.most_bytes = 2 * max(config.batch_size, 1)  # the maximum before a topic switches partitions
         self.sticky: dict[str, Sticky] = {}
         self._dice = dice
         self._queues = queues
 
     def partition(self, topic: str, known: TopicMetadata, key: bytes | None) -> int:
-        """The partition for a record that names none; an empty key is a key."""
+        """Return the partition for a record that names none. An empty key is a key."""
         if key is not None and not self.ignores_keys:
             return partition_for_key(key, len(known.partitions))
         sticky = self.sticky.get(topic)
@@ -146,7 +149,7 @@ class Partitioner:
         return sticky.partition
 
     def at_once(self, topic: str, known: TopicMetadata, key: bytes | None) -> int | None:
-        """The same choice where it takes no thought, else None."""
+        """Return the same choice if it needs no decision, else None."""
         if key is not None and not self.ignores_keys:
             return partition_for_key(key, len(known.partitions))
         sticky = self.sticky.get(topic)
@@ -155,22 +158,22 @@ class Partitioner:
         return sticky.partition
 
     def bytes_left(self, topic: str) -> int:
-        """How many bytes of keyless records a topic's partition takes before ``at_once`` must think."""
+        """Return the bytes of keyless records that the topic's partition accepts before ``at_once`` returns None."""
         return self.most_bytes - self.sticky[topic].bytes
 
     def appended(self, topic: str, key: bytes | None, size_bytes: int) -> None:
-        """A record that named no partition went out."""
+        """Count a record that named no partition."""
         if key is None or self.ignores_keys:
             self.sticky[topic].bytes += size_bytes
 
     def _is_enough(self, topic: str, sticky: Sticky) -> bool:
-        """Move on when a batch's worth went there, but not within a batch, unless twice that did."""
+        """Return whether to switch: after a batch.size, but within an open batch only after twice that."""
         if 2 * sticky.bytes < self.most_bytes:
             return False
         return sticky.bytes >= self.most_bytes or not self._queues.is_filling((topic, sticky.partition))
 
     def _keep_or_choose(self, topic: str, sticky: Sticky | None, known: TopicMetadata) -> Sticky:
-        """After news about a topic: stay, unless the partition has lost its leader (Java stays even then)."""
+        """Keep the partition after a metadata change, unless it has lost its leader (Java keeps it even then)."""
         stays = sticky and not self._is_enough(topic, sticky)
         if sticky and stays and sticky.partition in (known.available or known.partitions):
             sticky.known = known
@@ -178,7 +181,7 @@ class Partitioner:
         return Sticky(self._choose(topic, known), known)
 
     def _choose(self, topic: str, known: TopicMetadata) -> int:
-        """By the load where it is known and uneven, else every partition with a leader is as good."""
+        """Choose by load if it is known and uneven, or else among the partitions with a leader, uniformly."""
         load = self._queues.load_of(topic, known)
         if load:
             longest = max(waiting for _, waiting in load)

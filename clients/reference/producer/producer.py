@@ -1,8 +1,8 @@
-"""ProducerCore: the whole producer without I/O, clock, threads or dice.
+"""ProducerCore: the whole producer without I/O, clock, threads or randomness.
 
-A driver calls ``send`` for records and ``run_once(now_ms)`` when something happened on the network or the time that
-the last call gave has come; after each of them ``publish`` runs the callbacks. Nothing here ever waits. The same core
-serves threads and sockets (transport/) and virtual time.
+A driver calls ``send`` for records. It calls ``run_once(now_ms)`` after network events, and at the time that the last
+call returned. After each of them, ``publish`` runs the callbacks. The core never waits. It serves both threads and
+sockets (transport/) and virtual time.
 """
 
 from __future__ import annotations
@@ -48,9 +48,10 @@ _OPEN, _CLOSED = LifeState.OPEN, LifeState.CLOSED
 
 @dataclass(frozen=True)
 class Components:
-    """The classes that a producer is made of; a variant of the client swaps one.
+    """The classes of a producer's parts. A variant of the client replaces one.
 
-    ``config``, ``plugins`` and ``channel`` are for whoever makes a producer: its settings, and its connections.
+    ``config``, ``plugins`` and ``channel`` are used by the code that creates a producer, for its settings and
+    connections.
     """
 
     config: type[ProducerConfig] = ProducerConfig
@@ -68,7 +69,7 @@ class Components:
 
 
 class ProducerCore:
-    """A producer for one thread at a time; ``now_ms`` is any clock that never goes back, in whole milliseconds."""
+    """A producer for one thread at a time. ``now_ms`` is any monotonic clock, in whole milliseconds."""
 
     def __init__(
         self,
@@ -118,7 +119,7 @@ class ProducerCore:
         )
         self.send_plain = self._seats.append
 
-    # records
+    # Records
 
     def send(
         self,
@@ -133,11 +134,11 @@ class ProducerCore:
         callback: Callback | None = None,
         raw: tuple[Any, Any] | None = None,
     ) -> tuple[Delivery, bool]:
-        """Put a record into a batch; gives its delivery, and whether a round is due now.
+        """Put a record into a batch. Return its delivery, and whether a round is due now.
 
-        ``timestamp_ms`` is the record's own (Unix time), ``now_ms`` the core's clock; ``raw`` are key and value before
-        they were serialized, for a partitioner of the application's. Raises IllegalStateError after close, UsageError
-        for what is no record (PRD-ISP-09); all else fails the delivery.
+        ``timestamp_ms`` is the record's own (Unix time), ``now_ms`` the core's clock. ``raw`` is the key and value
+        before serialization, for an application's partitioner. Raise IllegalStateError after close, UsageError for an
+        invalid record (PRD-ISP-09). All other errors fail the delivery.
         """
         if not headers and 0 <= timestamp_ms <= INT64_MAX:
             delivery = self.send_plain(topic, key, value, timestamp_ms, now_ms, callback, partition)
@@ -157,7 +158,7 @@ class ProducerCore:
         callback: Callback | None,
         raw: tuple[Any, Any] | None,
     ) -> tuple[Delivery, bool]:
-        """The whole way: everything is checked, and what finds no metadata or no memory waits."""
+        """Send on the slow path: check everything, and block a record without metadata or memory."""
         if self._life is not _OPEN:
             raise IllegalStateError("the producer is closed")
         size_bytes = size_of_record(key, value, headers, timestamp_ms, partition)
@@ -183,7 +184,10 @@ class ProducerCore:
         return delivery, True
 
     def _refusal(self, size_bytes: int) -> SendError | None:
-        """Why a record cannot be sent at all: too large (PRD-ACC-10), or a producer that cannot go on."""
+        """Return why a record cannot be sent: it is too large (PRD-ACC-10), or the producer has failed.
+
+        None if it can.
+        """
         whole_bytes = size_bytes + BATCH_OVERHEAD_BYTES
         if whole_bytes > self._largest_record[0]:
             limit, setting = self._largest_record
@@ -192,7 +196,10 @@ class ProducerCore:
         return batch_errors.cannot_go_on(fatal) if fatal else None
 
     def _append(self, out: Outgoing, known: TopicMetadata, now_ms: int, grant: Grant | None = None) -> bool:
-        """Choose the partition and put the record into a batch; False where there is no memory, or it failed."""
+        """Choose the partition and put the record into a batch.
+
+        Return False without memory, or if the choice failed.
+        """
         try:
             partition = self._choose_partition(out, known)
         except Exception as raised:
@@ -208,7 +215,7 @@ class ProducerCore:
         return True
 
     def _choose_partition(self, out: Outgoing, known: TopicMetadata) -> int:
-        """The record's own, else the application's choice, else the key's, else a sticky one (PRD-ISP-06)."""
+        """Return the record's own partition, or the application's choice, the key's, or a sticky one (PRD-ISP-06)."""
         if out.partition is not None:
             return out.partition
         custom = self._custom_partitioner
@@ -224,7 +231,7 @@ class ProducerCore:
         out.delivery.failure = failure
         self._to_publish.append(out)
 
-    # what is known
+    # Queries
 
     @property
     def pool(self) -> BufferPool:
@@ -232,14 +239,14 @@ class ProducerCore:
         return self._accumulator.pool
 
     def listen_for_cluster_id(self, listener: Callable[[str | None], None]) -> None:
-        """Have ``listener`` told the cluster's id after every metadata update (PRD-ISP-05)."""
+        """Call ``listener`` with the cluster's id after every metadata update (PRD-ISP-05)."""
         self._metadata.on_cluster_id = listener
 
     def topic_metadata(self, topic: str, now_ms: int) -> TopicMetadata | None:
-        """What is known of a topic; where it is nothing yet, the topic is asked for and a round is due.
+        """Return a topic's metadata, or None if it is unknown. In that case it is requested and a round is due.
 
-        Raises BrokerError where the broker's answer is an error that asking again does not mend (MET-13), and a fatal
-        error of the client's metadata (MET-16).
+        Raise BrokerError if the broker's response is an error that is not retriable (MET-13), and a fatal error of the
+        client's metadata (MET-16).
         """
         self._metadata.add(topic, now_ms)
         refusal = self._metadata.topic_errors.get(topic)
@@ -254,13 +261,13 @@ class ProducerCore:
             return None
         return known
 
-    # rounds
+    # Rounds
 
     def run_once(self, now_ms: int) -> int | None:
-        """Take what the network brought and do all that can be done now.
+        """Process network events and do everything that is possible now.
 
-        Gives the time of the next call that is due by itself; None where only the network or the application can
-        bring news. That time may be now.
+        Return the time of the next call, which may be now. None if only the network or the application can cause more
+        work.
         """
         if self._life is _CLOSED:
             return None
@@ -279,7 +286,7 @@ class ProducerCore:
         return due_ms
 
     def publish(self, now_ms: int) -> bool:
-        """Run the callbacks of what has ended; True if there was any. Callbacks may send."""
+        """Run the callbacks of everything that has ended. Return True if there was anything. Callbacks may send."""
         if not self._to_publish:
             return False
         while self._to_publish:
@@ -301,42 +308,41 @@ class ProducerCore:
         self._seats.vacate(batch)
         self._to_publish.append(batch)
 
-    # invariants
+    # Invariants
 
     def misplaced(self) -> list[str]:
-        """What is wrong with where the batches are (PRD-FIN-04): nothing, at any time between two calls."""
+        """Return what is wrong with the location of batches (PRD-FIN-04). Empty at any time between two calls."""
         return invariants.misplaced(self._accumulator, self._sender)
 
     def not_at_rest(self) -> list[str]:
-        """What is still under way or not given back (PRD-ACC-11); nothing, once everything has its result."""
+        """Return what is in progress or not returned (PRD-ACC-11). Empty once everything has its result."""
         return invariants.not_at_rest(self._accumulator, self._sender, self._blocked.count)
 
-    # flush and close
+    # Flush and close
 
     def begin_flush(self) -> list[ProducerBatch]:
-        """Make everything sendable; the flush is over when all these batches are published (PRD-CLS-01)."""
+        """Make everything ready to be sent. The flush ends once all returned batches are published (PRD-CLS-01)."""
         self._accumulator.begin_flush()
         return self._accumulator.incomplete()
 
     def end_flush(self) -> None:
-        """Once for each ``begin_flush``, or nothing lingers any more."""
+        """End a flush. Required once per ``begin_flush``, as otherwise nothing lingers any more."""
         self._accumulator.end_flush()
 
     @property
     def is_open(self) -> bool:
-        """Until close() is called."""
+        """True until close() is called."""
         return self._life is _OPEN
 
     @property
     def is_closed(self) -> bool:
-        """Every batch has its result, and no connection is open; ``publish`` may still have results to tell."""
+        """Whether every batch has its result and no connection is open. ``publish`` may still have callbacks to run."""
         return self._life is _CLOSED
 
     def close(self, now_ms: int, timeout_ms: int | None = None) -> None:
-        """Refuse new records, fail blocked sends, send what is buffered; after ``timeout_ms`` give the rest up.
+        """Reject new records, fail blocked sends, send what is buffered. After ``timeout_ms``, abort the rest.
 
-        The producer is closed when ``is_closed`` is true, by a later round (PRD-CLS-03, -04, -07). Calling it again
-        can only shorten the time.
+        A later round sets ``is_closed`` (PRD-CLS-03, -04, -07). Another call can only shorten the timeout.
         """
         self._live(LifeEvent.CLOSE, now_ms)
         if timeout_ms is not None:
@@ -349,7 +355,7 @@ class ProducerCore:
         )
 
     def abort_undrained(self, error_for: Callable[[ProducerBatch], SendError], now_ms: int) -> None:
-        """End the batches that were never sent; what was sent goes on to its result."""
+        """Abort the batches that were never sent. Batches that were sent continue to their result."""
         self._sender.abort_undrained(error_for, now_ms)
 
     def _maybe_finish_closing(self, now_ms: int) -> int | None:
@@ -367,7 +373,7 @@ class ProducerCore:
         return None
 
     def force_close(self, now_ms: int) -> None:
-        """Give everything up at once, whatever state a round left behind."""
+        """Abort everything at once, whatever state a round left."""
         self.close(now_ms, 0)
         self._maybe_finish_closing(now_ms)
 

@@ -1,8 +1,8 @@
-"""ProducerBatch: records of one partition that live and die together.
+"""ProducerBatch: records of one partition that succeed or fail together.
 
-All work is the batch's: its bytes are encoded once and sent again unchanged (only its identity is stamped on them),
-its result is every record's result. A batch takes exactly one final state of the BATCH table; a result that comes
-later is known to be late and ignored (PRD-FIN-01, -02). A batch that was split has no result: its parts have.
+The batch does all work: its bytes are encoded once and are the same in each attempt (only the identity is stamped on
+them), and its result is every record's result. A batch takes exactly one final state of the BATCH table. A result that
+arrives later is recognized as late and ignored (PRD-FIN-01, -02). A split batch has no result, but its parts do.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ NO_SEQUENCE = -1
 NO_EPOCH = -1
 Headers = Sequence[tuple[str, bytes | None]]
 Order = tuple[int, ...]
-"""A batch's place among those of its partition: its number, and for a part its place in the whole, and so on."""
+"""A batch's position in its partition: its number, then for a part its position in the whole, and so on."""
 _NO_RECORDS = BatchBuilder()
 
 
 class RecordMetadata(msgspec.Struct, frozen=True, gc=False):
-    """Where a record was stored; ``offset`` is -1 where the broker did not say (acks=0, PRD-SND-01).
+    """Where a record was stored. ``offset`` is -1 if the broker did not report it (acks=0, PRD-SND-01).
 
-    Text and numbers make no cycles, so the garbage collector need not follow them.
+    It holds text and numbers and no cycles, so the garbage collector ignores it.
     """
 
     topic: str
@@ -49,14 +49,14 @@ Callback = Callable[[RecordMetadata | None, SendError | None], None]
 
 @dataclass(frozen=True, slots=True)
 class ProducerId:
-    """The identity that makes a sequence number meaningful (KIP-98)."""
+    """The producer id and epoch to which sequence numbers belong (KIP-98)."""
 
     id: int = -1
     epoch: int = -1
 
     @property
     def is_valid(self) -> bool:
-        """False until a broker gave one."""
+        """False until a broker has assigned one."""
         return self.id >= 0
 
 
@@ -65,7 +65,7 @@ NO_PRODUCER_ID = ProducerId()
 
 @dataclass(frozen=True, slots=True)
 class BatchResult:
-    """The end of a batch: an offset and a timestamp rule, or an error; single records may have their own."""
+    """The result of a batch: an offset and a timestamp rule, or an error. Single records may have their own errors."""
 
     base_offset: int = NO_OFFSET
     log_append_time_ms: int = NO_TIMESTAMP
@@ -73,19 +73,19 @@ class BatchResult:
     record_errors: dict[int, SendError] | None = None
 
     def error_of(self, index: int) -> SendError | None:
-        """The record's own error, else the batch's; None where it was stored."""
+        """Return the record's own error, or else the batch's. None if the record was stored."""
         return (self.record_errors or {}).get(index, self.error)
 
     def offset_of(self, index: int) -> int:
-        """NO_OFFSET where the broker did not say."""
+        """Return the record's offset. NO_OFFSET if the broker did not report it."""
         return self.base_offset + index if self.base_offset >= 0 else NO_OFFSET
 
 
 class ProducerBatch:
-    """An open batch takes records; a closed one is bytes with a producer id, an epoch and a base sequence.
+    """An open batch accepts records. A closed one is bytes with a producer id, an epoch and a base sequence.
 
-    ``limit_bytes`` is what it may become on the wire, ``growth`` how many bytes there one byte of records is
-    expected to take (below 1 where they are compressed), ``grant`` the memory that it holds (None for a part).
+    ``limit_bytes`` is its maximum size on the wire. ``growth`` is the expected number of bytes on the wire per byte of
+    records (below 1 with compression). ``grant`` is the memory that it holds (None for a part).
     """
 
     def __init__(
@@ -110,21 +110,17 @@ class ProducerBatch:
         self.grant = grant
         self.limit_bytes = limit_bytes
         self.growth = growth
-        self.own_growth = max(
-            growth, 1.0
-        )  # of the record that is added last: its compression is not counted on
-        self.attempts = 0  # how many attempts have failed
+        self.own_growth = max(growth, 1.0)  # for the record that is added last, assumed not to shrink
+        self.attempts = 0  # the number of failed attempts
         self.retry_at_ms = now_ms
-        self.topic_id: UUID | None = None  # under which the last attempt went, if not by name
-        self.leader_epoch = NO_EPOCH  # of the leader that the last attempt went to
-        self.goes_again = (
-            False  # it has its sequence numbers and was refused under them, or is a part of such a one
-        )
-        self.was_sent = False  # an attempt reached a socket
-        self.has_unknown_attempt = False  # an attempt ended without the broker's word on it
-        self.may_be_stored = False  # ... and no later one was told that the batch is not there
-        self.doubt_is_the_wholes = False  # ... of a batch that this one was a part of
-        self.on_the_wire = False  # the request that holds it has no end yet
+        self.topic_id: UUID | None = None  # of the last attempt, None if that used the name
+        self.leader_epoch = NO_EPOCH  # of the leader that received the last attempt
+        self.goes_again = False  # it is retried under the same sequence numbers, or is a part of such a batch
+        self.was_sent = False  # an attempt was passed to a socket
+        self.has_unknown_attempt = False  # an attempt ended without a definite answer of the broker
+        self.may_be_stored = False  # ... and no later answer said that the batch is absent
+        self.doubt_is_the_wholes = False  # ... and the doubt is about the batch of which this is a part
+        self.on_the_wire = False  # the request that contains it has not completed
         self.state = BATCH.initial
         self.producer_id = NO_PRODUCER_ID
         self.base_sequence = NO_SEQUENCE
@@ -132,16 +128,16 @@ class ProducerBatch:
         self.result: BatchResult | None = None
         self.parts: list[
             tuple[int, ProducerBatch]
-        ] = []  # after a split, each with the index of its first record
+        ] = []  # after a split, each part with the index of its first record
         self.callbacks: list[tuple[int, int, Callback]] = []
-        self.uncompressed_bytes = 0  # once it is bytes
+        self.uncompressed_bytes = 0  # set once the batch is encoded
         self._record_count = 0
         self._payload = b""
         self._stamp = NO_PRODUCER_ID, NO_SEQUENCE
         self._is_published = False
         self._trace = trace
 
-    # records
+    # Records
 
     def append(
         self,
@@ -151,7 +147,7 @@ class ProducerBatch:
         headers: Headers,
         callback: Callback | None,
     ) -> int:
-        """Add a record to an open batch; gives its index."""
+        """Add a record to an open batch. Return its index."""
         index = self.builder.append(timestamp_ms, key, value, headers)
         if callback is not None:
             self.callbacks.append((index, timestamp_ms, callback))
@@ -159,50 +155,50 @@ class ProducerBatch:
 
     @property
     def record_count(self) -> int:
-        """So far while it is open; unchanged by encoding and by a split."""
+        """The number of records, so far if the batch is open. Encoding and splitting do not change it."""
         return self._record_count or self.builder.record_count
 
     @property
     def size_bytes(self) -> int:
-        """On the wire: estimated until the batch is bytes (PRD-SPL-05)."""
+        """The size on the wire, estimated until the batch is encoded (PRD-SPL-05)."""
         return len(self._payload) or int(self.builder.size_bytes * self.growth)
 
     def has_room(self, size_bytes: int) -> bool:
-        """May a record of this size be added? Its own compression is not counted on, as in Java."""
+        """Return whether a record of this size fits. Its own compression is not taken into account, as in Java."""
         return self.state is BatchState.OPEN and self.size_bytes + size_bytes <= self.limit_bytes
 
     @property
     def is_full(self) -> bool:
-        """Nothing more should go in: closed, or at its limit by the estimate."""
+        """Whether no more records should be added: the batch is closed, or at its limit by the estimate."""
         return self.state is not BatchState.OPEN or self.size_bytes >= self.limit_bytes
 
-    # bytes and sequence
+    # Bytes and sequence
 
     @property
     def has_sequence(self) -> bool:
-        """Always False for a producer that is not idempotent."""
+        """Whether a sequence is assigned. Always False for a producer that is not idempotent."""
         return self.base_sequence != NO_SEQUENCE
 
     def assign_sequence(self, producer_id: ProducerId, base_sequence: int) -> None:
-        """Before the first attempt: the identity that all attempts carry (PRD-IDM-03)."""
+        """Set the identity that all attempts carry, before the first attempt (PRD-IDM-03)."""
         self.producer_id, self.base_sequence = producer_id, base_sequence
         if self._payload and self._stamp != (producer_id, base_sequence):
             self._payload = restamp(self._payload, producer_id.id, producer_id.epoch, base_sequence)
             self._stamp = producer_id, base_sequence
 
     def restart_sequence(self, producer_id: ProducerId, base_sequence: int) -> None:
-        """After an epoch bump: the same records under a new identity (KIP-360)."""
+        """Give the same records a new identity, after an epoch bump (KIP-360)."""
         self.assign_sequence(producer_id, base_sequence)
         self.sequence_was_reset = self.goes_again = True
 
     def payload(self) -> bytes:
-        """The record batch as it goes to the broker: encoded once, the same bytes at each attempt (PRD-SND-02)."""
+        """Return the encoded record batch, the same bytes at each attempt (PRD-SND-02)."""
         if not self._payload:
             self.encode(self.producer_id, self.base_sequence)
         return self._payload
 
     def encode(self, producer_id: ProducerId, base_sequence: int) -> None:
-        """Make it bytes, once, under the identity that it will have if it goes now; else that is stamped on later."""
+        """Encode the batch, once, with the identity that it would get now. A later change is stamped on the bytes."""
         self._record_count = self.builder.record_count
         self.uncompressed_bytes = self.builder.size_bytes
         self._payload = self.builder.build(
@@ -213,57 +209,58 @@ class ProducerBatch:
 
     @property
     def compression_ratio(self) -> float:
-        """Bytes of records on the wire for one byte of records, once the batch is bytes."""
+        """Bytes on the wire per byte of records, once the batch is encoded."""
         records = self.uncompressed_bytes - BATCH_OVERHEAD_BYTES
         return (len(self._payload) - BATCH_OVERHEAD_BYTES) / records if records > 0 else 1.0
 
     @property
     def last_sequence(self) -> int:
-        """Of its last record, wrapped to 0 behind 2147483647 (PRD-IDM-02); only with a sequence."""
+        """The sequence of the last record, wrapping to 0 after 2147483647 (PRD-IDM-02). Needs a sequence."""
         return increment_sequence(self.base_sequence, self.record_count - 1)
 
-    # life
+    # Lifecycle
 
     @property
     def is_done(self) -> bool:
-        """A final state is taken (PRD-FIN-01), told or not; never for a batch that was split."""
+        """Whether the batch has a final state (PRD-FIN-01), published or not. Never for a split batch."""
         return self.state.is_final
 
     @property
     def is_published(self) -> bool:
-        """The callbacks have run; of a split batch, those of all its parts (PRD-SPL-06)."""
+        """Whether the callbacks have run. For a split batch, those of all its parts (PRD-SPL-06)."""
         return all(part.is_published for _, part in self.parts) if self.parts else self._is_published
 
     def has_expired(self, now_ms: int) -> bool:
-        """PRD-EXP-01: the limit counts from the batch's creation, linger and retries included."""
+        """Return whether delivery.timeout.ms has passed since creation, including linger and retries (PRD-EXP-01)."""
         return now_ms >= self.expires_ms
 
     def backs_off_until(self, leader_epoch: int) -> int | None:
-        """When a retry may go; None where nothing is to be waited for.
+        """Return when a retry may be sent. None if it need not wait.
 
-        A leader that is newer than the one that refused the batch does not deserve the backoff (MET-09, KIP-951).
+        There is no backoff if the leader is newer than the one that rejected the batch (MET-09, KIP-951).
         """
         newer = 0 <= self.leader_epoch < leader_epoch
         return self.retry_at_ms if self.attempts and not newer else None
 
     def outcome_of(self, error: KafkaError) -> Outcome:
-        """What a failure with this error says about the records (``error`` ended the last attempt, if any).
+        """Return what is known of the records after ``error`` (which ended the last attempt, if there was one).
 
-        They are certainly not stored if no attempt reached a socket, or if every attempt was refused by the
-        broker with an error that the error table calls definite.
+        They are certainly not stored if no attempt was passed to a socket, or if the broker rejected every attempt
+        with an error that the error table calls definite.
         """
         refused = not self.was_sent or error.produced == "definite"
         return Outcome.FAIL if refused and not self.is_in_doubt else Outcome.INFO
 
     @property
     def is_in_doubt(self) -> bool:
-        """Some attempt is unanswered, or ended without the broker saying that it stored nothing."""
+        """Whether some attempt is unanswered, or ended without the broker reporting that it stored nothing."""
         return self.on_the_wire or self.has_unknown_attempt
 
     def attempt_ended(self, error: KafkaError, *, tells_absence: bool = False) -> None:
-        """An attempt failed and another may follow; ``tells_absence``: the broker looked, and has none of it.
+        """Record a failed attempt that another may follow. ``tells_absence``: the broker reported the batch absent.
 
-        Of a part no broker can tell that: if the whole was stored, it was under numbers that only the whole has.
+        A broker cannot report that for a part: if the whole was stored, it has sequence numbers that only the whole
+        has.
         """
         if error.produced != "definite":
             self.has_unknown_attempt = True
@@ -272,7 +269,7 @@ class ProducerBatch:
             self.may_be_stored = self.doubt_is_the_wholes
 
     def close(self, now_ms: int, reason: str = "drained") -> None:
-        """No more records; ``reason`` is why, for the trace."""
+        """Accept no more records. ``reason`` is for the trace."""
         if self.state is BatchState.OPEN:
             self._move(BatchEvent.CLOSE, now_ms, reason)
             self._trace(
@@ -286,20 +283,20 @@ class ProducerBatch:
             )
 
     def drained(self, now_ms: int) -> None:
-        """It leaves its queue for a request; closed first if it was open."""
+        """Record that the batch moved from its queue into a request. An open batch is closed first."""
         self.close(now_ms)
         self.drained_ms = now_ms
         self._move(BatchEvent.DRAIN, now_ms)
 
     def reenqueued(self, now_ms: int, retry_at_ms: int) -> None:
-        """An attempt failed: back to its queue, not to go before ``retry_at_ms``."""
+        """Record a failed attempt. The batch returns to its queue and is not sent before ``retry_at_ms``."""
         self._move(BatchEvent.REENQUEUE, now_ms)
         self.attempts += 1
         self.goes_again = True
         self.retry_at_ms = retry_at_ms
 
     def was_split(self, parts: list[ProducerBatch], now_ms: int) -> None:
-        """Its records are now those of ``parts``, in this order: their callbacks go along (PRD-SPL-01)."""
+        """Move the records to ``parts``, in this order, with their callbacks (PRD-SPL-01)."""
         self._move(BatchEvent.SPLIT, now_ms)
         first = 0
         for part in parts:
@@ -315,15 +312,15 @@ class ProducerBatch:
         self._payload = b""
 
     def succeed(self, base_offset: int, log_append_time_ms: int, now_ms: int) -> bool:
-        """True where this is the batch's end, False where the batch had failed before (a late success)."""
+        """Record success. Return False if the batch had failed before (a late success)."""
         return self._finish(BatchEvent.SUCCEED, BatchResult(base_offset, log_append_time_ms), now_ms)
 
     def fail(self, error: SendError, now_ms: int, record_errors: dict[int, SendError] | None = None) -> bool:
-        """Like ``succeed``; ``record_errors`` by index go before ``error``, which the others get."""
+        """Record failure, like ``succeed``. ``record_errors``, by index, override ``error`` for single records."""
         return self._finish(BatchEvent.FAIL, BatchResult(error=error, record_errors=record_errors), now_ms)
 
     def abort(self, error: SendError, now_ms: int) -> None:
-        """End it with an error, at the client's own will; raises IllegalTransition if it has ended (PRD-FIN-03)."""
+        """End the batch on the client's decision. Raise IllegalTransition if it has ended already (PRD-FIN-03)."""
         self._finish(BatchEvent.ABORT, BatchResult(error=error), now_ms)
 
     def publish(self, misbehaved: Callable[[Exception], None]) -> None:
@@ -335,7 +332,7 @@ class ProducerBatch:
         is_plain = is_plain and result.error is None and not result.record_errors
         for index, timestamp_ms, callback in self.callbacks:
             try:
-                if is_plain:  # written out, because it is every record's price
+                if is_plain:  # inlined, because it runs for every record
                     callback(RecordMetadata(topic, partition, offset + index, timestamp_ms), None)
                 else:
                     error = result.error_of(index)
@@ -346,11 +343,11 @@ class ProducerBatch:
         self._is_published = True
 
     def error_of(self, index: int) -> SendError | None:
-        """None where the record was stored, and while there is no result."""
+        """Return the record's error. None if it was stored, or if there is no result."""
         return self.result.error_of(index) if self.result else None
 
     def metadata_of(self, index: int, timestamp_ms: int) -> RecordMetadata:
-        """A record's place; with LogAppendTime the broker's timestamp replaces the record's (PRD-ISP-09)."""
+        """Return the record's metadata. With LogAppendTime, the broker's timestamp replaces its own (PRD-ISP-09)."""
         result = self.result or BatchResult()
         appended_ms = result.log_append_time_ms
         return RecordMetadata(

@@ -1,7 +1,7 @@
-"""The plug-ins of a producer, made from its settings in one order and closed with it (PRD-ISP-01 to -05).
+"""The plug-ins of a producer, created from its settings in a fixed order and closed with it (PRD-ISP-01 to -05).
 
-A plug-in that has ``on_update(cluster_id)`` is told the cluster's id at every metadata update (KIP-78): interceptors,
-serializers and metric reporters may ask for it so.
+A plug-in with a method ``on_update(cluster_id)`` receives the cluster's id at every metadata update (KIP-78). It may
+be an interceptor, a serializer or a metric reporter.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Read = Callable[[], Mapping[MetricName, float]]
 
 
 class ProducerPlugins:
-    """Raises PluginError if one cannot be made; those before it are closed then."""
+    """Raise PluginError if a plug-in cannot be created. Those created before it are closed then."""
 
     def __init__(self, config: ProducerConfig) -> None:
         self._life = Plugins(config.as_mapping())
@@ -57,7 +57,7 @@ class ProducerPlugins:
 
     @property
     def touch_records(self) -> bool:
-        """Is there anything between the application's record and its bytes?"""
+        """Whether any plug-in takes part in a send."""
         return bool(
             self.interceptors
             or self.key_serializer
@@ -67,7 +67,7 @@ class ProducerPlugins:
         )
 
     def serialize(self, record: ProducerRecord) -> tuple[Any, Any]:
-        """(key, value) as bytes, the key first; raises SerializationError (PRD-ISP-04)."""
+        """Return (key, value) as bytes. The key is serialized first. Raise SerializationError (PRD-ISP-04)."""
         return (
             self._bytes(self.key_serializer, "key", record, record.key),
             self._bytes(self.value_serializer, "value", record, record.value),
@@ -87,11 +87,11 @@ class ProducerPlugins:
             ) from error
 
     def cluster_updated(self, cluster_id: str | None) -> None:
-        """Tell those who asked; what one raises is logged."""
+        """Notify the cluster listeners. Exceptions are logged."""
         self._tell(self.cluster_listeners, lambda listener: listener.on_update(cluster_id))
 
     def metrics_made(self, names: Sequence[MetricName], read: Read) -> None:
-        """Give the reporters what there is at first, and a way to read it. Raises PluginError."""
+        """Give the reporters the initial metrics, and a function that reads them. Raise PluginError."""
         for reporter in self.reporters:
             try:
                 reporter.init(names, read)
@@ -101,7 +101,7 @@ class ProducerPlugins:
                 ) from error
 
     def metric_added(self, name: MetricName) -> None:
-        """A metric of a new topic or node."""
+        """Notify the reporters of a metric of a new topic or node."""
         wanting = [each for each in self.reporters if hasattr(each, "metric_added")]
         self._tell(wanting, lambda reporter: reporter.metric_added(name))
 

@@ -1,8 +1,8 @@
-"""RecordAccumulator: all batches without a result: how records come into them, and how they come back or end.
+"""RecordAccumulator: all batches without a result: how records are added, and how batches return or end.
 
-Which of them wait where is BatchQueues' affair, which may go and when BatchDrain's. A record joins the open batch of
-its partition, or opens the next one with memory of the pool; a failed batch goes back into its queue, one that is too
-large is replaced by its parts, and whatever ends gives its memory back (PRD-ACC-01, -04, -11).
+BatchQueues holds the waiting batches, and BatchDrain decides which may be sent. A record joins the open batch of its
+partition, or opens the next one with memory from the pool. A failed batch returns to its queue. One that is too large
+is replaced by its parts. A batch that ends returns its memory (PRD-ACC-01, -04, -11).
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from harness.wire.records import BATCH_OVERHEAD_BYTES, BatchBuilder, Codec
 
 
 class Appended(msgspec.Struct):
-    """Where a record went. ``wake`` asks for a round: a batch is new or full."""
+    """Where a record was added. ``wake`` requests a round: a batch is new or full."""
 
     batch: ProducerBatch
     index: int
@@ -38,9 +38,9 @@ class Appended(msgspec.Struct):
 
 
 class RecordAccumulator(BatchDrain):
-    """All batches that have no result yet: in queues, or in flight, where the Sender has them."""
+    """All batches without a result: those in queues, and those in flight, which the Sender tracks."""
 
-    buffer_pool: type[BufferPool] = BufferPool  # a variant of the client swaps it
+    buffer_pool: type[BufferPool] = BufferPool  # a variant of the client replaces it
     ratio_estimator: type[CompressionRatioEstimator] = CompressionRatioEstimator
 
     def __init__(
@@ -68,14 +68,14 @@ class RecordAccumulator(BatchDrain):
         self._incomplete: dict[ProducerBatch, None] = {}
         self.latencies = NodeLatencies(config.partitioner_availability_timeout_ms)
 
-    # records come in
+    # Adding records
 
     def append(
         self, record: Outgoing, partition: TopicPartition, now_ms: int, grant: Grant | None = None
     ) -> Appended | None:
-        """Add a record to its partition; None where a new batch finds no memory.
+        """Add a record to its partition. Return None if there is no memory for a new batch.
 
-        ``grant`` is memory that was waited for; it is given back where it proves to be needless.
+        ``grant`` is memory for which the record waited. It is returned if it is not needed.
         """
         batch = self.open.get(partition)
         if batch is None or not self._has_room(batch, record.size_bytes):
@@ -93,12 +93,12 @@ class RecordAccumulator(BatchDrain):
         return Appended(batch, index, size_bytes, wake=index == 0 or batch.is_full)
 
     def memory_for(self, size_bytes: int) -> int:
-        """What a batch costs that is opened for a record of this size: a record may exceed batch.size."""
+        """Return the memory for a batch opened for a record of this size, which may exceed batch.size."""
         whole_bytes = max(self._config.batch_size, size_bytes + BATCH_OVERHEAD_BYTES)
         return min(whole_bytes, self._config.buffer_memory)
 
     def _has_room(self, batch: ProducerBatch, size_bytes: int) -> bool:
-        """By the estimate of its size on the wire, and by the memory that it holds or can still get."""
+        """Return whether a record fits, by the estimated size on the wire and by the available memory."""
         if not batch.has_room(size_bytes) or batch.grant is None:
             return False
         missing = batch.builder.size_bytes + size_bytes - batch.grant.size_bytes
@@ -139,21 +139,21 @@ class RecordAccumulator(BatchDrain):
             )
         return batch
 
-    # batches come back
+    # Retries and splits
 
     def reenqueue(self, batch: ProducerBatch, now_ms: int) -> None:
-        """Take a failed attempt back, after its backoff, in front of all younger batches."""
+        """Put a failed batch back into its queue, before all newer batches. It may be sent after its backoff."""
         batch.reenqueued(now_ms, now_ms + self.retry_delay_ms(batch))
         self.insert_in_sequence_order(batch)
 
     def retry_delay_ms(self, batch: ProducerBatch) -> int:
-        """The backoff after one failure more than ``attempts``, with new jitter at each call."""
+        """Return the backoff after ``attempts`` + 1 failures, with new jitter at each call."""
         return self._backoff.delay_ms(batch.attempts)
 
     def split_and_reenqueue(self, batch: ProducerBatch, now_ms: int) -> list[ProducerBatch]:
         """Replace a batch in flight by smaller ones, first in its queue and in order (PRD-SPL-01).
 
-        The parts hold no memory of the pool: the whole's is returned by its ``release`` (PRD-ACC-11).
+        The parts hold no memory from the pool. The whole's memory is returned by its ``release`` (PRD-ACC-11).
         """
         self.estimator.was_split(batch.partition[0], batch.compression_ratio)
         parts = batch_split.split(
@@ -170,13 +170,14 @@ class RecordAccumulator(BatchDrain):
         )
         return parts
 
-    # what the partitioner asks
+    # Load, for the partitioner
 
     def load_of(self, topic: str, known: TopicMetadata) -> list[tuple[int, int]] | None:
-        """Batches waiting by partition, as KIP-794 counts them; None where they are alike or not to be counted.
+        """Return the waiting batches by partition, as in KIP-794. None if the load is even or should not matter.
 
-        Only once every partition had a batch: before that a partition without a queue would never be chosen. What
-        waits for a broker that takes nothing for too long is left out (partitioner.availability.timeout.ms).
+        The load is available once every partition has had a batch. Otherwise a partition without a queue would never
+        be chosen. Partitions whose broker has accepted nothing for too long are left out
+        (partitioner.availability.timeout.ms).
         """
         if not self._config.partitioner_adaptive_partitioning_enable or len(known.partitions) < 2:
             return None
@@ -192,10 +193,10 @@ class RecordAccumulator(BatchDrain):
             return None
         return load or None
 
-    # batches end
+    # Ends of batches
 
     def release(self, batch: ProducerBatch) -> None:
-        """A batch has its final state and no request holds its bytes any more: its memory is free (PRD-ACC-11)."""
+        """Free the memory of a batch that has its final state and is in no request any more (PRD-ACC-11)."""
         self._incomplete.pop(batch, None)
         if batch.grant is not None:
             self.pool.give_back(batch.grant)
@@ -207,7 +208,7 @@ class RecordAccumulator(BatchDrain):
         *,
         only_undrained: bool = False,
     ) -> list[ProducerBatch]:
-        """End queued batches with an error, all or those that were never drained; gives them, for publishing."""
+        """Abort the queued batches, all or those that were never drained. Return them, for publishing."""
         aborted = [
             batch for batch in self.queued() if not (only_undrained and (batch.attempts or batch.goes_again))
         ]
@@ -217,16 +218,16 @@ class RecordAccumulator(BatchDrain):
         return aborted
 
     def unreleased(self) -> list[ProducerBatch]:
-        """The batches whose memory is not free yet."""
+        """Return the batches whose memory is not free yet."""
         return list(self._incomplete)
 
     def incomplete(self) -> list[ProducerBatch]:
-        """All batches that have no final state, or whose bytes a request still holds."""
+        """Return all batches that are not published, and whose memory is not free yet."""
         return [batch for batch in self._incomplete if not batch.is_published]
 
 
 def _level(config: ProducerConfig) -> int | None:
-    """How hard the codec shall try; None where it has no levels."""
+    """Return the compression level, or None if the codec has no levels."""
     return {
         Codec.GZIP: config.compression_gzip_level,
         Codec.LZ4: config.compression_lz4_level,

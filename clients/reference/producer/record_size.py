@@ -1,4 +1,4 @@
-"""What a record may be, before anything is done with it (PRD-ISP-09, PRD-ACC-10)."""
+"""Validation of a record, and its size (PRD-ISP-09, PRD-ACC-10)."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from harness.model.errors import UsageError
 from harness.wire.records import record_size_bytes
 
 PLAIN_OVERHEAD_BYTES = 32
-"""What a record without headers takes beside its key and value, at most: five varints and a byte."""
+"""The maximum overhead of a record without headers: five varints and a byte."""
 _BYTES_OR_NONE = (bytes, NoneType)
 
 
 def size_of_record(
     key: bytes | None, value: bytes | None, headers: Headers, timestamp_ms: int, partition: int | None
 ) -> int:
-    """An upper bound of the record's size in bytes; raises UsageError for what is no record (PRD-ISP-09)."""
+    """Return an upper bound of the record's size in bytes. Raise UsageError for an invalid record (PRD-ISP-09)."""
     if not 0 <= timestamp_ms <= INT64_MAX or (partition is not None and not 0 <= partition <= INT32_MAX):
-        raise UsageError("a record's timestamp and partition may be neither negative nor beyond their range")
+        raise UsageError("a record's timestamp and partition must be in range and not negative")
     if not (isinstance(key, _BYTES_OR_NONE) and isinstance(value, _BYTES_OR_NONE)):
-        raise UsageError("a record's key and value are bytes, or None")
+        raise UsageError("a record's key and value must be bytes or None")
     try:
         if not all(isinstance(content, _BYTES_OR_NONE) for _, content in headers):
-            raise UsageError("a header's value is bytes, or None")
+            raise UsageError("a header's value must be bytes or None")
         return record_size_bytes(key, value, headers)
     except (AttributeError, TypeError, ValueError):
-        raise UsageError("headers are pairs of a name, as text, and a value, as bytes or None") from None
+        raise UsageError("headers must be pairs of a text name and a value that is bytes or None") from None

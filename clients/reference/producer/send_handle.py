@@ -1,4 +1,4 @@
-"""A record on its way: what has become of it, and, where it must wait, what is to be sent."""
+"""A record being sent: its state and result, and, if it must wait, its content."""
 
 from __future__ import annotations
 
@@ -17,9 +17,10 @@ from clients.reference.producer.producer_batch import (
 
 
 class Delivery(msgspec.Struct, eq=False):
-    """One record's fate: blocked at first perhaps, then in a batch or failed, in the end ``is_done``.
+    """The state of one record: perhaps blocked at first, then in a batch or failed, and finally ``is_done``.
 
-    One is made per record, so it is a struct that C makes. ``owner`` is the driver's, for futures of its own.
+    One is created per record, so it is a struct that C code creates. ``owner`` belongs to the driver, for its own
+    futures.
     """
 
     timestamp_ms: int
@@ -30,31 +31,31 @@ class Delivery(msgspec.Struct, eq=False):
 
     @property
     def is_blocked(self) -> bool:
-        """Still waiting for metadata or memory: no batch has the record yet."""
+        """Whether the record still waits for metadata or memory, and is not in a batch."""
         return self.batch is None and self.failure is None
 
     @property
     def is_done(self) -> bool:
-        """The result is known and the callbacks of the batch have run."""
+        """Whether the result is known and the callbacks of the batch have run."""
         batch = self._place()[0]
         return self.failure is not None or (batch is not None and batch.is_published)
 
     @property
     def error(self) -> SendError | None:
-        """Why the record was not acknowledged; None for a stored one, and for one that is not done."""
+        """Why the record was not acknowledged. None if it was stored, or is not done."""
         batch, index = self._place()
         return self.failure or (batch.error_of(index) if batch else None)
 
     @property
     def metadata(self) -> RecordMetadata:
-        """Where the record is; raises ValueError unless it is done and was acknowledged."""
+        """Where the record was stored. Raises ValueError unless it is done and was acknowledged."""
         batch, index = self._place()
         if batch is None or batch.result is None or self.error:
             raise ValueError("this record is not acknowledged")
         return batch.metadata_of(index, self.timestamp_ms)
 
     def _place(self) -> tuple[ProducerBatch | None, int]:
-        """The batch that the record is in now: a batch that was split lives on in its parts (PRD-SPL-06)."""
+        """Return the batch that currently contains the record: after a split, one of the parts (PRD-SPL-06)."""
         batch, index = self.batch, self.index
         while batch is not None and batch.parts:
             first, part = next(each for each in reversed(batch.parts) if each[0] <= index)
@@ -64,9 +65,9 @@ class Delivery(msgspec.Struct, eq=False):
 
 @dataclass(slots=True, eq=False)
 class Outgoing:
-    """A record that is not in a batch yet, with all that it takes to put it there; ``size_bytes`` is a bound.
+    """A record that is not in a batch yet, with all that is needed to add it. ``size_bytes`` is an upper bound.
 
-    ``raw`` are key and value before they were serialized, for a partitioner of the application's.
+    ``raw`` is the key and value before serialization, for an application's partitioner.
     """
 
     topic: str

@@ -1,10 +1,10 @@
-"""Sender: takes ready batches to the brokers and decides what each answer means.
+"""Sender: sends ready batches to the brokers and decides what each response means.
 
-One ``step`` settles the producer id, ends what has expired, drains what is ready and writes it, one request a node.
-The answers arrive in ``poll`` of the NetworkClient and come back here, batch by batch: stored, to be sent again, to be
-split, or ended (PRD-SND, PRD-SPL). Every such decision is a small method of its own.
+One ``step`` settles the producer id, ends expired batches, drains ready ones and sends them, one request per node. The
+responses arrive in ``poll`` of the NetworkClient and are processed here, batch by batch: stored, retried, split, or
+ended (PRD-SND, PRD-SPL). Every such decision is a small method.
 
-When transactions come, the coordinator's requests go before ``_send_producer_data``, as InitProducerId does now.
+Support for transactions needs the coordinator's requests before ``_send_producer_data``, like InitProducerId now.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ Batches = dict[TopicPartition, ProducerBatch]
 
 
 class Sender:
-    """``done`` is told of every batch that has taken its final state."""
+    """Sends batches. ``done`` is called with every batch that has taken its final state."""
 
     def __init__(
         self,
@@ -65,12 +65,15 @@ class Sender:
         self._trace = trace
         self._done = done
         self._in_flight: dict[ProducerBatch, None] = {}
-        self._expiry_ms: int | None = None  # no batch expires earlier; None: this is not known
+        self._expiry_ms: int | None = None  # no batch expires earlier; None if unknown
         self._leadership = Leadership(metadata)
         self._init_producer_id = InitProducerIdHandler(config, client, transactions) if transactions else None
 
     def step(self, now_ms: int) -> int | None:
-        """Do all that can be done now; gives the time to look again, None where only the network brings news."""
+        """Do everything that is possible now.
+
+        Return the time of the next check, or None if only the network can change anything.
+        """
         identity_ms = self._settle_identity(self._transactions, now_ms) if self._transactions else None
         if not (self._in_flight or self._accumulator.has_queued()):
             self._expiry_ms = None
@@ -91,10 +94,10 @@ class Sender:
             return None
         return self._init_producer_id.maybe_ask(now_ms)
 
-    # sending
+    # Sending
 
     def _send_producer_data(self, now_ms: int) -> int | None:
-        """Request by request, as long as there is a node that can take one."""
+        """Send requests as long as a node can accept one."""
         while True:
             ready = self._accumulator.ready(now_ms)
             for topic in ready.unknown_leader_topics:
@@ -107,7 +110,7 @@ class Sender:
                 return earliest(ready.next_check_ms, usable_ms)
 
     def _drain(self, nodes: list[int], now_ms: int) -> bool:
-        """One request to each of these nodes that there is something for; False where there is nothing."""
+        """Send one request to each of these nodes that has batches. Return False if there are none."""
         drained = self._accumulator.drain(nodes, now_ms) if nodes else {}
         for node_id, batches in drained.items():
             for batch in batches:
@@ -118,7 +121,10 @@ class Sender:
         return bool(drained)
 
     def _usable_nodes(self, nodes: set[int], now_ms: int) -> tuple[list[int], int | None]:
-        """Those that take a request now, and when the first of the others may: none waits for them (PRD-ACC-13)."""
+        """Return the nodes that can accept a request, and when the first of the others may (PRD-ACC-13).
+
+        The former do not wait for the latter.
+        """
         sendable: list[int] = []
         usable_ms: int | None = None
         for node_id in sorted(nodes):
@@ -131,7 +137,7 @@ class Sender:
         return sendable, usable_ms
 
     def _send_produce_request(self, node_id: int, batches: list[ProducerBatch], now_ms: int) -> None:
-        """One request with one batch a partition; topics go by id where every topic has one (PRD-SND-15)."""
+        """Send one request with one batch per partition. It uses topic ids if every topic has one (PRD-SND-15)."""
         data = []
         for batch in batches:
             topic, partition = batch.partition
@@ -170,10 +176,10 @@ class Sender:
             )
         )
 
-    # answers
+    # Responses
 
     def _handle_produce_response(self, batches: Batches, response: ClientResponse, now_ms: int) -> None:
-        """Each partition for itself (PRD-SND-04); a request's end also frees what had expired meanwhile."""
+        """Process each partition separately (PRD-SND-04). Release batches that expired during the request."""
         answers = self._answers(batches, response, now_ms)
         self._leadership.learn(answers, response.body, now_ms)
         for batch in batches.values():
@@ -183,13 +189,13 @@ class Sender:
         for partition, batch in batches.items():
             if partition in answers:
                 self._complete_batch(batch, answers[partition], now_ms)
-            else:  # PRD-SND-05: nobody knows, and only the delivery timeout ends it
+            else:  # PRD-SND-05: the outcome is unknown, and only the delivery timeout ends the batch
                 batch.attempt_ended(BY_NAME["UNKNOWN_SERVER_ERROR"])
 
     def _answers(
         self, batches: Batches, response: ClientResponse, now_ms: int
     ) -> dict[TopicPartition, PartitionResponse]:
-        """What the response, or its absence, says of each batch."""
+        """Return each batch's result from the response, or from its absence."""
         if response.disconnected:
             return self._answer_all(batches, self._error_of_lost_request(response))
         if response.version_mismatch:
@@ -203,12 +209,12 @@ class Sender:
             if (answer.topic, answer.partition) in batches:
                 answers[answer.topic, answer.partition] = answer
             else:
-                what = f"answered for {answer.topic}-{answer.partition}, which was not asked"
+                what = f"it contains {answer.topic}-{answer.partition}, which was not in the request"
                 self._trace(Misbehaved(at_ms=now_ms, who="Produce response", what=what))
         return answers
 
     def _error_of_lost_request(self, response: ClientResponse) -> KafkaError:
-        """NET-TMO-03: a request timeout and a lost connection are told apart, and both may be retried."""
+        """NET-TMO-03: request timeouts and lost connections are distinct errors, and both are retriable."""
         return BY_NAME["REQUEST_TIMED_OUT" if response.timed_out else "NETWORK_EXCEPTION"]
 
     def _answer_all(
@@ -220,7 +226,7 @@ class Sender:
         }
 
     def _complete_batch(self, batch: ProducerBatch, answer: PartitionResponse, now_ms: int) -> None:
-        """The decision of this class: stored, once more, or over."""
+        """Decide what happens to a batch: stored, split, retried, or failed."""
         error = error_for(answer.error_code)
         if error.code == 0 or error.name == "DUPLICATE_SEQUENCE_NUMBER":
             self._succeed_batch(batch, answer, now_ms)
@@ -236,12 +242,12 @@ class Sender:
             self._metadata.request_update()
 
     def _can_split(self, batch: ProducerBatch, error: KafkaError, now_ms: int) -> bool:
-        """PRD-SPL-01, -02, -03: several records, and still time for them."""
+        """PRD-SPL-01, -02, -03: a batch can be split if it has several records and has not expired."""
         too_large = error.name == "MESSAGE_TOO_LARGE" and batch.record_count > 1
         return too_large and not batch.is_done and not batch.has_expired(now_ms)
 
     def _split_batch(self, batch: ProducerBatch, now_ms: int) -> None:
-        """Smaller batches take its place, at once and without counting as a retry."""
+        """Replace the batch with smaller ones, without a delay and without counting it as a retry."""
         parts = self._accumulator.split_and_reenqueue(batch, now_ms)
         if self._transactions and batch.has_sequence:
             self._transactions.was_split(batch, parts, now_ms)
@@ -275,7 +281,7 @@ class Sender:
         )
 
     def _succeed_batch(self, batch: ProducerBatch, answer: PartitionResponse, now_ms: int) -> None:
-        """An offset, or none for a duplicate that the broker no longer remembers (PRD-IDM-06)."""
+        """Complete the batch. A duplicate that the broker no longer remembers has no offset (PRD-IDM-06)."""
         duplicate = answer.error_code != 0
         offset = NO_OFFSET if duplicate else answer.base_offset
         if self._transactions:
@@ -289,10 +295,10 @@ class Sender:
         failure = batch_errors.refused(batch, error, answer)
         self._finish_badly(batch, error, failure, now_ms, batch_errors.by_record(batch, failure, answer))
 
-    # expiry
+    # Expiry
 
     def _expire(self, now_ms: int) -> None:
-        """Batches in flight first: they are older (PRD-EXP-02)."""
+        """End expired batches. Those in flight go first, since they are older (PRD-EXP-02)."""
         in_flight = [batch for batch in self._in_flight if batch.has_expired(now_ms)]
         for batch in in_flight + self._accumulator.take_expired(now_ms):
             self._expire_batch(batch, now_ms)
@@ -310,14 +316,14 @@ class Sender:
         self._finish_badly(batch, BY_NAME["REQUEST_TIMED_OUT"], failure, now_ms)
 
     def _next_expiry_ms(self) -> int | None:
-        """PRD-EXP-05: when to wake for the next batch that expires, in a queue or in flight."""
+        """Return when the next batch expires, in a queue or in flight (PRD-EXP-05)."""
         first_ms = self._accumulator.next_expiry_ms()
         for batch in self._in_flight:
             if first_ms is None or batch.expires_ms < first_ms:
                 first_ms = batch.expires_ms
         return first_ms
 
-    # the end of a batch
+    # Ends of batches
 
     def _finish_badly(
         self,
@@ -337,7 +343,10 @@ class Sender:
         self._end(batch)
 
     def _end(self, batch: ProducerBatch) -> None:
-        """Out of the books; what the network still holds is let go when its request ends (PRD-ACC-11, -12)."""
+        """Stop tracking a batch.
+
+        If a request still contains it, the end of that request releases it (PRD-ACC-11, -12).
+        """
         was_in_flight = batch in self._in_flight
         if was_in_flight:
             del self._in_flight[batch]
@@ -348,20 +357,20 @@ class Sender:
         self._done(batch)
 
     def _let_go(self, batch: ProducerBatch) -> None:
-        """A batch is done and no request holds it: its memory is free, and its partition may go on."""
+        """Free the memory of a finished batch that is in no request, and unmute its partition."""
         self._accumulator.release(batch)
         self._accumulator.unmute(batch.partition)
 
     def has_unfinished(self) -> bool:
-        """Is there a batch, queued or in flight, without its final state?"""
+        """Return whether any batch, queued or in flight, lacks its final state."""
         return bool(self._in_flight) or self._accumulator.has_queued()
 
     def in_flight(self) -> list[ProducerBatch]:
-        """The batches without a final state whose request has no end yet, in the order of sending."""
+        """Return the batches in flight that have no final state, in the order of sending."""
         return list(self._in_flight)
 
     def abort_all(self, error_for_batch: Callable[[ProducerBatch], SendError], now_ms: int) -> None:
-        """End every batch, queued or in flight, with an error (PRD-CLS-04)."""
+        """Abort every batch, queued or in flight (PRD-CLS-04)."""
         in_flight = list(self._in_flight)
         for batch in in_flight:
             batch.abort(error_for_batch(batch), now_ms)
@@ -369,13 +378,13 @@ class Sender:
             self._end(batch)
 
     def connections_are_closed(self) -> None:
-        """No request can be written or answered any more: what they held is free (PRD-ACC-11, PRD-CLS-04)."""
+        """Release the finished batches of all requests, since none can complete any more (PRD-ACC-11, PRD-CLS-04)."""
         for batch in self._accumulator.unreleased():
             batch.on_the_wire = False
             if batch.is_done:
                 self._let_go(batch)
 
     def abort_undrained(self, error_for_batch: Callable[[ProducerBatch], SendError], now_ms: int) -> None:
-        """End the batches that were never sent; what was sent goes on to its result (PRD-TXN-18)."""
+        """Abort the batches that were never sent. Batches that were sent continue to their result (PRD-TXN-18)."""
         for batch in self._accumulator.abort_queued(error_for_batch, now_ms, only_undrained=True):
             self._end(batch)

@@ -1,8 +1,8 @@
-"""Serializers: what the application calls keys and values, as bytes, in the formats of the Java client's serializers.
+"""Serializers: convert keys and values to bytes, in the formats of the Java client's serializers.
 
-A serializer is any object with ``serialize(topic, value, headers) -> bytes | None``; ``configure`` and ``close`` are
-optional (plugins.py). ``None`` stays ``None``: a null key or value is not an empty one (PRD-ISP-08). A value that is
-not of the serializer's type raises SerializationError out of ``send``, and nothing is buffered (PRD-ISP-04).
+A serializer is any object with ``serialize(topic, value, headers) -> bytes | None``. ``configure`` and ``close`` are
+optional (plugins.py). ``None`` remains ``None``: a null key or value is not an empty one (PRD-ISP-08). A value of the
+wrong type makes ``send`` raise SerializationError, and nothing is buffered (PRD-ISP-04).
 """
 
 from __future__ import annotations
@@ -16,19 +16,19 @@ from clients.reference.producer.producer_batch import Headers
 
 
 class Serializer(Protocol):
-    """The port; ``headers`` are the record's, for formats that look at them."""
+    """The interface of a serializer. ``headers`` are the record's, for formats that depend on them."""
 
     def serialize(self, topic: str, value: Any, headers: Headers) -> bytes | None:
-        """The bytes of a value; raises anything where it cannot."""
+        """Return the bytes of a value. May raise any exception if that is impossible."""
 
 
 class TypedSerializer:
-    """One type of values; a bool is no number here, whatever Python says."""
+    """The base of serializers for one type. Unlike in Python, a bool is not a number."""
 
     type: ClassVar[type]
 
     def serialize(self, topic: str, value: Any, headers: Headers) -> bytes | None:
-        """None for None; raises SerializationError for a value of another type or beyond the format's range."""
+        """Return None for None. Raise SerializationError for the wrong type or a value outside the format's range."""
         if value is None:
             return None
         if not isinstance(value, self.type) or (isinstance(value, bool) and self.type is not bool):
@@ -41,27 +41,27 @@ class TypedSerializer:
             raise SerializationError(f"{type(self).__name__}: {value!r}: {error} (topic {topic!r})") from None
 
     def encode(self, value: Any) -> bytes:
-        """The bytes of a value of the right type."""
+        """Return the bytes of a value of the right type."""
         raise NotImplementedError
 
 
 class BytesSerializer(TypedSerializer):
-    """Bytes as they are (Java's ByteArraySerializer)."""
+    """Bytes, unchanged (Java's ByteArraySerializer)."""
 
     type = bytes
 
     def encode(self, value: bytes) -> bytes:
-        """The same object, not a copy."""
+        """Return the same object, not a copy."""
         return value
 
 
 class StringSerializer(TypedSerializer):
-    """Text as UTF-8; half a surrogate pair becomes a question mark, as in Java."""
+    """Text as UTF-8. An unpaired surrogate becomes a question mark, as in Java."""
 
     type = str
 
     def encode(self, value: str) -> bytes:
-        """Never fails: what UTF-8 cannot say is replaced."""
+        """Return the UTF-8 bytes. Never fails: what UTF-8 cannot encode is replaced."""
         return value.encode("utf-8", errors="replace")
 
 
@@ -71,7 +71,7 @@ class UUIDSerializer(TypedSerializer):
     type = UUID
 
     def encode(self, value: UUID) -> bytes:
-        """Lower-case hexadecimal with four hyphens, in ASCII."""
+        """Return lower-case hexadecimal with four hyphens, in ASCII."""
         return str(value).encode()
 
 
@@ -81,12 +81,12 @@ class BooleanSerializer(TypedSerializer):
     type = bool
 
     def encode(self, value: bool) -> bytes:
-        """1 stands for true."""
+        """Return 1 for true."""
         return b"\x01" if value else b"\x00"
 
 
 class _Packed(TypedSerializer):
-    """A number in a fixed number of bytes, most significant first."""
+    """A number in a fixed number of bytes, big-endian."""
 
     format: ClassVar[struct.Struct]
 
@@ -95,19 +95,19 @@ class _Packed(TypedSerializer):
 
 
 class ShortSerializer(_Packed):
-    """A whole number of 16 bits, signed."""
+    """A signed 16-bit integer."""
 
     type, format = int, struct.Struct(">h")
 
 
 class IntegerSerializer(_Packed):
-    """A whole number of 32 bits, signed."""
+    """A signed 32-bit integer."""
 
     type, format = int, struct.Struct(">i")
 
 
 class LongSerializer(_Packed):
-    """A whole number of 64 bits, signed."""
+    """A signed 64-bit integer."""
 
     type, format = int, struct.Struct(">q")
 

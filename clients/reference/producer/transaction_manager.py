@@ -1,21 +1,22 @@
-"""TransactionManager, its idempotent part: who we are to the brokers, and which sequence number comes next.
+"""TransactionManager, its idempotent part: the producer's identity, and which sequence number is next.
 
-A producer id and an epoch come from a broker (InitProducerId). Per partition every batch gets the next sequence
-numbers when it is first drained, and keeps them for all its attempts; so a broker can tell a repeated batch from a
-new one (KIP-98). Three things can break the chain, and each has one answer:
+A broker assigns a producer id and an epoch (InitProducerId). In each partition, every batch gets the next sequence
+numbers when it is first drained, and keeps them in all its attempts. A broker can therefore distinguish a repeated
+batch from a new one (KIP-98). Three events can break a sequence, and each is handled in one way:
 
-* a sent batch ends and nobody knows whether it was stored: the partition is *unresolved*, nothing new goes out until
-  its other batches are settled; then the chain continues if it is whole, or the epoch is raised (PRD-EXP-06);
-* a batch is refused for good: its numbers are missing, so the epoch is raised (PRD-IDM-13);
-* the next expected batch is refused as out of order: the broker's chain differs, so the epoch is raised (PRD-IDM-09).
+* A sent batch ends with an unknown outcome. The partition is *unresolved* and sends nothing new until its other
+  batches are settled. Then it continues if the sequence is unbroken, or the epoch is bumped (PRD-EXP-06).
+* A batch fails permanently. Its numbers are missing, so the epoch is bumped (PRD-IDM-13).
+* The batch expected next is rejected as out of order. The broker's sequence differs, so the epoch is bumped
+  (PRD-IDM-09).
 
-Raising the epoch needs no broker (KIP-360): the partition's batches are restamped from sequence 0. Other partitions
-follow when their own batches are settled (PRD-IDM-10). A batch that may be stored is never restamped, for under a new
-identity the broker would store it again: such a batch is first sent once more under its old one, to learn what became
-of it. (Java restamps at once, and can duplicate a record here: a first batch refused for good, the second stored but
-its answer lost.)
+Bumping the epoch needs no broker (KIP-360): the partition's batches are restamped from sequence 0. Other partitions
+follow once their own batches are settled (PRD-IDM-10). A batch that may be stored is never restamped, because the
+broker would store it again under a new identity. Such a batch is first sent once more under its old identity, to learn
+its outcome. (Java restamps at once, and can duplicate a record in this case: the first batch fails permanently, and
+the second is stored but its response is lost.)
 
-Transactions will add their states to the same class; the sequence rules stay.
+Transactions will add their states to the same class. The sequence rules do not change.
 """
 
 from __future__ import annotations
@@ -48,9 +49,9 @@ _FATAL = frozenset(
 
 
 class TransactionManager:
-    """One producer's identity and its sequences by partition."""
+    """One producer's identity, and its sequences by partition."""
 
-    partition_sequences: type[PartitionSequences] = PartitionSequences  # a variant of the client swaps it
+    partition_sequences: type[PartitionSequences] = PartitionSequences  # a variant of the client replaces it
 
     def __init__(self, config: ProducerConfig, jitter: Jitter, trace: Trace) -> None:
         self._trace = trace
@@ -65,21 +66,21 @@ class TransactionManager:
         self.producer_id = NO_PRODUCER_ID
         self.fatal_error: KafkaError | None = None
 
-    # the identity
+    # Identity
 
     def init_at_ms(self) -> int | None:
-        """When to ask for a producer id; None where there is no need, or the question is on its way."""
+        """Return when to request a producer id. None if none is needed, or a request is in flight."""
         wanted = self.state in (ProducerIdState.UNINITIALIZED, ProducerIdState.INITIALIZING)
         return self._init_at_ms if wanted and not self._is_initializing else None
 
     def initializing(self, now_ms: int) -> None:
-        """The question is asked."""
+        """Record that the request was sent."""
         self._is_initializing = True
         if self.state is ProducerIdState.UNINITIALIZED:
             self._move(ProducerIdEvent.INITIALIZE, now_ms)
 
     def initialized(self, response: ClientResponse, now_ms: int) -> None:
-        """A broker answered, or the connection was lost: an identity, another try, or the end (PRD-IDM-01)."""
+        """Process the response or the lost connection: an identity, another attempt, or a fatal error (PRD-IDM-01)."""
         self._is_initializing = False
         if response.version_mismatch:
             self.fail_fatally(BY_NAME["UNSUPPORTED_VERSION"], now_ms)
@@ -98,13 +99,13 @@ class TransactionManager:
             self.fail_fatally(error, now_ms)
 
     def fail_fatally(self, error: KafkaError, now_ms: int) -> None:
-        """No producer id will come any more; the first error stands, later ones are ignored."""
+        """Enter the fatal state: there will be no producer id. The first error is kept, later ones are ignored."""
         if self.state is not ProducerIdState.FATAL_ERROR:
             self.fatal_error = error
             self._move(ProducerIdEvent.FATAL, now_ms, error.name)
 
     def _assume(self, producer_id: ProducerId, now_ms: int, *, bumped_locally: bool = False) -> None:
-        """Take an identity on: the partitions that asked for it begin at 0 under it, the others follow."""
+        """Adopt an identity. The partitions that requested it restart at 0, the others follow later."""
         self.producer_id = producer_id
         self._trace(
             ProducerIdAssigned(
@@ -121,48 +122,48 @@ class TransactionManager:
                 entry.epoch_was_raised(now_ms)
         self._to_restart.clear()
 
-    # the sequences
+    # Sequences
 
     def pick(self, queue: Sequence[ProducerBatch]) -> ProducerBatch | None:
-        """Which batch of a partition's queue may go out now; None: nothing may, until an answer comes."""
+        """Return the batch of a partition's queue that may be sent now. None if all must wait for a response."""
         oldest = queue[0]
         if not self.producer_id.is_valid:
             return None
         entry = self._sequences.get(oldest.partition) or self._entry(oldest.partition)
-        if entry.state is SequenceState.BUMPED:  # only to learn what became of one, under its old identity
+        if entry.state is SequenceState.BUMPED:  # only to learn a batch's outcome, under its old identity
             return next((batch for batch in queue if batch.may_be_stored), None)
         allowed = entry.may_go_again(oldest) if oldest.has_sequence else entry.may_begin_another()
         return oldest if allowed else None
 
     def next_identity(self, partition: TopicPartition) -> tuple[ProducerId, int]:
-        """The producer id and base sequence of a partition's next batch, if it is drained now."""
+        """Return the producer id and base sequence of a partition's next batch, if it is drained now."""
         return self._entry(partition).next_identity(self.producer_id)
 
     def assign_sequence(self, batch: ProducerBatch, now_ms: int) -> None:
-        """A batch is drained for the first time: the next numbers are its own, for good (PRD-IDM-02, -03)."""
+        """Assign the next numbers to a batch that is drained for the first time, permanently (PRD-IDM-02, -03)."""
         self._entry(batch.partition).assign(batch, self.producer_id, now_ms)
 
     def completed(self, batch: ProducerBatch, now_ms: int) -> None:
-        """The broker has this batch; news even where the batch had expired for the caller."""
+        """Record that the broker has stored this batch. This applies even if the batch has expired for the caller."""
         self._entry(batch.partition).acknowledged(batch, now_ms)
 
     def goes_again(self, batch: ProducerBatch, now_ms: int) -> None:
-        """A batch was refused and is back in its queue: nothing younger may overtake it (PRD-IDM-07)."""
+        """Record that a rejected batch is back in its queue. No newer batch may overtake it (PRD-IDM-07)."""
         if batch.has_sequence:
             self._entry(batch.partition).goes_again(now_ms)
 
     def was_split(self, batch: ProducerBatch, parts: list[ProducerBatch], now_ms: int) -> None:
-        """A batch was replaced by its parts, which have its numbers (PRD-SPL-04)."""
+        """Replace a batch by its parts, which have its numbers (PRD-SPL-04)."""
         self._entry(batch.partition).replace(batch, parts, now_ms)
 
     def failed(self, batch: ProducerBatch, error: KafkaError, *, is_definite: bool, now_ms: int) -> None:
-        """A batch with a sequence ended badly: for good, or without anybody knowing (PRD-IDM-13)."""
+        """Record the failure of a batch with a sequence: permanent, or with an unknown outcome (PRD-IDM-13)."""
         entry = self._entry(batch.partition)
         entry.forget(batch, now_ms)
         if error.code in _FATAL:
             self.fail_fatally(error, now_ms)
         elif batch.producer_id != entry.producer_id:
-            return  # its chain has ended already
+            return  # its sequence has ended already
         elif is_definite:
             self.request_restart(batch.partition, now_ms)
         else:
@@ -170,10 +171,10 @@ class TransactionManager:
             self._unresolved[batch.partition] = None
 
     def can_retry(self, batch: ProducerBatch, error: KafkaError, log_start_offset: int, now_ms: int) -> bool:
-        """May a refused batch be sent again? Asks for an epoch bump where only that lets it succeed.
+        """Return whether a rejected batch may be retried. Request an epoch bump if only that lets it succeed.
 
-        A part whose whole may be stored cannot, once nothing older is on its way: under its numbers it will never
-        fit, under others it may be stored twice.
+        A part of a whole that may be stored cannot be retried once nothing older is in flight: its numbers will never
+        fit, and under other numbers it may be stored twice.
         """
         if self.state is ProducerIdState.FATAL_ERROR:
             return False
@@ -192,16 +193,19 @@ class TransactionManager:
 
     @staticmethod
     def tells_absence(error: KafkaError) -> bool:
-        """A broker looks for a duplicate before it says one of these: so it has none of the last five batches."""
+        """Return whether the error means that the broker has none of the last five batches.
+
+        A broker looks for a duplicate before it returns such an error.
+        """
         return error.code in (_OUT_OF_ORDER, _UNKNOWN_PRODUCER)
 
     def request_restart(self, partition: TopicPartition, now_ms: int) -> None:
-        """This partition needs a new epoch; it is raised by the next ``step`` that may."""
+        """Request a new epoch for this partition. The next ``step`` that may do so bumps it."""
         self._to_restart[partition] = None
         self._entry(partition).is_broken(now_ms)
 
     def step(self, now_ms: int) -> None:
-        """Settle what is unresolved and raise the epoch where it was asked for."""
+        """Settle unresolved partitions, and bump the epoch if that was requested."""
         if self._unresolved:
             for partition in list(self._unresolved):
                 entry = self._entry(partition)
@@ -213,7 +217,7 @@ class TransactionManager:
             self._bump_epoch(now_ms)
 
     def _any_in_doubt(self) -> bool:
-        """A batch that may be stored must not get a second identity: the broker could not tell it is the same."""
+        """Return whether a batch to restamp may be stored. Under a second identity, the broker would store it again."""
         return any(
             batch.on_the_wire or batch.may_be_stored
             for partition in self._to_restart
@@ -221,7 +225,7 @@ class TransactionManager:
         )
 
     def _bump_epoch(self, now_ms: int) -> None:
-        """One epoch further; at the last one a new producer id must be asked for (PRD-IDM-11)."""
+        """Increment the epoch. After the last one, a new producer id must be requested (PRD-IDM-11)."""
         if self.producer_id.epoch == LAST_EPOCH:
             self._move(ProducerIdEvent.EPOCH_EXHAUSTED, now_ms)
             self.producer_id = NO_PRODUCER_ID

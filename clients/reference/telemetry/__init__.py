@@ -1,1 +1,1 @@
-"""Metrics and the trace of decisions."""
+"""The client's metrics and its trace of decisions."""

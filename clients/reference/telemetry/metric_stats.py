@@ -1,7 +1,8 @@
-"""The arithmetic of metrics: totals, and averages, maxima and rates over the last samples, as Java's Metrics do it.
+"""The arithmetic of metrics, as in Java's Metrics: totals, and averages, maxima and rates over recent samples.
 
-A sensor keeps ``metrics.num.samples`` samples of ``metrics.sample.window.ms`` each; older ones no longer count. A
-rate divides by the time that the samples span, but never by less than all windows but one. Pure: time is handed in.
+A sensor keeps ``metrics.num.samples`` samples of ``metrics.sample.window.ms`` each, and drops older ones. A rate
+divides by the time that the samples span, but at least by all windows but one. The code is pure: callers pass the
+time.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from math import nan
 
 @dataclass(slots=True)
 class Sample:
-    """What was recorded in one window."""
+    """The values that were recorded in one window."""
 
     began_ms: int
     count: int = 0
@@ -23,7 +24,7 @@ class Sample:
 
 @dataclass(slots=True)
 class Sensor:
-    """Everything that was recorded under one name."""
+    """All values that were recorded under one name."""
 
     window_ms: int
     samples: int
@@ -31,7 +32,7 @@ class Sensor:
     _recent: deque[Sample] = field(default_factory=deque)
 
     def record(self, value: float, now_ms: int) -> None:
-        """Take a value in."""
+        """Add a value."""
         self.total += value
         newest = self._recent[-1] if self._recent else None
         if newest is None or now_ms - newest.began_ms >= self.window_ms:
@@ -39,11 +40,14 @@ class Sensor:
             self._recent.append(newest)
         newest.count += 1
         newest.total += value
-        if not newest.largest >= value:  # true for the first, which is compared with nan
+        if not newest.largest >= value:  # true for the first value, which is compared with nan
             newest.largest = value
 
     def read(self, statistic: str, now_ms: int) -> float:
-        """ "total", or over the recent samples "avg", "max" (both nan where there is none) or "rate" (per second)."""
+        """Return the "total", or the "avg", "max" or "rate" (per second) of the recent samples.
+
+        Without a recent sample, "avg" and "max" are nan.
+        """
         if statistic == "total":
             return self.total
         while self._recent and now_ms - self._recent[0].began_ms >= self.window_ms * self.samples:

@@ -1,9 +1,9 @@
 """The producer's metrics, by the Java client's names: a fold over trace events, and gauges read from the core.
 
-Nothing in the core knows of metrics. ``ProducerMetrics`` is a ``Trace``: what an event is worth is one method, what
-is shown of it is the table SENSORS. Averages, maxima and rates look back over metrics.num.samples windows of
-metrics.sample.window.ms; what was never recorded is nan. Not there: record-size-avg and -max, and Java's figures of
-its own selector (select-rate, io-time and such).
+The core does not depend on metrics. ``ProducerMetrics`` is a ``Trace``: it has one method per kind of event, and the
+table SENSORS lists the statistics of each sensor. Averages, maxima and rates cover metrics.num.samples windows of
+metrics.sample.window.ms. Averages and maxima without a sample are nan. Not implemented: record-size-avg and -max, and
+the metrics of Java's own selector (select-rate, io-time and so on).
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ CLIENT, NODE, TOPIC = "producer-metrics", "producer-node-metrics", "producer-top
 
 
 class MetricName(NamedTuple):
-    """A metric's identity; ``tags`` are pairs such as ("client-id", "producer-1")."""
+    """A metric's identity. ``tags`` are pairs such as ("client-id", "producer-1")."""
 
     name: str
     group: str
@@ -44,7 +44,7 @@ class MetricName(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Gauges:
-    """What only the core's account of buffer.memory knows."""
+    """The state of the core's buffer.memory pool."""
 
     buffer_available_bytes: int
     buffer_total_bytes: int
@@ -55,7 +55,7 @@ class Gauges:
 _METER = ("rate", "total")
 _RANGE = ("avg", "max")
 
-#: group -> sensor -> its statistics; the metric's name is both, joined by a hyphen.
+#: group -> sensor -> its statistics. A metric's name is sensor and statistic, joined by a hyphen.
 SENSORS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     CLIENT: {
         "batch-size": _RANGE,
@@ -100,9 +100,9 @@ SENSORS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
 
 
 class ProducerMetrics:
-    """Call it with every event; ``added`` is told the names of metrics as they appear.
+    """Call it with every event. ``added`` is called with the name of each new metric.
 
-    ``acks`` is the setting's value: with 0 a Produce request has no answer and counts as ended when it is sent.
+    ``acks`` is the setting's value. With 0, a Produce request has no response and counts as completed when it is sent.
     """
 
     def __init__(
@@ -137,13 +137,13 @@ class ProducerMetrics:
         }
 
     def __call__(self, event: TraceEvent) -> None:
-        """Fold one event in."""
+        """Process one event."""
         handler = self._handlers.get(type(event))
         if handler is not None:
             handler(event)
 
     def fold(self, events: deque[TraceEvent]) -> None:
-        """Fold in all that there are, and leave none: many at a time cost less than one by one."""
+        """Process and remove all events. Processing them in bulk costs less than one by one."""
         handler_of = self._handlers.get
         while events:
             event = events.popleft()
@@ -152,17 +152,17 @@ class ProducerMetrics:
                 handler(event)
 
     def record(self, sensor: str, value: float, now_ms: int) -> None:
-        """What a driver measures itself: the client's "flush-time-ns", "metadata-wait-time-ns", "buffer-exhausted"."""
+        """Record what a driver measures: "flush-time-ns", "metadata-wait-time-ns" or "buffer-exhausted"."""
         self._of(CLIENT)[sensor].record(value, now_ms)
 
     def names(self) -> list[MetricName]:
-        """All metrics that there are by now."""
+        """Return the names of all current metrics."""
         return [name for name, _ in self._all_sensors()] + [
             self._name(CLIENT, "", name) for name in _GAUGE_NAMES
         ]
 
     def read(self, gauges: Gauges, now_ms: int) -> dict[MetricName, float]:
-        """All values: times in ms (but metadata-age in s, -ns-total in ns), sizes in bytes, rates per second."""
+        """Return all values: times in ms (but metadata-age in s, -ns-total in ns), sizes in bytes, rates per second."""
         self._request_ended(now_ms)
         values = {
             name: sensor.read(name.name.rpartition("-")[2], now_ms) for name, sensor in self._all_sensors()
@@ -173,7 +173,7 @@ class ProducerMetrics:
         more["metadata-age"] = nan if self._metadata_ms is None else (now_ms - self._metadata_ms) / 1000
         return values | {self._name(CLIENT, "", name): value for name, value in more.items()}
 
-    # events
+    # Events
 
     def _batch_sent(self, event: BatchSent) -> None:
         topic, at_ms = _topic(event.batch), event.at_ms
@@ -215,7 +215,7 @@ class ProducerMetrics:
             sensors["outgoing-byte"].record(event.size_bytes, event.at_ms)
 
     def _request_ended(self, at_ms: int) -> None:
-        """The batches of a Produce request follow its RequestSent, one event each."""
+        """Record the records per request. A Produce request's RequestSent is followed by one BatchSent per batch."""
         if self._records_in_request:
             self._of(CLIENT)["records-per-request"].record(self._records_in_request, at_ms)
             self._records_in_request = 0
@@ -246,7 +246,7 @@ class ProducerMetrics:
             self._connected.discard(event.subject)
             self.record("connection-close", 1, event.at_ms)
 
-    # sensors
+    # Sensors
 
     def _of(self, group: str, subject: str = "") -> dict[str, Sensor]:
         sensors = self._sensors.get((group, subject))
@@ -278,12 +278,12 @@ _OPEN = {ConnectionState.CHECKING_API_VERSIONS.value, ConnectionState.READY.valu
 _GAUGES: Mapping[str, Callable[[Gauges], float]] = {
     "buffer-available-bytes": lambda gauges: float(gauges.buffer_available_bytes),
     "buffer-total-bytes": lambda gauges: float(gauges.buffer_total_bytes),
-    "buffer-peak-bytes": lambda gauges: float(gauges.buffer_peak_bytes),  # not Java's
+    "buffer-peak-bytes": lambda gauges: float(gauges.buffer_peak_bytes),  # not in Java
     "waiting-threads": lambda gauges: float(gauges.waiting_threads),
 }
 _GAUGE_NAMES = (*_GAUGES, "connection-count", "requests-in-flight", "metadata-age")
 
 
 def _topic(batch: str) -> str:
-    """The topic of a batch's name, ``topic-partition#number``."""
+    """Return the topic of a batch's name, ``topic-partition#number``."""
     return batch.rpartition("#")[0].rpartition("-")[0]

@@ -1,7 +1,7 @@
-"""Channel A: everything that the client decides, as typed events in the order of deciding.
+"""Channel A: every decision of the client, as typed events in chronological order.
 
-An event is a msgspec struct whose ``event`` tag is its stable name; ``at_ms`` is the ``now_ms`` that was handed to
-the core. The core calls one ``Trace`` callable per event, per batch or request and never per record.
+An event is a msgspec struct whose ``event`` tag is its stable name. ``at_ms`` is the ``now_ms`` that was passed to the
+core. The core calls one ``Trace`` callable per event, per batch or request and never per record.
 """
 
 from __future__ import annotations
@@ -12,15 +12,15 @@ import msgspec
 
 
 class TraceEvent(msgspec.Struct, frozen=True, tag_field="event", kw_only=True, gc=False):
-    """The base of all events. They hold names and numbers: the garbage collector need not look into them."""
+    """The base of all events. They hold names and numbers and no cycles, so the garbage collector ignores them."""
 
     at_ms: int
 
 
 class StateChanged(TraceEvent, tag="state_changed", frozen=True, kw_only=True):
-    """A machine of states.py moved (or refused to: a late result leaves FAILED as it is).
+    """A machine of states.py made a transition, possibly to the same state (a late result leaves FAILED unchanged).
 
-    ``subject`` is the node id, the batch as ``topic-partition#number``, or empty where there is one machine.
+    ``subject`` is the node id, the batch as ``topic-partition#number``, or empty if there is only one machine.
     """
 
     machine: str
@@ -32,7 +32,7 @@ class StateChanged(TraceEvent, tag="state_changed", frozen=True, kw_only=True):
 
 
 class ConnectAttempt(TraceEvent, tag="connect_attempt", frozen=True, kw_only=True):
-    """One address of a node is tried; ``address`` is empty where its name is unknown (NET-CON-09)."""
+    """The client tries one address of a node. ``address`` is empty if the name is unknown (NET-CON-09)."""
 
     node: int
     host: str
@@ -41,7 +41,7 @@ class ConnectAttempt(TraceEvent, tag="connect_attempt", frozen=True, kw_only=Tru
 
 
 class ConnectionEnded(TraceEvent, tag="connection_ended", frozen=True, kw_only=True):
-    """``state`` is how far it had come (ChannelState), or what the client ended it for."""
+    """A connection ended. ``state`` is its ChannelState, or the client's reason (LocalEnd)."""
 
     node: int
     state: str
@@ -49,7 +49,7 @@ class ConnectionEnded(TraceEvent, tag="connection_ended", frozen=True, kw_only=T
 
 
 class ReconnectBackoff(TraceEvent, tag="reconnect_backoff", frozen=True, kw_only=True):
-    """A node is left alone for ``delay_ms``; ``failures`` counts since it was last READY (NET-CON-05, -06)."""
+    """A node's backoff of ``delay_ms`` begins. ``failures`` counts since it was last READY (NET-CON-05, -06)."""
 
     node: int
     failures: int
@@ -57,14 +57,14 @@ class ReconnectBackoff(TraceEvent, tag="reconnect_backoff", frozen=True, kw_only
 
 
 class ApiVersionsReceived(TraceEvent, tag="api_versions_received", frozen=True, kw_only=True):
-    """What a broker offers: API key to the lowest and the highest version."""
+    """The versions that a broker offers: API key to the lowest and the highest version."""
 
     node: int
     offered: dict[int, tuple[int, int]]
 
 
 class NodeThrottled(TraceEvent, tag="node_throttled", frozen=True, kw_only=True):
-    """Nothing is sent to the node until ``until_ms`` (KIP-219)."""
+    """The client sends nothing to the node until ``until_ms`` (KIP-219)."""
 
     node: int
     throttle_ms: int
@@ -72,13 +72,13 @@ class NodeThrottled(TraceEvent, tag="node_throttled", frozen=True, kw_only=True)
 
 
 class Rebootstrapped(TraceEvent, tag="rebootstrapped", frozen=True, kw_only=True):
-    """The client begins again from its bootstrap servers (KIP-899, KIP-1102)."""
+    """The client starts again from its bootstrap servers (KIP-899, KIP-1102)."""
 
     reason: str
 
 
 class RequestSent(TraceEvent, tag="request_sent", frozen=True, kw_only=True):
-    """A request was handed to the network; ``api`` is Kafka's name, ``size_bytes`` the whole frame's."""
+    """A request was passed to the network. ``api`` is Kafka's name, ``size_bytes`` the size of the whole frame."""
 
     node: int
     api: str
@@ -88,9 +88,10 @@ class RequestSent(TraceEvent, tag="request_sent", frozen=True, kw_only=True):
 
 
 class ResponseReceived(TraceEvent, tag="response_received", frozen=True, kw_only=True):
-    """The answer to the oldest request of a node.
+    """The response to the oldest request of a node arrived.
 
-    ``latency_ms`` counts from when that was handed to the network; ``size_bytes`` is without the frame's size field.
+    ``latency_ms`` counts from when the request was passed to the network. ``size_bytes`` excludes the frame's size
+    field.
     """
 
     node: int
@@ -102,7 +103,7 @@ class ResponseReceived(TraceEvent, tag="response_received", frozen=True, kw_only
 
 
 class RequestLost(TraceEvent, tag="request_lost", frozen=True, kw_only=True):
-    """A request whose answer will never be applied: the connection ended, by itself or by the request timeout."""
+    """A response will never be applied: the connection failed, or the request timeout closed it."""
 
     node: int
     api: str
@@ -111,7 +112,7 @@ class RequestLost(TraceEvent, tag="request_lost", frozen=True, kw_only=True):
 
 
 class BatchCreated(TraceEvent, tag="batch_created", frozen=True, kw_only=True):
-    """A record found no room in its partition's newest batch, or no batch."""
+    """A record did not fit into its partition's newest batch, or there was no batch."""
 
     batch: str
     topic: str
@@ -120,11 +121,11 @@ class BatchCreated(TraceEvent, tag="batch_created", frozen=True, kw_only=True):
 
 
 class BatchClosed(TraceEvent, tag="batch_closed", frozen=True, kw_only=True):
-    """A batch takes no more records.
+    """A batch accepts no more records.
 
-    ``reason``: "full" (the next record did not fit, or it reached its limit), "linger", "memory" (somebody waits for
-    some), "flush", "closing", "queued" (a younger batch waits behind it), "along" (a request to its node went anyway),
-    "part" (it came from a split).
+    ``reason`` is one of: "full" (the next record did not fit, or the batch reached its limit), "linger", "memory" (a
+    send waits for memory), "flush", "closing", "queued" (a newer batch is queued after it), "along" (it joined a
+    request that was due anyway), "part" (it was made by a split).
     """
 
     batch: str
@@ -134,7 +135,7 @@ class BatchClosed(TraceEvent, tag="batch_closed", frozen=True, kw_only=True):
 
 
 class BatchSent(TraceEvent, tag="batch_sent", frozen=True, kw_only=True):
-    """One attempt of a batch was handed to the network."""
+    """One attempt of a batch was passed to the network."""
 
     batch: str
     node: int
@@ -149,9 +150,9 @@ class BatchSent(TraceEvent, tag="batch_sent", frozen=True, kw_only=True):
 
 
 class BatchRetried(TraceEvent, tag="batch_retried", frozen=True, kw_only=True):
-    """An attempt failed with ``error`` (Kafka's name) and another may follow, not before ``retry_at_ms``.
+    """An attempt failed with ``error`` (Kafka's name). The next one may follow, not before ``retry_at_ms``.
 
-    ``attempts`` is how many have failed by now.
+    ``attempts`` is the number of failed attempts so far.
     """
 
     batch: str
@@ -162,7 +163,7 @@ class BatchRetried(TraceEvent, tag="batch_retried", frozen=True, kw_only=True):
 
 
 class BatchExpired(TraceEvent, tag="batch_expired", frozen=True, kw_only=True):
-    """A batch reached delivery.timeout.ms; ``age_ms`` counts from its creation (PRD-EXP-01, -02)."""
+    """A batch reached delivery.timeout.ms. ``age_ms`` counts from its creation (PRD-EXP-01, -02)."""
 
     batch: str
     age_ms: int
@@ -170,7 +171,7 @@ class BatchExpired(TraceEvent, tag="batch_expired", frozen=True, kw_only=True):
 
 
 class BatchSplit(TraceEvent, tag="batch_split", frozen=True, kw_only=True):
-    """A batch that was too large for the broker became several smaller ones."""
+    """A batch that was too large for the broker was split into several smaller ones."""
 
     batch: str
     parts: int
@@ -178,7 +179,7 @@ class BatchSplit(TraceEvent, tag="batch_split", frozen=True, kw_only=True):
 
 
 class BatchEnded(TraceEvent, tag="batch_ended", frozen=True, kw_only=True):
-    """A batch took its final state, once; ``error`` is Kafka's name, empty for a stored batch."""
+    """A batch took its final state, once. ``error`` is Kafka's name, empty for a stored batch."""
 
     batch: str
     record_count: int
@@ -186,7 +187,7 @@ class BatchEnded(TraceEvent, tag="batch_ended", frozen=True, kw_only=True):
 
 
 class MetadataUpdated(TraceEvent, tag="metadata_updated", frozen=True, kw_only=True):
-    """An answer was taken over; ``version`` grows with each, ``topics`` is how many are known now."""
+    """A response was applied. ``version`` grows with each, ``topics`` is the number of known topics."""
 
     version: int
     topics: int
@@ -194,7 +195,7 @@ class MetadataUpdated(TraceEvent, tag="metadata_updated", frozen=True, kw_only=T
 
 
 class LeadershipUpdated(TraceEvent, tag="leadership_updated", frozen=True, kw_only=True):
-    """A newer leader was learned from something else than a Metadata response (KIP-951)."""
+    """The client learned of a newer leader from something other than a Metadata response (KIP-951)."""
 
     partition: str
     leader: int
@@ -202,14 +203,14 @@ class LeadershipUpdated(TraceEvent, tag="leadership_updated", frozen=True, kw_on
 
 
 class MetadataFailed(TraceEvent, tag="metadata_failed", frozen=True, kw_only=True):
-    """No answer, or none that can be used; ``attempts`` counts failures since the last good one (MET-06)."""
+    """There was no response, or no usable one. ``attempts`` counts failures since the last success (MET-06)."""
 
     attempts: int
     reason: str
 
 
 class ProducerIdAssigned(TraceEvent, tag="producer_id_assigned", frozen=True, kw_only=True):
-    """A producer id and epoch came from a broker, or the client raised the epoch by itself (KIP-360)."""
+    """A broker assigned a producer id and epoch, or the client bumped the epoch itself (KIP-360)."""
 
     producer_id: int
     producer_epoch: int
@@ -217,9 +218,9 @@ class ProducerIdAssigned(TraceEvent, tag="producer_id_assigned", frozen=True, kw
 
 
 class SequencesRestarted(TraceEvent, tag="sequences_restarted", frozen=True, kw_only=True):
-    """A partition begins at sequence 0 under a higher epoch or a new id (PRD-IDM-09, -10).
+    """A partition restarts at sequence 0 under a higher epoch or a new id (PRD-IDM-09, -10).
 
-    ``rewritten_batches`` are those that were out already and got new numbers.
+    ``rewritten_batches`` is the number of batches that had been sent already and got new sequences.
     """
 
     partition: str
@@ -228,21 +229,21 @@ class SequencesRestarted(TraceEvent, tag="sequences_restarted", frozen=True, kw_
 
 
 class SequenceUnresolved(TraceEvent, tag="sequence_unresolved", frozen=True, kw_only=True):
-    """A sent batch ended without a known outcome: its partition waits (PRD-EXP-06)."""
+    """A sent batch ended with an unknown outcome. Its partition waits (PRD-EXP-06)."""
 
     partition: str
     next_sequence: int
 
 
 class SequenceResolved(TraceEvent, tag="sequence_resolved", frozen=True, kw_only=True):
-    """The wait is over: the chain is whole (``continued``), or numbers are missing at the broker (PRD-EXP-06)."""
+    """The wait ended: the sequence is unbroken (``continued``), or the broker lacks some numbers (PRD-EXP-06)."""
 
     partition: str
     continued: bool
 
 
 class SendBlocked(TraceEvent, tag="send_blocked", frozen=True, kw_only=True):
-    """A send must wait; ``send`` counts from 1 those that ever had to, for one may wait for two things in turn."""
+    """A send must wait. ``send`` numbers the blocked sends from 1, since one may wait for two things in turn."""
 
     topic: str
     waiting_for: str
@@ -250,7 +251,7 @@ class SendBlocked(TraceEvent, tag="send_blocked", frozen=True, kw_only=True):
 
 
 class SendUnblocked(TraceEvent, tag="send_unblocked", frozen=True, kw_only=True):
-    """A send stopped waiting for "metadata" or "memory"; ``error`` is Kafka's name where it failed."""
+    """A send stopped waiting for "metadata" or "memory". ``error`` is Kafka's name if it failed."""
 
     topic: str
     waited_for: str
@@ -260,7 +261,7 @@ class SendUnblocked(TraceEvent, tag="send_unblocked", frozen=True, kw_only=True)
 
 
 class Misbehaved(TraceEvent, tag="misbehaved", frozen=True, kw_only=True):
-    """A peer or a callback did what it must not; contained, and told."""
+    """A peer or a callback did something that it must not do. The client contained it."""
 
     who: str
     what: str
@@ -270,4 +271,4 @@ Trace = Callable[[TraceEvent], None]
 
 
 def no_trace(event: TraceEvent) -> None:
-    """Keep nothing."""
+    """Discard the event."""

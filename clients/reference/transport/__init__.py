@@ -1,1 +1,1 @@
-"""The reference client's shell: real sockets, one I/O thread, locks and futures around the core."""
+"""The reference client's transport: real sockets, one I/O thread, locks and futures around the core."""

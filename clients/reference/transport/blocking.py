@@ -1,6 +1,6 @@
-"""Blocking: where application threads wait for the core, with the lock let go; every round lets them look again.
+"""Blocking: where application threads wait for the core. They release the lock and check again after every round.
 
-Kafka blocks in ``send`` and ``partitions_for``, for at most max.block.ms in all, and in ``flush``.
+Like Kafka's, they block in ``send`` and ``partitions_for`` for at most max.block.ms in all, and in ``flush``.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from clients.reference.transport.news import News
 
 
 class Blocking:
-    """The waits of one producer; ``news`` has the lock, ``metrics`` keep how long they were."""
+    """The waits of one producer. ``news`` holds the lock, and ``metrics`` records how long the waits were."""
 
     def __init__(
         self,
@@ -35,18 +35,18 @@ class Blocking:
         self._max_block_ms = max_block_ms
 
     def until_admitted(self, delivery: Delivery) -> None:
-        """With the lock held: until a record that found no metadata or no memory is in a batch, or has failed."""
+        """Wait until a record blocked on metadata or memory is in a batch or has failed. The caller holds the lock."""
         self._news.wait_for(lambda: not delivery.is_blocked)
         if isinstance(delivery.failure, BufferExhaustedError):
             self._metrics.record("buffer-exhausted", 1, now_ms())
 
     def until_known(self, topic: str, since_ms: int) -> TopicMetadata:
-        """Until there is metadata of a topic; raises the SendError that ends a send which waits for it."""
+        """Return a topic's metadata once it is known. Raise the SendError that fails a send waiting for it."""
         began_ms = now_ms()
         with self._news:
             while True:
                 if not self._core.is_open:
-                    raise ProducerClosedError("the producer was closed while metadata was waited for")
+                    raise ProducerClosedError("the producer was closed while waiting for metadata")
                 known = self._core.topic_metadata(topic, now_ms())
                 left_ms = since_ms + self._max_block_ms - now_ms()
                 if known is not None or left_ms <= 0:
@@ -61,7 +61,7 @@ class Blocking:
         return known
 
     def until_flushed(self, timeout_s: float | None) -> bool:
-        """Until all that is buffered has its results (PRD-CLS-01); False where that took longer."""
+        """Wait until all that is buffered has its results (PRD-CLS-01). Return False on timeout."""
         began_ns = monotonic_ns()
         with self._news:
             batches = self._core.begin_flush()

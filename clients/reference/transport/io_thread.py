@@ -1,7 +1,7 @@
-"""IoThread: rounds of the core, one after the other, on a thread that sleeps in the selector between them.
+"""IoThread: runs the core's rounds on one thread, which waits in the selector between them.
 
-The thread takes the producer's lock for each round and lets it go to wait and to run callbacks, so a slow callback
-delays the thread but blocks nobody in ``send``. Whoever changes something under the lock wakes it.
+The thread holds the producer's lock for each round and releases it to wait and to run callbacks. A slow callback
+therefore delays the thread but does not block ``send``. Code that changes something under the lock wakes the thread.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ LONGEST_WAIT_S = 3_600.0
 
 
 def now_ms() -> int:
-    """The core's clock: monotonic, whole milliseconds."""
+    """Return the core's time: monotonic, in whole milliseconds."""
     return monotonic_ns() // 1_000_000
 
 
 class IoThread(threading.Thread):
-    """The one thread that drives ``core`` on ``selector``; ``news`` is told after every round, and has the lock.
+    """The one thread that drives ``core`` on ``selector``. ``news`` holds the lock and is notified after every round.
 
-    ``after_round`` is called with the lock held, ``at_end`` when nothing more will happen.
+    ``after_round`` is called with the lock held, ``at_end`` after the last round.
     """
 
     def __init__(
@@ -52,18 +52,18 @@ class IoThread(threading.Thread):
         self._later: deque[Callable[[], None]] = deque()
         self._is_over = False
 
-    # for other threads
+    # For other threads
 
     def is_current(self) -> bool:
-        """Is the caller this thread: in a callback, which must not wait?"""
+        """Return whether the caller runs on this thread, and therefore in a callback, which must not wait."""
         return threading.current_thread() is self
 
     def wake(self) -> None:
-        """Have another round, soon. It also lets the thread have the interpreter, so it is done even if needless."""
+        """Request another round soon. Callers do it even if needless, as it yields the interpreter to the thread."""
         self._selector.wakeup()
 
     def call(self, call: Callable[[], None]) -> None:
-        """Have something called between two rounds, as callbacks are; here and now where there are no more."""
+        """Run a function between two rounds, like a callback, or at once if there are no more rounds."""
         with self._news:
             is_over = self._is_over
             if not is_over:
@@ -72,10 +72,10 @@ class IoThread(threading.Thread):
         if is_over:
             contained(call)
 
-    # the thread
+    # The thread
 
     def run(self) -> None:
-        """Rounds until the core is closed; what breaks a round is our defect, is logged, and ends the producer."""
+        """Run rounds until the core is closed. An exception is a defect of the client. It ends the producer."""
         try:
             while not self._core.is_closed:
                 with self._news:
@@ -98,7 +98,7 @@ class IoThread(threading.Thread):
             self._at_end()
 
     def _publish(self) -> None:
-        """Callbacks run without the lock; then whoever waits for them may look again."""
+        """Run callbacks without the lock, then notify the threads that wait for them."""
         if self._core.publish(now_ms()) and self._news.waiting:
             with self._news:
                 self._news.notify_all()

@@ -1,6 +1,6 @@
 """KafkaProducer: the core behind one lock, driven by one I/O thread on real sockets.
 
-Application threads take the lock for an append; they block only where Kafka's do: for metadata or memory
+Application threads take the lock for an append. They block only where Kafka's do: for metadata or memory
 (max.block.ms), in ``flush``, ``close``, ``partitions_for`` and a future's ``result``.
 """
 
@@ -42,15 +42,14 @@ CALLBACK_GRACE_S = 1.0
 
 
 class KafkaProducer:
-    """Sends records to Kafka. Thread-safe; a context manager that closes; one I/O thread of its own.
+    """Sends records to Kafka. Thread-safe. A context manager that closes it. Each producer has one I/O thread.
 
-    ``settings`` have the Java client's names, ranges and rules; ``defaults_of`` is the release whose defaults count.
-    Settings that take a plug-in take an object, a class or "module:Class". ``trace`` is called from the I/O thread
-    and from senders, under the producer's lock: it must be quick. ``seed`` makes backoffs and sticky partitions
-    repeatable.
+    ``settings`` have the Java client's names, ranges and rules. ``defaults_of`` is the release whose defaults apply.
+    Settings for plug-ins accept an object, a class or "module:Class". ``trace`` is called from the I/O thread and from
+    senders, under the producer's lock, so it must be fast. ``seed`` makes backoffs and sticky partitions repeatable.
 
-    Raises ConfigException for settings that contradict each other or where no bootstrap server has an address,
-    UsageError for a name that is no setting, PluginError where a plug-in cannot be made.
+    Raise ConfigException if settings contradict each other or no bootstrap server has an address, UsageError for an
+    unknown setting, PluginError if a plug-in cannot be created.
     """
 
     def __init__(
@@ -125,10 +124,10 @@ class KafkaProducer:
         self._user_trace(event)
 
     def _measure(self) -> None:
-        """With the lock held: what happened goes into the metrics."""
+        """Add the pending events to the metrics. The caller holds the lock."""
         self._metrics.fold(self._events)
 
-    # records
+    # Records
 
     def send(
         self,
@@ -141,14 +140,14 @@ class KafkaProducer:
         headers: Headers = (),
         callback: Callback | None = None,
     ) -> RecordFuture:
-        """Append a record; blocks for metadata or memory for at most max.block.ms. A send from a callback never does.
+        """Append a record. Block for metadata or memory for at most max.block.ms, but never in a callback.
 
-        ``value`` and ``key`` are what their serializers take, without one bytes or None; ``timestamp_ms`` is Unix
-        time, by default now (PRD-ISP-09). What becomes of the record is the future's, and
+        ``value`` and ``key`` are what their serializers accept, or bytes or None without a serializer.
+        ``timestamp_ms`` is Unix time, now by default (PRD-ISP-09). The future holds the record's result.
         ``callback(metadata, error)``, one of them None, runs on the I/O thread.
 
-        Raises IllegalStateError after close, UsageError for what is no record, SerializationError for a value that
-        its serializer does not take; nothing is buffered then. All else fails the future.
+        Raise IllegalStateError after close, UsageError for an invalid record, SerializationError for a value that its
+        serializer rejects. In these cases nothing is buffered. All other errors fail the future.
         """
         if self._touches_records:
             record = ProducerRecord(
@@ -160,8 +159,8 @@ class KafkaProducer:
                 headers=headers,
             )
             return self._send_record(record, callback)
-        # Taken by hand, which costs half of what ``with`` does, and counts here. An interrupt may come before
-        # the lock is taken or after it is released, and then there is nothing to release.
+        # Explicit acquire and release cost half as much as ``with``, which matters here. If an interrupt arrives
+        # before the lock is taken or after it is released, there is nothing to release.
         try:
             self._take_lock()
             if timestamp_ms is None:
@@ -184,7 +183,7 @@ class KafkaProducer:
         return future
 
     def _tick(self) -> None:
-        """Read both clocks, once a millisecond at most."""
+        """Read both clocks, at most once per millisecond."""
         self._now_ms = now_ms()
         self._next_tick_s = (self._now_ms + 1) / 1000
         self._unix_ms = time_ns() // 1_000_000
@@ -200,7 +199,7 @@ class KafkaProducer:
         callback: Callback | None,
         raw: tuple[Any, Any] | None = None,
     ) -> RecordFuture:
-        """With the lock held: all that ``send`` of the core can do, and the wait for metadata or memory."""
+        """Send with all features, and wait for metadata or memory. The caller holds the lock."""
         future, is_round_due = self._core_send(
             topic,
             key,
@@ -234,13 +233,13 @@ class KafkaProducer:
             )
             return future
 
-    # the cluster
+    # The cluster
 
     def partitions_for(self, topic: str) -> dict[int, PartitionMetadata]:
-        """A topic's partitions by index, each with its leader's node id and epoch (PRD-ISP-05, MET-11).
+        """Return a topic's partitions by index, each with its leader's node id and epoch (PRD-ISP-05, MET-11).
 
-        Raises the client's TimeoutError where the topic does not appear within max.block.ms, BrokerError where it
-        never will, IllegalStateError after close and in a callback, which must not wait.
+        Raise the client's TimeoutError if the topic does not appear within max.block.ms, BrokerError if it never will,
+        IllegalStateError after close and in a callback, which must not wait.
         """
         self._must_not_wait("partitions_for")
         self._must_be_open()
@@ -257,32 +256,32 @@ class KafkaProducer:
             )
 
     def metrics(self) -> dict[MetricName, float]:
-        """All metrics now, by the Java client's names (see metrics.py for units); also after close."""
+        """Return all current metrics by the Java client's names (units: ProducerMetrics.read), even after close."""
         with self._lock:
             self._measure()
             pool = self._core.pool
             gauges = Gauges(pool.available_bytes, pool.total_bytes, pool.peak_bytes, pool.waiting)
             return self._metrics.read(gauges, now_ms())
 
-    # flush and close
+    # Flush and close
 
     def flush(self, timeout_s: float | None = None) -> None:
-        """Send everything that is buffered and wait until it has its results (PRD-CLS-01).
+        """Send everything that is buffered and wait for its results (PRD-CLS-01).
 
-        Raises the built-in TimeoutError after ``timeout_s`` seconds, IllegalStateError in a callback (PRD-CLS-02).
+        Raise the built-in TimeoutError after ``timeout_s`` seconds, IllegalStateError in a callback (PRD-CLS-02).
         """
         self._must_not_wait("flush")
         if not self._blocking.until_flushed(timeout_s):
             raise TimeoutError(f"flush() took longer than {timeout_s} s")
 
     def close(self, timeout_s: float | None = None) -> None:
-        """Send what is buffered, wait for the results, end the connections; after ``timeout_s`` give the rest up.
+        """Send what is buffered, wait for the results, close the connections. After ``timeout_s``, abort the rest.
 
-        Idempotent. In a callback it cannot wait, and gives up at once (PRD-CLS-03, -04, -05). Raises
-        IllegalStateError for a negative timeout.
+        Idempotent. In a callback it cannot wait and aborts at once (PRD-CLS-03, -04, -05). Raise IllegalStateError for
+        a negative timeout.
         """
         if timeout_s is not None and timeout_s < 0:
-            raise IllegalStateError("close() takes no negative timeout")
+            raise IllegalStateError("the timeout of close() must not be negative")
         in_callback = self._thread.is_current()
         with self._lock:
             timeout_ms = 0 if in_callback else None if timeout_s is None else round(timeout_s * 1000)
@@ -292,12 +291,10 @@ class KafkaProducer:
         if in_callback:
             return
         self._thread.join(None if timeout_s is None else timeout_s + CALLBACK_GRACE_S)
-        if self._thread.is_alive():  # a callback holds it
+        if self._thread.is_alive():  # a callback blocks it
             with self._lock:
                 self._core.force_close(now_ms())
-            logger.warning(
-                "the I/O thread of %s is held by a callback; close() goes on", self.config.client_id
-            )
+            logger.warning("a callback blocks the I/O thread of %s; close() returns", self.config.client_id)
 
     def __enter__(self) -> KafkaProducer:
         return self
@@ -309,13 +306,13 @@ class KafkaProducer:
 
 
 def _resolvable(config: ProducerConfig, selector: SocketSelector) -> tuple[Any, ...]:
-    """The bootstrap servers that have an address; raises ConfigException where none has (CLI-CFG-07)."""
+    """Return the bootstrap servers that have an address. Raise ConfigException if none has (CLI-CFG-07)."""
     found = []
     for node in config.bootstrap:
         if selector.resolve(node.host, node.port):
             found.append(node)
         else:
-            logger.warning("bootstrap.servers: %s:%d has no address, it is passed over", node.host, node.port)
+            logger.warning("bootstrap.servers: %s:%d has no address and is ignored", node.host, node.port)
     if not found:
-        raise ConfigException("bootstrap.servers: not one of the entries has an address")
+        raise ConfigException("bootstrap.servers: none of the entries has an address")
     return tuple(found)

@@ -1,4 +1,4 @@
-"""News: the producer's lock, and the condition by which application threads wait for what the I/O thread does."""
+"""News: the producer's lock, and the condition on which application threads wait for the I/O thread."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ Seen = TypeVar("Seen")
 
 
 class News(threading.Condition):
-    """``waiting`` threads are in ``wait_for``; who tells news without the lock need not take it where there is none.
+    """A condition that counts its ``waiting`` threads. If there are none, a notifier without the lock need not take it.
 
-    A thread is counted before it looks. So it sees what was there before, or it is seen.
+    A thread is counted before it evaluates its predicate, so it either sees the preceding change or is counted.
     """
 
     def __init__(self, lock: threading.RLock) -> None:
@@ -20,7 +20,10 @@ class News(threading.Condition):
         self.waiting = 0
 
     def wait_for(self, predicate: Callable[[], Seen], timeout: float | None = None) -> Seen:
-        """With the lock held: until ``predicate`` gives something true, or what it gives after ``timeout`` seconds."""
+        """Wait until ``predicate`` is true, and return its value. The caller holds the lock.
+
+        After ``timeout`` seconds, return the predicate's last value.
+        """
         self.waiting += 1
         try:
             return super().wait_for(predicate, timeout)

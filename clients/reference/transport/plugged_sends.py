@@ -1,7 +1,7 @@
-"""PluggedSends: the way of a record where the application has plugged something in.
+"""PluggedSends: sends a record through the application's plug-ins.
 
-Interceptors see it first, then it is serialized; who listens for the cluster's id has heard it before. However it
-ends, its interceptors are told (PRD-ISP-01 to -05).
+Interceptors see the record first, then it is serialized. Cluster listeners receive the cluster's id before that. The
+interceptors are notified of the result in every case (PRD-ISP-01 to -05).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from clients.reference.transport.record_future import RecordFuture, Waiting
 
 
 class PluggedSends:
-    """``send`` appends what is bytes by then; ``must_be_open`` raises after close."""
+    """Intercepts, serializes and appends records. ``send`` appends the bytes. ``must_be_open`` raises after close."""
 
     def __init__(
         self,
@@ -38,7 +38,7 @@ class PluggedSends:
         self._waiting = waiting
 
     def send(self, record: ProducerRecord, callback: Callback | None) -> RecordFuture:
-        """See KafkaProducer.send, which raises the same."""
+        """Send a record. See KafkaProducer.send, which raises the same errors."""
         since_ms = now_ms()
         record = self._plugins.interceptors.on_send(record)
         end = Acknowledgement(self._plugins.interceptors, record, callback)
@@ -58,6 +58,6 @@ class PluggedSends:
             raise
 
     def _failed(self, record: ProducerRecord, end: Acknowledgement, error: SendError) -> RecordFuture:
-        """A send that ended before the core saw it ends like any other: on the I/O thread."""
+        """Complete a send that failed before it reached the core. As for any other, callbacks run on the I/O thread."""
         self._thread.call(lambda: end(None, error))
         return RecordFuture(record.timestamp_ms or 0, failure=error, owner=self._waiting)

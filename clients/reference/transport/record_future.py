@@ -1,4 +1,4 @@
-"""RecordFuture: one record's result, for a thread that wants to wait for it, or for a callback of its own."""
+"""RecordFuture: one record's result, for threads that wait for it and for callbacks."""
 
 from __future__ import annotations
 
@@ -16,35 +16,38 @@ DoneCallback = Callable[["RecordFuture"], None]
 
 
 class RecordFuture(Delivery, eq=False):
-    """A slice of its batch's result; there is no way to cancel a record that may be on its way.
+    """The part of a batch's result for one record. A record that may have been sent cannot be cancelled.
 
     Its ``owner`` is the producer's Waiting.
     """
 
     def done(self) -> bool:
-        """True once the result is there and the callbacks of ``send`` have run."""
+        """Return True once the result is known and the callbacks of ``send`` have run."""
         return self.is_done
 
     def exception(self, timeout_s: float | None = None) -> SendError | None:
-        """Wait for the result; gives the error of a record that was not acknowledged, None for a stored one.
+        """Wait for the result. Return the error of a record that was not acknowledged, or None for a stored one.
 
-        Raises the built-in TimeoutError where there is no result within ``timeout_s`` seconds.
+        Raise the built-in TimeoutError if there is no result within ``timeout_s`` seconds.
         """
         self._wait(timeout_s)
         return self.error
 
     def result(self, timeout_s: float | None = None) -> RecordMetadata:
-        """Wait for the result; raises the SendError of a record that was not acknowledged, and the built-in
-        TimeoutError where there is no result within ``timeout_s`` seconds."""
+        """Wait for the result and return the record's metadata.
+
+        Raise the SendError of a record that was not acknowledged, and the built-in TimeoutError if there is no result
+        within ``timeout_s`` seconds.
+        """
         error = self.exception(timeout_s)
         if error:
             raise error
         return self.metadata
 
     def add_done_callback(self, callback: DoneCallback) -> None:
-        """Call ``callback(future)`` once it is done: on the I/O thread, or here and now if it is done already.
+        """Call ``callback(future)`` once it is done: on the I/O thread, or at once if it is done already.
 
-        What it raises is logged.
+        Exceptions from the callback are logged.
         """
         self._waiting.add(self, callback)
 
@@ -61,20 +64,22 @@ class RecordFuture(Delivery, eq=False):
 
 
 class Waiting:
-    """Who waits for results: threads, by one condition, and callbacks, by batch, so that a batch under way costs one
-    look a round. All futures of a producer share it."""
+    """The threads and callbacks that wait for results. All futures of a producer share it.
+
+    Threads wait on one condition. Callbacks are grouped by batch, so each round has one check per batch in progress.
+    """
 
     def __init__(self, news: News) -> None:
         self._news = news
         self._callbacks: dict[ProducerBatch | None, list[tuple[RecordFuture, DoneCallback]]] = {}
 
     def wait_for(self, is_done: Callable[[], bool], timeout_s: float | None) -> bool:
-        """Block until ``is_done``; False where it was not within ``timeout_s`` seconds."""
+        """Block until ``is_done``. Return False if it was not within ``timeout_s`` seconds."""
         with self._news:
             return self._news.wait_for(is_done, timeout_s)
 
     def add(self, future: RecordFuture, callback: DoneCallback) -> None:
-        """Call now, or by a later ``run_done``."""
+        """Call the callback at once if the future is done, or else in a later ``run_done``."""
         with self._news:
             if not future.done():
                 self._callbacks.setdefault(future.batch, []).append((future, callback))
@@ -82,7 +87,7 @@ class Waiting:
         contained(lambda: callback(future))
 
     def run_done(self) -> None:
-        """Call those whose futures are done by now; the I/O thread does, without the lock."""
+        """Call the callbacks of futures that are done. The I/O thread calls this without the lock."""
         if self._callbacks:
             for future, callback in self._take_done():
                 contained(partial(callback, future))
@@ -94,13 +99,13 @@ class Waiting:
                 for future, callback in self._callbacks.pop(batch):
                     if future.done():
                         taken.append((future, callback))
-                    else:  # it was blocked, and may be in a batch now
+                    else:  # it was blocked when it was added, and may be in a batch now
                         self._callbacks.setdefault(future.batch, []).append((future, callback))
         return taken
 
 
 def contained(call: Callable[[], None]) -> None:
-    """What a callback raises is logged and harms nobody."""
+    """Run a callback. An exception from it is logged and goes no further."""
     try:
         call()
     except Exception:

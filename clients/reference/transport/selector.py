@@ -1,7 +1,7 @@
-"""The Selector port on real sockets: non-blocking, one connection a node, one thread, woken from others.
+"""The Selector port on real sockets: non-blocking, one connection per node, one thread, woken by other threads.
 
-``wait`` is the only place that blocks. ``poll`` then does what the sockets allow; what the bytes mean is the
-channel's affair (channel.py).
+``wait`` is the only method that waits for sockets. ``poll`` then does what the sockets allow. The channel interprets
+the bytes (channel.py).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ READ_BYTES = 262_144
 
 @dataclass(slots=True, eq=False)
 class Connection:
-    """A channel and its socket; not connected until the socket first is writable."""
+    """A channel and its socket. It is not connected until the socket is writable for the first time."""
 
     channel: Channel
     sock: socket.socket
@@ -30,7 +30,7 @@ class Connection:
 
 
 class SocketSelector:
-    """See ports.Selector; ``authenticator`` makes one for each connection, ``close_all`` ends everything."""
+    """See ports.Selector. ``authenticator`` makes one per connection, and ``close_all`` closes everything."""
 
     def __init__(
         self,
@@ -49,28 +49,28 @@ class SocketSelector:
         self._selector.register(self._wakeups, selectors.EVENT_READ, None)
         self._events: list[tuple[selectors.SelectorKey, int]] = []
 
-    # waiting
+    # Waiting
 
     def wait(self, timeout_s: float | None) -> None:
-        """Block until a socket is ready, ``wakeup`` is called, or the time is over (None: no limit)."""
+        """Block until a socket is ready, ``wakeup`` is called, or the timeout expires (None: no timeout)."""
         if self._refused or any(each.channel.has_news for each in self._connections.values()):
             timeout_s = 0
         self._events = self._selector.select(timeout_s)
 
     def wakeup(self) -> None:
-        """End a ``wait``, the current or the next one; from any thread."""
+        """End a ``wait``, the current or the next one. Any thread may call it."""
         try:
             self._waker.send(b"\0")
         except BlockingIOError:
-            pass  # as many wake-ups as a socket holds are on their way
+            pass  # the socket's buffer is full of wake-ups already
         except OSError as error:
             if error.errno != errno.EBADF:
                 raise
 
-    # the port
+    # The port
 
     def resolve(self, host: str, port: int) -> tuple[Address, ...]:
-        """Blocks while the resolver works; an empty tuple where it fails."""
+        """Resolve a name. Blocks during the lookup. Return an empty tuple if it fails."""
         try:
             found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
         except OSError:
@@ -78,7 +78,7 @@ class SocketSelector:
         return tuple(dict.fromkeys((str(address[0]), port) for *_, address in found))
 
     def connect(self, node_id: int, address: Address) -> None:
-        """In place of the node's old connection; even a failure that is known at once is told by ``poll``."""
+        """Replace the node's old connection. ``poll`` reports even a failure that is known at once."""
         self.close(node_id)
         try:
             family, kind, protocol, _, target = socket.getaddrinfo(*address, type=socket.SOCK_STREAM)[0]
@@ -98,7 +98,7 @@ class SocketSelector:
             self._end(connection, os.strerror(result))
 
     def send(self, node_id: int, data: bytes) -> bool:
-        """Writes at once what the socket takes, the rest in later polls; KeyError without a connection."""
+        """Write at once what the socket accepts, and the rest in later polls. Raise KeyError without a connection."""
         connection = self._connections[node_id]
         connection.channel.send(data)
         if not connection.channel.ended:
@@ -106,7 +106,7 @@ class SocketSelector:
         return connection.channel.take_sent()
 
     def poll(self) -> Polled:
-        """Serves what the last ``wait`` found ready, else asks the sockets itself."""
+        """Process what the last ``wait`` found ready, or else check the sockets now."""
         for key, mask in self._events or self._selector.select(0):
             connection: Connection | None = key.data
             if connection is None:
@@ -123,7 +123,7 @@ class SocketSelector:
         return polled
 
     def close(self, node_id: int) -> None:
-        """What was read and not handed over is gone with it."""
+        """Close the connection. Data that was read but not yet returned is dropped."""
         self._refused.pop(node_id, None)
         connection = self._connections.pop(node_id, None)
         if connection is not None:
@@ -131,22 +131,22 @@ class SocketSelector:
             connection.sock.close()
 
     def mute(self, node_id: int) -> None:
-        """The kernel's buffer fills, then the broker must wait; without a connection nothing happens."""
+        """Stop reading, so that the kernel's buffer fills and the broker must wait. No effect without a connection."""
         self._set_muted(node_id, True)
 
     def unmute(self, node_id: int) -> None:
-        """Frames that were already read come first."""
+        """Resume reading. Frames that were already read are returned first."""
         self._set_muted(node_id, False)
 
     def close_all(self) -> None:
-        """The end of the selector too: of its methods ``wakeup`` may still be called."""
+        """Close all connections and the selector. Only ``wakeup`` may be called afterwards."""
         for node_id in list(self._connections):
             self.close(node_id)
         self._selector.close()
         self._waker.close()
         self._wakeups.close()
 
-    # one connection
+    # One connection
 
     def _set_muted(self, node_id: int, muted: bool) -> None:
         connection = self._connections.get(node_id)
@@ -184,7 +184,7 @@ class SocketSelector:
         self._listen(connection)
 
     def _read_the_rest(self, connection: Connection) -> None:
-        """What the broker answered before it stopped listening is still an answer."""
+        """Read responses that the broker sent before it stopped reading. They still count."""
         try:
             while connection.channel.wants_to_read and (data := connection.sock.recv(READ_BYTES)):
                 connection.channel.feed(data)
@@ -209,7 +209,7 @@ class SocketSelector:
         self._listen(connection)
 
     def _listen(self, connection: Connection) -> None:
-        """Watch for what the channel waits for; for nothing once it has ended."""
+        """Watch for the events that the channel needs. None if it has ended."""
         channel, sock = connection.channel, connection.sock
         wanted = 0 if channel.ended else selectors.EVENT_WRITE
         if connection.is_connected:

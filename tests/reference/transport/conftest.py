@@ -1,4 +1,4 @@
-"""The scripted brokers behind sockets: one node on a free port of 127.0.0.1, in real time."""
+"""The scripted brokers on sockets: one node on a free port of 127.0.0.1, in real time."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ WAIT_S = 20
 
 
 class SocketBroker:
-    """``deliver`` decides how answers are written; ``held`` is set once a request got none."""
+    """``deliver`` determines how responses are written. ``held`` is set once a request gets no response."""
 
     def __init__(self, brokers: Any) -> None:
         self.listener = socket.create_server((HOST, 0))
@@ -84,7 +84,7 @@ class SocketBroker:
 
 @pytest.fixture
 def broker(brokers: Any) -> Iterator[SocketBroker]:
-    """One broker with topic "t" of three partitions."""
+    """Return one broker with topic "t" of three partitions."""
     served = SocketBroker(brokers)
     yield served
     served.close()
@@ -92,7 +92,7 @@ def broker(brokers: Any) -> Iterator[SocketBroker]:
 
 @pytest.fixture
 def producer(broker: SocketBroker) -> Callable[..., KafkaProducer]:
-    """Makes a producer of ``broker``; settings by Java's name, with underscores."""
+    """Return a function that makes a producer of ``broker``. Settings have Java's names, with underscores."""
 
     def make(**settings: Any) -> KafkaProducer:
         named = {name.replace("_", "."): value for name, value in settings.items()}

@@ -1,4 +1,4 @@
-"""The producer's face: futures, partitions_for, flush and close (PRD-CLS-01 to -05, -07)."""
+"""The producer's public interface: futures, partitions_for, flush and close (PRD-CLS-01 to -05, -07)."""
 
 from __future__ import annotations
 

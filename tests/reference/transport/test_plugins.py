@@ -1,4 +1,4 @@
-"""Interceptors, serializers, their life, and listeners for the cluster's id (PRD-ISP-01 to -05, -08, -09)."""
+"""Interceptors, serializers, their lifecycle, and listeners for the cluster's id (PRD-ISP-01 to -05, -08, -09)."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ WAIT_S = 20
 
 
 class Diary:
-    """A plug-in of every kind that writes down what happens to it."""
+    """A plug-in of every kind that records its calls."""
 
     def __init__(self, name: str = "", into: list[Any] | None = None, fails: str = "") -> None:
         self.name, self.fails = name, fails
@@ -107,7 +107,7 @@ def test_each_interceptor_gets_the_last_good_record(kinds):
 
 
 def test_an_acknowledgement_reaches_all_before_the_callback(broker, producer):
-    """PRD-ISP-01, -02: in order, once, with headers; what one raises harms nobody."""
+    """PRD-ISP-01, -02: in order, once, with headers. An exception from one does not affect the others."""
     told: list[Any] = []
     chain = [Diary("a", told, "on_acknowledgement"), Diary("b", told, "on_send"), Diary("c", told)]
     with producer(interceptor_classes=chain, value_serializer=to_bytes.StringSerializer) as p:
@@ -129,7 +129,7 @@ def test_an_acknowledgement_reaches_all_before_the_callback(broker, producer):
 
 
 def test_a_record_that_never_came_into_a_batch_is_acknowledged_too(broker, producer):
-    """PRD-ISP-02: metadata is never null, its offset is -1 and its partition what is known."""
+    """PRD-ISP-02: metadata is never null, its offset is -1, and its partition is the known one."""
     diary = Diary()
     broker.cluster.settings.denied_topics.add("nope")
     with producer(interceptor_classes=[diary]) as p:
@@ -164,7 +164,7 @@ def test_a_failed_batch_is_acknowledged_with_its_partition(broker, producer):
 
 
 def test_a_mismatch_is_raised_from_send_and_buffers_nothing(broker, producer):
-    """PRD-ISP-04: the key goes first."""
+    """PRD-ISP-04: the key is serialized first."""
     told: list[Any] = []
     settings = {"key_serializer": Diary("k", told), "value_serializer": to_bytes.IntegerSerializer}
     with producer(**settings) as p:
@@ -285,7 +285,7 @@ def test_a_closing_plug_in_that_fails_stops_nobody():
 
 
 def test_the_cluster_s_id_comes_between_on_send_and_serialize(broker, producer):
-    """PRD-ISP-05, for interceptors, serializers and reporters. Who sends late may learn it before."""
+    """PRD-ISP-05, for interceptors, serializers and reporters. Later senders may receive it earlier."""
     told: list[Any] = []
     is_sending = Event()
 
@@ -324,5 +324,5 @@ def test_bootstrap_servers_without_an_address_are_passed_over(broker):
     good = f"127.0.0.1:{broker.port}"
     with KafkaProducer({"bootstrap.servers": f"no-such-host.invalid:1,{good}"}) as p:
         assert p.send("t", b"v").result(WAIT_S)
-    with pytest.raises(ConfigException, match="not one of the entries"):
+    with pytest.raises(ConfigException, match="none of the entries"):
         KafkaProducer({"bootstrap.servers": "no-such-host.invalid:1"})

@@ -1,4 +1,4 @@
-"""KafkaProducer.metrics() and metric reporters, against what the trace tells."""
+"""KafkaProducer.metrics() and metric reporters, compared with the trace."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The Selector port on real sockets: resolving, refused connections, late answers, muting."""
+"""The Selector port on real sockets: resolving, refused connections, late responses, muting."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def selector() -> Iterator[SocketSelector]:
 
 
 def heard_until(selector: SocketSelector, reached: Callable[[Any], bool]) -> Any:
-    """The first poll of which ``reached`` holds."""
+    """Poll until ``reached`` holds for the result, and return that result."""
     while True:
         selector.wait(WAIT_S)
         polled = selector.poll()
@@ -47,7 +47,7 @@ def test_a_refused_connection_was_never_one(selector):
 
 
 def test_an_answer_that_came_before_the_broken_pipe_is_handed_over(selector):
-    """NET-INF-09: and the end is told as that of a send that failed, or of a lost connection."""
+    """NET-INF-09: the end is reported as that of a failed send, or of a lost connection."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
         selector.connect(7, ("127.0.0.1", listener.getsockname()[1]))
         peer, _ = listener.accept()

@@ -1,6 +1,6 @@
 """The same core on real sockets: a scripted broker on 127.0.0.1, threads, futures and callbacks.
 
-The broker behind the sockets is the one of the virtual tests; here bytes are cut, connections end, and threads meet.
+The virtual tests use the same broker. Here bytes arrive in pieces, connections end, and threads run concurrently.
 """
 
 from __future__ import annotations
@@ -190,4 +190,4 @@ def test_a_wake_up_ends_a_wait():
     polled = selector.poll()
     assert not (polled.connected or polled.received or polled.disconnected)
     selector.close_all()
-    selector.wakeup()  # too late, and harmless
+    selector.wakeup()  # after the end, and harmless

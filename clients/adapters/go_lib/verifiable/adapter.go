@@ -1,5 +1,5 @@
-// Package verifiable is the client's half of the contract for Go programs: commands come on stdin, events go to
-// stdout. It uses the standard library only. A program supplies an [Adapter]; [Run] does the rest.
+// Package verifiable is the client's side of the contract for Go programs: commands arrive on stdin, events go to
+// stdout. It uses only the standard library. A program supplies an [Adapter], and [Run] does the rest.
 package verifiable
 
 import (
@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// About is how a program introduces itself. ClientVersion is what really runs, LibraryVersion what it wraps, if
-// anything.
+// About identifies a program. ClientVersion is the version that actually runs, LibraryVersion that of a wrapped
+// library, if there is one.
 type About struct {
 	Client         string
 	ClientVersion  string
@@ -19,7 +19,7 @@ type About struct {
 	Features       []string
 }
 
-// Record is one record that is to be sent. Key is nil for a record without one, Partition where the client chooses.
+// Record is one record to send. Key is nil for a record without one. If Partition is nil, the client chooses.
 type Record struct {
 	Topic     string
 	Key       []byte
@@ -27,37 +27,37 @@ type Record struct {
 	Partition *int32
 }
 
-// Adapter is one client as the contract sees it. A panic in a method is fatal: it is the adapter's defect.
+// Adapter is one client, as the contract defines it. A panic in a method is fatal: a defect of the adapter.
 type Adapter interface {
-	// About may be called before anything else, and must not take time.
+	// About may be called before anything else, and must return quickly.
 	About() About
 
-	// Configure builds the client from settings in the Java names and tells what became of each of them. An error
-	// made by Refused says that the client itself refuses them; any other is a defect of the adapter.
+	// Configure builds the client from settings in the Java names and reports which were applied. An error made by
+	// Refused means that the client itself rejects them. Any other error is a defect of the adapter.
 	Configure(config Config) (Told, error)
 
-	// Send hands one record to the client; result is to be given once, now or later, by any goroutine.
+	// Send passes one record to the client. Give its result once, now or later, from any goroutine.
 	Send(record Record, result *Result)
 
-	// Close closes the client before ctx is done; true if it says that every record has a result.
+	// Close closes the client before ctx is done. It returns true if the client reports that every record has a result.
 	Close(ctx context.Context) bool
 }
 
-// Flusher is an adapter whose client can flush. Where it cannot, a flush waits until every record has its result.
+// Flusher is an adapter whose client can flush. For other clients a flush waits until every record has its result.
 type Flusher interface {
-	// Flush has the client flush until ctx is done; true if it says that all is done. Its word is passed on, true or
-	// not: whether all records have results then is for the harness to see.
+	// Flush flushes the client until ctx is done. It returns true if the client reports that it is done. The answer is
+	// passed on unchecked: the harness determines whether all records have results then.
 	Flush(ctx context.Context) bool
 }
 
 type refused struct{ error }
 
-// Refused marks an error of the client as its refusal of the settings it was given.
+// Refused marks an error as the client's rejection of the settings.
 func Refused(err error) error { return refused{err} }
 
 func isRefused(err error) bool { return errors.As(err, &refused{}) }
 
-// ModuleVersion is the version of a module that this program was built with, without the leading v.
+// ModuleVersion returns the version of a module that this program was built with, without the leading v.
 func ModuleVersion(path string) string {
 	build, ok := debug.ReadBuildInfo()
 	if !ok {
@@ -71,8 +71,8 @@ func ModuleVersion(path string) string {
 	return ""
 }
 
-// Cause is the innermost error of a chain, as text: the client's and the system's own words, without the addresses
-// and numbers that each layer puts around them.
+// Cause returns the innermost error of a chain, as text: the client's or the system's message, without the addresses
+// and numbers that each layer adds.
 func Cause(err error) string {
 	for {
 		switch wrapping := err.(type) {

@@ -8,7 +8,7 @@ import (
 
 const clockMonotonic = 1
 
-// monoNs reads CLOCK_MONOTONIC itself: Go shows its own reading of it only as differences.
+// monoNs reads CLOCK_MONOTONIC itself, because Go exposes its own reading only as differences.
 func monoNs() int64 {
 	var now syscall.Timespec
 	_, _, failed := syscall.RawSyscall(

@@ -6,7 +6,7 @@ import (
 	"io"
 )
 
-// fields are the commands, and what they cannot be carried out without.
+// fields are the commands, and the fields that they require.
 var fields = map[string][]string{
 	"configure": {"id", "config"},
 	"produce":   {"id", "topic", "first", "keys", "values"},
@@ -26,7 +26,7 @@ type command struct {
 	TimeoutMs  int       `json:"timeout_ms"`
 }
 
-// parse reads the command in a line; false if it is none, or a known one that lacks something.
+// parse returns the command in a line. It returns false if there is none, or if a known one lacks a field.
 func parse(line []byte) (command, bool) {
 	var has map[string]json.RawMessage
 	if json.Unmarshal(line, &has) != nil {
@@ -53,7 +53,7 @@ func parse(line []byte) (command, bool) {
 	return read, len(read.Keys) == rows && (read.Partitions == nil || len(read.Partitions) == rows)
 }
 
-// eachLine calls do with every line of a stream, however long, until do says that it was the last.
+// eachLine calls do with every line of a stream, of any length, until do returns false.
 func eachLine(stream io.Reader, do func(line []byte) bool) {
 	reader := bufio.NewReader(stream)
 	for {

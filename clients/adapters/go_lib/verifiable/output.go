@@ -8,7 +8,7 @@ import (
 	"syscall"
 )
 
-// output writes events, numbered without a gap, on a private copy of stdout; whatever else prints goes to stderr.
+// output writes events, numbered without gaps, to a private copy of stdout. All other output goes to stderr.
 type output struct {
 	mutex sync.Mutex
 	file  *os.File
@@ -31,7 +31,7 @@ func newOutput() (*output, error) {
 // event writes one event, with the fields of a struct or a map.
 func (o *output) event(name string, fields any) { o.write(name, fields, false) }
 
-// last writes an event that nothing may follow.
+// last writes the last event. Nothing is written after it.
 func (o *output) last(name string, fields any) { o.write(name, fields, true) }
 
 func (o *output) write(name string, fields any, last bool) {
@@ -52,7 +52,7 @@ func (o *output) write(name string, fields any, last bool) {
 		line = append(line, '}')
 	}
 	if _, err := o.file.Write(append(line, '\n')); err != nil {
-		os.Exit(1) // the harness is gone, and with it everybody who could be told
+		os.Exit(1) // the harness has exited, so nothing reads the events
 	}
 	o.seq++
 }

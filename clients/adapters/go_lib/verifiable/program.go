@@ -16,32 +16,32 @@ const (
 	statsInterval   = time.Second
 	queuedCommands  = 1 << 16
 
-	// unaskedCloseMs is how long a close may take that nobody commanded: end of stdin, SIGTERM, SIGINT.
+	// unaskedCloseMs is the timeout of a close without a command: end of stdin, SIGTERM, SIGINT.
 	unaskedCloseMs = 5_000
 
-	// closeGrace is how much later than it should a close may come back before it is left alone.
+	// closeGrace is how long after its timeout a close may still return before it is abandoned.
 	closeGrace = 500 * time.Millisecond
 )
 
-// program is the life of one client process: startup, configure, produce and flush, close.
+// program is the lifecycle of one client process: startup, configure, produce and flush, close.
 //
-// One goroutine reads commands, one carries them out (it alone calls the adapter), one writes results and the
-// heartbeat, so that a client that is stuck in a call is still seen to live.
+// One goroutine reads commands, one executes them (only it calls the adapter), and one writes results and the
+// heartbeat, so that a client stuck in a call still sends it.
 type program struct {
 	adapter    Adapter
 	output     *output
 	results    *results
 	commands   chan command
 	configured bool
-	hurried    context.Context // done when a signal asks to close: what is still queued is not begun
+	hurried    context.Context // done after a signal: queued commands are not started
 	hurry      context.CancelFunc
 }
 
-// Run lives the life of one adapter's process, and ends it.
+// Run runs the process of one adapter, and exits.
 func Run(adapter Adapter) {
 	output, err := newOutput()
 	if err != nil {
-		fmt.Fprintln(os.Stderr, "stdout is not to be had:", err)
+		fmt.Fprintln(os.Stderr, "stdout cannot be redirected:", err)
 		os.Exit(1)
 	}
 	p := &program{
@@ -145,7 +145,7 @@ func (p *program) close(asked command) {
 	os.Exit(0)
 }
 
-// closed closes the client, and leaves it alone where it does not come back in time.
+// closed closes the client, and abandons it if it does not return in time.
 func (p *program) closed(timeout time.Duration) bool {
 	ctx, cancel := context.WithTimeout(context.Background(), timeout)
 	defer cancel()
@@ -158,7 +158,7 @@ func (p *program) closed(timeout time.Duration) bool {
 	case all := <-done:
 		return all
 	case <-time.After(timeout + closeGrace):
-		fmt.Fprintln(os.Stderr, "the client did not come back from close")
+		fmt.Fprintln(os.Stderr, "the client did not return from close")
 		return false
 	}
 }
@@ -225,7 +225,7 @@ func (p *program) fatalIfPanicking() {
 	}
 }
 
-// fatal tells why the program cannot go on, and ends it: goroutines of the client may be beyond stopping.
+// fatal reports a fatal error and exits at once, because the client's goroutines may not be stoppable.
 func (p *program) fatal(name, message string, code int) {
 	p.results.write()
 	p.output.last("fatal", map[string]any{"error": name, "message": message})

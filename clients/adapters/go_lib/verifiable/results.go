@@ -11,7 +11,7 @@ const (
 	owedInterval   = 5 * time.Millisecond
 )
 
-// Result is the place where the result of one record is put; it is made just before the record is handed over.
+// Result receives the result of one record. It is created just before the record is passed to the client.
 type Result struct {
 	results  *results
 	id       int
@@ -19,20 +19,20 @@ type Result struct {
 	invokeNs int64
 }
 
-// OK says that the record was certainly written; offset -1 if the client does not know it.
+// OK records that the record was certainly written. The offset is -1 if the client does not know it.
 func (r *Result) OK(partition int32, offset int64) { r.put("ok", nil, partition, offset) }
 
-// Fail says that the record was certainly not written, and never will be.
+// Fail records that the record was certainly not written, and never will be.
 func (r *Result) Fail(err string) { r.put("fail", &err, -1, -1) }
 
-// Info says that the client gave up: nobody knows whether the record was written.
+// Info records that the client gave up. It is unknown whether the record was written.
 func (r *Result) Info(err string) { r.put("info", &err, -1, -1) }
 
 func (r *Result) put(outcome string, err *string, partition int32, offset int64) {
 	r.results.add(r, outcome, err, partition, offset)
 }
 
-// columns are results of one command, as the contract has them.
+// columns are the results of one command, in the contract's format.
 type columns struct {
 	Op         string    `json:"op"`
 	ID         int       `json:"id"`
@@ -45,7 +45,7 @@ type columns struct {
 	Offset     []int64   `json:"offset,omitempty"`
 }
 
-// results gathers the results of sends into columns: one line a command, every 20 ms or 500 rows.
+// results groups the results of sends into columns: one line per command, every 20 ms or 500 rows.
 type results struct {
 	output *output
 	mutex  sync.Mutex
@@ -87,7 +87,7 @@ func (r *results) add(result *Result, outcome string, err *string, partition int
 	}
 }
 
-// write writes all rows that are kept.
+// write writes all stored rows.
 func (r *results) write() {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
@@ -107,7 +107,7 @@ func (r *results) counts() (sent, completed int) {
 	return r.sent, r.count
 }
 
-// Flush waits until every record that was sent has its result; false if ctx is done before that.
+// Flush waits until every record that was sent has its result. It returns false if ctx is done first.
 func (r *results) Flush(ctx context.Context) bool {
 	for {
 		if sent, completed := r.counts(); completed >= sent {

@@ -9,13 +9,13 @@ import (
 	"time"
 )
 
-// Config is what a client is asked to be: Java's names, and values.
+// Config is the requested configuration: Java's names, and values.
 type Config map[string]Value
 
-// Value is one setting as text, whatever it was in JSON.
+// Value is one setting as text, whatever its JSON type was.
 type Value string
 
-// UnmarshalJSON takes a text as it is, and a number or a truth value as it is written.
+// UnmarshalJSON takes text unchanged, and a number or a boolean as its JSON text.
 func (v *Value) UnmarshalJSON(data []byte) error {
 	if data[0] != '"' {
 		*v = Value(data)
@@ -24,7 +24,7 @@ func (v *Value) UnmarshalJSON(data []byte) error {
 	return json.Unmarshal(data, (*string)(v))
 }
 
-// Int reads a whole number.
+// Int parses an integer.
 func (v Value) Int() (int, error) {
 	number, err := strconv.Atoi(string(v))
 	if err != nil {
@@ -33,7 +33,7 @@ func (v Value) Int() (int, error) {
 	return number, nil
 }
 
-// Bool reads a truth value.
+// Bool parses a boolean.
 func (v Value) Bool() (bool, error) {
 	if v != "true" && v != "false" {
 		return false, fmt.Errorf("%q is neither true nor false", string(v))
@@ -41,34 +41,34 @@ func (v Value) Bool() (bool, error) {
 	return v == "true", nil
 }
 
-// Duration reads a number of milliseconds.
+// Duration parses a number of milliseconds.
 func (v Value) Duration() (time.Duration, error) {
 	ms, err := v.Int()
 	if err == nil && (ms < 0 || ms > 1<<40) {
-		err = fmt.Errorf("%d is no time in milliseconds", ms)
+		err = fmt.Errorf("%d is not a time in milliseconds", ms)
 	}
 	return time.Duration(ms) * time.Millisecond, err
 }
 
-// List reads texts with commas between them.
+// List splits text at commas.
 func (v Value) List() []string { return strings.Split(string(v), ",") }
 
-// Told is what became of every setting: Applied has the client's own name and value for it, NotSet says why not.
+// Told reports every setting: Applied has the client's own name and value for it, NotSet the reason if it is not set.
 type Told struct {
 	Applied map[string][2]any
 	NotSet  map[string]string
 }
 
-// NotAsAsked takes back what was applied: the client has another value than it was asked for, or another meaning.
+// NotAsAsked withdraws an applied setting: the client has another value than requested, or another meaning.
 func (t Told) NotAsAsked(name, why string) {
 	delete(t.Applied, name)
 	t.NotSet[name] = why
 }
 
-// Setter gives one setting to the client, and tells its name and value there; or why the client cannot have it.
+// Setter passes one setting to the client. It returns the client's name and value, or why the client lacks it.
 type Setter func(value Value) (own string, given any, err error)
 
-// Translate gives every setting to its setter, in the order of their names.
+// Translate passes every setting to its setter, in the order of their names.
 func (c Config) Translate(setters map[string]Setter) Told {
 	told := Told{Applied: map[string][2]any{}, NotSet: map[string]string{}}
 	names := make([]string, 0, len(c))
@@ -92,12 +92,12 @@ func (c Config) Translate(setters map[string]Setter) Told {
 	return told
 }
 
-// Absent is a setting that the client does not have, and why.
+// Absent is a setting that the client does not have, with the reason.
 func Absent(why string) Setter {
 	return func(Value) (string, any, error) { return "", nil, fmt.Errorf("%s", why) }
 }
 
-// Fixed is a setting that the client does not have because it always has one value; who asks for that one is served.
+// Fixed is a setting for which the client has a fixed value. Only a request for that value succeeds.
 func Fixed(always int) Setter {
 	return func(value Value) (string, any, error) {
 		asked, err := value.Int()
@@ -108,7 +108,7 @@ func Fixed(always int) Setter {
 	}
 }
 
-// Text is a setting that is passed on as it is.
+// Text is a setting that is passed on unchanged.
 func Text(own string, set func(string)) Setter {
 	return func(value Value) (string, any, error) {
 		set(string(value))
@@ -116,7 +116,7 @@ func Text(own string, set func(string)) Setter {
 	}
 }
 
-// List is a setting of several texts.
+// List is a setting with several texts.
 func List(own string, set func([]string)) Setter {
 	return func(value Value) (string, any, error) {
 		set(value.List())
@@ -124,7 +124,7 @@ func List(own string, set func([]string)) Setter {
 	}
 }
 
-// Int is a setting that is a whole number.
+// Int is an integer setting.
 func Int(own string, set func(int)) Setter {
 	return func(value Value) (string, any, error) {
 		number, err := value.Int()
@@ -135,7 +135,7 @@ func Int(own string, set func(int)) Setter {
 	}
 }
 
-// Bool is a setting that is a truth value.
+// Bool is a boolean setting.
 func Bool(own string, set func(bool)) Setter {
 	return func(value Value) (string, any, error) {
 		truth, err := value.Bool()
@@ -146,7 +146,7 @@ func Bool(own string, set func(bool)) Setter {
 	}
 }
 
-// Duration is a setting that is a time.
+// Duration is a setting in milliseconds.
 func Duration(own string, set func(time.Duration)) Setter {
 	return func(value Value) (string, any, error) {
 		duration, err := value.Duration()
@@ -157,19 +157,19 @@ func Duration(own string, set func(time.Duration)) Setter {
 	}
 }
 
-// OneOf is a setting with a few values, each of which the client calls by a name of its own.
+// OneOf is a setting with a few values, each with its own name in the client.
 func OneOf[T any](own string, known map[string]T, set func(T)) Setter {
 	return func(value Value) (string, any, error) {
 		choice, ok := known[string(value)]
 		if !ok {
-			return "", nil, fmt.Errorf("the client knows no %q", string(value))
+			return "", nil, fmt.Errorf("the client does not support %q", string(value))
 		}
 		set(choice)
 		return own, string(value), nil
 	}
 }
 
-// Into is what stores a setting in a field of the client's configuration.
+// Into returns a function that stores a setting in a field of the client's configuration.
 func Into[T any](field *T) func(T) {
 	return func(value T) { *field = value }
 }

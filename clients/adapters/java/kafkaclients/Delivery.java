@@ -14,15 +14,15 @@ import java.util.List;
 import java.util.concurrent.atomic.AtomicBoolean;
 
 /**
- * What the producer says of one record, by its callback or by an exception out of {@code send()}.
+ * The producer's result for one record, from its callback or from an exception of {@code send()}.
  *
- * <p>Definite failure is claimed only where {@code send()} itself refuses the record: then the
- * callback runs, or the exception comes, on the thread that called {@code send()}, and of these
- * kinds only while the topic's metadata is waited for, the record is serialized and measured, or
- * memory is asked for. All of that is done before the record is appended to a batch. The same
- * exceptions on the producer's own thread are {@code info}, whatever they are: a broker's refusal
- * of the last attempt, or a batch that expired, says nothing of an earlier attempt whose response
- * was lost.
+ * <p>A definite failure is reported only if {@code send()} itself rejects the record. In that case
+ * the callback runs, or the exception is thrown, on the thread that called {@code send()}.
+ * Exceptions of these kinds occur there only while it waits for the topic's metadata, serializes
+ * and measures the record, or requests memory. All of that happens before the record is appended to
+ * a batch. The same exceptions on the producer's own thread are {@code info}, whatever they are: a
+ * broker's rejection of the last attempt, or an expired batch, says nothing about an earlier
+ * attempt whose response was lost.
  */
 final class Delivery implements Callback {
     private static final List<Class<? extends RuntimeException>> BEFORE_APPEND =
@@ -46,10 +46,10 @@ final class Delivery implements Callback {
     @Override
     public void onCompletion(RecordMetadata metadata, Exception error) {
         // From 3.3 on, a producer in its fatal state appends a record, throws, and then aborts its
-        // batch as well: that is one result. A callback that comes twice without an exception is
-        // the client's doing, and is passed on.
+        // batch as well. That is one result. If a callback runs twice without an exception, it is
+        // the client's fault, and both are passed on.
         if (told.getAndSet(true) && thrown) {
-            System.err.println("after an exception of send(), its callback tells of " + error);
+            System.err.println("after an exception of send(), its callback reports " + error);
         } else if (error == null) {
             result.ok(metadata.partition(), metadata.offset());
         } else {
@@ -57,7 +57,7 @@ final class Delivery implements Callback {
         }
     }
 
-    /** {@code send()} threw. */
+    /** Record an exception of {@code send()}. */
     void thrown(RuntimeException error) {
         thrown = true;
         if (!told.getAndSet(true)) {

@@ -24,7 +24,7 @@ import java.util.Set;
 import java.util.TreeMap;
 import java.util.concurrent.TimeUnit;
 
-/** Apache Kafka's own producer, behind the contract: one source for all of its versions. */
+/** The adapter for Apache Kafka's own producer: one source for all of its versions. */
 public final class KafkaClients implements Adapter {
     private final String version = version();
     private final Set<String> known = ProducerConfig.configNames();
@@ -81,8 +81,8 @@ public final class KafkaClients implements Adapter {
     }
 
     /**
-     * What has no result when the time is over is given up by the client itself: after its close
-     * none is owed. {@code close(Duration)} came with 2.2, the one before it went with 3.0.
+     * After the timeout, the client itself fails the records without a result, so it always returns
+     * true. {@code close(Duration)} was added in 2.2, and its predecessor was removed in 3.0.
      */
     @Override
     public boolean close(Duration timeout) throws ReflectiveOperationException {
@@ -96,7 +96,7 @@ public final class KafkaClients implements Adapter {
         return true;
     }
 
-    /** What the client's jar says of itself; Kafka's class that reads it has moved with 4.4. */
+    /** The version in the client's jar. Kafka's own class that reads it has moved in 4.4. */
     private static String version() {
         Properties own = new Properties();
         try (InputStream resource =
@@ -108,7 +108,7 @@ public final class KafkaClients implements Adapter {
         return own.getProperty("version");
     }
 
-    /** The settings' fault, in whatever it is wrapped: an unknown codec is an IllegalArgument. */
+    /** Find the invalid setting in the causes: an unknown codec is an IllegalArgumentException. */
     private static ConfigRefused refusal(KafkaException error) {
         for (Throwable cause = error; cause != null; cause = cause.getCause()) {
             if (cause instanceof ConfigException || cause instanceof IllegalArgumentException) {

@@ -5,38 +5,38 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * What a program supplies: one client, behind four methods.
+ * What a program supplies: one client, as an adapter with four methods.
  *
- * <p>Any exception that leaves a method is fatal: it is the adapter's defect, not the client's.
+ * <p>An exception from a method is fatal: a defect of the adapter, not of the client.
  */
 public interface Adapter {
-    /** Which client runs, at which version: what really runs, whatever was asked for. */
+    /** The client that runs and its actual version, whatever was requested. */
     About about();
 
     /**
-     * Build the client from settings in the Java names; a value is a String, a Long or a Boolean.
+     * Build the client from settings in the Java names. A value is a String, a Long or a
+     * Boolean.
      *
-     * @return what became of each of them
-     * @throws ConfigRefused if the client refuses them; no other exception is taken for a refusal
+     * @return the applied settings, and the others with a reason
+     * @throws ConfigRefused if the client rejects them; no other exception is a rejection
      */
     Configured configure(Map<String, Object> config) throws ConfigRefused;
 
     /**
-     * Hand one record to the client; {@code result} is to be called once, now or later, on any
-     * thread.
+     * Pass one record to the client. Call {@code result} once, now or later, on any thread.
      *
      * @param key null for none
-     * @param partition null leaves the choice to the client
+     * @param partition if null, the client chooses
      */
     void send(String topic, String key, String value, Integer partition, Result result);
 
-    /** Return when the client says that all is done; interrupted when the time is over. */
+    /** Return once the client reports that it is done. Interrupted at the timeout. */
     void flush();
 
-    /** Close the client within {@code timeout}; true if it says that every record has a result. */
+    /** Close the client within {@code timeout}. True if it reports every record's result. */
     boolean close(Duration timeout) throws Exception;
 
-    /** Who the client is. {@code libraryVersion}: of what it wraps, null for nothing. */
+    /** The client's identity. {@code libraryVersion} is that of a wrapped library, or null. */
     record About(
             String client,
             String clientVersion,
@@ -44,13 +44,13 @@ public interface Adapter {
             String language,
             List<String> features) {}
 
-    /** Java name to what was set, or to why it could not be: every name in one of them. */
+    /** Java name to the applied setting, or to the reason. Every name is in one of the two. */
     record Configured(Map<String, Applied> applied, Map<String, String> notSet) {}
 
-    /** A setting as the client was given it: its own name, its value. */
+    /** A setting as it was passed to the client: its own name, and its value. */
     record Applied(String name, Object value) {}
 
-    /** The client itself says that it cannot be built from these settings. */
+    /** The client itself rejects these settings. */
     final class ConfigRefused extends Exception {
         private static final long serialVersionUID = 1;
 

@@ -3,15 +3,15 @@ package verifiable;
 import java.util.List;
 import java.util.Map;
 
-/** What the harness may ask for. */
+/** A command from the harness. */
 sealed interface Command {
-    /** The number by which it is answered. */
+    /** The number that its response repeats. */
     long id();
 
     /** Build the client. */
     record Configure(long id, Map<String, Object> config) implements Command {}
 
-    /** Send records, numbered from {@code first}; no partitions leave the choice to the client. */
+    /** Send records, numbered from {@code first}. Without partitions, the client chooses. */
     record Produce(
             long id,
             String topic,
@@ -21,7 +21,7 @@ sealed interface Command {
             List<Long> partitions)
             implements Command {
 
-        /** Where the n-th is to go, null for where the client wants it. */
+        /** The partition of the n-th record, or null if the client chooses. */
         Integer partition(int n) {
             return partitions == null ? null : Math.toIntExact(partitions.get(n));
         }

@@ -6,7 +6,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 
-/** One line of input, and what makes it a command: every field is there and of its kind. */
+/** Parses a line of input as a command, and checks that every field exists and has its type. */
 final class CommandLine {
     private final String line;
     private final Map<?, ?> fields;
@@ -20,7 +20,7 @@ final class CommandLine {
         }
     }
 
-    /** The command in a line. BadCommand: there is none. */
+    /** Return the command in a line. Throws BadCommand if there is none. */
     static Command parse(String line) throws BadCommand {
         return new CommandLine(line).command();
     }
@@ -77,7 +77,7 @@ final class CommandLine {
         return kind.cast(value);
     }
 
-    /** A line that is no command. */
+    /** The line is not a command. */
     static final class BadCommand extends Exception {
         private static final long serialVersionUID = 1;
         private static final int SHOWN_CHARACTERS = 200;

@@ -3,7 +3,7 @@ package verifiable;
 import java.util.LinkedHashMap;
 import java.util.Map;
 
-/** The fields of one event, in the order in which they are put. */
+/** The fields of one event, in insertion order. */
 final class Fields {
     private final Map<String, Object> values = new LinkedHashMap<>();
 

@@ -12,13 +12,13 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 
-/** JSON as maps, lists, strings, numbers and booleans: Jackson's tokens, bound to no classes. */
+/** JSON as maps, lists, strings, numbers and booleans: Jackson's tokens without data binding. */
 final class Json {
     private static final JsonFactory FACTORY = new JsonFactory();
 
     private Json() {}
 
-    /** The one value in a text. IOException: it is not JSON, or something follows. */
+    /** Parse the one value in a text. Throws IOException if it is not exactly one value. */
     static Object parse(String text) throws IOException {
         try (JsonParser parser = FACTORY.createParser(text)) {
             parser.nextToken();
@@ -30,7 +30,7 @@ final class Json {
         }
     }
 
-    /** A value as one line, its end included. */
+    /** Format a value as one line, including the line end. */
     static byte[] line(Object value) throws IOException {
         ByteArrayOutputStream line = new ByteArrayOutputStream();
         try (JsonGenerator generator = FACTORY.createGenerator(line)) {

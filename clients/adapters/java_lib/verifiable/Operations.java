@@ -13,13 +13,13 @@ import java.util.concurrent.FutureTask;
 import java.util.concurrent.TimeoutException;
 
 /**
- * Commands carried out, and what is said of them.
+ * Executes commands, and reports their results.
  *
- * <p>What the client is given a time for (flush, close) is done on a thread of its own, which is
- * interrupted and left behind when the time is over.
+ * <p>Calls of the client with a timeout (flush, close) run on a separate thread, which is
+ * interrupted and abandoned at the timeout.
  */
 final class Operations {
-    /** What a client may need beyond the time of its close, to give up what is left. */
+    /** The time that a client may need after the timeout of a close, to give up the rest. */
     private static final long CLOSE_GRACE_MS = 1_000;
 
     private final Adapter adapter;
@@ -36,18 +36,18 @@ final class Operations {
         this.results = results;
     }
 
-    /** How many records were handed to the client. */
+    /** The number of records that were passed to the client. */
     long sent() {
         return sent;
     }
 
-    /** A signal asks to close: a flush is not waited for any more. */
+    /** Called after a signal that requests a close. A flush is no longer waited for. */
     void hurry() {
         hurried = true;
         flushing.cancel(true);
     }
 
-    /** Whether a signal has asked to close: what is queued is then not begun. */
+    /** Whether a signal has requested a close. Queued commands are then not started. */
     boolean hurried() {
         return hurried;
     }
@@ -116,7 +116,7 @@ final class Operations {
         output.event("op_complete", fields);
     }
 
-    /** What the client answers; false if it does not in time, or is not waited for any more. */
+    /** Return the client's answer, or false at the timeout and after a cancellation. */
     private static boolean within(long timeoutMs, FutureTask<Boolean> answer) throws Exception {
         Thread thread = new Thread(answer);
         thread.setDaemon(true);

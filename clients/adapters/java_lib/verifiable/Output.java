@@ -8,9 +8,9 @@ import java.io.PrintStream;
 import java.time.Instant;
 
 /**
- * Events, numbered without a gap, on a private stdout; whatever else prints goes to stderr.
+ * Writes events, numbered without gaps, to a private stdout. All other output goes to stderr.
  *
- * <p>Their clock is {@code nanoTime()}: on Linux CLOCK_MONOTONIC, the one time line of clients,
+ * <p>Their clock is {@code nanoTime()}: CLOCK_MONOTONIC on Linux, the common time base of clients,
  * witness and faults.
  */
 final class Output {
@@ -24,7 +24,7 @@ final class Output {
         System.setOut(new PrintStream(new FileOutputStream(FileDescriptor.err), true));
     }
 
-    /** Write one event; none is written after the last one. */
+    /** Write one event. Nothing is written after the last one. */
     void event(String name, Fields fields) {
         write(name, fields, false);
     }
@@ -46,7 +46,7 @@ final class Output {
         try {
             stdout.write(Json.line(event.with(fields).values()));
         } catch (IOException error) {
-            // The harness is gone, and with it everybody who could be told.
+            // The harness has exited, so nothing reads the events.
             Runtime.getRuntime().halt(1);
         }
     }

@@ -10,19 +10,19 @@ import java.util.concurrent.LinkedBlockingQueue;
 import java.util.function.Supplier;
 
 /**
- * The life of one client process, from startup to close.
+ * The lifecycle of one client process, from startup to close.
  *
- * <p>One thread reads commands, the main thread has them carried out, one thread writes results and
- * the heartbeat, so that a client that is stuck in a call is still seen to live. A defect of the
- * program itself ends the process with a {@code fatal} event: exit 2 for a line that is no command,
- * else 1.
+ * <p>One thread reads commands, the main thread executes them, and one thread writes results and
+ * the heartbeat, so that a client stuck in a call still sends it. A defect of the program itself
+ * ends the process with a {@code fatal} event: exit code 2 for a line that is not a command, else
+ * 1.
  */
 public final class Program {
     private static final int CONTRACT_VERSION = 2;
     private static final long RESULTS_INTERVAL_MS = 20;
     private static final long STATS_INTERVAL_NS = 1_000_000_000;
 
-    /** A close that nobody commanded: end of stdin, SIGTERM, SIGINT. */
+    /** A close without a command: end of stdin, SIGTERM, SIGINT. */
     private static final Command.Close UNASKED = new Command.Close(-1, 5_000);
 
     private final BlockingQueue<Command> commands = new LinkedBlockingQueue<>();
@@ -38,7 +38,7 @@ public final class Program {
         operations = new Operations(adapter, output, results);
     }
 
-    /** Run the program of one adapter, built when stdout is out of its reach; does not return. */
+    /** Run the program of one adapter, built after stdout is redirected. Does not return. */
     public static void run(Supplier<Adapter> make) {
         Output output = new Output();
         new Program(make.get(), output).live(Thread.currentThread());
@@ -113,7 +113,7 @@ public final class Program {
         }
     }
 
-    /** The hook of a signal. The process ends when it returns, so it waits for the regular end. */
+    /** The shutdown hook of a signal. The process ends when it returns, so it waits for main. */
     private void hurry(Thread main) {
         operations.hurry();
         commands.add(UNASKED);
@@ -146,7 +146,7 @@ public final class Program {
         Runtime.getRuntime().halt(code);
     }
 
-    /** What may go wrong in any way. */
+    /** A function that may throw any exception. */
     private interface Work {
         void run() throws Exception;
     }

@@ -1,8 +1,7 @@
 package verifiable;
 
 /**
- * The place where the result of one record is put; made just before the record is handed to the
- * client.
+ * Receives the result of one record. It is created just before the record is passed to the client.
  */
 public final class Result {
     private static final int UNKNOWN = -1;
@@ -18,7 +17,7 @@ public final class Result {
         this.record = record;
     }
 
-    /** Certainly written; offset -1 if the client does not know it. */
+    /** Certainly written. The offset is -1 if the client does not know it. */
     public void ok(int partition, long offset) {
         put("ok", null, partition, offset);
     }
@@ -28,7 +27,7 @@ public final class Result {
         put("fail", error, UNKNOWN, UNKNOWN);
     }
 
-    /** Given up: nobody knows whether it was written. */
+    /** Given up. It is unknown whether the record was written. */
     public void info(String error) {
         put("info", error, UNKNOWN, UNKNOWN);
     }

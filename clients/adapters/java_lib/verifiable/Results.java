@@ -6,7 +6,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.function.Function;
 
-/** Results of sends, gathered into columns: one line a command, every 20 ms or 500 rows. */
+/** Groups the results of sends into columns: one line per command, every 20 ms or 500 rows. */
 final class Results {
     static final int MAX_ROWS = 500;
 
@@ -18,12 +18,12 @@ final class Results {
         this.output = output;
     }
 
-    /** How many results there have been. */
+    /** The number of results so far. */
     synchronized long count() {
         return count;
     }
 
-    /** Keep one row; the line is written later, or now if it is full. */
+    /** Store one row. Its line is written later, or now if it is full. */
     synchronized void add(long id, Row row) {
         count++;
         List<Row> kept = rows.computeIfAbsent(id, command -> new ArrayList<>());
@@ -33,7 +33,7 @@ final class Results {
         }
     }
 
-    /** Write all rows that are kept. */
+    /** Write all stored rows. */
     synchronized void write() {
         rows.forEach(this::write);
         rows.clear();

@@ -1,8 +1,9 @@
 /**
- * The client's half of the contract for Java programs: commands come on stdin, events go to stdout.
+ * The client's side of the contract for Java programs: commands arrive on stdin, events go to
+ * stdout.
  *
- * <p>Java 17 and jackson-core, no more: a program is compiled together with these sources, beside
- * the client that it wraps. It supplies an {@link verifiable.Adapter}; {@link
- * verifiable.Program#run} does the rest.
+ * <p>It needs only Java 17 and jackson-core, because a program is compiled together with these
+ * sources, on the class path of the client that it wraps. A program supplies an {@link
+ * verifiable.Adapter}, and {@link verifiable.Program#run} does the rest.
  */
 package verifiable;

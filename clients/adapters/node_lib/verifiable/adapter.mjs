@@ -1,21 +1,21 @@
-/** What a program supplies: one client, behind four methods. */
+/** What a program supplies: one client, as an adapter with four methods. */
 
-/** Thrown by `configure`: the client itself says that it cannot be built from these settings. */
+/** Thrown by `configure` if the client itself rejects these settings. */
 export class ConfigRefused extends Error {
   name = "ConfigRefused";
 }
 
 /**
- * One record on its way: what is to be sent, and the place where its result is put, once, now or later.
+ * One record to send, and the object that receives its result, once, now or later.
  *
  * @typedef {object} Outgoing
  * @property {string | null} key
  * @property {string} value
- * @property {number | null} partition null leaves the choice to the client
+ * @property {number | null} partition if null, the client chooses
  * @property {import("./output.mjs").Result} result
  */
 
-/** One client as the contract sees it. Any error that leaves a method is fatal: it is the adapter's defect. */
+/** One client, as the contract defines it. An error from a method is fatal: a defect of the adapter. */
 export class Adapter {
   client = "";
   clientVersion = "";
@@ -27,8 +27,8 @@ export class Adapter {
   /**
    * Build the client from settings in the Java names.
    *
-   * Returns `{ applied, notSet }`: Java name -> [own name, value], and Java name -> why it cannot be set; every
-   * name is in one of them. Throws ConfigRefused if the client refuses them; no other error is taken for a refusal.
+   * Returns `{ applied, notSet }`: Java name -> [own name, value], and Java name -> why it cannot be set. Every
+   * name is in one of them. Throws ConfigRefused if the client rejects them. No other error counts as a rejection.
    *
    * @param {Record<string, string | number | boolean>} config
    */
@@ -37,7 +37,7 @@ export class Adapter {
   }
 
   /**
-   * Hand records to the client, in order; do not wait for their results.
+   * Pass records to the client, in order. Do not wait for their results.
    *
    * @param {string} topic
    * @param {Outgoing[]} records
@@ -47,9 +47,9 @@ export class Adapter {
   }
 
   /**
-   * Have the client flush, at most `timeoutMs` long; true if it says that all is done.
+   * Flush the client, for at most `timeoutMs`. True if it reports that it is done.
    *
-   * Its word is passed on, true or not: whether all records have results then is for the harness to see.
+   * The answer is passed on unchecked. The harness determines whether all records have results then.
    *
    * @param {number} timeoutMs
    * @returns {Promise<boolean>}
@@ -59,7 +59,7 @@ export class Adapter {
   }
 
   /**
-   * Close the client within `timeoutMs`; true if it says that every record has a result.
+   * Close the client within `timeoutMs`. True if it reports that every record has a result.
    *
    * @param {number} timeoutMs
    * @returns {Promise<boolean>}

@@ -1,8 +1,8 @@
-/** Commands in: whole lines of a stream, and what makes one a command. */
+/** The input: reads whole lines from a stream and parses them as commands. */
 
 const NEWLINE = 0x0a;
 
-/** The commands, and the fields without which they cannot be carried out. */
+/** The commands, and the fields that they require. */
 export const COMMANDS = new Map([
   ["configure", ["id", "config"]],
   ["produce", ["id", "topic", "first", "keys", "values"]],
@@ -11,7 +11,7 @@ export const COMMANDS = new Map([
 ]);
 
 /**
- * Lines of a stream of buffers. Not `node:readline`, which also ends lines where JSON has none (U+2028, U+2029).
+ * Yield the lines of a stream of buffers. `node:readline` also splits at U+2028 and U+2029, which JSON allows.
  *
  * @param {AsyncIterable<Buffer>} stream
  */
@@ -37,7 +37,7 @@ export async function* lines(stream) {
 }
 
 /**
- * The command in a line; null if it is none, or a known one that lacks a field.
+ * Return the command in a line, or null if there is none, or a known one lacks a field.
  *
  * @param {Buffer} line
  * @returns {Record<string, any> | null}

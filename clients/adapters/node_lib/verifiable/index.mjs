@@ -1,9 +1,9 @@
 /**
- * The client's half of the contract for Node programs: commands come on stdin, events go to stdout.
+ * The client's side of the contract for Node programs: commands arrive on stdin, events go to stdout.
  *
- * Nothing but Node itself (20 or later), so that a copy of this folder is all that a program needs. It supplies an
- * `Adapter`; `run` does the rest. Import this before the client's own library: from then on whatever prints to
- * stdout prints to stderr.
+ * It needs only Node itself (20 or later), so a program needs only a copy of this folder. A program supplies an
+ * `Adapter`, and `run` does the rest. Import this before the client's own library: from then on everything that is
+ * printed to stdout goes to stderr.
  */
 
 export { Adapter, ConfigRefused } from "./adapter.mjs";

@@ -1,4 +1,4 @@
-/** Events out: numbered lines on stdout, which is nobody else's, and the results of sends gathered into columns. */
+/** The output: numbered events on a private stdout, and the results of sends grouped into columns. */
 
 import { writeSync } from "node:fs";
 
@@ -6,12 +6,12 @@ const STDOUT = 1;
 const NS_PER_MS = 1_000_000n;
 export const RESULTS_MAX_ROWS = 500;
 
-// Whatever prints (console.log, a library's log) goes to stderr. Node's own stream is never made: it would also
-// make the descriptor non-blocking, on which a write may be refused half-way.
+// Everything that is printed (console.log, a library's log) goes to stderr. Node's own stream is never created: it
+// would also make the descriptor non-blocking, so that a write might be partial.
 Object.defineProperty(process, "stdout", { get: () => process.stderr });
 
 /**
- * JSON in which a BigInt is an integer with all its digits: nanoseconds and offsets do not fit a number.
+ * Format JSON with a BigInt as an integer with all digits: nanoseconds and offsets do not fit into a number.
  *
  * @param {unknown} value
  * @returns {string}
@@ -28,18 +28,18 @@ export function encode(value) {
   return JSON.stringify(value ?? null);
 }
 
-/** Now on the one time line of clients, witness and faults: CLOCK_MONOTONIC. */
+/** The current time in the common time base of clients, witness and faults: CLOCK_MONOTONIC. */
 export function monotonicNs() {
   return process.hrtime.bigint();
 }
 
-/** Events, numbered without a gap. */
+/** Writes events, numbered without gaps. */
 export class Output {
   #seq = 0;
   #ended = false;
 
   /**
-   * Write one event; nothing is written after the `last` one.
+   * Write one event. Nothing is written after the `last` one.
    *
    * @param {string} name
    * @param {object} fields
@@ -64,12 +64,12 @@ export class Output {
       }
     } catch (error) {
       if (error.code !== "EPIPE") throw error;
-      process.exit(1); // the harness is gone, and with it everybody who could be told
+      process.exit(1); // the harness has exited, so nothing reads the events
     }
   }
 }
 
-/** The place where the result of one record is put; made just before the record is handed to the client. */
+/** Receives the result of one record. It is created just before the record is passed to the client. */
 export class Result {
   #results;
   #id;
@@ -88,7 +88,7 @@ export class Result {
   }
 
   /**
-   * Certainly written; -1 for what the client does not know.
+   * Certainly written. -1 for what the client does not know.
    *
    * @param {number} partition
    * @param {bigint | number} offset
@@ -107,7 +107,7 @@ export class Result {
   }
 
   /**
-   * Given up: nobody knows whether it was written.
+   * Given up. It is unknown whether the record was written.
    *
    * @param {string} error
    */
@@ -128,7 +128,7 @@ export class Result {
   }
 }
 
-/** Results of sends, gathered into columns: one line a command, every so often or when it is full. */
+/** Groups the results of sends into columns: one line per command, at intervals or when it is full. */
 export class Results {
   count = 0;
   #output;
@@ -141,7 +141,7 @@ export class Results {
   }
 
   /**
-   * Keep one row; the line is written later, or now if it is full.
+   * Store one row. Its line is written later, or now if it is full.
    *
    * @param {number} id
    * @param {object} row
@@ -154,7 +154,7 @@ export class Results {
     if (rows.length >= RESULTS_MAX_ROWS) this.#write(id, rows);
   }
 
-  /** Write all rows that are kept. */
+  /** Write all stored rows. */
   write() {
     for (const [id, rows] of this.#rows) this.#write(id, rows);
   }

@@ -1,14 +1,14 @@
-/** Where records went, for clients that tell no more of a call than the first offset of each partition. */
+/** Where records were stored, for clients whose calls return only the first offset of each partition. */
 
-/** The partition or the offset of a record of which the client does not know it. */
+/** The partition or offset of a record if the client does not know it. */
 export const UNKNOWN = -1;
 
 /**
- * Partition and offset of each record of one call. The records of a partition stand there one behind the other; so
- * where one record may be in any partition, no place of the call is certain.
+ * Return partition and offset of each record of one call. The records of one partition have consecutive offsets. If
+ * the partition of one record is unknown, no offset of the call is certain.
  *
  * @param {number[]} partitions the partition of each record, in the order of the call
- * @param {Map<number, bigint>} firstOffsets of the partitions of which the client tells it
+ * @param {Map<number, bigint>} firstOffsets of the partitions that the client reports
  * @returns {[number, bigint | number][]}
  */
 export function placesOf(partitions, firstOffsets) {

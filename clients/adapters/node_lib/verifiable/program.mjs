@@ -1,9 +1,9 @@
 /**
- * The life of one client process: startup, configure, produce and flush, close.
+ * The lifecycle of one client process: startup, configure, produce and flush, close.
  *
- * Everything is on Node's one event loop, as the client is: commands are carried out in order, timers write results
- * and the heartbeat. Who blocks the loop is silent, and seen to be. A defect of the program itself ends the process
- * with a `fatal` event: exit 2 for a line that is no command, else 1.
+ * Everything runs on Node's one event loop, as the client does: commands are executed in order, and timers write
+ * results and the heartbeat. If something blocks the loop, the heartbeat stops. A defect of the program itself ends
+ * the process with a `fatal` event: exit code 2 for a line that is not a command, else 1.
  */
 
 import { lines, parse } from "./commands.mjs";
@@ -15,7 +15,7 @@ const RESULTS_INTERVAL_MS = 20;
 const STATS_INTERVAL_MS = 1_000;
 const SHOWN_BYTES = 200;
 
-/** How long a close may take that nobody commanded: end of stdin, SIGTERM, SIGINT. */
+/** The timeout of a close without a command: end of stdin, SIGTERM, SIGINT. */
 const UNASKED_CLOSE = { cmd: "close", id: -1, timeout_ms: 5_000 };
 
 class Program {
@@ -27,7 +27,7 @@ class Program {
   /** @type {Record<string, any>[]} */
   #commands = [];
   #wake = () => {};
-  #hurried = false; // a signal asks to close: what is still queued is not begun
+  #hurried = false; // after a signal: queued commands are not started
   #hurry = () => {};
   #signal;
 
@@ -48,7 +48,7 @@ class Program {
     });
   }
 
-  /** Live until closed. */
+  /** Run until closed. */
   async run() {
     process.on("uncaughtException", (error) => this.#uncaught(error));
     process.on("SIGTERM", this.#hurry);
@@ -142,7 +142,7 @@ class Program {
       (await within(this.#adapter.close(timeout_ms), timeout_ms));
     this.#complete("close", id, invokeNs, done);
     this.#output.event("shutdown_complete", {}, true);
-    process.exit(0); // whatever timers and connections the client has left
+    process.exit(0); // even if the client has left timers and connections
   }
 
   #invoke(op, id) {
@@ -189,7 +189,7 @@ class Program {
     this.#wake();
   }
 
-  /** What a client throws in a callback of its own nobody can catch: it ends the process of whoever uses it. */
+  /** An exception from the client's own callback, which no code can catch: it ends any process that uses the client. */
   #uncaught(error) {
     if (!isOfThePackages(error)) this.#defect(error);
     console.error(error);
@@ -210,7 +210,7 @@ class Program {
 }
 
 /**
- * True if the frame that threw, Node's own left out, is code of an installed package.
+ * True if the frame that threw, apart from Node's own frames, is code of an installed package.
  *
  * @param {unknown} error
  */

@@ -1,4 +1,4 @@
-/** What adapters share whose client gives a promise for each call of its send, and has no flush of its own. */
+/** The base of adapters whose client returns a promise for each send, and cannot flush. */
 
 import { Adapter } from "./adapter.mjs";
 import { Pending, within } from "./waiting.mjs";
@@ -8,8 +8,8 @@ export class PromisingAdapter extends Adapter {
   #pending = new Pending();
 
   /**
-   * Hand records to the client at once, all in one call, and put their results when its promise is settled. What is
-   * thrown out of it is the adapter's defect, and never an error of the client.
+   * Pass records to the client at once, all in one call, and record their results once its promise is settled. An
+   * exception from this method is a defect of the adapter, never an error of the client.
    *
    * @param {string} topic
    * @param {import("./adapter.mjs").Outgoing[]} records
@@ -20,7 +20,7 @@ export class PromisingAdapter extends Adapter {
   }
 
   /**
-   * Have the client close its connections.
+   * Close the client's connections.
    *
    * @returns {Promise<unknown>}
    */

@@ -1,6 +1,6 @@
-/** From settings in the Java names to a client's own options, each accounted for: applied, or not set and why. */
+/** Translates settings from the Java names to a client's own options, and reports each as applied or not set. */
 
-/** Thrown by a reader of values: the client has no such value; the message says why. */
+/** Thrown by a function that reads a value, if the client does not support the value. The message says why. */
 export class CannotSet extends Error {
   name = "CannotSet";
 }
@@ -10,7 +10,7 @@ export const list = (value) => String(value).split(",");
 
 export function whole(value) {
   if (Number.isInteger(value) && value >= 0) return value;
-  throw new CannotSet(`${JSON.stringify(value)} is no whole number`);
+  throw new CannotSet(`${JSON.stringify(value)} is not a whole number`);
 }
 
 export function truth(value) {
@@ -18,7 +18,7 @@ export function truth(value) {
   throw new CannotSet(`${JSON.stringify(value)} is neither true nor false`);
 }
 
-/** Clients of Node take Kafka's own numbers. */
+/** Node clients use Kafka's own numbers. */
 export function acks(value) {
   const numbers = { all: -1, [-1]: -1, 0: 0, 1: 1 };
   if (Object.hasOwn(numbers, value)) return numbers[value];
@@ -26,12 +26,12 @@ export function acks(value) {
 }
 
 /**
- * Settings in Java names -> options of the client, and what the contract wants to be told of each.
+ * Translate settings in Java names to options of the client, and to the contract's report of each.
  *
  * @param {Record<string, string | number | boolean>} config
  * @param {Map<string, [string, (value: any) => any]>} options Java name -> the client's, with dots for groups, or
- *   several with commas between; and what reads its value, or throws CannotSet
- * @param {Map<string, string>} absent Java name -> why the client has nothing of the kind
+ *   several with commas between, and the function that reads the value, or throws CannotSet
+ * @param {Map<string, string>} absent Java name -> why the client has no equivalent
  */
 export function translate(config, options, absent) {
   const own = {};
@@ -56,7 +56,7 @@ export function translate(config, options, absent) {
 }
 
 /**
- * Whether a version came before another, of which the first two numbers are told.
+ * Whether a version precedes another one, of which the first two numbers are given.
  *
  * @param {string} version
  * @param {[number, number]} other

@@ -1,7 +1,7 @@
-/** Waiting for promises, but not for ever. */
+/** Waiting for promises with a timeout. */
 
 /**
- * What `promise` gives, or false where it has not given it within `timeoutMs`; it then goes on unheeded.
+ * Return the result of `promise`, or false if it takes longer than `timeoutMs`. It then continues unobserved.
  *
  * @template T
  * @param {Promise<T>} promise
@@ -20,7 +20,7 @@ export async function within(promise, timeoutMs) {
   }
 }
 
-/** Promises that are under way, for clients that have no flush of their own. */
+/** Pending promises, for clients that cannot flush. */
 export class Pending {
   /** @type {Set<Promise<void>>} */
   #underWay = new Set();
@@ -32,7 +32,7 @@ export class Pending {
   }
 
   /**
-   * Whether everything that was added before is done within `timeoutMs`.
+   * Whether all promises that were added before are settled within `timeoutMs`.
    *
    * @param {number} timeoutMs
    */

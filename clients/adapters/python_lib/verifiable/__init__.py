@@ -1,8 +1,8 @@
-"""The client's half of the contract for Python programs: commands come on stdin, events go to stdout.
+"""The client's side of the contract for Python programs: commands arrive on stdin, events go to stdout.
 
-Standard library only, Python 3.8 and later: a program imports this inside the environment of the client that it
-wraps, where nothing of the harness is installed. It supplies an :class:`Adapter` (where the client is one for asyncio,
-an :class:`~verifiable.asynchronous.AsyncAdapter`); :func:`run` does the rest.
+It uses only the standard library and supports Python 3.8 and later, because a program imports it inside the
+environment of the client that it wraps, where the harness is not installed. A program supplies an :class:`Adapter`
+(for asyncio clients an :class:`~verifiable.asynchronous.AsyncAdapter`). :func:`run` does the rest.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a program supplies: one client, behind five methods."""
+"""What a program supplies: one client, as an adapter with five methods."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ if TYPE_CHECKING:
 
 
 class ConfigRefused(Exception):
-    """Raised by ``configure``: the client itself says that it cannot be built from these settings."""
+    """Raised by ``configure`` if the client itself rejects these settings."""
 
 
 class Adapter:
-    """One client as the contract sees it. Any exception that leaves a method is fatal: it is the adapter's defect."""
+    """One client, as the contract defines it. An exception from a method is fatal: a defect of the adapter."""
 
     client = ""
     client_version = ""
@@ -26,31 +26,31 @@ class Adapter:
     language = "python"
     features: tuple[str, ...] = ("producer",)
 
-    #: True if the client runs its callbacks only inside :meth:`poll`, which then gets a thread of its own.
+    #: True if the client runs its callbacks only inside :meth:`poll`. A separate thread then calls it.
     polls = False
 
     def configure(self, config: Mapping[str, Any]) -> tuple[Applied, NotSet]:
         """Build the client from settings in the Java names.
 
-        Returns Java name -> (own name, value), and Java name -> why it cannot be set: every name in one of them.
-        Raises ConfigRefused if the client refuses them; no other error is taken for a refusal.
+        Return Java name -> (own name, value), and Java name -> why it cannot be set. Every name is in one of them.
+        Raise ConfigRefused if the client rejects the settings. No other error counts as a rejection.
         """
         raise NotImplementedError
 
     def send(self, topic: str, key: str | None, value: str, partition: int | None, result: Result) -> None:
-        """Hand one record to the client; ``result`` is to be called once, now or later, on any thread."""
+        """Pass one record to the client. Call ``result`` once, now or later, on any thread."""
         raise NotImplementedError
 
     def poll(self, timeout_s: float) -> None:
-        """Serve callbacks, at most ``timeout_s`` long."""
+        """Serve callbacks, for at most ``timeout_s``."""
 
     def flush(self, timeout_s: float) -> bool:
-        """Have the client flush, at most ``timeout_s``; True if it says that all is done.
+        """Flush the client, for at most ``timeout_s``. Return True if the client reports that it is done.
 
-        Its word is passed on, true or not: whether all records have results then is for the harness to see.
+        The answer is passed on unchecked. The harness determines whether all records have results then.
         """
         raise NotImplementedError
 
     def close(self, timeout_s: float) -> bool:
-        """Close the client within ``timeout_s``; True if it says that every record has a result."""
+        """Close the client within ``timeout_s``. Return True if it reports that every record has a result."""
         raise NotImplementedError

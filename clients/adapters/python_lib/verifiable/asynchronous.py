@@ -1,7 +1,7 @@
-"""A client that lives on an event loop: what an adapter does, as coroutines.
+"""An adapter for a client on an event loop: its methods are coroutines.
 
-The loop runs in a thread of its own, so that the process is seen to live whatever is awaited. A send is waited for
-until the client has taken the record, which keeps records in order; its result comes when it comes.
+The loop runs in a separate thread, so that the heartbeat continues during any await. A send is awaited until the
+client has accepted the record, which keeps records in order. The record's result follows later.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class AsyncAdapter(Adapter):
-    """An :class:`Adapter` of which the methods are coroutines, all on one loop."""
+    """An :class:`Adapter` whose methods are coroutines, all on one loop."""
 
     def __init__(self) -> None:
         self._loop = asyncio.new_event_loop()
@@ -37,15 +37,15 @@ class AsyncAdapter(Adapter):
     async def on_send(
         self, topic: str, key: str | None, value: str, partition: int | None, result: Result
     ) -> None:
-        """See :meth:`Adapter.send`; returns when the client has taken the record."""
+        """See :meth:`Adapter.send`. Return once the client has accepted the record."""
         raise NotImplementedError
 
     async def on_flush(self) -> None:
-        """Have the client flush; cancelled when the time is over."""
+        """Flush the client. Cancelled at the timeout."""
         raise NotImplementedError
 
     async def on_close(self) -> None:
-        """Close the client; cancelled when the time is over."""
+        """Close the client. Cancelled at the timeout."""
         raise NotImplementedError
 
     def configure(self, config: Mapping[str, Any]) -> tuple[Applied, NotSet]:
@@ -64,7 +64,7 @@ class AsyncAdapter(Adapter):
         return asyncio.run_coroutine_threadsafe(work, self._loop)
 
     def _within(self, timeout_s: float, work: Coroutine[Any, Any, None]) -> bool:
-        """True if it was done in time; what is not is cancelled, and nobody waits until it is."""
+        """Return whether the work was done in time. If not, cancel it without waiting for its end."""
         done = self._on_loop(work)
         try:
             done.result(timeout_s)

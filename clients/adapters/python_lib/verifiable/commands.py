@@ -1,4 +1,4 @@
-"""Commands in: whole lines of a descriptor, and what makes one a command."""
+"""The input: reads whole lines from a descriptor and parses them as commands."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-#: The commands, and the fields without which they cannot be carried out.
+#: The commands, and the fields that they require.
 COMMANDS = {
     "configure": ("id", "config"),
     "produce": ("id", "topic", "first", "keys", "values"),
@@ -19,7 +19,7 @@ COMMANDS = {
 
 
 def lines(fd: int) -> Iterator[bytes]:
-    """Lines of a descriptor, unbuffered: a reader thread in ``sys.stdin`` would block the interpreter's end."""
+    """Yield the lines of a descriptor, unbuffered: a reader thread in ``sys.stdin`` would block interpreter exit."""
     parts: list[bytes] = []
     while True:
         data = os.read(fd, 65536)
@@ -36,7 +36,7 @@ def lines(fd: int) -> Iterator[bytes]:
 
 
 def parse(line: bytes) -> dict[str, Any] | None:
-    """The command in a line; None if it is none, or a known one that lacks a field."""
+    """Return the command in a line. None if it is not a command, or a known one that lacks a field."""
     try:
         command = json.loads(line)
     except ValueError:

@@ -1,6 +1,6 @@
-"""The Java producer's settings in the words of a Python client: what it takes, and why it is not given the rest.
+"""Translates the Java producer's settings for a Python client, with a reason for each that is not set.
 
-A value that makes no sense is kept from the client, for many take whatever they are given.
+An invalid value is not passed to the client, because many clients accept any value.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from .adapter import Applied, NotSet
 
-    #: Java name -> the client's own (several, where one setting is several there: "a, b") and the value it is given.
+    #: Java name -> the client's own (several as "a, b", if one setting maps to several) and the value it is given.
     Own = dict[str, tuple[str, Any]]
 
 ACKS = {"all": "all", "-1": "all", "0": 0, "1": 1}
@@ -22,7 +22,7 @@ TEXTS = ("bootstrap.servers", "client.id")
 def translate(
     config: Mapping[str, Any], names: Mapping[str, str], codecs: Sequence[str], why_not: Mapping[str, str]
 ) -> tuple[Own, NotSet]:
-    """What the client is given, and why it is not given the rest. ``names``: Java name -> its own."""
+    """Return what the client is given, and why it is not given the rest. ``names``: Java name -> its own."""
     own: Own = {}
     not_set: NotSet = {}
     for java, value in config.items():
@@ -37,12 +37,12 @@ def translate(
 
 
 def arguments(own: Own) -> dict[str, Any]:
-    """The client's own names -> values."""
+    """Return the client's own names -> values."""
     return {name: value for names, value in own.values() for name in names.split(", ")}
 
 
 def applied(own: Own, not_set: NotSet) -> Applied:
-    """What was given as it was asked for."""
+    """Return the settings that were applied as requested."""
     return {
         java: (names, "none" if value is None else value)
         for java, (names, value) in own.items()
@@ -60,11 +60,11 @@ def _value(java: str, value: Any, codecs: Sequence[str]) -> Any:
     if java == "enable.idempotence":
         return _one_of({"true": True, "false": False}, str(value).lower()) == "true"
     if isinstance(value, bool) or not str(value).lstrip("-").isdecimal():
-        raise ValueError(f"{value!r} is no whole number")
+        raise ValueError(f"{value!r} is not a whole number")
     return int(value)
 
 
 def _one_of(known: Mapping[str, Any] | Sequence[str], value: str) -> str:
     if value not in known:
-        raise ValueError(f"{value!r} is none of {', '.join(known)}")
+        raise ValueError(f"{value!r} is not one of {', '.join(known)}")
     return value

@@ -1,4 +1,4 @@
-"""Events out: numbered lines on a private stdout, and the results of sends gathered into columns."""
+"""The output: numbered events on a private stdout, and the results of sends grouped into columns."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ RESULTS_MAX_ROWS = 500
 
 
 class Result:
-    """The place where the result of one record is put; made just before the record is handed to the client."""
+    """Receives the result of one record. It is created just before the record is passed to the client."""
 
     __slots__ = ("_id", "_invoke_ns", "_n", "_results")
 
@@ -24,15 +24,15 @@ class Result:
         self._invoke_ns = time.monotonic_ns()
 
     def ok(self, partition: int, offset: int) -> None:
-        """Certainly written; offset -1 if the client does not know it."""
+        """Record that the record was certainly written. The offset is -1 if the client does not know it."""
         self._put("ok", None, partition, offset)
 
     def fail(self, error: str) -> None:
-        """Certainly not written, and never will be."""
+        """Record that the record was certainly not written, and never will be."""
         self._put("fail", error, -1, -1)
 
     def info(self, error: str) -> None:
-        """Given up: nobody knows whether it was written."""
+        """Record that the client gave up. It is unknown whether the record was written."""
         self._put("info", error, -1, -1)
 
     def _put(self, outcome: str, error: str | None, partition: int, offset: int) -> None:
@@ -41,7 +41,7 @@ class Result:
 
 
 class Output:
-    """Events, numbered without a gap, on a private copy of stdout; whatever else prints goes to stderr."""
+    """Writes events, numbered without gaps, to a private copy of stdout. All other output goes to stderr."""
 
     def __init__(self) -> None:
         self._fd = os.dup(1)
@@ -51,7 +51,7 @@ class Output:
         self._ended = False
 
     def event(self, name: str, fields: Mapping[str, Any], last: bool = False) -> None:
-        """Write one event; nothing is written after the ``last`` one."""
+        """Write one event. Nothing is written after the ``last`` one."""
         with self._lock:
             if self._ended:
                 return
@@ -65,11 +65,11 @@ class Output:
             while line:
                 line = line[os.write(self._fd, line) :]
         except BrokenPipeError:
-            os._exit(1)  # the harness is gone, and with it everybody who could be told
+            os._exit(1)  # the harness has exited, so nothing reads the events
 
 
 class Results:
-    """Results of sends, gathered into columns: one line a command, every 20 ms or 500 rows."""
+    """Groups the results of sends into columns: one line per command, every 20 ms or 500 rows."""
 
     COLUMNS = ("outcome", "error", "invoke_ns", "complete_ns", "records", "partition", "offset")
 
@@ -80,7 +80,7 @@ class Results:
         self._rows: dict[int, list[tuple[Any, ...]]] = {}
 
     def add(self, id: int, row: tuple[Any, ...]) -> None:
-        """Keep one row; the line is written later, or now if it is full."""
+        """Store one row. Its line is written later, or now if it is full."""
         with self._lock:
             self.count += 1
             rows = self._rows.setdefault(id, [])
@@ -89,7 +89,7 @@ class Results:
                 self._write(id)
 
     def write(self) -> None:
-        """Write all rows that are kept."""
+        """Write all stored rows."""
         with self._lock:
             for id in list(self._rows):
                 self._write(id)

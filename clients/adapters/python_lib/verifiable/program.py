@@ -1,9 +1,9 @@
-"""The life of one client process: startup, configure, produce and flush, close.
+"""The lifecycle of one client process: startup, configure, produce and flush, close.
 
-One thread reads commands, the main thread carries them out (it alone calls the adapter), one thread writes
-results and the heartbeat, so that a client that is stuck in a call is still seen to live; and where the adapter
-needs it, one thread calls its ``poll``. A defect of the program itself ends the process with a ``fatal`` event:
-exit 2 for a line that is no command, else 1.
+One thread reads commands, and the main thread executes them (only it calls the adapter). A third thread writes results
+and the heartbeat, so that a client stuck in a call still sends it. If the adapter needs it, a fourth thread calls its
+``poll``. A defect of the program itself ends the process with a ``fatal`` event: exit code 2 for a line that is not a
+command, else 1.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ STATS_INTERVAL_S = 1.0
 POLL_S = 0.1
 FLUSH_SLICE_S = 0.2
 
-#: How long a close may take that nobody commanded: end of stdin, SIGTERM, SIGINT.
+#: The timeout of a close without a command: end of stdin, SIGTERM, SIGINT.
 UNASKED_CLOSE_MS = 5_000
 
 
 class Program:
-    """The life of one client process: startup, configure, produce and flush, close."""
+    """The lifecycle of one client process: startup, configure, produce and flush, close."""
 
     def __init__(self, adapter: Adapter, output: Output) -> None:
         self._adapter, self._output = adapter, output
@@ -44,12 +44,12 @@ class Program:
         self._commands: SimpleQueue[dict[str, Any]] = SimpleQueue()
         self._sent = 0
         self._configured = False
-        self._hurried = False  # a signal asks to close: what is still queued is not begun
+        self._hurried = False  # after a signal: queued commands are not started
         self._polling, self._beating = _Repeated(self._poll), _Repeated(self._beat)
         self._next_stats = time.monotonic() + STATS_INTERVAL_S
 
     def run(self) -> int:
-        """Live until closed; the exit code. Must be called on the main thread."""
+        """Run until closed. Return the exit code. Must be called on the main thread."""
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, self._hurry)
         about = ("client", "client_version", "library_version", "language", "features")
@@ -165,11 +165,11 @@ class Program:
         self._results.write()
         self._output.event("fatal", {"error": error, "message": message}, last=True)
         sys.stderr.flush()
-        os._exit(code)  # threads of the client may be beyond stopping
+        os._exit(code)  # the client's threads may not be stoppable
 
 
 class _Repeated:
-    """A thread that does one thing again and again until it is stopped."""
+    """A thread that repeats one function until it is stopped."""
 
     def __init__(self, work: Callable[[], None]) -> None:
         self._work = work
@@ -181,7 +181,7 @@ class _Repeated:
         self._thread.start()
 
     def stop(self) -> None:
-        """Return when the work that is being done is the last."""
+        """Stop after the current call, and wait for it."""
         self._stopped = True
         if self._thread is not None:
             self._thread.join()
@@ -192,6 +192,6 @@ class _Repeated:
 
 
 def run(make: Callable[[], Adapter]) -> None:
-    """Run the program of one adapter and exit. ``make`` builds it when stdout is already out of reach."""
+    """Run the program of one adapter and exit. ``make`` builds the adapter after stdout has been redirected."""
     output = Output()
     sys.exit(Program(make(), output).run())

@@ -1,8 +1,8 @@
-//! The program that stands for rdkafka: a `ThreadedProducer`, whose own thread serves the delivery callback.
+//! The program for rdkafka: a `ThreadedProducer`, whose own thread serves the delivery callback.
 //!
-//! Definite failure is claimed only where `send` itself refuses the record, which then never entered librdkafka's
-//! queue. A delivery report with an error is `info`, whatever the error: the crate does not show librdkafka's message
-//! status, and a refusal of the last attempt (or a topic that is gone) says nothing of an earlier attempt whose
+//! It reports a definite failure only if `send` itself rejects the record, which then never entered librdkafka's
+//! queue. A delivery report with an error is `info`, whatever the error: the crate does not expose librdkafka's message
+//! status, and a rejection of the last attempt (or a deleted topic) says nothing about an earlier attempt whose
 //! response was lost.
 
 mod settings;
@@ -33,7 +33,7 @@ struct Rdkafka {
     max_block: Duration,
 }
 
-/// Where the client tells what became of records, and of itself.
+/// Receives the client's delivery reports and errors.
 struct Deliveries;
 
 impl ClientContext for Deliveries {
@@ -123,15 +123,15 @@ impl Adapter for Rdkafka {
     }
 
     fn flush(&mut self, timeout: Duration) -> bool {
-        // What flush itself returns came with 0.29; what is left is told by all versions.
+        // flush has a result only since 0.29. All versions report the number of records that are left.
         let _ = self.producer.flush(timeout);
         self.producer.in_flight_count() == 0
     }
 
     fn close(mut self, timeout: Duration) -> bool {
         let done = self.flush(timeout);
-        // Dropped, the producer would purge its queue, and take its time: a record that the client still owes a
-        // result must be seen to be owed.
+        // Dropping the producer would purge its queue, and take its time. A record without a result must remain visible
+        // as such.
         mem::forget(self);
         done
     }
@@ -139,21 +139,21 @@ impl Adapter for Rdkafka {
 
 fn client_config(wanted: &BTreeMap<String, Properties>) -> ClientConfig {
     let mut config = ClientConfig::new();
-    config.set_log_level(RDKafkaLogLevel::Info); // librdkafka's default, where the crate's is to say little
+    config.set_log_level(RDKafkaLogLevel::Info); // librdkafka's default, as the crate's own logs little
     for (own, value) in wanted.values().flatten() {
         config.set(own.as_str(), value.as_str());
     }
     config
 }
 
-/// What is told of a setting that was applied: its own names, and the value.
+/// The report of a setting that was applied: its own names, and the value.
 fn told((java, properties): (String, Properties)) -> (String, (String, Value)) {
     let own: Vec<_> = properties.iter().map(|(own, _)| own.as_str()).collect();
     let value = properties[0].1.as_str().into();
     (java, (own.join(", "), value))
 }
 
-/// The client's own name for an error.
+/// Return the client's own name for an error.
 fn name(error: &KafkaError) -> String {
     match error.rdkafka_error_code() {
         Some(code) => format!("{code:?}"),

@@ -1,7 +1,7 @@
-//! The Java producer's settings in librdkafka's words (its CONFIGURATION.md), and those that it has no word for.
+//! The Java producer's settings translated for librdkafka (its CONFIGURATION.md), and those without an equivalent.
 //!
-//! Names that both share pass through unchanged, and librdkafka itself says which of them it does not know: that
-//! depends on its version.
+//! Names that both share are passed unchanged, and librdkafka itself rejects those that it does not know. They depend
+//! on its version.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 /// librdkafka's properties for one Java setting, with their values.
 pub type Properties = Vec<(String, String)>;
 
-/// Settings in Java names: each with librdkafka's properties, or with why it has none.
+/// Translate settings in Java names: each to librdkafka's properties, or to why it has none.
 pub fn translate(
     config: &Map<String, Value>,
 ) -> (BTreeMap<String, Properties>, BTreeMap<String, String>) {
@@ -27,11 +27,11 @@ pub fn translate(
     (wanted, not_set)
 }
 
-/// librdkafka's names for a Java setting.
+/// Return librdkafka's names for a Java setting.
 ///
-/// Its `request.timeout.ms` is only what the broker is told to wait for acknowledgements; how long the client waits
-/// for an answer is `socket.timeout.ms`. Its `metadata.max.age.ms` is when cached metadata dies, the refresh has
-/// another name.
+/// Its `request.timeout.ms` is only the time that the broker waits for acknowledgements. The client waits for a
+/// response for `socket.timeout.ms`. Its `metadata.max.age.ms` is when cached metadata expires. The refresh interval
+/// has another name.
 fn names(java: &str) -> Vec<&str> {
     match java {
         "request.timeout.ms" => vec!["socket.timeout.ms", "request.timeout.ms"],
@@ -42,7 +42,7 @@ fn names(java: &str) -> Vec<&str> {
     }
 }
 
-/// Why a Java setting is not given to librdkafka.
+/// Why librdkafka does not receive a Java setting.
 fn absent(java: &str) -> Option<&'static str> {
     (java == "max.block.ms").then_some(
         "send() of rdkafka never blocks; the adapter retries a full local queue for this long",

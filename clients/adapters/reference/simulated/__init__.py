@@ -1,8 +1,8 @@
-"""The reference client inside the simulated world: the core, its selector on the simulated network, and the contract.
+"""The reference client in the simulated world: the core, its selector on the simulated network, and the contract.
 
-It is what the program of ``__main__`` is in the live world, in virtual time: one application that carries out
-commands one after the other and is held up where ``send`` is (:mod:`.application`), results gathered into columns every
-20 ms, a heartbeat every second (:mod:`.events`), and rounds of the core whenever there is a reason (:mod:`.client`).
+It does in virtual time what the program of ``__main__`` does in the live world: an application executes one command
+after the other and blocks where ``send`` does (:mod:`.application`), results are grouped into columns every 20 ms,
+with a heartbeat every second (:mod:`.events`), and the core runs a round whenever there is a reason (:mod:`.client`).
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def start(
     dice: Dice,
     tell: Tell,
 ) -> SimulatedReference | None:
-    """The client, started and configured; None if it refuses the settings, which it has told then."""
+    """Return the client, started and configured. None if it rejects the settings, after a ConfigRefused event."""
     events = Events(clock(), tell)
     events.startup_complete(name, version)
     known = {key: value for key, value in settings.config.items() if key in KEYS}

@@ -1,4 +1,4 @@
-"""The application: a program that carries out one command after the other, and waits where a call makes it wait."""
+"""The application: a program that executes one command after the other, and waits where a call blocks."""
 
 from __future__ import annotations
 
@@ -15,29 +15,29 @@ from harness.model.contract import Close, Flush
 from harness.simulated.scheduler import NS_PER_MS
 from harness.workloads.produce.commands import Produce
 
-#: When the application wants to look again by itself; None: only when something has happened.
+#: When the application must check again. None: only after an event.
 Wake = int | None
 
 
 class Application:
-    """``commands`` are what it has to do; ``sent`` counts the records it has sent; ``has_ended`` after a close."""
+    """Executes ``commands``. ``sent`` counts the records it has sent. ``has_ended`` is true after a close."""
 
     def __init__(self, core: ProducerCore, selector: SimulatedSelector, events: Events) -> None:
         self.commands: deque[Produce | Flush | Close] = deque()
         self.sent = 0
         self.has_ended = False
         self.wake_ns: Wake = None
-        #: Is what it waits for there? Asked in every round.
+        #: Returns whether the wait is over. Called in every round.
         self.may_go_on: Callable[[], object] = self.commands.__len__
         self._core, self._selector, self._events = core, selector, events
         self._doing = self._obey()
 
     def go_on(self) -> None:
-        """Do what can be done until it has to wait."""
+        """Continue until the application has to wait."""
         self.wake_ns = next(self._doing)
 
     def _obey(self) -> Generator[Wake, None, None]:
-        """Carry out one command after the other; a yield is where the application waits."""
+        """Execute one command after the other. A yield is where the application waits."""
         while not self.has_ended:
             self.may_go_on = self.commands.__len__
             while not self.commands:

@@ -1,4 +1,4 @@
-"""The client as the simulated world sees it: commands go to its application, steps become rounds of its core."""
+"""The client for the simulated world: commands go to its application, and steps run rounds of its core."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from harness.simulated.network import Network
 from harness.simulated.scheduler import NS_PER_MS
 from harness.workloads.produce.commands import Produce
 
-#: So many rounds at one moment are a client that spins; the real one would merely be busy, so time goes on by 1 ms.
+#: After this many rounds at one time the client is spinning. A real one would only be busy, so time advances by 1 ms.
 SPINNING_ROUNDS = 64
 
 
@@ -43,7 +43,7 @@ class SimulatedReference:
         self._application = Application(self._core, self._selector, events)
         self._due_ns: int | None = events.now_ns
 
-    # commands
+    # Commands
 
     def load(self, command: LoadCommand) -> None:
         """Send the records of a ``produce``; other workloads are not for a producer."""
@@ -51,17 +51,17 @@ class SimulatedReference:
         self._application.commands.append(command)
 
     def flush(self, command: Flush) -> None:
-        """Wait for the results of what was sent before."""
+        """Wait for the results of all records sent before."""
         self._application.commands.append(command)
 
     def close(self, command: Close) -> None:
-        """Come to an end."""
+        """Close the client."""
         self._application.commands.append(command)
 
-    # time
+    # Time
 
     def step(self, now_ns: int) -> int | None:
-        """Do all that is due now; when the next call is due by itself."""
+        """Do everything that is due now. Return when the next call is due."""
         application, events = self._application, self._events
         if application.has_ended:
             return None
@@ -83,7 +83,7 @@ class SimulatedReference:
         return wake_ns if wake_ns is not None and wake_ns < next_ns else next_ns
 
     def _rounds(self, now_ns: int) -> None:
-        """Rounds of the application and the core until nothing more happens at this moment."""
+        """Run rounds of the application and the core until nothing more happens at this time."""
         application, core, selector = self._application, self._core, self._selector
         now_ms = now_ns // NS_PER_MS
         wake_ns = application.wake_ns

@@ -1,4 +1,4 @@
-"""What the contract wants told: numbered, stamped, the results of sends gathered into columns, and a heartbeat."""
+"""The events of the contract: numbered, timestamped, with results of sends grouped into columns, and a heartbeat."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ FEATURES = ["producer", "idempotence", "trace"]
 
 
 class Events:
-    """Everything that one client tells, in order, at the time ``now_ns``, which stands still in a step."""
+    """All events of one client, in order, at the time ``now_ns``, which is constant within a step."""
 
     def __init__(self, now_ns: int, tell: Tell) -> None:
         self.now_ns = now_ns
@@ -47,10 +47,10 @@ class Events:
         self._tell(event)
         return now_ns
 
-    # the client's life
+    # Lifecycle
 
     def startup_complete(self, client: str, version: str) -> None:
-        """It is up."""
+        """Report that the client has started."""
         self._event(
             StartupComplete,
             client=client,
@@ -61,7 +61,7 @@ class Events:
         )
 
     def configured(self, command: Configure, known: dict[str, Any]) -> None:
-        """It has taken the settings that it knows."""
+        """Report the settings that the client supports, and those that it does not."""
         self._event(
             Configured,
             id=command.id,
@@ -74,21 +74,21 @@ class Events:
         )
 
     def refused(self, why: str) -> None:
-        """It cannot be had with these settings."""
+        """Report that the client rejects the settings."""
         self._event(Fatal, error="ConfigRefused", message=why)
 
     def shutdown_complete(self) -> None:
-        """It is closed."""
+        """Report that the client is closed."""
         self._event(ShutdownComplete)
 
-    # operations
+    # Operations
 
     def op_invoke(self, op: str, id: int, first: int = 0, count: int = 0) -> int:
-        """A call begins; when."""
+        """Report the start of a call, and return its time."""
         return self._event(OpInvoke, op=op, id=id, first=first, count=count)
 
     def op_complete(self, op: str, id: int, invoke_ns: int, error: str | None) -> None:
-        """A flush or close has ended; all results that are kept are told before."""
+        """Report the end of a flush or close, after all stored results."""
         self.write()
         self._event(
             OpComplete,
@@ -103,7 +103,7 @@ class Events:
     def result(
         self, id: int, n: int, invoke_ns: int, metadata: RecordMetadata | None, error: SendError | None
     ) -> None:
-        """The end of record ``n`` of the command ``id``; it is told with others, a little later."""
+        """Store the result of record ``n`` of the command ``id``. It is reported with others, a little later."""
         now_ns = self.now_ns
         row: tuple[Any, ...]
         if metadata is not None:
@@ -122,7 +122,7 @@ class Events:
             self._results_ns = self._started_ns + (passed_ns // RESULTS_INTERVAL_NS + 1) * RESULTS_INTERVAL_NS
 
     def write(self) -> None:
-        """Tell all results that are kept."""
+        """Report all stored results."""
         self._results_ns = None
         kept, self._rows = self._rows, {}
         for id, rows in kept.items():
@@ -142,10 +142,10 @@ class Events:
                 offset=offset,
             )
 
-    # the clock
+    # Clock
 
     def beat(self, sent: int) -> int:
-        """What the clock asks for: results that are due, and the heartbeat; when it will ask again."""
+        """Report the results and the heartbeat that are due. Return the next time that something is due."""
         now_ns, results_ns = self.now_ns, self._results_ns
         if results_ns is not None and results_ns <= now_ns:
             self.write()

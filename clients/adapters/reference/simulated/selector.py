@@ -1,4 +1,4 @@
-"""The Selector port on a simulated network; the framing is the same as on sockets (channel.py)."""
+"""The Selector port on a simulated network, with the same framing as on sockets (channel.py)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from harness.simulated.network import Network
 
 
 class SimulatedSelector:
-    """See :class:`clients.reference.ports.Selector`; ``channel`` is what a connection's bytes go through."""
+    """See :class:`clients.reference.ports.Selector`. ``channel`` is the class that processes a connection's bytes."""
 
     def __init__(self, network: Network, channel: type[Channel] = Channel) -> None:
         self._network, self._channel = network, channel
@@ -17,25 +17,25 @@ class SimulatedSelector:
 
     @property
     def has_news(self) -> bool:
-        """Would a poll tell something?"""
+        """Whether a poll would report something."""
         if self._network.news:
             return True
-        for _, channel in self._channels.values():  # noqa: SIM110 - asked every round, and a generator costs more
+        for _, channel in self._channels.values():  # noqa: SIM110 - called every round, and a generator costs more
             if channel.has_news:
                 return True
         return False
 
     def resolve(self, host: str, port: int) -> tuple[Address, ...]:
-        """The addresses of a name."""
+        """Return the addresses of a name."""
         return self._network.resolve(host, port)
 
     def connect(self, node_id: int, address: Address) -> None:
-        """Begin to connect."""
+        """Start to connect."""
         self.close(node_id)
         self._channels[node_id] = self._network.connect(address), self._channel(node_id)
 
     def send(self, node_id: int, data: bytes) -> bool:
-        """Write one whole frame; True where it is written already, as on sockets nearly always."""
+        """Start to write one whole frame. Return True if it is written already, as is usual with sockets."""
         connection, channel = self._channels[node_id]
         channel.send(data)
         if channel.ended is None:
@@ -43,7 +43,7 @@ class SimulatedSelector:
         return channel.take_sent()
 
     def poll(self) -> Polled:
-        """Everything that happened since the last call."""
+        """Return everything that happened since the last call."""
         self._network.news = False
         polled = Polled()
         for node_id, (connection, channel) in list(self._channels.items()):
@@ -56,12 +56,12 @@ class SimulatedSelector:
         return polled
 
     def close(self, node_id: int) -> None:
-        """Drop the connection, if there is one."""
+        """Close the connection, if there is one."""
         if node_id in self._channels:
             self._channels.pop(node_id)[0].close()
 
     def close_all(self) -> None:
-        """End everything."""
+        """Close all connections."""
         for node_id in list(self._channels):
             self.close(node_id)
 
@@ -71,7 +71,7 @@ class SimulatedSelector:
             self._channels[node_id][1].is_muted = True
 
     def unmute(self, node_id: int) -> None:
-        """Go on reading."""
+        """Resume reading."""
         if node_id in self._channels:
             connection, channel = self._channels[node_id]
             channel.is_muted = False

@@ -1,4 +1,4 @@
-//! What a program supplies: one client, behind four methods.
+//! What a program supplies: one client, as an adapter with four methods.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use crate::RecordResult;
 
-/// Who the client is. `client_version` is what really runs, `library_version` what it wraps, if anything.
+/// The client's identity. `client_version` is the actual version, `library_version` that of a wrapped library.
 pub struct About {
     pub client: &'static str,
     pub client_version: String,
@@ -16,27 +16,27 @@ pub struct About {
     pub features: &'static [&'static str],
 }
 
-/// What became of the settings that were asked for, by their Java names: each is in one of the two.
+/// The result for each requested setting, by its Java name: in one of the two maps.
 #[derive(Default)]
 pub struct Settings {
-    /// The client's own name, and the value as it was given to the client.
+    /// The client's own name, and the value that was passed to the client.
     pub applied: BTreeMap<String, (String, Value)>,
-    /// Why it is not set as asked.
+    /// Why it is not set as requested.
     pub not_set: BTreeMap<String, String>,
 }
 
-/// The client itself says, in these words, that it cannot be built from the settings.
+/// The client itself rejects the settings, with this message.
 pub struct ConfigRefused(pub String);
 
-/// One client as the contract sees it. A panic, on any thread, is taken for a defect of the program and ends it.
+/// One client, as the contract defines it. A panic, on any thread, counts as a defect of the program and ends it.
 pub trait Adapter: Sized {
-    /// Who the client is; asked before anything else, and to be answered at once.
+    /// The client's identity. Called before anything else, and must return at once.
     fn about() -> About;
 
     /// Build the client from settings in the Java names.
     fn configure(config: &Map<String, Value>) -> Result<(Self, Settings), ConfigRefused>;
 
-    /// Hand one record to the client; `result` is to be given now or later, on any thread.
+    /// Pass one record to the client. Give `result` now or later, on any thread.
     fn send(
         &mut self,
         topic: &str,
@@ -46,11 +46,11 @@ pub trait Adapter: Sized {
         result: RecordResult,
     );
 
-    /// Have the client flush, at most `timeout` long; true if it says that all is done.
+    /// Flush the client, for at most `timeout`. True if it reports that it is done.
     ///
-    /// Its word is passed on, true or not: whether all records have results then is for the harness to see.
+    /// The answer is passed on unchecked. The harness determines whether all records have results then.
     fn flush(&mut self, timeout: Duration) -> bool;
 
-    /// Close the client within `timeout`; true if it says that every record has a result.
+    /// Close the client within `timeout`. True if it reports that every record has a result.
     fn close(self, timeout: Duration) -> bool;
 }

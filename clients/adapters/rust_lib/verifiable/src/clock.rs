@@ -1,14 +1,14 @@
-//! The two clocks of an event. `Instant` will not do: it tells differences only, and the harness compares processes.
+//! The two clocks of an event. `Instant` only exposes differences, and the harness compares processes.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// The system's `CLOCK_MONOTONIC`, the one time line of clients, witness and faults.
+/// The system's `CLOCK_MONOTONIC`, the common time base of clients, witness and faults.
 pub(crate) fn monotonic_ns() -> i64 {
     let mut now = libc::timespec {
         tv_sec: 0,
         tv_nsec: 0,
     };
-    // SAFETY: the pointer is to a timespec of ours. The call cannot fail for this clock.
+    // SAFETY: the pointer is to a local timespec. The call cannot fail for this clock.
     unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut now) };
     now.tv_sec * 1_000_000_000 + now.tv_nsec
 }

@@ -1,10 +1,10 @@
-//! Commands in: what makes a line one.
+//! The input: parses lines as commands.
 
 use std::time::Duration;
 
 use serde_json::{from_slice, from_value, Map, Value};
 
-/// The id of a close that nobody commanded, and how long it may take.
+/// The id of a close without a command, and its timeout.
 const UNASKED: i64 = -1;
 const UNASKED_CLOSE: Duration = Duration::from_secs(5);
 
@@ -22,7 +22,7 @@ pub(crate) enum Command {
         id: i64,
         timeout: Duration,
     },
-    /// A command that the contract did not have when this was written.
+    /// A command that is not part of the contract that this library implements.
     Unknown {
         id: i64,
         cmd: String,
@@ -39,7 +39,7 @@ pub(crate) struct Produce {
 }
 
 impl Command {
-    /// The close that the end of stdin and a signal stand for.
+    /// The close at the end of stdin, and after a signal.
     pub fn unasked_close() -> Command {
         Command::Close {
             id: UNASKED,
@@ -47,7 +47,7 @@ impl Command {
         }
     }
 
-    /// The command in a line; none if it is no command, or a known one that lacks a field.
+    /// Return the command in a line. None if there is none, or a known one lacks a field.
     pub fn parse(line: &[u8]) -> Option<Command> {
         let fields: Map<String, Value> = from_slice(line).ok()?;
         let cmd = fields.get("cmd")?.as_str()?.to_owned();

@@ -1,7 +1,7 @@
-//! The client's half of the contract for Rust programs: commands come on stdin, events go to stdout.
+//! The client's side of the contract for Rust programs: commands arrive on stdin, events go to stdout.
 //!
-//! A program supplies an [`Adapter`]; [`run`] does the rest. It needs the standard library, `serde_json` for the lines
-//! and `libc` for what the standard library lacks: the system's monotonic clock, signals, a second stdout.
+//! A program supplies an [`Adapter`], and [`run`] does the rest. It needs the standard library, `serde_json` for the
+//! lines and `libc` for what the standard library lacks: the system's monotonic clock, signals, a second stdout.
 
 mod adapter;
 mod clock;

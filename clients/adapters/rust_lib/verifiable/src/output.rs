@@ -1,4 +1,4 @@
-//! Events out: numbered lines on a private stdout, and the results of sends gathered into columns.
+//! The output: numbered events on a private stdout, and the results of sends grouped into columns.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -25,12 +25,12 @@ pub(crate) struct Row {
     pub offset: i64,
 }
 
-/// Events, numbered without a gap, on a private copy of stdout; whatever else prints there goes to stderr.
+/// Writes events, numbered without gaps, to a private copy of stdout. All other output there goes to stderr.
 ///
-/// What is done under its locks cannot panic: a panic is told through them.
+/// Code under its locks cannot panic, because a panic is reported through them.
 pub(crate) struct Output {
     lines: Mutex<Lines>,
-    /// Results that are not written yet, by the command that they belong to.
+    /// Results that are not written yet, by the command to which they belong.
     rows: Mutex<BTreeMap<i64, Vec<Row>>>,
     pub sent: AtomicU64,
     completed: AtomicU64,
@@ -66,19 +66,19 @@ impl Output {
         self.write(name, fields, false);
     }
 
-    /// Write one event, after which nothing is written.
+    /// Write the last event. Nothing is written after it.
     pub fn last_event(&self, name: &str, fields: Value) {
         self.write(name, fields, true);
     }
 
-    /// Tell why the process cannot go on, and end it at once: threads of the client may be beyond stopping.
+    /// Report a fatal error, and exit at once: the client's threads may not be stoppable.
     pub fn fatal(&self, error: &str, message: &str, exit_code: i32) -> ! {
         self.write_results();
         self.last_event("fatal", json!({"error": error, "message": message}));
         exit(exit_code)
     }
 
-    /// Keep one result of a command; its line is written later, or now if it is full.
+    /// Store one result of a command. Its line is written later, or now if it is full.
     pub fn add_result(&self, id: i64, row: Row) {
         self.completed.fetch_add(1, Ordering::Relaxed);
         let mut kept = locked(&self.rows);
@@ -91,7 +91,7 @@ impl Output {
         }
     }
 
-    /// Write all results that are kept.
+    /// Write all stored results.
     pub fn write_results(&self) {
         let mut kept = locked(&self.rows);
         for (id, rows) in mem::take(&mut *kept) {
@@ -119,15 +119,15 @@ impl Output {
         let mut line = event.to_string();
         line.push('\n');
         if lines.stdout.write_all(line.as_bytes()).is_err() {
-            exit(1); // the harness is gone, and with it everybody who could be told
+            exit(1); // the harness has exited, so nothing reads the events
         }
         lines.seq += 1;
     }
 }
 
-/// End the process, now, without a word to the client's threads.
+/// Exit at once, without stopping the client's threads.
 pub(crate) fn exit(code: i32) -> ! {
-    // SAFETY: always; it does not return.
+    // SAFETY: always safe, since it does not return.
     unsafe { libc::_exit(code) }
 }
 

@@ -1,8 +1,8 @@
-//! The life of one client process: startup, configure, produce and flush, close.
+//! The lifecycle of one client process: startup, configure, produce and flush, close.
 //!
-//! One thread reads commands, one waits for signals, the main thread carries the commands out (it alone calls the
-//! adapter), and one writes results and the heartbeat, so that a client that is stuck in a call is still seen to live.
-//! A defect of the program itself ends the process with a `fatal` event: exit 2 for a line that is no command, else 1.
+//! One thread reads commands, one waits for signals, the main thread executes the commands (only it calls the
+//! adapter), and one writes results and the heartbeat, so that a client stuck in a call still sends it. A defect of the
+//! program itself ends the process with a `fatal` event: exit code 2 for a line that is not a command, else 1.
 
 use std::io::{self, BufRead};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -41,7 +41,7 @@ pub fn run<A: Adapter>() -> ! {
     }));
     introduce::<A>(&output);
 
-    // A signal asks to close: what is still queued is not begun.
+    // After a signal that requests a close, queued commands are not started.
     let hurried = Arc::new(AtomicBool::new(false));
     let (queue, commands) = mpsc::channel();
     let (reader, signalled) = (Arc::clone(&output), queue.clone());
@@ -99,7 +99,7 @@ fn beat(output: &Output) {
     }
 }
 
-/// What carries the commands out; it has an adapter from `configure` to `close`.
+/// Executes the commands. It has an adapter from `configure` to `close`.
 struct Program<A> {
     output: Arc<Output>,
     hurried: Arc<AtomicBool>,

@@ -1,4 +1,4 @@
-//! The result of one record: three outcomes, of which a client can give one, once.
+//! The result of one record: three outcomes, of which a client can report one, once.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use crate::output::{Output, Row};
 
 const NOT_KNOWN: i64 = -1;
 
-/// The place where the result of one record is put; made just before the record is handed to the client.
+/// Receives the result of one record. It is created just before the record is passed to the client.
 pub struct RecordResult {
     output: Arc<Output>,
     id: i64,
@@ -27,7 +27,7 @@ impl RecordResult {
         }
     }
 
-    /// Certainly written; offset -1 if the client does not know it.
+    /// Certainly written. The offset is -1 if the client does not know it.
     pub fn ok(self, partition: i32, offset: i64) {
         self.put("ok", None, partition.into(), offset);
     }
@@ -37,7 +37,7 @@ impl RecordResult {
         self.put("fail", Some(error.into()), NOT_KNOWN, NOT_KNOWN);
     }
 
-    /// Given up: nobody knows whether it was written.
+    /// Given up. It is unknown whether the record was written.
     pub fn info(self, error: impl Into<String>) {
         self.put("info", Some(error.into()), NOT_KNOWN, NOT_KNOWN);
     }

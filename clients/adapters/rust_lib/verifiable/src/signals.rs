@@ -1,18 +1,18 @@
-//! SIGTERM and SIGINT, which ask to close. They are blocked everywhere, and one thread waits for them.
+//! SIGTERM and SIGINT, which request a close. They are blocked in all threads, and one thread waits for them.
 
 use std::mem::MaybeUninit;
 
-/// Keep both from the calling thread, and from those that it will start: to be called before there are any.
+/// Block both in the calling thread and in those that it will start. Call it before there are other threads.
 pub(crate) fn block() {
     let asking = asking();
-    // SAFETY: the set is initialised; the old mask is not asked for.
+    // SAFETY: the set is initialised, and the old mask is not requested.
     unsafe { libc::pthread_sigmask(libc::SIG_BLOCK, &asking, std::ptr::null_mut()) };
 }
 
-/// Return when one of them has come.
+/// Wait until one of them arrives.
 pub(crate) fn wait() {
     let mut number = 0;
-    // SAFETY: the set is initialised, and the number is ours.
+    // SAFETY: the set is initialised, and the pointer is to a local number.
     unsafe { libc::sigwait(&asking(), &mut number) };
 }
 
