@@ -82,7 +82,7 @@ def _sample(found: Corruption) -> Sample:
 
 CHECK = Check(
     name="corrupted",
-    summary="Records that are in the log otherwise than they were sent, or elsewhere than they were acknowledged.",
+    summary="Records whose content in the log differs from what was sent, or whose place was acknowledged wrongly.",
     requirements=(
         Requirement("PRD-ACC-12", Level.MUST, arises=attempts_without_success),
         Requirement("PRD-SND-01", Level.MUST, arises=told_offsets),

@@ -187,7 +187,7 @@ def _sent_again(evidence: Evidence) -> int:
 
 CHECK = Check(
     name="duplicate",
-    summary="Records that are in the log more than once, against the promise or for no reason.",
+    summary="Records that are in the log more than once, although the client promised otherwise or had no reason.",
     requirements=(
         Requirement("E2E-DEL-02", Level.MUST, EXACTLY_ONCE, arises=_sent_again),
         Requirement("E2E-DEL-03", Level.MUST, AT_LEAST_ONCE, arises=_sent_again),

@@ -331,7 +331,7 @@ def _longest_peace_ns(begin_ns: int, end_ns: int, spans: Iterable[tuple[int, int
 
 CHECK = Check(
     name="gave-up",
-    summary="Records that the client gave up, over a network that came back.",
+    summary="Records that the client gave up although the network recovered.",
     requirements=(Requirement("PRD-SND-06", Level.MUST, arises=failed_attempts),),
     guarantees=DURABLE,
     channels=frozenset({"history", "frames", "faults"}),

@@ -65,7 +65,7 @@ def _sample(phantom: Phantom) -> Sample:
 
 CHECK = Check(
     name="phantom",
-    summary="Records in the log that nobody sent, or that the client reported as certainly not written.",
+    summary="Records in the log that were never sent, or that the client reported as certainly not written.",
     requirements=(
         Requirement("PRD-ACC-12", Level.MUST, arises=attempts_without_success),
         Requirement("PRD-SND-01", Level.MUST, arises=told_offsets),

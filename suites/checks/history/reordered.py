@@ -128,7 +128,7 @@ def _put_to_the_test(evidence: Evidence) -> int:
 
 CHECK = Check(
     name="reordered",
-    summary="Acknowledged records that stand in a partition behind records that were sent after them.",
+    summary="Acknowledged records that are in a partition behind records that were sent after them.",
     requirements=(
         Requirement("PRD-SND-14", Level.MUST, arises=_ordered),
         Requirement("E2E-DEL-02", Level.MUST, EXACTLY_ONCE, arises=_ordered),

@@ -182,7 +182,7 @@ def _doubt_unless_overdue(evidence: Evidence, oldest_ns: int, found: Finding) ->
 
 CHECK = Check(
     name="still-pending",
-    summary="Records that never got a result, or only after a flush or close that said that all was done.",
+    summary="Records that never got a result, or only after a flush or close had returned successfully.",
     requirements=(Requirement("PRD-CLS-01", Level.MUST), Requirement("PRD-CLS-03", Level.MUST)),
     guarantees=EVERY,
     channels=frozenset({"history"}),

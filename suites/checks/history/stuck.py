@@ -253,7 +253,7 @@ def _inside_ms(stalls: Iterable[Span], span: Span) -> int:
 
 CHECK = Check(
     name="stuck",
-    summary="Records that the client left alone, or sent round and round, though the network had healed.",
+    summary="Records that the client ignored or sent in an endless loop, although the network had healed.",
     requirements=(Requirement("E2E-LIV-01", Level.MUST, arises=waiting_when_healed),),
     guarantees=EVERY,
     channels=frozenset({"history", "frames", "faults"}),

@@ -120,7 +120,7 @@ def _sample(frame: Frame) -> Sample:
 
 CHECK = Check(
     name="connections-leaked",
-    summary="More connections to a broker than any client has a use for.",
+    summary="More connections to a broker than any client needs.",
     requirements=(Requirement("NET-CON-05", Level.SHOULD, arises=reconnections),),
     guarantees=frozenset(Guarantee),
     channels=frozenset({"frames", "faults"}),

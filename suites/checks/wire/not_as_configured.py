@@ -217,7 +217,7 @@ def _sample(each: Sent) -> Sample:
 
 CHECK = Check(
     name="not-as-configured",
-    summary="Requests, batches and results that are not as the applied settings have them.",
+    summary="Requests, batches and results that do not match the applied settings.",
     requirements=(
         Requirement("PRD-SND-16", Level.MUST, arises=lambda evidence: len(_with_acks(evidence))),
         Requirement(

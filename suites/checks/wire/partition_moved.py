@@ -195,7 +195,7 @@ def _keys(evidence: Evidence) -> int:
 
 CHECK = Check(
     name="partition-moved",
-    summary="Batches, records or keys that are in one partition, and then in another.",
+    summary="Batches, records or keys that move from one partition to another.",
     requirements=(
         Requirement("E2E-DEL-02", Level.MUST, EXACTLY_ONCE, arises=_failed),
         Requirement("PRD-SND-02", Level.SHOULD, EVERY, arises=_failed),

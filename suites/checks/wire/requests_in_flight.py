@@ -217,7 +217,7 @@ def _batches(evidence: Evidence) -> int:
 
 CHECK = Check(
     name="requests-in-flight",
-    summary="More requests unanswered than the client was told, or more batches than a broker remembers.",
+    summary="More unanswered requests than the client's limit, or more batches than a broker remembers.",
     requirements=(
         Requirement("NET-INF-03", Level.SHOULD, EVERY, arises=_requests),
         Requirement("PRD-ACC-08", Level.MUST, EVERY, arises=_muted),

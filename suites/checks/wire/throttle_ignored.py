@@ -175,7 +175,7 @@ def _sample(left_ms: int, frame: Frame, answer: Frame) -> Sample:
 
 CHECK = Check(
     name="throttle-ignored",
-    summary="Requests to a broker that has asked to be left alone for longer.",
+    summary="Requests to a broker that had asked the client to wait longer.",
     requirements=(Requirement("NET-CON-12", Level.SHOULD, arises=lambda evidence: len(throttles(evidence))),),
     guarantees=frozenset(Guarantee),
     channels=frozenset({"frames", "history", "log", "faults"}),

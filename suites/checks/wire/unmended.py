@@ -70,7 +70,7 @@ def _with(error: str) -> Callable[[Evidence], int]:
 
 CHECK = Check(
     name="unmended",
-    summary="Records that failed because the broker took a right sequence for a wrong one.",
+    summary="Records that failed because the broker refused a correct sequence.",
     requirements=(
         Requirement("PRD-IDM-09", Level.SHOULD, EXACTLY_ONCE, _with("OUT_OF_ORDER_SEQUENCE_NUMBER")),
         Requirement("PRD-IDM-12", Level.SHOULD, EXACTLY_ONCE, _with("UNKNOWN_PRODUCER_ID")),
