@@ -209,7 +209,7 @@ class Bookkeeping(Monitor):
         batch.sent, batch.news_when_sent, batch.record_count = True, self._news, event.record_count
 
     def _in_turn(self, event: BatchSent, batch: _Batch) -> None:
-        """Check that no batch overtakes an older queued one, and that one in flight is the only one if so configured."""
+        """Check that no batch overtakes an older queued one, or another batch if only one may be in flight."""
         partition = self._partitions[batch.partition]
         if not batch.sent and partition.queued:
             oldest = min(partition.queued.values(), key=_order)
