@@ -17,18 +17,16 @@ IN_FLIGHT = Group(
             "clients/reference/network/in_flight_requests.py: InFlightRequests.complete_oldest",
         ),
         should(
+            "NET-INF-02",
             "Correlation ids rise by one across all connections of a client, wrap from the highest to the lowest "
             "negative number, and leave out those reserved for SASL.",
-            "Correlation ids rise by one over all connections of a client, go on with the lowest negative number "
-            "after the highest, and leave out those kept for SASL.",
             "NetworkClient, SaslClientAuthenticator",
             "clients/reference/network/request_tracker.py: Exchanges.write",
             "clients/reference/network/sasl.py: RESERVED_CORRELATION_IDS",
         ),
         should(
+            "NET-INF-03",
             "A node takes another request once the previous one is written to the last byte, and fewer than "
-            "max.in.flight.requests.per.connection wait for an answer.",
-            "A node takes a further request when the one before is written to the last byte, and fewer than "
             "max.in.flight.requests.per.connection wait for an answer.",
             "InFlightRequests",
             "clients/reference/network/in_flight_requests.py: InFlightRequests.can_send_more",

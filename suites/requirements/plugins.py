@@ -61,10 +61,9 @@ PLUGINS = Group(
             "clients/reference/producer/partitioner.py: murmur2",
         ),
         should(
+            "PRD-ISP-07",
             "Records without a key stay on a partition for about batch.size bytes. The next one is drawn with less "
             "weight for long queues and none for brokers that have been unavailable for long.",
-            "Records without a key stay on a partition for about batch.size bytes; the next one is drawn with less "
-            "weight for long queues and none for brokers long unavailable.",
             "KIP-480, KIP-794; BuiltInPartitioner",
             "clients/reference/producer/partitioner.py: Partitioner",
             "clients/reference/producer/record_accumulator.py: RecordAccumulator.load_of",
