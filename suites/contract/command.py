@@ -1,4 +1,4 @@
-"""``kafka-trial check-adapter``: whether a program speaks the contract, before its verdicts may count."""
+"""``kafka-trial check-adapter``: whether a program follows the contract, so that its verdicts may count."""
 
 from __future__ import annotations
 

@@ -232,7 +232,7 @@ def only_bad_records_are_blamed(components: Components, keyed: list[bool]) -> No
     said = [str(delivery.error) for delivery in sent]
     blamed = {each.split(":")[-1] for each, has_key in zip(said, keyed, strict=True) if not has_key}
     others = {each.split(":")[-1] for each, has_key in zip(said, keyed, strict=True) if has_key}
-    assert not blamed & others, f"bad records and good ones hear the same: {blamed & others}"
+    assert not blamed & others, f"bad records and good ones got the same error: {blamed & others}"
 
 
 @law("PRD-SND-10", "MET-09", linger_ms=st.integers(0, 20), count=st.integers(1, 5))
@@ -264,7 +264,7 @@ def a_leader_error_asks_for_metadata(components: Components, error: str) -> None
     questions = len(bench.requests("Metadata"))
     inject(bench, error, 1)
     assert end_of(bench, bench.send(b"again")) == ""
-    assert len(bench.requests("Metadata")) > questions, "nobody asked who leads"
+    assert len(bench.requests("Metadata")) > questions, "metadata was not requested"
 
 
 @law("PRD-SND-11", partitions=st.integers(1, 3))

@@ -81,7 +81,7 @@ def a_throttled_node_is_asked_nothing(components: Components, throttle_ms: int, 
         bench.send(topic=f"new-{number}", partition=0)
         bench.run(20)
     asked = [event for event in bench.requests("Metadata") if event.at_ms >= until_ms - throttle_ms + 50]
-    assert asked, "nobody was asked"
+    assert asked, "no node was asked"
     early = [event for event in asked if event.node == throttling and event.at_ms < until_ms]
     assert not early, f"node {throttling} was asked {early[0].api} while it throttles"
 

@@ -125,7 +125,7 @@ class MemoryIsLentInTurnAndReturnedOnce(RuleBasedStateMachine):
             assert grant is not None
             self.lent.append(grant)
         overtakers = [place for place in self.line if place.grant is not None]
-        assert not overtakers, "somebody was served out of turn"
+        assert not overtakers, "a call was served out of turn"
         if self.line:
             assert self.line[0].size_bytes > self._free_bytes(), "the first in line waits for what is free"
 

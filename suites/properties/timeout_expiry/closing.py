@@ -140,5 +140,5 @@ def close_keeps_its_limit(
     told = len(calls)
     before = len(bench.told(BatchSent))
     bench.run(20_000)
-    assert len(calls) == told and len(bench.told(BatchSent)) == before, "it lives on after close()"
+    assert len(calls) == told and len(bench.told(BatchSent)) == before, "the producer is active after close()"
     assert bench.told(StateChanged)[-1].machine == "life"

@@ -133,7 +133,7 @@ def a_lost_connection_makes_metadata_stale(
         bench.run_until(lambda: bool(bench.told(ConnectionEnded)))
     bench.run(backoff_ms + 10)
     later = bench.requests("Metadata")[asked:]
-    assert later, "nobody asked for metadata"
+    assert later, "metadata was not requested"
     happens_at(later[0].at_ms, bench.told(ConnectionEnded)[0].at_ms + backoff_ms, "asked", LATE_MS + TRIP_MS)
 
 
