@@ -38,7 +38,7 @@ def check_adapter(
     as_json: Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")] = False,
     command: Annotated[str | None, typer.Option(hidden=True)] = None,
 ) -> int:
-    """Run the contract test-suite on an adapter: `kafka-trial check-adapter -- COMMAND ...`, or on a client by name."""
+    """Run the contract test suite on an adapter: `kafka-trial check-adapter -- COMMAND ...`, or on a client by name."""
     if not (client or command):
         raise NothingSelected("no adapter is named; put its command behind --, or name a client with -c")
     for name in case or ():

@@ -43,9 +43,10 @@ def perturb(
         list[str] | None, typer.Option("--kind", metavar="GLOB", help="Only these perturbations; repeatable.")
     ] = None,
     sample: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="Only N of the passing trials, drawn by the seed.")
+        int | None,
+        typer.Option(min=1, metavar="N", help="Try only N of the passing trials, drawn by the seed."),
     ] = None,
-    tries: Annotated[int, typer.Option(min=1, max=10_000, help="So many places of each trial.")] = 1,
+    tries: Annotated[int, typer.Option(min=1, max=10_000, help="How many places of each trial to try.")] = 1,
     seed: Annotated[int, typer.Option(min=0, max=MAX_SEED, help="The same seed tries the same places.")] = 0,
     jobs: Annotated[int, typer.Option("-j", "--jobs", min=1, max=64, help="Processes.")] = 1,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")] = False,
@@ -202,7 +203,7 @@ def _tell(found: Sequence[Tally]) -> None:
     for each in escaped[:SHOWN]:
         say(f"escaped: {each.perturbation} at {each.place} of {each.trial}: {each.verdict}: {each.reason}")
     if len(escaped) > SHOWN:
-        say(f"and {len(escaped) - SHOWN} more that escaped; --json has all")
+        say(f"and {len(escaped) - SHOWN} more that escaped; --json lists all")
     for tally in found:
         otherwise = {code for each in tally.tried if each.result is Result.OTHERWISE for code in each.codes}
         if otherwise:

@@ -31,7 +31,7 @@ def register(app: typer.Typer) -> None:
 
 def mutants(
     names: Annotated[list[str] | None, typer.Argument(help="Which mutants; all of them by default.")] = None,
-    examples: Annotated[int, typer.Option(min=1, help="Give up on a mutant after so many.")] = EXAMPLES,
+    examples: Annotated[int, typer.Option(min=1, help="Give up on a mutant after this many.")] = EXAMPLES,
     seed: Annotated[
         int, typer.Option(min=0, max=MAX_SEED, help="The same seed tries the same examples.")
     ] = 0,

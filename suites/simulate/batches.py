@@ -34,17 +34,14 @@ YOUNG_OBJECTS = 100_000
 
 
 class Keep(StrEnum):
-    """Which trials leave their evidence; ``failed`` is whatever would not be allowed to pass, and what differs."""
+    """Which trials keep their evidence. ``failed``: those that would not be allowed to pass, or that differ."""
 
     FAILED = "failed"
     ALL = "all"
     NONE = "none"
 
     def wants(self, verdict: TrialVerdict) -> bool:
-        """Which trials keep their evidence.
-
-        ``failed`` means every trial that would not be allowed to pass or that differs.
-        """
+        """True if a trial with this verdict is kept."""
         told = Verdict(verdict.verdict)
         return self is Keep.ALL or (
             self is Keep.FAILED and (told is Verdict.DIFFERS or EXIT_CODES[told] != 0)

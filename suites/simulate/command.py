@@ -72,11 +72,13 @@ def simulate(
         typer.Option("-b", "--broker", help="scripted:VERSIONxNODES; else drawn, one to three nodes."),
     ] = None,
     seed: Annotated[
-        int, typer.Option(min=0, max=MAX_SEED, help="The first seed; each trial has the next.")
+        int, typer.Option(min=0, max=MAX_SEED, help="The first seed; each trial takes the next.")
     ] = 1,
-    trials: Annotated[int, typer.Option(min=1, help="How many seeds, each once a client.")] = 1_000,
-    max_time: Annotated[float | None, typer.Option(min=0, help="Stop after so many seconds.")] = None,
-    keep: Annotated[Keep, typer.Option(help="Whose evidence stays in the run's folder.")] = Keep.FAILED,
+    trials: Annotated[int, typer.Option(min=1, help="How many seeds; each runs once per client.")] = 1_000,
+    max_time: Annotated[float | None, typer.Option(min=0, help="Stop after this many seconds.")] = None,
+    keep: Annotated[
+        Keep, typer.Option(help="Which trials keep their evidence in the run's folder.")
+    ] = Keep.FAILED,
     jobs: Annotated[int, typer.Option("-j", "--jobs", min=1, max=64, help="Processes.")] = 1,
     out_dir: Annotated[Path, typer.Option(help="Where runs are kept.")] = Path("runs"),
     as_json: Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")] = False,

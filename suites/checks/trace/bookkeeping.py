@@ -134,7 +134,7 @@ class Bookkeeping(Monitor):
                 ResponseReceived: self._answered,
             }
 
-    # where a batch is
+    # the place of a batch
 
     def _created(self, event: BatchCreated) -> None:
         name = event.batch

@@ -1,4 +1,4 @@
-"""Where the excuses for too many connections, and too many requests on one connection, end."""
+"""The limits of the excuses for too many connections, and too many requests on one connection."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where the consequences of a finding end: in another partition, in another batch, or later.
+"""The limits of the consequences of a finding: in another partition, in another batch, or later.
 
 An explained finding is reported too, but is not a cause of its own. Here it must be one.
 """

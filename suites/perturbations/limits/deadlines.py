@@ -1,4 +1,4 @@
-"""Where a stall stops excusing late events in a client's trace."""
+"""The limit of the excuse that a stall gives for late events in a client's trace."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where the excuses about ends end: for requests after a close, and for records that wait for their results."""
+"""The limits of the excuses about endings: requests after a close, and records that wait for their results."""
 
 from __future__ import annotations
 

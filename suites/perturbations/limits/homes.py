@@ -1,4 +1,4 @@
-"""Where the excuses for other partitions and for refused sequences end: later growth, and time that is left."""
+"""The limits of the excuses for other partitions and for refused sequences: later growth, and time that is left."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where the excuses for a changed producer id or epoch end: failures and stalls too early, too late or elsewhere."""
+"""The limits of the excuses for a changed producer id or epoch: failures and stalls at another time or place."""
 
 from __future__ import annotations
 

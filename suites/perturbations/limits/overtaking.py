@@ -1,4 +1,4 @@
-"""Where the excuses for an overtaken record end: failures that did not delay this record."""
+"""The limits of the excuses for an overtaken record: failures that did not delay this record."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where the excuses for haste end: retries, storms and throttling just beyond what a client may do."""
+"""The limits of the excuses for haste: retries, storms and throttling just beyond what a client may do."""
 
 from __future__ import annotations
 

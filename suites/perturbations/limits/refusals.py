@@ -1,4 +1,4 @@
-"""Where a fault stops excusing a retry: refusals that the client had received, whatever happened elsewhere."""
+"""The limit of the excuse that a fault gives for a retry: refusals that the client had received."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where the excuses for a repeated or missing sequence end: what the client did not know yet, or what others lost."""
+"""The limits of the excuses for a repeated or missing sequence: facts that the client did not know yet."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where the excuses for settings, timestamps and places end: what could not be set, dated or reported."""
+"""The limits of the excuses for settings, timestamps and places: what could not be set, dated or reported."""
 
 from __future__ import annotations
 

@@ -113,7 +113,7 @@ class ConnectionsWalkTheirStates(RuleBasedStateMachine):
         self.client.poll(self.now_ms)
         self._calm()
 
-    # what the application does
+    # actions of the application
 
     @rule(node_id=st.sampled_from(NODES))
     def want(self, node_id: int) -> None:
@@ -152,7 +152,7 @@ class ConnectionsWalkTheirStates(RuleBasedStateMachine):
             node.port = port
             self._know_nodes()
 
-    # what the network does
+    # events of the network
 
     def _in(self, *states: str) -> list[int]:
         return [node_id for node_id in NODES if self.nodes[node_id].state in states]
@@ -237,7 +237,7 @@ class ConnectionsWalkTheirStates(RuleBasedStateMachine):
         least, most = self._backoff_ms(node)
         assert least <= waits_ms <= most, f"waits {waits_ms} ms after failure {node.failures}"
 
-    # what time does
+    # passing of time
 
     @rule(passed_ms=st.integers(0, 30) | st.integers(0, 1_200) | st.just(LONG_MS))
     def wait(self, passed_ms: int) -> None:

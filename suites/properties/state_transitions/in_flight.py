@@ -108,7 +108,7 @@ class RequestsEndOnceAndInOrder(RuleBasedStateMachine):
             self.wire.received(node_id, asked.answer(wire.api_versions(asked.version)))
             self.client.poll(self.now_ms)
 
-    # what the application does
+    # actions of the application
 
     @rule(
         node_id=st.sampled_from(NODES),
@@ -186,7 +186,7 @@ class RequestsEndOnceAndInOrder(RuleBasedStateMachine):
             self.round()
             assert node_id not in self.wire.open, "a response to nothing was taken"
 
-    # what the network does
+    # events of the network
 
     @rule(hold=st.booleans())
     def write(self, hold: bool) -> None:

@@ -81,7 +81,7 @@ class NewsOfTheClusterIsBelievedWhenItIsNewer(RuleBasedStateMachine):
         self.wishes = True
         self.generation = dict.fromkeys(TOPICS, 1)
 
-    # what the application wants
+    # actions of the application
 
     @rule(topic=st.sampled_from(TOPICS))
     def use(self, topic: str) -> None:

@@ -1,4 +1,4 @@
-"""Where the excuses for a second copy end: what a client may not take as a reason to send a batch again.
+"""The limits of the excuses for a second copy: what a client may not take as a reason to send a batch again.
 
 Each module contains the perturbations of one kind of reason.
 """

@@ -1,4 +1,4 @@
-"""Where the excuses for a bad result end: for a batch that expires, is late, is refused, or is acknowledged.
+"""The limits of the excuses for a bad result: for a batch that expires, is late, is refused, or is acknowledged.
 
 Each module contains the perturbations of one of these topics.
 """

@@ -1,4 +1,4 @@
-"""Where the excuses for an acknowledgement end: for a batch whose answer was an error."""
+"""The limits of the excuses for an acknowledgement: for a batch whose answer was an error."""
 
 from __future__ import annotations
 

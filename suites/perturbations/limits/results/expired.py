@@ -1,4 +1,4 @@
-"""Where the excuses for an expired batch end: expiry of another batch, and calls that block."""
+"""The limits of the excuses for an expired batch: expiry of another batch, and calls that block."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where the excuses for a refused batch end: too large, or not the next in sequence."""
+"""The limits of the excuses for a refused batch: too large, or not the next in sequence."""
 
 from __future__ import annotations
 

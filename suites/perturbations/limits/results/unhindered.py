@@ -1,4 +1,4 @@
-"""Where the excuses of faults and stalls end: a batch that expires or is late without an obstacle."""
+"""The limits of the excuses of faults and stalls: a batch that expires or is late without an obstacle."""
 
 from __future__ import annotations
 
