@@ -251,7 +251,9 @@ class Sequences(Monitor):
 
 
 ANOMALY = breach_anomaly("sequence")
-NOT_IDEMPOTENT = ReasonKind("not-idempotent", "enable.idempotence=false numbers nothing")
+NOT_IDEMPOTENT = ReasonKind(
+    "not-idempotent", "with enable.idempotence=false batches have no sequence numbers"
+)
 
 
 def find(evidence: Evidence) -> list[Finding]:

@@ -40,10 +40,12 @@ from suites.analysis.excuses import grants
 from suites.analysis.way import Fault, way
 
 OPEN = Anomaly(
-    "connections-open", "{count:connection} open to one broker at a time, of {limit}", Level.SHOULD
+    "connections-open",
+    "{count:connection} open to one broker at the same time; the limit is {limit}",
+    Level.SHOULD,
 )
 ENDLESS = Anomaly(
-    "connections-leaked", "{count:connection} to one broker never ended, of {limit}", Level.SHOULD
+    "connections-leaked", "{count:connection} to one broker never ended; the limit is {limit}", Level.SHOULD
 )
 #: Five per broker, each replaced before its end is seen, and then doubled.
 LIMIT = 20

@@ -38,7 +38,7 @@ from harness.plugins.check import Check, Requirement
 from suites.analysis.excuses import grants
 from suites.checks.wire.rate import SECOND_NS, busiest_second
 
-STORM = Anomaly("metadata-storm", "{count:Metadata request} in a second, of {limit} at most", Level.SHOULD)
+STORM = Anomaly("metadata-storm", "{count:Metadata request} in a second; the limit is {limit}", Level.SHOULD)
 METADATA, BACKOFF = "Metadata", "retry.backoff.ms"
 LEAST_A_SECOND, TIMES_JAVA, FOR_EACH_REASON = 100, 10, 5
 

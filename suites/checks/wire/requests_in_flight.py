@@ -53,10 +53,13 @@ from suites.checks.wire.on_the_way import had_from_ns, sent_by_ns, wall_offsets_
 from suites.checks.wire.sent import sent
 
 REQUESTS = Anomaly(
-    "too-many-in-flight", "{count:request} sent with up to {most} in flight, of {limit}", Level.SHOULD
+    "too-many-in-flight",
+    "{count:request} sent with up to {most} in flight; the limit is {limit}",
+    Level.SHOULD,
 )
 BATCHES = Anomaly(
-    "too-many-batches", "{count:request} sent with up to {most} batches of a partition in flight, of {limit}"
+    "too-many-batches",
+    "{count:request} sent with up to {most} batches of a partition in flight; the limit is {limit}",
 )
 LIMIT, TIMEOUT = "max.in.flight.requests.per.connection", "request.timeout.ms"
 

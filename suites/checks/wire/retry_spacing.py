@@ -55,11 +55,11 @@ from suites.checks.wire.sent import Sent, sent
 
 HASTY = Anomaly(
     "retry-too-soon",
-    "{count:attempt} sent again within {least_ms} ms of an error, of {limit_ms} ms",
+    "{count:attempt} sent again within {least_ms} ms of an error; the least is {limit_ms} ms",
     Level.SHOULD,
 )
 STORM = Anomaly(
-    "retry-storm", "{count:batch} sent up to {most:time} in a second, of {limit} at most", Level.SHOULD
+    "retry-storm", "{count:batch} sent up to {most:time} in a second; the limit is {limit}", Level.SHOULD
 )
 BACKOFF = "retry.backoff.ms"
 #: The smallest share of a pause that remains after jitter.

@@ -97,7 +97,7 @@ def throttled(evidence: Evidence) -> Consequence:
 
 
 def asked_lower(evidence: Evidence) -> Consequence:
-    """Connections on which ApiVersions was answered with UNSUPPORTED_VERSION, and then tried lower or left."""
+    """Connections that got UNSUPPORTED_VERSION for ApiVersions, and then tried a lower version or ended."""
     refused: dict[int, int] = {}
     acted = set()
     for frame in evidence.frames:
