@@ -44,7 +44,7 @@ def doubt_if_unreadable(found: Finding, hidden: int) -> None:
 
 
 def listed_errors(sends: Iterable[Send]) -> tuple[str, ...]:
-    """Return the sorted names of the errors of these records. The caller limits their length elsewhere."""
+    """Return the sorted names of the errors of these records. The length of a client's texts is limited elsewhere."""
     return tuple(sorted({send.error or "no error" for send in sends}))
 
 
